@@ -1,4 +1,4 @@
-/** From an Authorization header to the key behind it, and whether that key may do what is asked. */
+/** Authenticates a request by its Authorization header, and checks the key's scope. */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import {
@@ -12,55 +12,54 @@ import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type ApiKeyIdentity, type Headers, type Scope, scopes } from '../pipeline/route.ts';
 
 /**
- * What an Authorization header came to: a valid key, no header or an empty one, or anything else. An expired, a revoked and
- * a malformed key are all `invalid`.
+ * The result of reading an Authorization header. Expired, revoked and malformed keys are all
+ * `invalid`.
  */
 export type Authentication =
   | { readonly kind: 'ok'; readonly key: ApiKeyIdentity }
   | { readonly kind: 'missing' }
   | { readonly kind: 'invalid' };
 
-/** Finds the key behind an Authorization header; undefined where none was sent. Rejects only where the key store fails. */
+/** Rejects only if the key store fails. */
 export type Authenticate = (authorization: string | undefined) => Promise<Authentication>;
 
-/** An `Authenticate` that remembers keys for 5 s. */
+/** Caches keys for 5 s. */
 export type Authenticator = Authenticate & {
   /**
-   * Drops a key from the memory of this process, so that its next use reads it again: a key that was revoked is refused here
-   * from now on. The other processes follow within 5 s.
+   * Removes a key from this process's cache, so that a revoked key is refused here from now on.
+   * Other processes follow within 5 s.
    */
   readonly forget: (keyId: string) => void;
 };
 
 type Digest = Uint8Array<ArrayBuffer>;
 
-/** A stored key; expired and revoked ones are found too. */
+/** A stored key. It can be expired or revoked. */
 export type StoredKey = {
   readonly id: string;
   /** SHA-256 of the token. */
   readonly digest: Uint8Array;
-  /** As stored; scopes that this version does not know are among them. */
+  /** As stored, including scopes that this version does not know. */
   readonly scopes: readonly string[];
-  /** Null: it does not expire by itself. */
+  /** Null: it never expires. */
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
 };
 
-/** What a token claims to be: the SHA-256 of the whole token, and the id where it has the shape of our keys, else null. */
+/** What a token claims to be. `id` is null if the token does not have the form of our keys. */
 export type KeyClaim = { readonly id: string | null; readonly digest: Digest };
 
-/** What `createAuthenticate` reads from. */
 export type AuthDeps = {
-  /** The key that a token claims to be. Whether it is that key is compared here. */
+  /** The key that a token claims to be. The caller compares the digests. */
   readonly findKey: (claim: KeyClaim) => Promise<StoredKey | null>;
   readonly now: () => Date;
 };
 
-/** A key as it was when it was looked up; times in ms. */
+/** A cached key; times in ms. */
 type Known = {
-  /** When its query began. */
+  /** When its query started. */
   readonly since: number;
-  /** When it is no longer accepted; -Infinity for a revoked key, Infinity for one without an end. */
+  /** -Infinity for a revoked key, Infinity for a key without expiry. */
   readonly endsAt: number;
   readonly answer: Authentication & { readonly kind: 'ok' };
 };
@@ -68,30 +67,31 @@ type Known = {
 const CACHE_MS = 5_000; // a revoked key is refused everywhere within this time
 const CACHE_KEYS = 10_000;
 
-const NO_DIGEST = new Uint8Array(32); // of SHA-256's length
+const NO_DIGEST = new Uint8Array(32); // the length of SHA-256
 
 const missing: Authentication = { kind: 'missing' };
 const invalid: Authentication = { kind: 'invalid' };
 
 /**
- * Recognizes bearer keys (RFC 6750, 2.1). A key that was found is remembered for 5 s, one that was not is looked up each
- * time, so that a new key works at once. A mistyped key costs no query. No token is kept in memory.
+ * Authenticates bearer tokens (RFC 6750, 2.1). Valid keys are cached for 5 s. Unknown keys are not
+ * cached, so a new key works at once. A token with a wrong checksum costs no query. Tokens are not
+ * kept in memory.
  */
 export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
   const known = new LRUCache<string, Known>({ max: CACHE_KEYS });
   const underWay = new Map<string, Promise<Known | null>>();
 
   async function load(name: string, id: string | null): Promise<Known | null> {
-    const since = now().getTime(); // before the query, so that nothing older than 5 s is believed
+    const since = now().getTime(); // before the query, so that no cached key is older than 5 s
     const digest = digestNamed(name);
     const key = await findKey({ id, digest });
-    // Compared also where there is no key, so that the time tells nobody which ids exist.
+    // Also compared if there is no key, so that timing does not reveal which IDs exist.
     const isSame = timingSafeEqual(key?.digest ?? NO_DIGEST, digest);
     if (key === null || !isSame) return null;
     return { since, endsAt: endOf(key), answer: { kind: 'ok', key: identityOf(key) } };
   }
 
-  /** Requests that come while their key is read share the answer. One that comes after `forget` begins a new read. */
+  /** Concurrent requests share one read. A request after `forget` starts a new one. */
   function lookup(name: string, id: string | null): Promise<Known | null> {
     const shared = underWay.get(name);
     if (shared !== undefined) return shared;
@@ -106,7 +106,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
     return loading;
   }
 
-  /** An expired key is refused at that moment, also while it is remembered. */
+  /** Expiry applies at once, even to cached keys. */
   async function recognise(token: string): Promise<Authentication> {
     const name = digestNameOf(token);
     const at = now().getTime();
@@ -115,7 +115,10 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
     return found !== null && at < found.endsAt ? found.answer : invalid;
   }
 
-  /** Null for a token with our shape and a wrong checksum, without a query. A token of another shape may be API_KEY. */
+  /**
+   * Null without a query if the token has our form and a wrong checksum. Other tokens can be
+   * API_KEY.
+   */
   async function lookupShape(token: string, name: string): Promise<Known | null> {
     const shape = parseKey(token);
     if (shape.kind === 'mistyped') return null;
@@ -129,7 +132,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
   }
 
   function forget(keyId: string): void {
-    underWay.clear(); // what they read may be older than what is to be forgotten
+    underWay.clear(); // reads in progress can be older than the change
     for (const [name, { answer }] of [...known.entries()]) {
       if (answer.key.id === keyId) known.delete(name);
     }
@@ -138,42 +141,44 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
   return Object.assign(authenticate, { forget });
 }
 
-/** The bearer token; null where the header has another scheme, or is longer than any key. */
+/** The bearer token; null for another scheme or a header longer than any key. */
 function tokenOf(authorization: string): string | null {
   if (authorization.length > MAX_HEADER_LENGTH) return null;
   const token = /^bearer +(\S.*)$/i.exec(authorization)?.[1]?.trimEnd();
   return token === undefined || token.length > MAX_TOKEN_LENGTH ? null : token;
 }
 
-const MAX_HEADER_LENGTH = 2 * MAX_TOKEN_LENGTH; // what is longer is not even read
+const MAX_HEADER_LENGTH = 2 * MAX_TOKEN_LENGTH; // longer headers are not parsed
 
-/** A clock that was set back makes nothing fresh again. */
+/** False if the clock was set back. */
 function isFresh({ since }: Known, at: number): boolean {
   return at >= since && at - since < CACHE_MS;
 }
 
-/** When a key is no longer accepted, in milliseconds since 1970. A revoked key is accepted at no time. */
+/** Milliseconds since 1970; -Infinity for a revoked key. */
 function endOf({ revokedAt, expiresAt }: StoredKey): number {
   if (revokedAt !== null) return Number.NEGATIVE_INFINITY;
   return expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
 }
 
-/** The key as requests carry it. A scope that this version does not know allows nothing, and is left out. */
+/** Scopes that this version does not know are dropped. */
 function identityOf({ id, scopes: stored }: StoredKey): ApiKeyIdentity {
   return { id, scopes: scopes.filter((scope) => stored.includes(scope)) };
 }
 
-/** Whether a key may do what needs `scope`; `admin` may do everything. Says nothing about whether the key is valid. */
+/** `admin` implies all scopes. Does not check whether the key is valid. */
 export function allows(key: ApiKeyIdentity, scope: Scope): boolean {
   return key.scopes.includes(scope) || key.scopes.includes('admin');
 }
 
 const CHALLENGE = 'Bearer realm="signpost"';
 
-/** The 401 with `WWW-Authenticate` as RFC 6750, 3 words it: an error attribute only where a key was given. */
+/**
+ * 401 with `WWW-Authenticate` (RFC 6750, 3): the error attribute is only sent if a key was given.
+ */
 export function unauthorized(kind: 'missing' | 'invalid'): Refusal {
   return kind === 'missing'
-    ? refuse('unauthorized', 'An API key is needed: Authorization: Bearer <key>.', {
+    ? refuse('unauthorized', 'An API key is required: Authorization: Bearer <key>.', {
         'www-authenticate': CHALLENGE,
       })
     : refuse('unauthorized', 'The API key is not valid.', {
@@ -181,22 +186,25 @@ export function unauthorized(kind: 'missing' | 'invalid'): Refusal {
       });
 }
 
-/** The 403 whose message and `WWW-Authenticate` name the scope that is missing (RFC 6750, 3.1). */
+/** 403 whose message and `WWW-Authenticate` name the missing scope (RFC 6750, 3.1). */
 export function forbidden(scope: Scope): Refusal {
-  return refuse('insufficient_scope', `This operation needs a key with the scope ${scope}.`, {
+  return refuse('insufficient_scope', `This operation requires a key with the scope ${scope}.`, {
     'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`,
   });
 }
 
-/** Whether a header's value gives a key away, or a good part of one. `headers` are those of the same request. */
+/**
+ * Whether a header's value contains an API key or a significant part of one. `headers` are those of
+ * the same request.
+ */
 export type IsSecret = (value: string, headers: Headers) => boolean;
 
-/** A shorter part of a key helps nobody to guess the rest. */
+/** Shorter parts do not help an attacker to guess the rest. */
 const PART_LENGTH = 12;
 
 /**
- * Recognizes keys of our making by their shape, API_KEY (`configured`) wherever it occurs in the value, and any other key by
- * the request's own Authorization header: a value of 12 characters or more that occurs in it is secret.
+ * Detects our keys by their form, API_KEY (`configured`) anywhere in the value, and any value of at
+ * least 12 characters that occurs in the request's own Authorization header.
  */
 export function createIsSecret(configured: string | undefined): IsSecret {
   return (value, { authorization = '' }) =>

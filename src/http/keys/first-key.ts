@@ -1,12 +1,12 @@
-/** The key that a new installation starts with. */
+/** Creates the first key of a new installation. */
 
 import { apiKeyProblem, digestOf, mintKey } from '../../config/api-key.ts';
 import type { Scope } from '../pipeline/route.ts';
 
-/** The id that API_KEY is stored under, whatever its text. No key of our making has it. */
+/** The ID that API_KEY is stored under. Generated keys never have it. */
 export const CONFIGURED_KEY_ID = 'configured';
 
-/** A key to be stored; of the token it has the SHA-256 only. */
+/** A key to store, without its token. */
 type FirstKey = {
   readonly id: string;
   readonly name: string;
@@ -15,21 +15,23 @@ type FirstKey = {
   readonly createdAt: Date;
 };
 
-/** What src/db/api-keys.ts offers of it. */
 export type FirstKeyStore = {
-  /** Stores the key unless there is any key already; false where there is one. Of several processes one succeeds. */
+  /**
+   * Stores the key unless any key exists; returns whether it did. Of several processes, only one
+   * succeeds.
+   */
   createFirst(key: FirstKey): Promise<boolean>;
   /**
-   * Makes this the key with its id, in place of the one before. Where a key with the same digest is stored already, nothing
-   * changes: a restart does not bring a revoked API_KEY back.
+   * Replaces the key with this ID. Does nothing if a key with the same digest exists, so a restart
+   * does not reactivate a revoked API_KEY.
    */
   put(key: FirstKey): Promise<void>;
 };
 
 /**
- * Makes sure that an administrator has a key. API_KEY (`configured`), where it is set, becomes an admin key in place of the
- * API_KEY of an earlier start; otherwise, where no key exists at all, one is made and its token returned as `created`, to be
- * shown once. `created` is null in every other case. Throws where API_KEY could never be accepted (see apiKeyProblem).
+ * Ensures that an administrator has a key. If API_KEY (`configured`) is set, it replaces the
+ * API_KEY of an earlier start. Otherwise, if no key exists, a key is created and its token returned
+ * as `created`, to be shown once. Throws if API_KEY is invalid (see apiKeyProblem).
  */
 export async function ensureApiKey(
   keys: FirstKeyStore,

@@ -1,47 +1,49 @@
 /**
- * When keys were last used, and how often for deprecated operations. Noted in memory, so that no request waits for it, and
- * written by a timer: a process that is killed loses a few seconds of it.
+ * Tracks when keys were last used, and their calls of deprecated operations. Collected in memory
+ * and written by a timer, so no request waits for it. A killed process loses a few seconds.
  */
 import type { KeyUsageStore } from '../../db/api-keys.ts';
 
-/** Notes uses of keys at once and writes them later. `used` and `deprecated` never throw and never wait. */
+/** `used` and `deprecated` never throw and never wait. */
 export type KeyUsage = {
-  /** Notes that the key was used now. Called for every request. */
+  /** Called for every request. */
   used(keyId: string): void;
-  /** Counts a call of a deprecated operation. */
   deprecated(keyId: string, operationId: string): void;
-  /** Writes what is due. Never rejects: what could not be written is kept for the next time. */
+  /** Writes what is due. Never rejects; failed writes are retried with the next flush. */
   flush(): Promise<void>;
   /** Stops the timer and writes everything. Never rejects. */
   close(): Promise<void>;
 };
 
-/** Where uses are written. `log` gets a warning for each write that failed. */
+/** `log` gets a warning for each failed write. */
 export type KeyUsageDeps = {
   readonly store: KeyUsageStore;
   readonly now: () => Date;
   readonly log: { warn(fields: Readonly<Record<string, unknown>>, message: string): void };
 };
 
-const FLUSH_MS = 5_000; // our choice: what a crash may forget
+const FLUSH_MS = 5_000; // what a crash can lose
 const WRITE_MS = 60_000; // a key's last use is written at most once a minute and process
 
-/** Starts a timer that flushes every 5 s and keeps no process alive. Call `close` to stop it and to write what is left. */
+/**
+ * Starts a timer that flushes every 5 s and does not keep the process alive. `close` stops it and
+ * writes the rest.
+ */
 export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
   const uses = gatherUses(store, now);
   const calls = countCalls(store, now);
   let last = Promise.resolve();
 
-  /** Both parts are tried whatever becomes of the other; what failed is kept by its part. Never rejects. */
+  /** The two parts are written independently. Never rejects. */
   async function write(all: boolean): Promise<void> {
     const results = await Promise.allSettled([uses.write(all), calls.write()]);
     for (const result of results) {
       if (result.status === 'fulfilled') continue;
-      log.warn({ err: result.reason }, 'the use of keys could not be written; it is kept');
+      log.warn({ err: result.reason }, 'key usage could not be written; retrying later');
     }
   }
 
-  /** Writes one after the other, in the order of the calls. */
+  /** Serializes writes in the order of the calls. */
   function queue(all: boolean): Promise<void> {
     last = last.then(() => write(all));
     return last;
@@ -62,18 +64,18 @@ export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
 /** The last use of one key. Times in milliseconds since 1970. */
 type Use = {
   usedAt: number;
-  /** Used since the last write: the clock is read once for all of these, and nothing is allocated. */
+  /** Used since the last write. The clock is read once per write, so this allocates nothing. */
   noted: boolean;
-  /** The use that is stored, and when it was written. */
+  /** The stored time of use, and when it was written. */
   savedUse: number;
   writtenAt: number;
 };
 
-/** Keeps the last use of each key, and leaves a failed write for the next time. */
+/** Keeps the last use of each key. A failed write is retried next time. */
 function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
   const uses = new Map<string, Use>();
 
-  /** Reads the clock once a key and write, however many requests there are in between. */
+  /** The clock is read once per key and write. */
   function note(keyId: string): void {
     const use = uses.get(keyId);
     if (use?.noted) return;
@@ -82,7 +84,7 @@ function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
     else Object.assign(use, { usedAt, noted: true });
   }
 
-  /** Those whose minute is over, or all of them. */
+  /** Writes the keys whose minute is over, or all of them. */
   async function write(all: boolean): Promise<void> {
     const at = now().getTime();
     for (const use of uses.values()) use.noted = false;
@@ -95,7 +97,7 @@ function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
     for (const { use, usedAt } of due) {
       Object.assign(use, { savedUse: usedAt.getTime(), writtenAt: at });
     }
-    // A key that nobody uses any more is not kept.
+    // Drops keys that are no longer used.
     for (const [keyId, { usedAt, savedUse, writtenAt }] of uses) {
       if (usedAt <= savedUse && at - writtenAt >= WRITE_MS) uses.delete(keyId);
     }
@@ -104,10 +106,10 @@ function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
   return { note, write };
 }
 
-/** Calls of one operation by one key since the last write that succeeded. */
+/** Calls of one operation by one key since the last successful write. */
 type Counter = { count: number; usedAt: Date };
 
-/** Counts calls by key and operation. A write that fails is added to what was counted meanwhile. */
+/** Counts calls by key and operation. A failed write is added back to the counters. */
 function countCalls({ addDeprecated }: KeyUsageStore, now: () => Date) {
   let counters = new Map<string, Map<string, Counter>>();
 
@@ -120,7 +122,7 @@ function countCalls({ addDeprecated }: KeyUsageStore, now: () => Date) {
       return;
     }
     counter.count += count;
-    if (usedAt > counter.usedAt) counter.usedAt = usedAt; // what is added again is older
+    if (usedAt > counter.usedAt) counter.usedAt = usedAt; // counts that are added back are older
   }
 
   async function write(): Promise<void> {
@@ -128,7 +130,7 @@ function countCalls({ addDeprecated }: KeyUsageStore, now: () => Date) {
       [...own].map(([operationId, counter]) => ({ keyId, operationId, ...counter })),
     );
     if (taken.length === 0) return;
-    // Emptied before the write, so that calls which come during it are counted for the next one.
+    // Emptied before the write, so that concurrent calls count for the next one.
     counters = new Map();
     try {
       await addDeprecated(taken);

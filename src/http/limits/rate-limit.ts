@@ -1,6 +1,6 @@
 /**
- * How many requests an API key, or an address before its key is known, may make in a minute. Decided at once from what this
- * process knows; what was taken is reported to the store every 100 ms, whose answer brings what other processes took
+ * Rate limits per API key and per address. Each process decides from its own counts. It reports
+ * them to the store every 100 ms, whose answer includes the counts of other processes
  * (docs/decisions/0006-rate-limits.md).
  */
 import type { Logger } from 'pino';
@@ -17,25 +17,28 @@ import {
   type Windows,
 } from './windows.ts';
 
-/** A limit and the count that is kept for it. */
+/** A limit and its counter. */
 export type RateLimiter = Limit & {
-  /** Counts a request of an id, and says whether it may go on; a refused one is not counted. Never throws, never waits. */
+  /**
+   * Counts a request of an ID and returns whether it is allowed. Refused requests are not counted.
+   * Never throws, never waits.
+   */
   take(id: string): Taken;
 };
 
-/** The two limits of the API and the store that they share with other processes, where there is one. */
+/** The two limits of the API and the store that processes share, if there is one. */
 export type RateLimiters = {
-  /** By the id of the API key. */
+  /** By the ID of the API key. */
   readonly perKey: RateLimiter;
-  /** By what `addressGroup` makes of the client's address (src/net/client-address.ts). */
+  /** By the client's address group (src/net/client-address.ts). */
   readonly perAddress: RateLimiter;
-  /** Reports to the store now instead of with the next round; settles once its answer is known here. Never rejects. */
+  /** Reports to the store now; resolves once its answer is applied. Never rejects. */
   report(): Promise<void>;
-  /** Reports nothing more and closes the store. Call it before the database is closed. */
+  /** Stops reporting and closes the store. Call it before closing the database. */
   close(): Promise<void>;
 };
 
-/** What the limiters are made of. `now` is the clock that the windows of this process go by. */
+/** `now` is the clock of the windows. */
 export type RateLimitDeps = {
   readonly config: Pick<Config, 'api' | 'storage'>;
   readonly database: Pick<Database, 'openPool'>;
@@ -43,12 +46,12 @@ export type RateLimitDeps = {
   readonly now: () => Date;
 };
 
-/** RATE_LIMIT_PER_KEY and RATE_LIMIT_PER_ADDRESS are requests a minute. */
+/** RATE_LIMIT_PER_KEY and RATE_LIMIT_PER_ADDRESS are requests per minute. */
 const WINDOW_SECONDS = 60;
 
 /**
- * Both limiters on what the storage calls for: Redis, PostgreSQL, or the memory of this process. Returns at once, whether
- * the store answers or not; while it is away, each process counts for itself.
+ * Both limiters on the configured storage: Redis, PostgreSQL or the memory of this process. Returns
+ * without waiting for the store; while it is unavailable, each process counts for itself.
  */
 export function openRateLimiters(
   { config, database, log, now }: RateLimitDeps,
@@ -87,7 +90,7 @@ export function openRateLimiters(
   };
 }
 
-/** A limiter of this process alone. It reports to no store, and there is nothing to close. */
+/** A limiter of this process only, without a store. */
 export function createRateLimiter(limit: Limit, now: () => Date): RateLimiter {
   const windows = windowsOf(limit, false);
   return { ...limit, take: (id) => windows.take(id, now().getTime()) };
@@ -98,8 +101,8 @@ function windowsOf({ quota, windowSeconds }: Limit, isShared: boolean): Windows 
 }
 
 /**
- * The fields of draft-ietf-httpapi-ratelimit-headers-11 for the limits that a request was counted against, in the order
- * given: `"key";q=6000;w=60` and `"key";r=5999;t=60`.
+ * The headers of draft-ietf-httpapi-ratelimit-headers-11 for the given limits, in this order:
+ * `"key";q=6000;w=60` and `"key";r=5999;t=60`.
  */
 export function rateLimitHeaders(
   taken: readonly (readonly [RateLimiter, Taken])[],
@@ -114,30 +117,31 @@ export function rateLimitHeaders(
   return { 'ratelimit-policy': policy, ratelimit: state };
 }
 
-/** How the refusal names what was counted. */
 const whose = { key: 'with this API key', address: 'from this address' } as const;
 
-/** 429 (RFC 6585, 4). Retry-After gives the same seconds as RateLimit's `t`, as the draft asks. */
+/** 429 (RFC 6585, 4). Retry-After equals RateLimit's `t`, as the draft requires. */
 export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: Taken): Refusal {
   const { name, quota, windowSeconds } = limiter;
-  const message = `${quota} requests ${whose[name]} are allowed in ${windowSeconds} seconds; try again in ${resetSeconds} seconds.`;
+  const message = `The limit is ${quota} requests ${whose[name]} per ${windowSeconds} seconds. Try again in ${resetSeconds} seconds.`;
   return refuse('rate_limited', message, { 'retry-after': String(resetSeconds) });
 }
 
-/** The windows of one limit, and the ledger that they are reported to. */
 export type Shared = { readonly windows: Windows; readonly ledger: Ledger };
 
-/** The rounds in which a process reports what it took. */
+/** Reports the counts of a process to the store, in rounds. */
 export type Reporting = {
-  /** Schedules a round unless one is scheduled already. Cheap enough for every request; does nothing after `close`. */
+  /**
+   * Schedules a round unless one is scheduled. Cheap enough for every request; does nothing after
+   * `close`.
+   */
   wake(): void;
-  /** Runs a round as soon as the one before it has ended. Never rejects. */
+  /** Starts a round as soon as the current one ends. Never rejects. */
   report(): Promise<void>;
-  /** Waits for the round under way, and closes the store. No round follows. */
+  /** Waits for the current round and closes the store. No round follows. */
   close(): Promise<void>;
 };
 
-/** The store, and where it is said, once each, that it is away and that it is back. */
+/** `log` gets one line when the store becomes unavailable and one when it recovers. */
 export type ReportingDeps = {
   readonly store: RateLimitStore;
   readonly log: Pick<Logger, 'warn' | 'info'>;
@@ -145,20 +149,27 @@ export type ReportingDeps = {
 };
 
 /**
- * Our choice: what reaches all processes in twice this time may exceed a quota; docs/decisions/0006-rate-limits.md has
- * figures.
+ * A burst that reaches all processes within twice this time can exceed a quota.
+ * docs/decisions/0006-rate-limits.md has figures.
  */
 const GATHER_MS = 100;
-/** While the store is away, one id of each limit is reported as often as this, to see whether it is back. */
+/**
+ * While the store is unavailable, one ID of each limit is reported at this interval to detect its
+ * recovery.
+ */
 const RETRY_MS = 1_000;
-/** Our choice: commands of one round and limit, 250 a second, so that no flood of addresses becomes one of the store. */
+/**
+ * Commands per round and limit (250 a second), so that a flood of addresses does not overload the
+ * store.
+ */
 const MAX_REPORTS = 25;
-/** How often the rows of ended windows are deleted from the store. */
+/** Interval for deleting rows of ended windows. */
 const SWEEP_MS = 60_000;
 
 /**
- * A round begins GATHER_MS after the first request that it reports, never before the last one has ended. A report that
- * failed is not repeated, because it may have been counted; this process goes on counting its requests for itself.
+ * A round starts GATHER_MS after the first request that it reports, and never before the previous
+ * one ends. A failed report is not repeated, because the store can have counted it; this process
+ * keeps counting on its own.
  */
 export function createReporting({ store, log, now }: ReportingDeps, limits: readonly Shared[]) {
   let isAway = false;
@@ -174,7 +185,7 @@ export function createReporting({ store, log, now }: ReportingDeps, limits: read
     timer = setTimeout(() => void report().then(settled), isAway ? RETRY_MS : GATHER_MS).unref();
   }
 
-  /** A round takes MAX_REPORTS of each limit at most, so more may be due. */
+  /** A round takes at most MAX_REPORTS of each limit, so more can be due. */
   function settled(): void {
     isAwaited = false;
     if (limits.some(({ windows }) => windows.isDue)) wake();
@@ -191,10 +202,10 @@ export function createReporting({ store, log, now }: ReportingDeps, limits: read
     const results = await Promise.allSettled(limits.flatMap((limit) => reportOf(limit, max, now)));
     if (isClosed || results.length === 0) return;
     const failed = results.find((result) => result.status === 'rejected');
-    // The state is as it was: nothing to log.
+    // Nothing changed, so nothing to log.
     if (isAway === (failed !== undefined)) return;
     isAway = failed !== undefined;
-    // Once for each outage, whatever it costs in rounds.
+    // Log each outage once.
     if (isAway) log.warn({ err: failed?.reason }, 'rate limits are counted by each process alone');
     else log.info({}, 'rate limits are counted together again');
   }
@@ -213,7 +224,7 @@ export function createReporting({ store, log, now }: ReportingDeps, limits: read
   return reporting;
 }
 
-/** Begins a report for each of at most `max` ids; each promise rejects where the store gave no answer. */
+/** Starts a report for at most `max` IDs. Each promise rejects if the store does not answer. */
 function reportOf({ windows, ledger }: Shared, max: number, now: () => Date): Promise<void>[] {
   return windows.due(max, now().getTime()).map(async (report) => {
     const counted = await ledger(report.window.id, report.points);

@@ -1,4 +1,4 @@
-/** What one process knows of one limit: a window for each id, counted here and corrected by what the store says. */
+/** The windows of one limit in one process: one per ID, counted here and corrected by the store. */
 
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
@@ -8,81 +8,80 @@ import type { Storage } from '../../config/config.ts';
 import { SECOND } from '../../core/time.ts';
 import type { Database } from '../../db/engine/client.ts';
 
-/** The outcome of counting one request. A refused one consumes nothing. */
+/** The result of counting one request. A refused one consumes nothing. */
 export type Taken = {
   readonly allowed: boolean;
-  /** Requests that the window allows after this one. */
+  /** Requests left in the window after this one. */
   readonly remaining: number;
-  /** Seconds until the window ends, rounded up; 1 at least. */
+  /** Seconds until the window ends, rounded up, at least 1. */
   readonly resetSeconds: number;
 };
 
-/** Requests of one id that the store is to add to its count. */
+/** Requests of one ID to add to the store's count. */
 export type Report = { readonly window: Window; readonly points: number };
 
-/** What the store counts for an id over all processes, and for how many milliseconds its window still lasts. */
+/** The store's count for an ID over all processes, and the remaining time of its window. */
 export type Counted = { readonly used: number; readonly msLeft: number };
 
-/** The windows of one limit in this process. `at` is the present time in milliseconds since 1970. */
+/** `at` is the current time in milliseconds since 1970. */
 export type Windows = {
-  /** Counts a request, and begins a window for an id that has none. */
+  /** Counts a request; starts a window for an ID that has none. */
   take(id: string, at: number): Taken;
   /**
-   * Takes at most `max` ids with requests that were not reported, urgent ones first. They count as reported from then on.
-   * Windows that have ended are left out and forgotten.
+   * Takes at most `max` IDs with unreported requests, urgent ones first, and marks them as
+   * reported. Ended windows are dropped.
    */
   due(max: number, at: number): readonly Report[];
-  /**
-   * Corrects an id by the store's answer. Where no answer comes there is nothing to call: what this process counted stays.
-   */
+  /** Corrects an ID by the store's answer. Without an answer, the count of this process stays. */
   acknowledge(report: Report, counted: Counted, at: number): void;
-  /** Whether requests wait to be reported. */
+  /** Whether requests are unreported. */
   readonly isDue: boolean;
 };
 
-/** What the windows of one limit have in common. */
 export type WindowsOptions = {
-  /** Requests that an id may make in one window. */
+  /** Requests that an ID can make in one window. */
   readonly quota: number;
   readonly windowMs: number;
-  /** Whether requests are reported to a store; without one, `due` stays empty. */
+  /** Whether requests are reported to a store. If false, `due` stays empty. */
   readonly isShared: boolean;
 };
 
-/** What is known of one id; changed in place. What it may still take is the quota less `own` and `others`. */
+/** The counts of one ID, changed in place. It can still take the quota minus `own` and `others`. */
 export type Window = {
   readonly id: string;
   /** Milliseconds since 1970, by the clock of this process. */
   endsAt: number;
-  /** Taken in this process. */
+  /** Requests in this process. */
   own: number;
-  /** Of `own`, what has not been reported to the store. */
+  /** The part of `own` that is not reported to the store. */
   unreported: number;
-  /** Of `own`, what the store has answered to. */
+  /** The part of `own` that the store has acknowledged. */
   reported: number;
-  /** Taken in other processes, by the store's last answer. */
+  /** Requests in other processes, by the store's last answer. */
   others: number;
 };
 
 /**
- * Our choice: at a few hundred octets each (docs/decisions/0006-rate-limits.md) some megabytes, whoever attacks with
- * however many addresses. The id that was quiet for longest is forgotten; the store still knows it.
+ * Bounds memory to a few megabytes under any number of addresses
+ * (docs/decisions/0006-rate-limits.md). The least recently used ID is dropped; the store still has
+ * its count.
  */
 const MAX_WINDOWS = 20_000;
 /**
- * Our choice: an id with this share of its quota unreported is reported before all others, so that no flood of ids hides it.
+ * IDs with this share of their quota unreported are reported first, so that a flood of IDs cannot
+ * delay them.
  */
 const URGENT_SHARE = 0.01;
 
 /**
- * A window begins with the first request of an id and lasts `windowMs`, or as long as the store's does. A clock that was set
- * back prolongs none. At most 20,000 ids are kept.
+ * A window starts with the first request of an ID and lasts `windowMs`, or as long as the store's
+ * window. Setting the clock back does not extend it. Keeps at most 20,000 IDs.
  */
 export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Windows {
   const urgentAt = Math.max(1, Math.floor(quota * URGENT_SHARE));
   const urgent = new Set<Window>();
   const waiting = new Set<Window>();
-  // Called also for a window that is replaced or pushed out of the cache: its requests are not reported any more.
+  // Also called for windows that are replaced or evicted; their requests are not reported.
   const forget = (window: Window) => {
     urgent.delete(window);
     waiting.delete(window);
@@ -91,7 +90,7 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
 
   function current(id: string, at: number): Window {
     const known = windows.get(id);
-    // The second condition: a clock that was set back must not prolong a window.
+    // The second condition keeps a clock that was set back from extending a window.
     if (known !== undefined && known.endsAt > at && known.endsAt <= at + windowMs) return known;
     const begun = { id, endsAt: at + windowMs, own: 0, unreported: 0, reported: 0, others: 0 };
     windows.set(id, begun);
@@ -132,7 +131,7 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
     acknowledge({ window, points }, { used, msLeft }, at) {
       window.reported += points;
       window.others = Math.max(0, used - window.reported);
-      // A store that counts less than was reported to it has lost its window; ours goes on.
+      // A store that counts less than was reported has lost its window; ours continues.
       if (used >= window.reported) window.endsAt = at + Math.min(msLeft, windowMs);
     },
     get isDue() {
@@ -142,39 +141,43 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
 }
 
 /**
- * So many requests of one id in so many seconds. `name` is shown to clients, and keeps the two limits apart in the store.
+ * A number of requests per ID and window. `name` is shown to clients and separates the limits in
+ * the store.
  */
 export type Limit = {
   readonly name: 'key' | 'address';
-  /** Requests in a window. */
+  /** Requests per window. */
   readonly quota: number;
   readonly windowSeconds: number;
 };
 
 /**
- * Adds `points` to what is counted for an id, and returns the sum over all processes. Rejects within seconds where the store
- * is away.
+ * Adds `points` to an ID's count and returns the sum over all processes. Rejects within seconds if
+ * the store is unavailable.
  */
 export type Ledger = (id: string, points: number) => Promise<Counted>;
 
-/** Where processes add up what they took. */
+/** The store that combines the counts of all processes. */
 export type RateLimitStore = {
-  /** The count of one limit. Ledgers of different names share nothing. */
+  /** The counter of one limit. Ledgers with different names are independent. */
   ledger(limit: Limit): Ledger;
-  /** Deletes the rows of windows that ended over a minute ago. Redis does that by itself. */
+  /** Deletes rows of windows that ended over a minute ago. Redis expires them without it. */
   sweep(): Promise<void>;
-  /** Lets go of the connection; what is under way rejects or is waited for. */
+  /** Closes the connection. Pending commands reject or complete first. */
   close(): Promise<void>;
 };
 
-/** Our choice: a store that takes longer than ten gathering intervals is as good as away. */
+/** A store slower than ten report intervals counts as unavailable. */
 const ANSWER_MS = SECOND;
-/** Processes compare a row's end with their own clocks, which may differ a little. */
+/** Tolerates small differences between the clocks of processes. */
 const SWEEP_AFTER_MS = 60 * SECOND;
-/** Made by our migrations; in PostgreSQL only. */
+/** Created by our migrations, in PostgreSQL only. */
 const TABLE = 'rate_limit';
 
-/** Opens what the storage calls for; null on embedded storage, which one process owns. Nothing is waited for. */
+/**
+ * Opens the store for the configured storage; null for embedded storage, which only one process
+ * uses. Does not wait for a connection.
+ */
 export function openRateLimitStore(
   storage: Storage,
   database: Pick<Database, 'openPool'>,
@@ -183,17 +186,18 @@ export function openRateLimitStore(
   return storage.kind === 'postgres' ? openPostgres(database) : openRedis(storage.redisUrl);
 }
 
-/** A connection of its own, so that no queue and no query ever waits behind the counting. */
+/** A separate connection, so that queues and queries never wait for the counting. */
 function openRedis(url: string): RateLimitStore {
   const client = new Redis(url, {
     connectTimeout: 5 * SECOND,
     commandTimeout: ANSWER_MS,
     enableOfflineQueue: false,
-    maxRetriesPerRequest: 0, // a command whose connection broke is not sent again: it may have been counted
+    // a command on a broken connection can have been counted, so it is not resent
+    maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 200, 2 * SECOND),
   });
-  client.on('error', () => {}); // every command says it too
-  // The first requests should not fail for being early.
+  client.on('error', () => {}); // every command reports the error too
+  // Lets the first requests wait for the connection.
   const attempted = Promise.race([once(client, 'ready'), once(client, 'close')]).catch(() => {});
   return {
     ledger: ({ name, quota, windowSeconds }) => {
@@ -214,8 +218,8 @@ function openRedis(url: string): RateLimitStore {
 }
 
 /**
- * One connection of its own, so that counting never takes more than one. The library reckons with Date.now, so that
- * processes should have the same time to within a second or so.
+ * A separate pool of one connection. The library uses Date.now, so the clocks of processes should
+ * agree within about a second.
  */
 function openPostgres(database: Pick<Database, 'openPool'>): RateLimitStore {
   const pool = database.openPool({ max: 1, statementTimeoutMs: ANSWER_MS });
@@ -225,8 +229,8 @@ function openPostgres(database: Pick<Database, 'openPool'>): RateLimitStore {
         storeClient: pool,
         storeType: 'pool',
         tableName: TABLE,
-        tableCreated: true, // by our migrations
-        clearExpiredByTimeout: false, // its timer could not be stopped; `sweep` does it
+        tableCreated: true, // created by our migrations
+        clearExpiredByTimeout: false, // its timer cannot be stopped; `sweep` deletes the rows
         keyPrefix: name,
         points: quota,
         duration: windowSeconds,
@@ -242,7 +246,6 @@ function openPostgres(database: Pick<Database, 'openPool'>): RateLimitStore {
   };
 }
 
-/** The library's answer in our words. */
 function countedBy(answer: { readonly consumedPoints: number; readonly msBeforeNext: number }) {
   return { used: answer.consumedPoints, msLeft: Math.max(0, answer.msBeforeNext) };
 }

@@ -1,4 +1,7 @@
-/** The OpenAPI document, made from the routes that answer: what validates is what is documented. */
+/**
+ * Builds the OpenAPI document from the routes, so that validation and documentation share their
+ * schemas.
+ */
 import type { ApiConfig } from '../../config/config.ts';
 import { type Route, tags } from '../pipeline/route.ts';
 import { type ParamName, params } from '../pipeline/validate.ts';
@@ -21,24 +24,24 @@ import {
 } from './refusals.ts';
 import { errorExamples, responsesOf, sharedHeaders, sharedResponses } from './responses.ts';
 
-/** The version that the interface document carries (part 9). */
+/** The version in the interface document (part 9). */
 export const API_VERSION = '1.0.0';
-/** What routes of the API begin with, and the servers' URLs end in. */
+/** Prefix of API paths and suffix of the servers' URLs. */
 const BASE_PATH = '/v1';
 
-/** Where clients reach the API; without them, its URLs are relative to where the document is read. */
+/** Public addresses of the API. Without them, the document's URLs are relative. */
 type Addresses = Pick<ApiConfig, 'baseUrl' | 'stagingUrl'>;
 
 /**
- * Describes every route, in the order given. The same routes and addresses give the same document, field by field. Throws
- * where two schemas that differ have one name.
+ * Describes every route in the given order. The result is deterministic. Throws if two different
+ * schemas share a name.
  */
 export function buildDocument(routes: readonly Route[], addresses: Addresses): OpenApiDocument {
   const schemas = createSchemaWriter();
   const paths: Record<string, PathItem> = {};
   for (const route of routes) {
     const path = documentPath(route.path);
-    // Routes of one path share its entry; each adds the operation of its method.
+    // Routes of one path share its entry; each adds its method.
     paths[path] = {
       ...(isVersioned(route.path) ? {} : { servers: rootServers(addresses) }),
       ...paths[path],
@@ -50,7 +53,8 @@ export function buildDocument(routes: readonly Route[], addresses: Addresses): O
     info: {
       title: 'Signpost',
       version: API_VERSION,
-      summary: "A store's pets API, and customers' own domains that go live by themselves.",
+      summary:
+        "Custom domains for your SaaS, with the pets API. Signpost verifies DNS, issues certificates and serves your customers' domains.",
       description: apiDescription,
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -73,20 +77,19 @@ export function buildDocument(routes: readonly Route[], addresses: Addresses): O
 }
 
 /**
- * The path as the document has it: `/v1/pets/:petId` is `/pets/{petId}` below the servers, whose URLs end in `v1`. A path
- * without the version only gets its braces.
+ * `/v1/pets/:petId` becomes `/pets/{petId}`, relative to a server URL that ends in `v1`. A path
+ * without the version keeps its prefix.
  */
 export function documentPath(path: string): string {
   const below = isVersioned(path) ? path.slice(BASE_PATH.length) : path;
   return below.replace(/:(\w+)/g, '{$1}');
 }
 
-/** Whether a path is below `/v1`. Probes, the document and its pages are not. */
 function isVersioned(path: string): boolean {
   return path.startsWith(`${BASE_PATH}/`);
 }
 
-/** Production first; staging where it is configured. */
+/** Production first, then staging if configured. */
 function servers({ baseUrl = BASE_PATH, stagingUrl }: Addresses): readonly Server[] {
   return [
     { url: baseUrl, description: 'Production' },
@@ -94,7 +97,7 @@ function servers({ baseUrl = BASE_PATH, stagingUrl }: Addresses): readonly Serve
   ];
 }
 
-/** The same servers without `/v1`, for paths that carry no version. */
+/** The same servers for paths outside `/v1`. */
 function rootServers(addresses: Addresses): readonly Server[] {
   return servers(addresses).map(({ url, description }) => ({
     url: url.slice(0, -BASE_PATH.length) || '/',
@@ -102,12 +105,12 @@ function rootServers(addresses: Addresses): readonly Server[] {
   }));
 }
 
-/** The name of the bearer scheme among the components. */
+/** Name of the bearer scheme among the components. */
 export const SECURITY_SCHEME = 'bearer';
 
 /**
- * Describes one route: what it takes, what it answers and the scope that it needs. Schemas that have a name are added to
- * `schemas` and referred to. `x-addition` marks what the interface document does not have.
+ * Describes one route. Named schemas are added to `schemas` and referenced. `x-addition` marks
+ * everything that the interface document does not define.
  */
 export function operationOf(route: Route, schemas: SchemaWriter): Operation {
   const { operationId, tag, summary, deprecated, stability, scope, original } = route;
@@ -127,21 +130,19 @@ export function operationOf(route: Route, schemas: SchemaWriter): Operation {
   };
 }
 
-/** The description ends in which key is needed. */
+/** Appends which key is required. */
 function descriptionOf({ description, scope }: Route): string {
   const key = needsKey(scope);
   return description === undefined ? key : `${description}\n\n${key}`;
 }
 
-/** A sentence, Markdown like the rest of the description. */
 function needsKey(scope: Route['scope']): string {
-  if (scope === null) return 'Needs no key.';
+  if (scope === null) return 'Requires no key.';
   return scope === 'any'
-    ? 'Needs any key, whatever its scopes.'
-    : `Needs a key with the scope \`${scope}\`.`;
+    ? 'Requires any valid key.'
+    : `Requires a key with the scope \`${scope}\`.`;
 }
 
-/** Nothing for a route without a schema for its body, which does not read one. */
 function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: SchemaWriter) {
   if (body === undefined) return {};
   const json = { schema: schemas.input(body), example: bodyExample };
@@ -150,13 +151,13 @@ function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: Sc
   };
 }
 
-/** Headers that many operations read, by the names of their components. The interface document lists none. */
+/** Headers that several operations read, by component name. The interface document defines none. */
 export const sharedParameters = {
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'A key of your own for this request: sent again with the same key, it has its effect once and its answer each time, for 24 hours. In quotes, or bare.',
+      'A unique key for this request, quoted or bare. For 24 hours, a repeated request with the same key has no further effect and gets the same response.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
     example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
     'x-addition': true,
@@ -165,7 +166,7 @@ export const sharedParameters = {
     name: 'If-Match',
     in: 'header',
     description:
-      'The `ETag` of the version that the change is made to: where it is not the same any more, the answer is 412 and nothing changes',
+      'The `ETag` of the version to change. If the current version differs, the response is 412 and nothing changes',
     schema: { type: 'string' },
     example: '"mVUWqXkP0pSxLTQ0Hl3xXOyvDbE"',
     'x-addition': true,
@@ -173,7 +174,7 @@ export const sharedParameters = {
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header',
-    description: 'The `ETag` of the version that you have: the answer is 304 while it is the same',
+    description: 'The `ETag` of your version. If it is current, the response is 304',
     schema: { type: 'string' },
     example: '"mVUWqXkP0pSxLTQ0Hl3xXOyvDbE"',
     'x-addition': true,
@@ -181,7 +182,7 @@ export const sharedParameters = {
   'Last-Event-ID': {
     name: 'Last-Event-ID',
     in: 'header',
-    description: 'The number of the last event that you have: everything after it comes first',
+    description: 'The number of the last event that you have. The stream starts after it',
     schema: { type: 'string', pattern: '^[0-9]{1,40}$' },
     example: '41',
     'x-addition': true,
@@ -189,8 +190,9 @@ export const sharedParameters = {
 } as const satisfies Readonly<Record<string, Parameter>>;
 
 /**
- * Parameters of the path and the query, then references to the headers that the route reads. Where the interface document
- * has the operation, what it does not list is marked `x-addition`; an operation that is an addition itself marks none.
+ * Path and query parameters, then references to the headers that the route reads. Parameters that
+ * the interface document does not define are marked `x-addition`, unless the whole operation is an
+ * addition.
  */
 export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Parameter | Ref)[] {
   const own = [...pathParameters(route), ...queryParameters(route, schemas)];
@@ -208,13 +210,13 @@ export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Par
   ];
 }
 
-/** The parameters of a route's path, in its order: `/v1/pets/:petId` gives `petId`. */
+/** The path parameters of a route in their order: `/v1/pets/:petId` gives `petId`. */
 export function pathParameterNames(path: string): readonly ParamName[] {
-  // The type of a declared route allows no names but those of `params` (src/http/pipeline/validate.ts).
+  // The type of a declared route allows only names of `params` (src/http/pipeline/validate.ts).
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name as ParamName);
 }
 
-/** Always required: without its parameter there is no such path. */
+/** Path parameters are always required. */
 function pathParameters({ path }: Route): readonly Parameter[] {
   return pathParameterNames(path).map((name) => ({
     name,
@@ -224,19 +226,22 @@ function pathParameters({ path }: Route): readonly Parameter[] {
   }));
 }
 
-/** One parameter for each field of the query's schema; description and example stand beside the schema, not in it. */
+/**
+ * One parameter per field of the query's schema. OpenAPI puts description and example next to the
+ * schema.
+ */
 function queryParameters({ query }: Route, schemas: SchemaWriter): readonly Parameter[] {
   if (query === undefined) return [];
   const { properties = {}, required = [] } = schemas.input(query);
   return Object.entries(properties).map(([name, property]) => {
-    const { description = '', example, ...schema } = property as JsonSchema; // no query has a `true` for a schema
+    // no query has the schema `true`
+    const { description = '', example, ...schema } = property as JsonSchema;
     const must = required.includes(name) ? ({ required: true } as const) : {};
     const shown = example === undefined ? {} : { example };
     return { name, in: 'query', description, ...must, schema, ...shown };
   });
 }
 
-/** A reference to one of `sharedParameters`. */
 function shared(name: keyof typeof sharedParameters): Ref {
   return { $ref: `#/components/parameters/${name}` };
 }

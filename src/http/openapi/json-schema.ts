@@ -1,37 +1,40 @@
-/** From the schemas that validate to JSON Schema; named ones become components of the document. */
+/** Converts zod schemas to JSON Schema. Named schemas become components of the document. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { wireTypes } from '../pipeline/json.ts';
 import type { JsonSchema } from './model.ts';
 
 /**
- * Writes schemas as JSON Schema. One with an `id` becomes a component, and a reference wherever it occurs. `input` and
- * `output` throw where a name that was written before has another shape now, and return the same object for the same schema.
+ * Writes schemas as JSON Schema. A schema with an `id` becomes a component and is referenced
+ * everywhere. `input` and `output` throw if a name already has a different shape, and return the
+ * same object for the same schema.
  */
 export type SchemaWriter = {
-  /** What a client may send. */
+  /** The schema of a request. */
   readonly input: (schema: z.ZodType) => JsonSchema;
-  /** What a client is sent. It may get fields that are not listed: an answer grows without a new version. */
+  /**
+   * The schema of a response. It allows more fields, so that responses can grow without a new
+   * version.
+   */
   readonly output: (schema: z.ZodType) => JsonSchema;
-  /** The named schemas that were met so far, in the order of their names. */
+  /** The named schemas so far, in alphabetical order. */
   readonly components: () => Readonly<Record<string, JsonSchema>>;
 };
 
-/** A writer that has met no schema yet. */
 export function createSchemaWriter(): SchemaWriter {
   const found = new Map<string, JsonSchema>();
   const write = (io: 'input' | 'output') =>
     once((schema: z.ZodType) => {
-      // Inside of an array, a named schema is referred to like any other.
+      // Wrapped in an array, so that a named schema becomes a reference.
       const { items, $defs = {} } = inPlace(
         z.toJSONSchema(z.array(schema), {
           io,
           override: io === 'output' ? open : showWireType,
-          unrepresentable: 'any', // what it is on the wire is in `wireTypes`
+          unrepresentable: 'any', // `wireTypes` describes these
         }),
       );
       for (const [name, shape] of Object.entries($defs)) keep(found, name, shape);
-      return items as JsonSchema; // one schema, as an array of one kind has
+      return items as JsonSchema; // an array of one type has one item schema
     });
   return {
     input: write('input'),
@@ -40,7 +43,7 @@ export function createSchemaWriter(): SchemaWriter {
   };
 }
 
-/** Writing a schema takes a millisecond, and the same few are used everywhere. */
+/** Caches the result: writing a schema takes a millisecond, and most are reused. */
 function once<From extends object, To>(act: (from: From) => To): (from: From) => To {
   const known = new Map<From, To>();
   return (from) => {
@@ -50,10 +53,10 @@ function once<From extends object, To>(act: (from: From) => To): (from: From) =>
   };
 }
 
-/** A schema and what zod has written of it, to be changed in place. */
+/** A schema and its JSON Schema, which is changed in place. */
 type Written = { readonly zodSchema: z.core.$ZodType; readonly jsonSchema: JsonSchema };
 
-/** Replaces what zod wrote by what `wireTypes` says of the schema; its description stays. */
+/** Replaces zod's output by the entry in `wireTypes`; keeps the description. */
 function showWireType({ zodSchema, jsonSchema }: Written): void {
   const wire = wireTypes.get(zodSchema);
   if (wire === undefined) return;
@@ -62,7 +65,7 @@ function showWireType({ zodSchema, jsonSchema }: Written): void {
   Object.assign(jsonSchema, wire, description !== undefined && { description });
 }
 
-/** An answer may get fields without a new version, so its objects are not closed. */
+/** Responses can get fields without a new version, so their objects are open. */
 function open(written: Written): void {
   showWireType(written);
   if (written.jsonSchema.additionalProperties === false) {
@@ -70,18 +73,18 @@ function open(written: Written): void {
   }
 }
 
-/** The same schema, its references leading to the document's components. */
+/** The same schema, with references to the document's components. */
 function inPlace(schema: JsonSchema): JsonSchema {
   const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/');
-  return JSON.parse(text) as JsonSchema; // what it was, but for the references
+  return JSON.parse(text) as JsonSchema; // only the references changed
 }
 
-/** Adds a component, or checks that the one with this name has the same shape. */
+/** Adds a component, or checks that the existing one has the same shape. */
 function keep(found: Map<string, JsonSchema>, name: string, shape: JsonSchema): void {
   const known = found.get(name);
   if (known !== undefined && !isDeepStrictEqual(known, shape)) {
     throw new Error(
-      `two schemas are called ${name}, or one that answers and bodies write differently`,
+      `two different schemas are named ${name}, or its request and response forms differ`,
     );
   }
   found.set(name, shape);

@@ -1,16 +1,15 @@
-/** The part of OpenAPI 3.1 that our document uses (https://spec.openapis.org/oas/v3.1.0). */
+/** The part of OpenAPI 3.1 that the document uses (https://spec.openapis.org/oas/v3.1.0). */
 import type { z } from 'zod';
 import type { Stability, Tag } from '../pipeline/route.ts';
 
-/** A JSON Schema, as zod types what it writes. */
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 /** A reference to a component of the same document: `#/components/schemas/Pet`. */
 export type Ref = { readonly $ref: string };
 
-/** `x-addition`: what the interface document does not list. */
+/** `x-addition` marks what the interface document does not define. */
 type Extensible = { readonly 'x-addition'?: true };
 
-/** A header of an answer. Without `required`, it may be missing. */
+/** A response header. Optional unless `required`. */
 export type Header = Extensible & {
   readonly description: string;
   readonly required?: true;
@@ -18,7 +17,7 @@ export type Header = Extensible & {
   readonly example?: unknown;
 };
 
-/** What a request carries outside of its body. Without `required`, it may be left out. */
+/** A parameter or request header. Optional unless `required`. */
 export type Parameter = Extensible & {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
@@ -28,60 +27,57 @@ export type Parameter = Extensible & {
   readonly example?: unknown;
 };
 
-/** A shared example; `value` is the body as a value. */
 export type Example = { readonly value: unknown };
 
-/** A body: its schema, and one example in place or several by reference. */
+/** A body with one inline example or several referenced ones. */
 export type MediaType = {
   readonly schema: JsonSchema;
   readonly example?: unknown;
   readonly examples?: Readonly<Record<string, Ref>>;
 };
 
-/** What an operation answers with one status. Without `content`, the answer has no body. */
+/** Without `content`, the response has no body. */
 export type Response = Extensible & {
   readonly description: string;
   readonly headers: Readonly<Record<string, Header | Ref>>;
   readonly content?: Readonly<Record<string, MediaType>>;
 };
 
-/** One method of one path. */
 export type Operation = Extensible & {
   readonly operationId: string;
   /** Exactly one, so that each operation is on one page. */
   readonly tags: readonly [Tag];
   readonly summary: string;
   readonly description: string;
-  /** Missing: it is not deprecated. */
+  /** Missing: not deprecated. */
   readonly deprecated?: true;
   readonly 'x-stability': Stability;
-  /** A scope or `any`; missing where no key is needed. */
+  /** A scope or `any`; missing if no key is required. */
   readonly 'x-required-scope'?: string;
-  /** Empty: no key is needed. */
+  /** Empty: no key is required. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly (Parameter | Ref)[];
   readonly requestBody?: {
     readonly required: boolean;
     readonly content: Readonly<Record<'application/json', MediaType>>;
   };
-  /** By status; `default` is what any request can run into. */
+  /** By status; `default` covers errors that any request can get. */
   readonly responses: Readonly<Record<string, Response | Ref>>;
 };
 
-/** Where the API is reached. The URL may be relative to where the document is read. */
+/** The URL can be relative to the document's location. */
 export type Server = { readonly url: string; readonly description: string };
 
-/** The methods of operations, in the order in which those of one path are shown. */
+/** The HTTP methods in display order. */
 export const verbs = ['get', 'post', 'put', 'patch', 'delete'] as const;
-/** A method as the document writes it, in lower case. */
 export type Verb = (typeof verbs)[number];
 
-/** The operations of one path. `servers` stand in for the document's, where the path carries no version. */
+/** `servers` overrides the document's servers for paths outside `/v1`. */
 export type PathItem = { readonly servers?: readonly Server[] } & {
   readonly [V in Verb]?: Operation;
 };
 
-/** The whole document, as it is served at `/openapi.json`. */
+/** The document served at `/openapi.json`. */
 export type OpenApiDocument = {
   readonly openapi: '3.1.0';
   /** `description` is Markdown (refusals.ts). */
@@ -94,7 +90,7 @@ export type OpenApiDocument = {
   };
   readonly servers: readonly Server[];
   readonly tags: readonly { readonly name: Tag; readonly description: string }[];
-  /** By path, below the URL of a server: `/pets/{petId}`. */
+  /** By path relative to a server URL: `/pets/{petId}`. */
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: {
     readonly securitySchemes: Readonly<Record<string, unknown>>;

@@ -1,8 +1,10 @@
-/** Which codes an operation can answer with: its own, and those of everything that its requests pass through. */
+/**
+ * Which error codes an operation can return: its own, and those of every step before its handler.
+ */
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
 import type { Route, Tag } from '../pipeline/route.ts';
 
-/** What any request can run into, whatever it asks for; the `default` answer of every operation lists them. */
+/** The errors that any request can get. Every operation lists them as its `default` response. */
 export const anywhere = [
   'not_found',
   'method_not_allowed',
@@ -14,8 +16,8 @@ export const anywhere = [
 ] as const satisfies readonly ErrorCode[];
 
 /**
- * The codes that an operation can answer with, by status, ascending; each list in the order in which a request meets them.
- * Those of `anywhere` are left out, unless the route lists one itself.
+ * The error codes of an operation by ascending status; each list is in the order of the checks. The
+ * codes of `anywhere` are omitted unless the route lists them.
  */
 export function refusalsOf(route: Route): ReadonlyMap<number, readonly ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>();
@@ -26,17 +28,23 @@ export function refusalsOf(route: Route): ReadonlyMap<number, readonly ErrorCode
   return new Map([...byStatus].sort(([a], [b]) => a - b));
 }
 
-/** Whether the operation reads an Idempotency-Key: a POST that needs a key (src/http/pipeline/api.ts). */
+/**
+ * Whether the operation reads an Idempotency-Key: a POST that requires a key
+ * (src/http/pipeline/api.ts).
+ */
 export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== null;
 }
 
-/** Whether the operation's 200 has an entity tag, and 304 answers If-None-Match (src/http/pipeline/render.ts). */
+/**
+ * Whether the operation's 200 has an entity tag and If-None-Match can return 304
+ * (src/http/pipeline/render.ts).
+ */
 export function hasEntityTag({ method, momentary }: Route): boolean {
   return method === 'GET' && momentary !== true;
 }
 
-/** A code may come twice, where a route lists one that its steps bring, too. */
+/** Can contain duplicates. */
 function codesOf(route: Route): readonly ErrorCode[] {
   const { body, scope, refusals = [] } = route;
   return [
@@ -59,37 +67,38 @@ function when(condition: boolean, ...codes: readonly ErrorCode[]): readonly Erro
   return condition ? codes : [];
 }
 
-/** A sentence for each tag. The document shows those that have an operation. */
+/** The document shows only the tags that have operations. */
 export const tagDescriptions = {
-  Pets: "The store's animals.",
-  Projects: 'What domains are attached to: its plan and its deploys.',
-  Domains: "Customers' own domains, from the record to create to the certificate.",
-  Events: 'What happens to the domains of a project, as it happens.',
-  Webhooks: 'The same events, sent to a URL of yours.',
-  Keys: 'Who may call the API, and what they may do.',
-  Operations: 'What needs an operator.',
-  Service: 'Probes, this document and the pages that show it.',
+  Pets: 'Pets in the store.',
+  Projects: 'Projects with their plan and deploys. Domains are attached to a project.',
+  Domains: 'Custom domains, from the DNS record to the certificate.',
+  Events: "Events of a project's domains as a live stream.",
+  Webhooks: 'Events sent to your URL.',
+  Keys: 'API keys and their scopes.',
+  Operations: "The operator's view of the installation.",
+  Service: 'Health probes, this document and the API reference.',
 } as const satisfies Readonly<Record<Tag, string>>;
 
-/** What a client has to send, for the document's security scheme. */
+/** Describes the document's security scheme. */
 export const keyDescription =
-  'An API key: `Authorization: Bearer <key>`. A key has scopes; `admin` implies all the others.';
+  'API key: `Authorization: Bearer <key>`. A key has scopes; `admin` implies all others.';
 
 /**
- * The document's introduction, in Markdown: paragraphs, lists, `code` and emphasis, which is all that the pages can show.
+ * The document's introduction. The pages only support these parts of Markdown: paragraphs, lists,
+ * `code` and emphasis.
  */
 export const apiDescription = `
-Every body is JSON in UTF-8; times are RFC 3339 in UTC.
+All bodies are JSON in UTF-8. Times are RFC 3339 in UTC.
 
-**Whole numbers** marked int64 are exact from -9223372036854775808 to 9223372036854775807. Read them with a parser that keeps them so: JavaScript's \`JSON.parse\` does not, beyond 2^53.
+**Whole numbers** marked int64 are exact from -9223372036854775808 to 9223372036854775807. Use a parser that keeps their precision: JavaScript's \`JSON.parse\` rounds numbers beyond 2^53.
 
-**Errors** have one shape, \`{code, message, status}\`. Decide by \`code\`; messages may change. An answer may get fields that are not listed here; a body and a query may not have any.
+**Errors** have one shape, \`{code, message, status}\`. Branch on \`code\`; messages may change. Responses can get new fields at any time. Unknown fields and query parameters in requests are refused.
 
-**Again.** A \`POST\` with an \`Idempotency-Key\` has its effect once, however often it is sent. A \`GET\`, but for a diagnosis, a signing secret and a stream of events, with \`If-None-Match\` is answered 304 while nothing has changed. Where an operation takes \`If-Match\`, it changes that version or, with 412, nothing. \`HEAD\` works wherever \`GET\` does; \`OPTIONS\` says what a path takes.
+**Retries and caching.** A \`POST\` with an \`Idempotency-Key\` takes effect once, even if it is repeated. A \`GET\` with \`If-None-Match\` returns 304 if nothing changed, except for diagnoses, signing secrets and event streams. Operations that accept \`If-Match\` change only that version; otherwise they return 412. \`HEAD\` works wherever \`GET\` does. \`OPTIONS\` lists the methods of a path.
 
-**Limits.** Every answer to a request that was counted carries \`RateLimit\`; what is refused before it is read counts against nothing. 429 and 503 say in \`Retry-After\` when to try again. A body may have 64 KiB and nest 32 levels, a request target 8 KiB.
+**Limits.** Every counted request gets a \`RateLimit\` header. Requests refused before they are read do not count. 429 and 503 responses have a \`Retry-After\` header. Bodies are limited to 64 KiB and 32 levels of nesting, request targets to 8 KiB.
 
-**Which request.** Every answer carries \`X-Request-Id\`: yours, if you sent one of 1 to 64 letters, digits, dots, hyphens and underscores. Quote it when you ask about an answer. \`traceparent\` (W3C Trace Context) is taken up.
+**Request IDs.** Every response has an \`X-Request-Id\`. It is yours if you sent one of 1 to 64 letters, digits, dots, hyphens and underscores. Include it in support requests. \`traceparent\` (W3C Trace Context) is supported.
 
-**Stability.** Every operation says how much of it may change: *stable* not before \`/v2\`, *beta* after a notice in the changelog, *experimental* at any time. What is marked as an addition (\`x-addition\`) goes beyond the interface document of the pets API.
+**Stability.** Every operation has a stability level. *Stable* operations do not change before \`/v2\`. *Beta* operations change after a notice in the changelog, *experimental* ones at any time. Additions (\`x-addition\`) go beyond the interface document of the pets API.
 `.trim();

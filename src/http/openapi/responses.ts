@@ -1,4 +1,7 @@
-/** The answers of an operation: what it is for, 304 for a read, every refusal with its codes, and the headers of each. */
+/**
+ * The responses of an operation: its success, 304 for reads, every error with its codes, and their
+ * headers.
+ */
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
 import type { Route, Success } from '../pipeline/route.ts';
 import { error } from '../schemas/common.ts';
@@ -8,10 +11,9 @@ import { anywhere, hasEntityTag, refusalsOf, takesIdempotencyKey } from './refus
 
 type Responses = Readonly<Record<string, Response | Ref>>;
 
-/** Headers that every answer has. */
 const always = ['X-Request-Id', 'traceparent', 'RateLimit-Policy', 'RateLimit'] as const;
 
-/** Headers that an answer of this status has beside those of every answer. */
+/** Additional headers by status. */
 const headersByStatus: Readonly<Record<string, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   409: ['Retry-After'],
@@ -21,7 +23,10 @@ const headersByStatus: Readonly<Record<string, readonly HeaderName[]>> = {
   default: ['Allow'],
 };
 
-/** Refusals that many operations share, by the names of their components. The interface document lists the first alone. */
+/**
+ * Errors that many operations share, by component name. The interface document defines only the
+ * first.
+ */
 const shared: Readonly<Record<string, readonly [status: string, codes: readonly ErrorCode[]]>> = {
   Unauthorized: ['401', ['unauthorized']],
   BadRequest: ['400', ['bad_request', 'invalid_query']],
@@ -37,8 +42,8 @@ const shared: Readonly<Record<string, readonly [status: string, codes: readonly 
 };
 
 /**
- * Every answer of an operation by its status: its success, 304 where it has an entity tag, each status that refuses, and
- * `default`. Answers that operations share are references to those of `sharedResponses`.
+ * All responses of an operation by status: its success, 304 if it has an entity tag, its errors,
+ * and `default`. Shared responses are references to `sharedResponses`.
  */
 export function responsesOf(route: Route, schemas: SchemaWriter): Responses {
   const refusals = [...refusalsOf(route)].map(
@@ -53,7 +58,7 @@ export function responsesOf(route: Route, schemas: SchemaWriter): Responses {
 }
 
 /**
- * The answers that `responsesOf` refers to, by the names of their components. All but Unauthorized are marked `x-addition`.
+ * The components that `responsesOf` references. All except Unauthorized are marked `x-addition`.
  */
 export function sharedResponses(schemas: SchemaWriter): Readonly<Record<string, Response>> {
   const refusals = Object.entries(shared).map(([name, [status, codes]]) => {
@@ -63,7 +68,7 @@ export function sharedResponses(schemas: SchemaWriter): Readonly<Record<string, 
   return { NotModified: notModified, ...Object.fromEntries(refusals) };
 }
 
-/** One example for each code, by the code: an Error with the code's default message. */
+/** One example per code, with its default message. */
 export function errorExamples(): Readonly<Record<string, Example>> {
   return Object.fromEntries(
     Object.entries(errors).map(([code, [status, message]]) => [
@@ -73,13 +78,12 @@ export function errorExamples(): Readonly<Record<string, Example>> {
   );
 }
 
-/** The 304 of every read; it has the entity tag, as the 200 would. */
+/** The 304 of every read. It has the same entity tag as the 200. */
 const notModified = addition({
-  description: 'Not changed since the version that `If-None-Match` names; no body',
+  description: 'Not changed since the version in `If-None-Match`; no body',
   headers: headerRefs(...always, 'ETag'),
 });
 
-/** What the operation answers where it does what was asked. */
 function successOf(route: Route, schemas: SchemaWriter): Response {
   const { success } = route;
   const headers = headerRefs(
@@ -95,7 +99,7 @@ function successOf(route: Route, schemas: SchemaWriter): Response {
   };
 }
 
-/** JSON where the route has a schema, text of its media type where it names one, else undefined: no body. */
+/** JSON if the route has a schema, text if it has a media type, otherwise undefined: no body. */
 function contentOf(success: Success, schemas: SchemaWriter): Response['content'] {
   const { schema, mediaType, example } = success;
   if (schema !== undefined) {
@@ -104,14 +108,14 @@ function contentOf(success: Success, schemas: SchemaWriter): Response['content']
   return mediaType && { [mediaType]: media({ schema: { type: 'string' }, example }) };
 }
 
-/** Without an example where there is none, rather than with an undefined one. */
+/** Omits the key instead of setting it to undefined. */
 function media({ schema, example }: MediaType): MediaType {
   return { schema, ...(example !== undefined && { example }) };
 }
 
 /**
- * A reference where a shared answer has exactly this status and these codes. A status that the interface document lists is
- * written out instead, but for 401, for which that document has a component itself.
+ * A reference if a shared response has exactly this status and these codes. A status that the
+ * interface document defines is written out, except 401, which is a component there.
  */
 function refusalOf(
   route: Route,
@@ -123,7 +127,7 @@ function refusalOf(
   const name = Object.keys(shared).find((known) => isShared(known, status, codes));
   if (name !== undefined && (!isListed || name === 'Unauthorized')) return responseRef(name);
   const plain = refusal(status, codes, schemas);
-  // The own refusals of a deprecated operation list its own headers, too.
+  // A deprecated operation's own errors also list its headers.
   const isOwn = route.refusals?.some((code) => codes.includes(code));
   const response =
     route.deprecated && isOwn
@@ -132,13 +136,12 @@ function refusalOf(
   return route.original === undefined || isListed ? response : addition(response);
 }
 
-/** Whether a shared answer has this status and these codes, in this order. */
 function isShared(name: string, status: string, codes: readonly ErrorCode[]): boolean {
   const [sharedStatus, sharedCodes = []] = shared[name] ?? [];
   return status === sharedStatus && codes.join() === sharedCodes.join();
 }
 
-/** An answer with these codes: each with its default message, and an example by reference. */
+/** An error response with the default message and an example reference for each code. */
 function refusal(status: string, codes: readonly ErrorCode[], schemas: SchemaWriter): Response {
   const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const);
   return {
@@ -153,11 +156,11 @@ function refusal(status: string, codes: readonly ErrorCode[], schemas: SchemaWri
   };
 }
 
-/** Headers of this operation alone. The interface document lists no header at all. */
+/** Headers of this operation only. The interface document defines no headers. */
 function ownHeaders({ success, original, deprecated }: Route): Readonly<Record<string, Header>> {
   return Object.fromEntries(
     Object.entries(success.headers ?? {}).map(([name, description]) => {
-      // A link to the next page is there only where there is one.
+      // A link to the next page is optional.
       const required = deprecated === true || name === 'location';
       const header = {
         description,
@@ -169,7 +172,7 @@ function ownHeaders({ success, original, deprecated }: Route): Readonly<Record<s
   );
 }
 
-/** The same, marked as what the interface document does not have. */
+/** Marks it as an addition to the interface document. */
 function addition<T extends Response | Header>(thing: T): T {
   return { ...thing, 'x-addition': true };
 }
@@ -181,62 +184,63 @@ function responseRef(name: string): Ref {
 const text = { type: 'string' } as const;
 const seconds = { type: 'integer', minimum: 0 } as const;
 
-/** A header without `required` comes with some of the answers that list it. */
+/** A header without `required` is sent with only some of the responses that list it. */
 const headers = {
   'X-Request-Id': {
-    description: "The request's id: the client's own, or one that was made; the log has it",
+    description: "ID of the request: the client's own or a generated one. The log contains it",
     required: true,
     schema: text,
     example: '0198c1f2-7c3e-7c55-9a54-0b8d5a6f1c11',
   },
   traceparent: {
-    description: 'The trace that the request belongs to (W3C Trace Context)',
+    description: 'Trace of the request (W3C Trace Context)',
     required: true,
     schema: text,
     example: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   },
   'RateLimit-Policy': {
     description:
-      'The limits that the request was counted against; missing where it was refused before it was read',
+      'The rate limits that count this request; missing if the request was refused before it was read',
     schema: text,
     example: '"key";q=6000;w=60',
   },
   RateLimit: {
-    description: 'What is left of each, and the seconds until it is whole again',
+    description: 'Remaining requests per limit, and the seconds until it resets',
     schema: text,
     example: '"key";r=5999;t=60',
   },
   'Retry-After': { description: 'Seconds to wait', schema: seconds, example: 5 },
   'WWW-Authenticate': {
-    description: 'What is wrong with the key (RFC 6750, 3)',
+    description: 'The problem with the key (RFC 6750, 3)',
     required: true,
     schema: text,
     example: 'Bearer realm="signpost", error="invalid_token"',
   },
   ETag: {
     description:
-      'The tag of this version, for `If-None-Match`; for `If-Match` where a change takes it',
+      'Entity tag of this version, for `If-None-Match`, and for `If-Match` if the operation accepts it',
     required: true,
     schema: text,
     example: '"mVUWqXkP0pSxLTQ0Hl3xXOyvDbE"',
   },
-  Allow: { description: 'With 405: the methods that the path takes', schema: text },
+  Allow: { description: 'With 405: the methods that the path supports', schema: text },
   Accept: {
-    description: 'What would have been taken',
+    description: 'Supported media type',
     required: true,
     schema: text,
     example: 'application/json',
   },
   'Idempotency-Replayed': {
-    description: '`true`: this is the answer of an earlier request with the same Idempotency-Key',
+    description:
+      '`true` if this is the stored response to an earlier request with the same Idempotency-Key',
     schema: text,
   },
 } as const satisfies Readonly<Record<string, Header>>;
 
-/** The name of a shared header, as people write it. */
+/** The name of a shared header in its usual case. */
 export type HeaderName = keyof typeof headers;
 
-/** The headers by the names of their components. Each is marked `x-addition`. */
+/** The headers by component name. All are marked `x-addition`. */
 export function sharedHeaders(): Readonly<Record<string, Header>> {
   return Object.fromEntries(
     Object.entries<Header>(headers).map(([name, header]) => [
@@ -246,14 +250,17 @@ export function sharedHeaders(): Readonly<Record<string, Header>> {
   );
 }
 
-/** References to shared headers, by the headers' names, for an answer that has them. */
+/** References to shared headers. */
 export function headerRefs(...names: readonly HeaderName[]): Readonly<Record<string, Ref>> {
   return Object.fromEntries(
     names.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const),
   );
 }
 
-/** A lower-case header name as people write it: `WWW-Authenticate`. One that is not shared gets a capital for each word. */
+/**
+ * A lower-case header name in its usual case: `WWW-Authenticate`. Others get a capital letter for
+ * each word.
+ */
 export function headerTitle(name: string): string {
   const known = Object.keys(headers).find((title) => title.toLowerCase() === name);
   return known ?? name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());

@@ -1,5 +1,5 @@
 /**
- * The API without a socket: a raw request in, a raw answer out. Every request goes
+ * The API without a socket: a raw request in, a raw response out. Every request goes through
  * address → route → key → scope → body → validation → handler, and leaves through one exit.
  */
 import { createHash } from 'node:crypto';
@@ -19,30 +19,30 @@ import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 import { createRouter, type Found } from './router.ts';
 import { type Trace, traceOf } from './trace.ts';
 
-/** A request as a connection, or a page of the dashboard, brings it. */
+/** A request from a connection or from a dashboard page. */
 export type RawRequest = {
-  /** As it came; methods are case-sensitive (RFC 9110, 9.1). */
+  /** Unchanged; methods are case-sensitive (RFC 9110, 9.1). */
   readonly method: string;
-  /** The request target as it came: origin form or absolute form. */
+  /** The raw request target: origin form or absolute form. */
   readonly target: string;
   readonly headers: Headers;
-  /** Called at most once, and only where the body is wanted. Its bytes are bounded by who brings the request. */
+  /** Called at most once, and only if the body is needed. The caller bounds its size. */
   readonly readBody: () => Promise<BodyRead>;
-  /** Of the connection; undefined where that is gone. */
+  /** Undefined if the connection is gone. */
   readonly remoteAddress: string | undefined;
-  /** What was found wrong with it before it came here; it is answered with that. */
+  /** An error found before the request reached the API; it becomes the response. */
   readonly refusal?: Refusal | null;
-  /** Brought by a page of the dashboard, whose own request is counted in the metrics instead. */
+  /** Set by dashboard pages, whose own request is counted in the metrics instead. */
   readonly isOfPage?: true;
 };
 
-/** The API, callable without a socket. Requests may run at the same time. */
+/** Requests can run concurrently. */
 export type Api = {
-  /** Answers every request, and never rejects. */
+  /** Never rejects. */
   readonly handle: (raw: RawRequest) => Promise<RawResponse>;
   /**
-   * The answer for what never became a request. Where it has an address, it is counted against that and logged. Never
-   * throws.
+   * The response for bytes that never became a request. It is counted and logged if it has an
+   * address. Never throws.
    */
   readonly reject: (refusal: Refusal, remoteAddress: string | undefined) => RawResponse;
 };
@@ -55,38 +55,35 @@ export type ApiLog = Readonly<
   >
 >;
 
-/** What the API is made of. Each part is shared by all requests. */
+/** Shared by all requests. */
 export type ApiDeps = AdmissionDeps & {
   readonly routes: readonly Route[];
   readonly idempotency: Idempotency;
-  /** Headers for pages of other origins. */
   readonly cors: Cors;
-  /** Keeps API keys out of request ids and Idempotency-Keys, which are logged and stored. */
+  /** Detects API keys in request IDs and Idempotency-Keys, which are logged and stored. */
   readonly isSecret: IsSecret;
-  /** What the public base address has before `/v1`: empty, or `/store`. */
+  /** The path of the public base address before `/v1`: empty, or `/store`. */
   readonly basePath: string;
   readonly log: ApiLog;
-  /** Notes each request for the metrics; missing where nobody does. */
+  /** Counts each request in the metrics. */
   readonly count?: CountRequest;
 };
 
 type RouteFound = Extract<Found, { kind: 'route' }>;
-/** A request that was admitted, with its route. */
 type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly requestId: string };
 
 const RETRY_AFTER_SECONDS = '5';
 
 /**
- * Builds the router once. Throws where two routes have the same method and path. `handle` answers every fault with 500 or
- * 503, logs it, and shows nothing of it to the client.
+ * Builds the router once. Throws if two routes have the same method and path. `handle` answers
+ * every exception with 500 or 503 and logs it; the client sees no details.
  */
 export function createApi(deps: ApiDeps): Api {
   const { cors, log } = deps;
   const find = createRouter(deps.routes);
 
   /**
-   * The only place of the API that catches faults. Every answer gets the headers of its exchange here, refusals and faults
-   * among them.
+   * The only place in the API that catches exceptions. All responses get their common headers here.
    */
   async function handle(raw: RawRequest, span: RequestSpan): Promise<RawResponse> {
     const startedAt = performance.now();
@@ -114,12 +111,12 @@ export function createApi(deps: ApiDeps): Api {
       response = rendered(refusal);
     }
     const elapsedMs = performance.now() - startedAt;
-    // Seconds, as Prometheus has them.
+    // Prometheus uses seconds.
     if (raw.isOfPage !== true) deps.count?.(route?.operationId, response.status, elapsedMs / 1_000);
     span.answered(route?.operationId, response.status);
     const ms = Math.round(elapsedMs * 100) / 100;
     const line = { status: response.status, ms, ...about(trace, route, admission, raw.method) };
-    // Probes come every few seconds and say nothing while all is well.
+    // Successful probes arrive every few seconds, so they are logged at debug level.
     if (route?.tag === 'Service' && response.status < 400) log.debug(line, 'answered');
     else log.info(line, 'answered');
     return response;
@@ -143,8 +140,8 @@ export function createApi(deps: ApiDeps): Api {
 }
 
 /**
- * There is no request to read anything from, at most an address to count it against. Without one, nothing is counted or
- * logged: the connection was refused, or is gone.
+ * There is no request, only an address to count it against. Without an address (connection refused
+ * or gone), nothing is counted or logged.
  */
 function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undefined): RawResponse {
   const nobody = { method: 'GET', headers: {} };
@@ -158,12 +155,12 @@ function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undef
   return render(refusal, nobody, trace, rateLimitHeaders(counted));
 }
 
-/** The answer with paths of ours in its headers as clients reach them. */
+/** Adds the base path to the paths in the response headers. */
 function below(basePath: string, answer: ApiResponse): ApiResponse {
   return basePath === '' ? answer : { ...answer, headers: linksBelow(basePath, answer.headers) };
 }
 
-/** Puts the base path before each `/v1` path in `link` and `location`; other headers stay as they are. */
+/** Adds the base path to `/v1` paths in `link` and `location`. */
 function linksBelow(
   basePath: string,
   headers: Readonly<Record<string, string>> = {},
@@ -177,25 +174,25 @@ function linksBelow(
   return Object.fromEntries(prefixed);
 }
 
-/** What a line of the log says of a request: never its path, query, headers or body, where a key could be. */
+/** The log fields of a request. Never its path, query, headers or body, which can contain a key. */
 function about(trace: Trace, route: Route | null, { key }: Admission, method: string) {
   const { requestId, traceId } = trace;
   return { requestId, traceId, method, operationId: route?.operationId, keyId: key?.id };
 }
 
-/** OPTIONS is a preflight where its answer has `allow`; every other answer gets an answer's headers. */
+/** A response to OPTIONS is a preflight response if it has `allow`. */
 function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiResponse) {
   const allow = method === 'OPTIONS' ? answer.headers?.['allow'] : undefined;
   return allow === undefined ? cors.answerHeaders(headers) : cors.preflightHeaders(headers, allow);
 }
 
 /**
- * Reads and validates what was admitted, and runs it: once, where it brings an Idempotency-Key. Everything before `run` only
- * reads, so a refusal there leaves all as it was.
+ * Reads, validates and runs an admitted request, once per Idempotency-Key. Nothing before `run` has
+ * side effects.
  */
 async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
   const { route, params, key, requestId } = passed;
-  // What was removed answers before anything more of the request is read.
+  // A removed operation answers before the request is read any further.
   const ended = route.ended?.() ?? null;
   if (ended !== null) return ended;
   const query = once(passed.query);
@@ -223,31 +220,33 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
       return deps.idempotency(attempt, prepared.run);
     }
   }
-  // Without an Idempotency-Key each store has committed for itself by the time that the handler answers.
+  // Without an Idempotency-Key, each store commits before the handler answers.
   const answer = await prepared.run();
   await answer.afterCommit?.();
   return answer;
 }
 
-/** SHA-256 of the method, the target and the body, byte by byte: what makes a request the same request. */
+/** SHA-256 of method, target and body: equal for repeated requests. */
 function fingerprintOf({ method, target }: RawRequest, body: Uint8Array = new Uint8Array()) {
   const digest = createHash('sha256').update(`${method} ${target}\n`).update(body).digest();
   return new Uint8Array(digest);
 }
 
-/** What a client sees of a fault: 503 where the database is away, else 500, with no detail. */
+/**
+ * What a client sees of an exception: 503 if the database is unavailable, otherwise 500, without
+ * details.
+ */
 function refusalOf(fault: unknown): Refusal {
   return isUnavailable(fault)
     ? refuse('unavailable', undefined, { 'retry-after': RETRY_AFTER_SECONDS })
     : refuse('internal_error');
 }
 
-/** The parameters by name, or why they are refused. */
 type Query =
   | { readonly ok: true; readonly value: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Refuses a parameter that is given twice, because clients and servers differ in which value counts. */
+/** Refuses repeated parameters, because clients and servers disagree on which value counts. */
 function once(query: URLSearchParams): Query {
   const seen = new Set<string>();
   for (const name of query.keys()) {

@@ -1,32 +1,35 @@
-/** Which pages of other origins may call the API (Fetch standard, HTTP-CORS protocol). None unless configured. */
+/**
+ * Which origins can call the API from a browser (Fetch standard, CORS protocol). None unless
+ * configured.
+ */
 import type { Headers } from './route.ts';
 
-/** Header fields by lower-case names, to be added to an answer. */
+/** CORS headers for a response, by lower-case name. */
 export type Cors = {
-  /** For every answer but a preflight's. An origin that is not allowed gets `vary` only. */
+  /** For all responses except preflights. An origin that is not allowed gets only `vary`. */
   answerHeaders(request: Headers): Readonly<Record<string, string>>;
-  /** For the answer to OPTIONS, beside its `Allow`, whose value is `allow`. */
+  /** For the response to OPTIONS, with the value of its `Allow` header. */
   preflightHeaders(request: Headers, allow: string): Readonly<Record<string, string>>;
 };
 
-/** Request headers of the API that a page may send. */
+/** Request headers that a page can send. */
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, X-Request-Id';
-/** Answer headers that a script may read, beside those that the Fetch standard always lets it read. */
+/** Response headers that a script can read, beside those that the Fetch standard always allows. */
 const EXPOSED_HEADERS =
   'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, Traceparent, WWW-Authenticate, X-Request-Id';
-const MAX_AGE_SECONDS = '7200'; // Chromium caps it there
+const MAX_AGE_SECONDS = '7200'; // Chromium's maximum
 
 const none = {};
 
 /**
- * Allows pages of `origins`, compared letter by letter (`https://shop.example`), and no credentials (cookies). Without any
- * origin, no answer gets a header for this.
+ * Allows pages of `origins`, compared exactly (`https://shop.example`), without credentials
+ * (cookies). Without origins, no CORS headers are sent.
  */
 export function createCors(origins: readonly string[]): Cors {
   if (origins.length === 0) return { answerHeaders: () => none, preflightHeaders: () => none };
   const allowed = new Set(origins);
-  // A cache must not give one origin's answer to another.
+  // Caches must keep responses for different origins apart.
   const varies = { vary: 'Authorization, Origin' };
   const answerHeaders = ({ origin }: Headers) =>
     origin === undefined || !allowed.has(origin)

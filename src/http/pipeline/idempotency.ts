@@ -1,6 +1,7 @@
 /**
- * Idempotency-Key (draft-ietf-httpapi-idempotency-key-header-07): a POST that is sent again has its effect once and its
- * answer every time. Effect and answer are committed together, so a crash leaves both or neither.
+ * Idempotency-Key (draft-ietf-httpapi-idempotency-key-header-07): a repeated POST takes effect once
+ * and gets the same response. Effect and response are committed together, so a crash leaves both or
+ * neither.
  */
 
 import type { Transact } from '../../db/engine/transaction.ts';
@@ -15,46 +16,47 @@ import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
 import type { Headers } from './route.ts';
 
-/** One request with an Idempotency-Key. The key is that of one API key and one operation: others may use the same text. */
+/** A request with an Idempotency-Key. The key's scope is one API key and one operation. */
 export type Attempt = AttemptId & {
-  /** SHA-256 over method, path, query and body bytes: what makes it the same request. */
+  /** SHA-256 over method, path, query and body: equal for repeated requests. */
   readonly fingerprint: Uint8Array<ArrayBuffer>;
 };
 
 /**
- * Runs a request once, and answers its repetitions with the answer of the first, marked `idempotency-replayed: true`. A
- * refusal below 500 but 429 is kept, too, and what it did is undone. Rejects with the faults of `run` and of the database,
- * which undo everything.
+ * Runs a request once and answers repetitions with the stored response, marked
+ * `idempotency-replayed: true`. Errors below 500 except 429 are stored too, and their changes are
+ * rolled back. Rejects with the exceptions of `run` and of the database, which roll everything
+ * back.
  */
 export type Idempotency = (
   attempt: Attempt,
   run: () => Promise<ApiResponse>,
 ) => Promise<ApiResponse>;
 
-/** What idempotency is made of; `answers` joins the transactions of `transact`. */
+/** `answers` joins the transactions of `transact`. */
 export type IdempotencyDeps = {
-  /** Around everything that the handlers' stores do meanwhile. */
+  /** Wraps all writes of the handlers' stores. */
   readonly transact: Transact;
   readonly answers: IdempotentAnswerStore;
   readonly now: () => Date;
 };
 
-/** The draft leaves it open (section 2.3); a day is what most services keep. docs/api.md publishes it. */
+/** The draft does not define it (section 2.3). A day is common; docs/integrate/api.md documents it. */
 export const ANSWERS_KEPT_MS = 24 * 3_600_000;
 
-/** Our choice, as several services have it: the answer is that of an earlier request. */
+/** Several services use this header name. */
 const REPLAYED = { 'idempotency-replayed': 'true' } as const;
 
 /**
- * Answers 409 at once while the same attempt runs, in this process or another one, and 422 to another request with its key.
- * `afterCommit` of an answer runs after the commit; it does not run again for a replay.
+ * Answers 409 at once while the same attempt runs in any process, and 422 to a different request
+ * with its key. `afterCommit` runs after the commit, and not for a replay.
  */
 export function createIdempotency({ transact, answers, now }: IdempotencyDeps): Idempotency {
-  // Beside the lock in the database: embedded storage has one session, whose locks exclude nobody, and runs one transaction
-  // after the other.
+  // In addition to the lock in the database: embedded storage has one session, so its locks do not
+  // exclude anything.
   const running = new Set<string>();
 
-  /** Runs inside the transaction that ends with the commit of effect and answer. */
+  /** Runs inside the transaction that commits effect and response. */
   async function once(attempt: Attempt, run: () => Promise<ApiResponse>): Promise<ApiResponse> {
     if (!(await answers.lock(attempt))) return inUse();
     const kept = await answers.find(attempt, now());
@@ -86,8 +88,8 @@ export function createIdempotency({ transact, answers, now }: IdempotencyDeps): 
 }
 
 /**
- * Undoes what a refused request did, and a statement that failed on the way to the refusal, by a transaction of its own
- * inside the other: the refusal itself is still stored.
+ * Rolls back the changes of a refused request, or a failed statement before it, with a nested
+ * transaction. The response itself is still stored.
  */
 async function runOrUndo(
   transact: Transact,
@@ -107,13 +109,16 @@ async function runOrUndo(
   }
 }
 
-/** Whether an answer is replayed. Not what may be different in a moment: too many requests, and faults of ours. */
+/**
+ * Whether a response is stored. Rate limiting and server errors are not, because they can differ a
+ * moment later.
+ */
 function isKept({ status }: ApiResponse): boolean {
   return status !== 429 && status < 500;
 }
 
 /**
- * The answer as it is sent and as it is stored. It is rendered once, so that an answer and its replay are the same bytes.
+ * The response as sent and as stored. It is rendered once, so a replay is byte for byte the same.
  */
 function rendered({ body, replayBody, ...answer }: ApiResponse): {
   readonly sent: ApiResponse;
@@ -131,41 +136,42 @@ function textOf(body: unknown): string | undefined {
   return body === undefined ? undefined : renderJson(body);
 }
 
-/** The stored answer, or 422 where it was for another request. */
+/** The stored response, or 422 if it belongs to a different request. */
 function replay({ fingerprint }: Attempt, kept: StoredAnswer): ApiResponse {
   if (!Buffer.from(fingerprint).equals(kept.fingerprint)) return refuse('idempotency_key_reused');
   const { status, headers, body } = kept;
   return { status, headers: { ...headers, ...REPLAYED }, ...(body !== null && { text: body }) };
 }
 
-/** 409 while the first attempt runs; by the time a client comes back it has most often ended. */
+/** 409 while the first attempt runs. */
 function inUse(): Refusal {
   return refuse('idempotency_key_in_use', undefined, { 'retry-after': '1' });
 }
 
-/** The key of a request, null where it brings none, or the refusal of one that does not fit. */
+/** The key of a request, null if there is none, or the error for an invalid one. */
 export type IdempotencyKey =
   | { readonly ok: true; readonly key: string | null }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /**
- * Reads the header: 1 to 255 printable ASCII characters, in quotes or not. `"abc"`, as the draft has it, and `abc` are the
- * same key. Refuses an API key in the wrong header, and a bare key with a comma. Never throws.
+ * Reads the header: 1 to 255 printable ASCII characters, quoted or not. `"abc"`, as the draft
+ * specifies, and `abc` are the same key. Refuses an API key sent in this header, and an unquoted
+ * key with a comma. Never throws.
  */
 export function idempotencyKeyOf(headers: Headers, isSecret: IsSecret): IdempotencyKey {
   const value = headers['idempotency-key'];
   if (value === undefined) return { ok: true, key: null };
   const key = value.startsWith('"') ? unquoted(value) : value;
-  // It is stored as it is, so a key that slipped into the wrong header must not be.
+  // The key is stored as plain text, so an API key in the wrong header must be refused.
   if (key !== null && /^[\x20-\x7e]{1,255}$/.test(key) && !isSecret(key, headers)) {
-    // Two header lines arrive joined by a comma (RFC 9110, 5.3), and which one would count?
+    // Two header lines arrive joined by a comma (RFC 9110, 5.3), which would be ambiguous.
     if (key !== value || !key.includes(',')) return { ok: true, key };
-    return no('Idempotency-Key must be one key; put a key with a comma into quotes.');
+    return no('Idempotency-Key must be one key. Quote a key that contains a comma.');
   }
   return no();
 }
 
-/** A string of structured fields (RFC 9651, 3.3.3), or null where it is none or something follows it. */
+/** A string of structured fields (RFC 9651, 3.3.3); null if it is not one or text follows it. */
 function unquoted(value: string): string | null {
   return /^"(?:[^"\\]|\\["\\])*"$/.test(value)
     ? value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1')

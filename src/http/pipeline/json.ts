@@ -1,13 +1,12 @@
-/**
- * The kinds of values that requests and answers are made of: each refuses in words, and says how JSON Schema describes it.
- */
+/** Value types of requests and responses, with their error texts and JSON Schema. */
 import { z } from 'zod';
 import { DISORDERLY } from '../../core/names/printable.ts';
 import { inTheseWords } from './validate.ts';
 
 /**
- * What a schema's values are for a client, in JSON Schema, wherever zod cannot know: a limit in a query is a number to the
- * client and text to us. Inherited by what `.meta()` and `.refine()` make of the schema; src/http/openapi/ reads it.
+ * JSON Schema of values whose form on the wire zod does not know: a limit in a query is a number
+ * for clients and text on the wire. `.meta()` and `.refine()` keep the entry. src/http/openapi/
+ * reads it.
  */
 export const wireTypes = z.registry<z.core.JSONSchema.BaseSchema>();
 
@@ -15,8 +14,8 @@ const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * A whole number of 64 bits, as a bigint, which a body's parser gives for digits (src/net/json.ts). `1.0` and `"7"` are
- * refused.
+ * A 64-bit whole number as a bigint; the body parser returns bigint for digits (src/net/json.ts).
+ * `1.0` and `"7"` are refused.
  */
 export function int64() {
   const words = `must be a whole number from ${INT64_MIN} to ${INT64_MAX}`;
@@ -27,12 +26,12 @@ export function int64() {
     .register(wireTypes, { type: 'integer', format: 'int64' });
 }
 
-/** Both are allowed values. */
+/** Inclusive. */
 type Bounds = { readonly min: number; readonly max: number };
 
 /**
- * A whole number within bounds (both within ±2^53): a bigint on the way in, a number as the result. `words` replace the
- * refusal that names the bounds.
+ * A whole number within bounds (both within ±2^53): bigint as input, number as result. `words`
+ * replaces the error text.
  */
 export function wholeNumber({
   min,
@@ -48,8 +47,8 @@ export function wholeNumber({
 }
 
 /**
- * A whole number in a query, within bounds (0 to 2^53): digits alone on the way in, a number as the result, `default` where
- * the parameter is missing.
+ * A whole number in a query, within bounds (0 to 2^53): digits as input, number as result,
+ * `default` if missing.
  */
 export function queryInteger({ min, max, default: value }: Bounds & { readonly default: number }) {
   const isWithin = (text: string) =>
@@ -62,28 +61,28 @@ export function queryInteger({ min, max, default: value }: Bounds & { readonly d
     .register(wireTypes, { type: 'integer', minimum: min, maximum: max, default: value });
 }
 
-/** An id of ours, as a string: any UUID, whatever its version. */
+/** Any UUID, of any version. */
 export function uuid() {
   return z.guid().register(wireTypes, { type: 'string', format: 'uuid' });
 }
 
-/** A time of an answer: RFC 3339 in UTC, ending in `Z`. */
+/** RFC 3339 in UTC, ending in `Z`. */
 export function time() {
   return z.iso.datetime().register(wireTypes, { type: 'string', format: 'date-time' });
 }
 
 /**
- * Non-empty text of at most `max` characters (code points). NUL, which PostgreSQL cannot store, and half a
- * surrogate pair, which UTF-8 cannot carry, are refused rather than changed.
+ * Non-empty text of at most `max` characters (code points). Refuses NUL, which PostgreSQL cannot
+ * store, and lone surrogates, which UTF-8 cannot encode.
  */
 export function text({ max }: { readonly max: number }) {
   const words = `must be a string of 1 to ${max} characters, without NUL`;
   return textWithout('\\u0000', max, words);
 }
 
-/** As `text`, for a name that people read: without what breaks a line or reorders what stands beside it. */
+/** Like `text`, but without characters that break lines or change the text direction. */
 export function nameText({ max }: { readonly max: number }) {
-  const words = `must be a string of 1 to ${max} characters, without control characters and marks that change the direction of text`;
+  const words = `must be a string of 1 to ${max} characters, without control characters or direction marks`;
   return textWithout(DISORDERLY, max, words);
 }
 
@@ -104,14 +103,14 @@ function textWithout(without: string, max: number, words: string) {
     .register(wireTypes, { type: 'string', minLength: 1, maxLength: max, pattern });
 }
 
-/** A character takes one or two code units, so a text of more than twice as many is not counted through. */
+/** A character has one or two code units, so longer texts are refused without counting. */
 function isWithin(value: string, max: number): boolean {
   return value.length <= 2 * max && [...value].length <= max;
 }
 
 /**
- * The number that a path segment writes, or null: digits as JSON writes them, so that each number has one spelling, within
- * int64. `-0`, `007` and `1e3` are null.
+ * The number in a path segment, in int64 range and in its only JSON spelling. `-0`, `007` and `1e3`
+ * are null.
  */
 export function int64Of(segment: string): bigint | null {
   if (!/^(?:0|-?[1-9]\d{0,18})$/.test(segment)) return null;

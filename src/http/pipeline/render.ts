@@ -1,4 +1,4 @@
-/** From an answer as a value to one for the wire: its body, its headers, and those that every answer has. */
+/** Renders a response value for the wire: its body, its headers and those of every response. */
 
 import { hash } from 'node:crypto';
 import { renderJson } from '../../net/json.ts';
@@ -6,21 +6,21 @@ import type { ApiResponse, TextStream } from './errors.ts';
 import type { Headers } from './route.ts';
 import type { Trace } from './trace.ts';
 
-/** An answer that is ready to be sent. */
+/** A response that is ready to be sent. */
 export type RawResponse = {
   readonly status: number;
-  /** By lower-case names; `content-length` is among them where there is a text. */
+  /** By lower-case name, including `content-length` if there is a text. */
   readonly headers: Readonly<Record<string, string>>;
   /** Null: no body, as for HEAD, 204 and 304. */
   readonly body: string | null;
   /**
-   * Sent after `headers` instead of a body. Whoever has the answer must call one of its two functions, which release what it
-   * holds.
+   * Sent after `headers` instead of a body. The receiver must call one of its two functions to
+   * release resources.
    */
   readonly stream?: TextStream;
 };
 
-/** Answers come with these unless a route says otherwise: nothing here is to be framed, sniffed or kept. */
+/** Defaults: no framing, no sniffing, no caching. */
 const standardHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -29,13 +29,13 @@ const standardHeaders = {
   vary: 'Authorization',
 } as const;
 
-/** For a 200 to a GET: only the client's own cache may keep it, and asks each time whether it is still the same. */
+/** For a 200 to a GET: only the client's own cache can store it, and must revalidate. */
 const REVALIDATE = 'private, no-cache';
 
 /**
- * Completes an answer for the request with this method and these headers: 304 where If-None-Match has its tag, no body for
- * HEAD. `more` are headers of the exchange rather than of the answer: rate limits, CORS. What a route says itself wins. Own
- * fields stand before what is spread: the other way round costs Node 20 six times as much, on every answer.
+ * Completes a response for this method and these headers: 304 if If-None-Match matches, no body for
+ * HEAD. `more` are headers of the exchange: rate limits, CORS. The route's own headers win.
+ * Own fields come before spread ones; the reverse order is six times slower on Node 20.
  */
 export function render(
   answer: ApiResponse,
@@ -44,7 +44,7 @@ export function render(
   more: Readonly<Record<string, string>>,
 ): RawResponse {
   const text = answer.text ?? (answer.body === undefined ? null : renderJson(answer.body));
-  // A page that gets a successor has changed, although its text has not.
+  // A page with a new successor has changed even if its text has not.
   const tag =
     text !== null && isRead(answer, method)
       ? entityTagOf(text + (answer.headers?.['link'] ?? ''))
@@ -61,11 +61,11 @@ export function render(
   };
   if (isSame) return { status: 304, headers, body: null };
   if (answer.stream !== undefined) return streamed(answer.status, headers, answer.stream, method);
-  // RFC 9110, 9.3.2: HEAD has the headers of GET, content-length too, and no body.
+  // RFC 9110, 9.3.2: HEAD has the headers of GET, including content-length, and no body.
   return { status: answer.status, headers, body: method === 'HEAD' ? null : text };
 }
 
-/** A stream is not opened for HEAD, but what it holds is let go of. */
+/** HEAD does not open a stream, but its resources are released. */
 function streamed(
   status: number,
   headers: RawResponse['headers'],
@@ -77,13 +77,13 @@ function streamed(
   return { status, headers, body: null };
 }
 
-/** Whether a representation gets an entity tag: a 200 to a GET or HEAD that the route lets a client keep. */
+/** Whether a response gets an entity tag: a cacheable 200 to a GET or HEAD. */
 function isRead({ status, headers }: ApiResponse, method: string): boolean {
   const isGet = method === 'GET' || method === 'HEAD';
   return status === 200 && isGet && headers?.['cache-control'] !== 'no-store';
 }
 
-/** JSON, unless the route says otherwise; the length is in bytes. */
+/** JSON unless the route says otherwise; the length is in bytes. */
 function contentHeaders(text: string) {
   return {
     'content-type': 'application/json; charset=utf-8',
@@ -91,14 +91,14 @@ function contentHeaders(text: string) {
   };
 }
 
-/** The strong entity tag of a representation, in its quotes. The same text gives the same tag, in every process. */
+/** The strong, quoted entity tag of a text. It is the same in every process. */
 export function entityTagOf(text: string): string {
-  return `"${hash('sha1', text, 'base64url')}"`; // tells versions apart; guards nothing
+  return `"${hash('sha1', text, 'base64url')}"`; // tells versions apart; not a security feature
 }
 
 /**
- * Whether `If-None-Match` names this tag or is `*`; false where it is missing. Weak tags compare by their value (RFC 9110,
- * 8.8.3.2).
+ * Whether `If-None-Match` matches this tag or is `*`; false if it is missing. Weak tags are
+ * compared by their value (RFC 9110, 8.8.3.2).
  */
 export function isUnchanged(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
@@ -106,8 +106,9 @@ export function isUnchanged(ifNoneMatch: string | undefined, tag: string): boole
 }
 
 /**
- * Whether a change of what has this tag may go ahead: `If-Match` names it or is `*` or missing (RFC 9110, 13.1.1; a weak tag
- * names nothing, 8.8.3.2), and `If-None-Match` does neither (13.1.2). Where it may not, the answer is 412.
+ * Whether the preconditions allow a change: `If-Match` matches, is `*` or missing (RFC 9110,
+ * 13.1.1; weak tags never match, 8.8.3.2), and `If-None-Match` does not match (13.1.2). Otherwise
+ * the response is 412.
  */
 export function mayChange(headers: Headers, tag: string): boolean {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
@@ -119,7 +120,7 @@ function isAny(tags: string): boolean {
   return tags.trim() === '*';
 }
 
-/** Our own tags have no comma, so a list may be split at them: no foreign part can equal one of ours. */
+/** Our own tags contain no comma, so a list can be split at commas. */
 function listed(tags: string): readonly string[] {
   return tags.split(',').map((one) => one.trim());
 }

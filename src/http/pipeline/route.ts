@@ -1,11 +1,14 @@
-/** A route is a value; a handler takes a parsed request and returns an answer, so both are called without a socket. */
+/**
+ * Routes are values; a handler takes a parsed request and returns a response. Both work without a
+ * socket.
+ */
 
 import { z } from 'zod';
 import type { ApiResponse } from './errors.ts';
 import { type ErrorCode, type Refusal, refuse } from './errors.ts';
 import { type ParamName, validate } from './validate.ts';
 
-/** What a key may be allowed; `admin` implies all the others. */
+/** Permissions of a key; `admin` implies all others. */
 export const scopes = [
   'pets:read',
   'pets:write',
@@ -14,24 +17,23 @@ export const scopes = [
   'ops:read',
   'admin',
 ] as const;
-/** A scope of the list above. */
 export type Scope = (typeof scopes)[number];
 
-/** The scope that a route needs; `any`: any valid key. Null: the route is open to everybody, and reads no key. */
+/** The scope that a route requires; `any`: any valid key. Null: no key is required or read. */
 export type NeededScope = Scope | 'any' | null;
 
-/** HEAD follows from GET, and OPTIONS is answered for every path (router.ts). */
+/** GET routes also answer HEAD, and every path answers OPTIONS (router.ts). */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Header fields by lower-case names, in requests and in answers. */
+/** By lower-case name. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
-/** The key that asks, once it has been recognized. `scopes` are those that this version knows. */
+/** The authenticated key. `scopes` are those that this version knows. */
 export type ApiKeyIdentity = { readonly id: string; readonly scopes: readonly Scope[] };
 
 /**
- * A request that has passed everything that can be refused without its resource. `body` and `query` are what the route's
- * schemas made of them; without a schema, `body` is undefined and `query` is empty.
+ * A request that passed all checks before the handler. `body` and `query` are the results of the
+ * route's schemas; without a schema, `body` is undefined and `query` is empty.
  */
 export type ApiRequest<
   Body = unknown,
@@ -41,48 +43,48 @@ export type ApiRequest<
   /** Percent-decoded, one for each `:name` of the path. */
   readonly params: Params;
   readonly query: Query;
-  /** As they came: nothing of them is validated. */
+  /** Unvalidated. */
   readonly headers: Headers;
   readonly body: Body;
   /** Null only on a route whose scope is null. */
   readonly key: ApiKeyIdentity | null;
-  /** The client's own `X-Request-Id` or one of ours; goes into every line of the log about the request. */
+  /** The client's `X-Request-Id` or a generated one; in every log line about the request. */
   readonly requestId: string;
-  /** Of the connection; missing where it is gone. */
+  /** Missing if the connection is gone. */
   readonly remoteAddress?: string | undefined;
 };
 
 /**
- * How much of an operation may change: stable not before `/v2`, beta after a notice in the changelog, experimental at any
- * time.
+ * stable: no change before `/v2`; beta: changes after a notice in the changelog; experimental:
+ * changes at any time.
  */
 export type Stability = 'stable' | 'beta' | 'experimental';
 
-/** What an operation answers when it does what was asked; the OpenAPI document shows it. */
+/** The success response of an operation in the OpenAPI document. */
 export type Success = {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** Missing: no body, or one that is no JSON (`mediaType`). */
+  /** Missing: no body, or a body that is not JSON (`mediaType`). */
   readonly schema?: z.ZodType;
-  /** Of a body that is not JSON. */
+  /** For a body that is not JSON. */
   readonly mediaType?:
     | 'text/html'
     | 'text/css'
     | 'text/javascript'
     | 'text/event-stream'
     | 'text/plain';
-  /** As a value; test/http/openapi/document.test.ts holds it to the schema. */
+  /** A value; test/http/openapi/document.test.ts checks it against the schema. */
   readonly example?: unknown;
-  /** Header names, and what each says. */
+  /** Descriptions by header name. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** What the OpenAPI document says about an operation beyond what its schemas say, and what the pipeline reads with it. */
+/** The documentation of an operation, and options for the pipeline. */
 export type RouteDocs = {
-  /** Unique among the routes: the metrics, the log and stored Idempotency-Keys name the operation by it. */
+  /** Unique. The metrics, the log and stored Idempotency-Keys use it. */
   readonly operationId: string;
   readonly tag: Tag;
-  /** A few words without a full stop. */
+  /** A few words without a period. */
   readonly summary: string;
   /** Markdown (src/http/openapi/refusals.ts). */
   readonly description?: string;
@@ -90,30 +92,30 @@ export type RouteDocs = {
   /** Calls are counted by key (src/http/keys/key-usage.ts). */
   readonly deprecated?: true;
   /**
-   * For a GET whose answers hold only at their moment: none has an entity tag, and none is to be kept. The handler sets
+   * For a GET whose responses are never cacheable and have no entity tag. The handler sets
    * `cache-control: no-store` itself.
    */
   readonly momentary?: true;
-  /** Whether an Authorization header lets its bearer do this and nothing else, without being a key. */
+  /** Whether an Authorization header grants access to this operation only, without being a key. */
   readonly takesInstead?: (authorization: string | undefined) => boolean;
-  /** Whether `Last-Event-ID` says where its stream begins. */
+  /** Whether the stream starts after `Last-Event-ID`. */
   readonly takesLastEventId?: true;
-  /** Whether `If-Match` and `If-None-Match` say of which version it is the change (src/http/pipeline/render.ts). */
+  /** Whether it checks `If-Match` and `If-None-Match` (src/http/pipeline/render.ts). */
   readonly takesPreconditions?: true;
-  /** Headers of every answer of the operation, refusals too, by lower-case names. */
+  /** Headers of every response of the operation, including errors, by lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The refusal of every request, once the operation has been removed; null before. */
+  /** The error for every request once the operation is removed; null before. */
   readonly ended?: () => Refusal | null;
   readonly success: Success;
-  /** The refusals that this operation's handler gives; those that the pipeline can give are added (src/http/openapi/). */
+  /** The errors that the handler returns; those of the pipeline are added (src/http/openapi/). */
   readonly refusals?: readonly ErrorCode[];
-  /** Needed wherever there is a body. */
+  /** Required if there is a body. */
   readonly bodyExample?: unknown;
-  /** No body is the same as `{}`. */
+  /** A missing body equals `{}`. */
   readonly bodyIsOptional?: true;
   /**
-   * What the interface document lists of the operation: its statuses and the names of its parameters. Everything else is
-   * marked as an addition.
+   * The statuses and parameter names that the interface document defines. Everything else is marked
+   * as an addition.
    */
   readonly original?: {
     readonly statuses: readonly number[];
@@ -121,7 +123,7 @@ export type RouteDocs = {
   };
 };
 
-/** The groups of operations, in the order in which the document shows them. */
+/** Groups of operations, in the document's order. */
 export const tags = [
   'Pets',
   'Projects',
@@ -132,29 +134,29 @@ export const tags = [
   'Operations',
   'Service',
 ] as const;
-/** A group of operations, with a page of its own below `/docs`. */
+/** Each tag has its own page below `/docs`. */
 export type Tag = (typeof tags)[number];
 
 /**
- * What passed validation, ready to be run, or its refusal. Nothing has an effect before `run`, which rejects with the
- * handler's faults.
+ * A validated request, ready to run, or its error. Nothing before `run` has side effects; `run`
+ * rejects with the handler's exceptions.
  */
 export type Prepared =
   | { readonly ok: true; readonly run: () => Promise<ApiResponse> }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** A route as the API sees it, callable without a socket. */
+/** A route, callable without a socket. */
 export type Route = RouteDocs & {
   readonly method: Method;
   /** With `:name` for each parameter: `/v1/pets/:petId`. */
   readonly path: string;
-  /** Null: anybody may call it, without a key. */
+  /** Null: no key is required. */
   readonly scope: NeededScope;
-  /** Undefined: the route takes no query parameter, and refuses every one. */
+  /** Undefined: every query parameter is refused. */
   readonly query: z.ZodType | undefined;
   /** Undefined: a body is neither read nor parsed. */
   readonly body: z.ZodType | undefined;
-  /** Validates query and body, and refuses what does not fit. Never throws. */
+  /** Validates query and body. Never throws. */
   readonly prepare: (request: ApiRequest) => Prepared;
 };
 
@@ -169,10 +171,10 @@ type PathParams<Path extends string> = Readonly<Record<ParamNames<Path>, string>
 
 type Declaration<Path extends string, Body, Query> = RouteDocs & {
   readonly method: Method;
-  /** Every parameter is one that `params` (validate.ts) describes; any other is an error of the type. */
+  /** A parameter missing in `params` (validate.ts) is a type error. */
   readonly path: ParamNames<Path> extends ParamName ? Path : never;
   readonly scope: NeededScope;
-  /** Of a strict object of strings; without it, every query parameter is refused. */
+  /** A strict object of strings; without it, every query parameter is refused. */
   readonly query?: z.ZodType<Query>;
   /** Without it, a body is neither read nor parsed. */
   readonly body?: z.ZodType<Body>;
@@ -182,14 +184,14 @@ type Declaration<Path extends string, Body, Query> = RouteDocs & {
 const noQuery = z.strictObject({});
 
 /**
- * Declares a route; its handler sees params, query and body with their types. Query and body are validated; params are text,
- * which the handler has to check. Nothing is added to what the handler answers.
+ * Declares a route with typed params, query and body. Query and body are validated. Params are text
+ * that the handler has to check.
  */
 export function route<const Path extends string, Body = undefined, Query = undefined>(
   declared: Declaration<Path, Body, Query>,
 ): Route {
   const { handle, query, body, ...rest } = declared;
-  // Where a declaration leaves a schema out, Query or Body is inferred as undefined and never read.
+  // Without a schema, Query or Body is inferred as undefined and never read.
   const querySchema = (query ?? noQuery) as z.ZodType<Query>;
   const bodySchema = (body ?? z.unknown()) as z.ZodType<Body>;
   const unknownWords = wordsForUnknown(query);
@@ -202,7 +204,7 @@ export function route<const Path extends string, Body = undefined, Query = undef
       if (!parsedQuery.ok) return no('invalid_query', parsedQuery.problems);
       const parsedBody = validate(bodySchema, request.body);
       if (!parsedBody.ok) return no('invalid_body', parsedBody.problems);
-      // The router fills exactly the parameters that the path names.
+      // The router fills exactly the parameters of the path.
       const params = request.params as PathParams<Path>;
       const { headers, key, remoteAddress, requestId } = request;
       const parsed = {
@@ -219,11 +221,11 @@ export function route<const Path extends string, Body = undefined, Query = undef
   };
 }
 
-/** What a refusal says of a query parameter that the operation does not have: it lists those that it has. */
+/** The error text for an unknown query parameter, which lists the known ones. */
 function wordsForUnknown(query: z.ZodType | undefined): string {
   const names = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
   const taken = names.length === 0 ? 'none' : names.join(', ');
-  return `is no query parameter of this operation, which takes ${taken}`;
+  return `is not a query parameter of this operation, which accepts ${taken}`;
 }
 
 function no(code: ErrorCode, problems: string): Prepared {

@@ -1,38 +1,38 @@
-/** From a method and a request target to a route, or to the refusal that says why there is none. */
+/** Finds the route for a method and a request target. */
 import FindMyWay from 'find-my-way';
 import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
 import type { Route } from './route.ts';
 
-/** The route of a request, or the answer where there is none. */
 export type Found =
   | {
       readonly kind: 'route';
       readonly route: Route;
-      /** Percent-decoded; none is empty. */
+      /** Percent-decoded; never empty. */
       readonly params: Readonly<Record<string, string>>;
-      /** As it came: a name may occur more than once. */
+      /** Unchanged: a name can occur more than once. */
       readonly query: URLSearchParams;
     }
   | { readonly kind: 'answer'; readonly answer: ApiResponse };
 
-/** Finds the route for a method and a request target. Never throws, whatever the client sent. */
+/** Never throws, for any input. */
 export type Router = (method: string, target: string) => Found;
 
-/** A longer request target is answered 414. */
-export const MAX_TARGET_LENGTH = 8_192; // octets; RFC 9110, 4.1 asks for at least 8,000
+/** A longer request target gets 414. */
+export const MAX_TARGET_LENGTH = 8_192; // octets; RFC 9110, 4.1 requires at least 8,000
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
- * Builds the router; throws where two routes have the same method and path. HEAD finds the route of GET; OPTIONS is answered
- * 204 with `Allow` wherever something answers; a path that takes other methods is 405, any other 404.
+ * Throws if two routes have the same method and path. HEAD uses the route of GET. OPTIONS is
+ * answered with 204 and `Allow` for every known path. A known path with another method is 405, an
+ * unknown path 404.
  */
 export function createRouter(routes: readonly Route[]): Router {
   const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
   for (const route of routes) paths.on(route.method, route.path, () => {}, route);
   return (method, target) => {
-    // RFC 9110, 9.3.7: asks about the server as a whole.
+    // RFC 9110, 9.3.7: `*` is about the whole server.
     if (method === 'OPTIONS' && target === '*') {
       return {
         kind: 'answer',
@@ -44,7 +44,7 @@ export function createRouter(routes: readonly Route[]): Router {
     const wanted = methods.find((known) => known === (method === 'HEAD' ? 'GET' : method));
     const match = wanted === undefined ? null : matching(paths, wanted, url.path);
     if (match !== null) {
-      // The store is the route given to `on`; every parameter of a path that matched has a value.
+      // The store is the route given to `on`; every parameter of a matched path has a value.
       const [route, params] = [match.store as Route, match.params as Record<string, string>];
       return { kind: 'route', route, params, query: url.query };
     }
@@ -52,23 +52,23 @@ export function createRouter(routes: readonly Route[]): Router {
   };
 }
 
-/** The answer where no route fits. `allow` is null where the path takes no method at all. */
+/** The response if no route matches. `allow` is null for an unknown path. */
 function otherwise(method: string, allow: string | null): ApiResponse {
   if (allow === null) return refuse('not_found');
   if (method === 'OPTIONS') return { status: 204, headers: { allow } };
-  const message = `This path does not take this method; it takes ${allow}.`;
+  const message = `This path does not support this method. It supports ${allow}.`;
   return refuse('method_not_allowed', message, { allow }); // RFC 9110, 15.5.6
 }
 
 type Paths = ReturnType<typeof FindMyWay>;
 
-/** The match for a path; null where a parameter would be empty: `/v1/pets/` is no animal's path. */
+/** The match for a path; null if a parameter would be empty, as in `/v1/pets/`. */
 function matching(paths: Paths, method: (typeof methods)[number], path: string) {
   const match = paths.find(method, path);
   return match !== null && Object.values(match.params).includes('') ? null : match;
 }
 
-/** The methods of a path as `Allow` lists them, or null where nothing answers. */
+/** The value of `Allow` for a path; null for an unknown path. */
 function allowed(paths: Paths, path: string): string | null {
   const own = methods.filter((method) => matching(paths, method, path) !== null);
   if (own.length === 0) return null;
@@ -80,8 +80,8 @@ type SplitTarget =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /**
- * The path and the query of origin form and absolute form (RFC 9112, 3.2.1 and 3.2.2). A path that is no percent-encoded
- * UTF-8 is refused here, because the router could not decode it.
+ * Path and query of origin form and absolute form (RFC 9112, 3.2.1 and 3.2.2). A path that is not
+ * percent-encoded UTF-8 is refused, because the router cannot decode it.
  */
 function split(target: string): SplitTarget {
   if (target.length > MAX_TARGET_LENGTH) return { ok: false, refusal: refuse('uri_too_long') };
@@ -89,7 +89,7 @@ function split(target: string): SplitTarget {
     /^(?:https?:\/\/[^/?#]+)?(\/[^?#]*)(?:\?([^#]*))?$/i.exec(target) ?? [];
   if (path === undefined || !isDecodable(path)) {
     const message =
-      'The request target is not a path with an optional query, percent-encoded UTF-8.';
+      'The request target must be a path with an optional query, in percent-encoded UTF-8.';
     return { ok: false, refusal: refuse('bad_request', message) };
   }
   return { ok: true, path, query: new URLSearchParams(query) };

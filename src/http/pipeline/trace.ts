@@ -1,26 +1,25 @@
-/** What ties an answer to its lines in the log: the request's id, and its place in a distributed trace. */
+/** Links a response to its log lines: the request ID and the distributed trace. */
 import { randomUUID } from 'node:crypto';
 import type { IsSecret } from '../keys/auth.ts';
 import type { Headers } from './route.ts';
 
-/** The names that a request has in the log and in its answer. */
 export type Trace = {
-  /** 1 to 64 of `A–Z a–z 0–9 . _ -`: the client's own, or a UUID of ours. */
+  /** 1 to 64 of `A–Z a–z 0–9 . _ -`: the client's own, or a generated UUID. */
   readonly requestId: string;
-  /** 32 hex digits, the caller's where it sent a valid `traceparent`. */
+  /** 32 hex digits; the caller's if it sent a valid `traceparent`. */
   readonly traceId: string;
-  /** Our own `traceparent`: the caller's trace, a span of ours (W3C Trace Context, 3.2). */
+  /** Our `traceparent`: the caller's trace with our span (W3C Trace Context, 3.2). */
   readonly traceparent: string;
 };
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
-/** A later version may add fields after the four that are known (W3C Trace Context, 3.2.3). */
+/** Later versions can add fields after the four known ones (W3C Trace Context, 3.2.3). */
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
 
 /**
- * Takes up what the headers bring, where it is harmless, and makes up the rest. `ofSpan` is the `traceparent` of the span
- * that an OpenTelemetry SDK has begun for the request; null where none has. Never throws.
+ * Uses the request's headers if they are safe and generates the rest. `ofSpan` is the `traceparent`
+ * of the OpenTelemetry span for the request, or null. Never throws.
  */
 export function traceOf(headers: Headers, isSecret: IsSecret, ofSpan: string | null = null): Trace {
   const random = randomUUID();
@@ -29,29 +28,28 @@ export function traceOf(headers: Headers, isSecret: IsSecret, ofSpan: string | n
   if (requestId === undefined || !REQUEST_ID.test(requestId)) {
     return { requestId: random, ...place };
   }
-  // A key would fit the pattern, and would be logged.
+  // An API key matches the pattern and must not be logged.
   return { requestId: isSecret(requestId, headers) ? random : requestId, ...place };
 }
 
-/** Where a request stands in its trace. */
 type Place = Omit<Trace, 'requestId'>;
 
-/** The place that a span's context names, which is valid (W3C Trace Context, 3.2.2). */
+/** From a span's context, which is valid (W3C Trace Context, 3.2.2). */
 function placeOf(traceparent: string): Place {
   return { traceId: traceparent.slice(3, 35), traceparent };
 }
 
-/** The place by the caller's `traceparent`, or a trace of its own where that is missing or malformed. */
+/** From the caller's `traceparent`, or a new trace if it is missing or malformed. */
 function placeIn(headers: Headers, random: string): Place {
   const [, version, given, flags, more] = TRACEPARENT.exec(headers['traceparent'] ?? '') ?? [];
   const valid = given !== undefined && (version !== '00' || more === undefined);
   const traceId = valid ? given : randomUUID().replaceAll('-', '');
-  // Only the sampled bit is known to every version; nothing here costs more because of it.
+  // Only the sampled bit is defined in every version.
   const sampled = valid && Number.parseInt(flags ?? '0', 16) % 2 === 1 ? '01' : '00';
   return { traceId, traceparent: `00-${traceId}-${spanIdFrom(random)}-${sampled}` };
 }
 
-/** 16 hex digits of a UUID, none of them the fixed ones of its version and variant. */
+/** 16 hex digits of a UUID, without the fixed ones of its version and variant. */
 function spanIdFrom(uuid: string): string {
   return uuid.slice(0, 8) + uuid.slice(28);
 }

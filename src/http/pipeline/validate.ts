@@ -1,19 +1,19 @@
-/** Validation whose refusals name every field that does not fit, at once, in words. */
+/** Validation that reports all invalid fields at once. */
 import type { z } from 'zod';
 
-/** The value as its schema makes it, or every problem with it in one line. */
+/** The parsed value, or all problems in one line. */
 export type Validated<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: string };
 
-const MAX_PROBLEMS = 20; // our choice: a hostile body must not be answered with a longer one
-/** Names of unknown fields are the client's own text, and are cut. */
+const MAX_PROBLEMS = 20; // bounds the response to a hostile body
+/** Unknown field names are client text and are truncated. */
 const MAX_NAME_LENGTH = 64;
 
 /**
- * The value as the schema makes it, or every problem in one line: `categoryId: is required; colour: is not a known field`.
- * At most 20 problems are named, then how many more there are. `unknownWords` are said of a field that the schema does not
- * have. Never throws.
+ * Returns the parsed value, or all problems in one line: `categoryId: is required; color: is not a
+ * known field`. Lists at most 20 problems and the number of others. `unknownWords` is the text for
+ * unknown fields. Never throws.
  */
 export function validate<T>(
   schema: z.ZodType<T>,
@@ -28,21 +28,21 @@ export function validate<T>(
   return { ok: false, problems: more > 0 ? `${shown}; and ${more} more` : shown };
 }
 
-/** The `error` option of a schema: `words`, or that the field is required where it is missing. */
+/** The `error` option of a schema: `words`, or that the field is required if it is missing. */
 export function inTheseWords(words: string): (issue: { readonly input?: unknown }) => string {
   return ({ input }) => (input === undefined ? 'is required' : words);
 }
 
-/** The words for zod's own checks, where a schema brings none; undefined leaves zod's. */
+/** Error texts for zod's own checks; undefined keeps zod's. */
 function inWords(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'unrecognized_keys') return undefined; // problemsOf words these
+  if (issue.code === 'unrecognized_keys') return undefined; // problemsOf handles these
   if (issue.input === undefined) return 'is required';
   if (issue.code === 'invalid_type') return kindWords[issue.expected] ?? 'is of the wrong type';
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
   return undefined;
 }
 
-/** By the kind of value that zod expected. */
+/** By the type that zod expected. */
 const kindWords: Readonly<Record<string, string>> = {
   string: 'must be a string',
   number: 'must be a number',
@@ -52,13 +52,13 @@ const kindWords: Readonly<Record<string, string>> = {
   object: 'must be an object',
 };
 
-/** One problem for each issue, and one for each unknown field. */
+/** One problem per issue, and one per unknown field. */
 function problemsOf(issue: z.core.$ZodIssue, unknownWords: string): readonly string[] {
   if (issue.code !== 'unrecognized_keys') return [`${nameOf(issue.path)}: ${issue.message}`];
   return issue.keys.map((key) => `${nameOf([...issue.path, key])}: ${unknownWords}`);
 }
 
-/** `redirects[0].from`, at most 64 characters of it; the value as a whole is called `body`. */
+/** `redirects[0].from`, at most 64 characters; the whole value is called `body`. */
 function nameOf(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'body';
   return path
@@ -74,10 +74,10 @@ type Param = {
   readonly example: unknown;
 };
 
-/** Every path parameter there may be, as the document shows it. Nothing here validates: the handlers do. */
+/** All path parameters with their documentation. The handlers validate them. */
 export const params = {
   petId: {
-    description: 'ID of the animal to retrieve',
+    description: 'ID of the pet',
     schema: { type: 'integer', format: 'int64' },
     example: 42,
   },
@@ -112,11 +112,10 @@ export const params = {
     example: 'x7Gk2mPq9LwZ',
   },
   section: {
-    description: 'A tag of this document, in lower case',
+    description: 'Name of a tag, in lower case',
     schema: { type: 'string' },
     example: 'domains',
   },
 } as const satisfies Readonly<Record<string, Param>>;
 
-/** The name of a path parameter. */
 export type ParamName = keyof typeof params;

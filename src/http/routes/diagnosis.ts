@@ -1,4 +1,4 @@
-/** A host name that need not be attached: how it is read, and what its DNS says. */
+/** Parses and diagnoses a host name that need not be attached to a project. */
 
 import { parseHostname } from '../../core/names/hostname.ts';
 import { recordFor } from '../../core/names/instructions.ts';
@@ -15,26 +15,27 @@ import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.t
 import { hostnameQuery, hostnameReading } from '../schemas/domains.ts';
 import { docsReading } from '../schemas/examples.ts';
 
-/** What a diagnosis is made with. */
 export type DiagnosisRoutesDeps = {
-  /** Host names at or below it are refused: they are ours. */
+  /** Host names at or below it are refused. */
   readonly platformDomain: string;
-  /** One check, 7 s at most; it never rejects for what the network does. */
+  /** One check, at most 7 s. Network failures do not reject it. */
   readonly examine: Examine;
-  /** The target of the domain with this host name (A-labels, lower case), whichever project has it; null where none has. */
+  /**
+   * Target of the domain with this host name (A-labels, lower case) in any project; null if there
+   * is none.
+   */
   targetOf(hostname: string): Promise<string | null>;
 };
 
-/** Our choice, for each process: one takes up to 32 questions and 7 s, and nobody reads more than a few at a time. */
+/** Per process: one diagnosis takes up to 32 DNS queries and 7 s. */
 const AT_ONCE_MAX = 10;
 const RETRY_AFTER_SECONDS = '2';
 
-/** `GET /v1/diagnosis/{hostname}`. It stores nothing. */
 export function diagnosisRoutes(deps: DiagnosisRoutesDeps): readonly Route[] {
   return [diagnoseHostname(deps)];
 }
 
-/** Refuses with 503 what is more than AT_ONCE_MAX at a time, before any question is sent. */
+/** Answers 503 above AT_ONCE_MAX concurrent diagnoses, before any DNS query. */
 function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
   let underWay = 0;
   return route({
@@ -46,11 +47,11 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     operationId: 'diagnoseHostname',
     summary: 'Diagnose a host name',
     description:
-      'Checks the DNS of any host name, attached or not, and says what is wrong: the findings in words, and what every name server shows. Stores nothing. Takes up to 7 seconds, for a HEAD too, and is never to be kept.',
+      'Checks the DNS of any host name, attached or not. Returns the findings and the answers of every name server. Stores nothing. Takes up to 7 seconds, for HEAD requests too. Responses are not cacheable.',
     momentary: true,
     success: {
       status: 200,
-      description: 'What was seen, and what it means',
+      description: 'Findings and the DNS answers behind them',
       schema: diagnosis,
       example: docsDiagnosis,
     },
@@ -65,7 +66,7 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     handle: async ({ params, query }) => {
       const asked = await askedFor(deps, params.hostname, query.target);
       if ('status' in asked) return asked;
-      // Last of the refusals, so that a name that cannot be checked is refused for what it is.
+      // Checked last, so that an invalid name gets its own error.
       if (underWay >= AT_ONCE_MAX) {
         return refuse('too_many_diagnoses', undefined, { 'retry-after': RETRY_AFTER_SECONDS });
       }
@@ -81,8 +82,8 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
 }
 
 /**
- * Both names in the form of the DNS, or the refusal of one; the host name is read first. Without a target in the query, the
- * name must be attached to a project.
+ * Both names in DNS form, or the error of one; the host name is parsed first. Without a target in
+ * the query, the name must be attached to a project.
  */
 async function askedFor(
   { platformDomain, targetOf }: DiagnosisRoutesDeps,
@@ -100,14 +101,15 @@ async function askedFor(
   }
   const target = await targetOf(ascii);
   return target === null
-    ? refuse('invalid_query', `target: is needed, because no project has ${ascii} attached`)
+    ? refuse('invalid_query', `target: is required because no project has ${ascii} attached`)
     : { hostname: ascii, target };
 }
 
-/** Host names at or below the platform's domain are refused. */
 export type HostnameRoutesDeps = { readonly platformDomain: string };
 
-/** `GET /v1/hostname`. It refuses a name as adding a domain does, and asks neither the DNS nor the database. */
+/**
+ * `GET /v1/hostname`. It refuses names as adding a domain does, without DNS or database queries.
+ */
 export function hostnameRoutes({ platformDomain }: HostnameRoutesDeps): readonly Route[] {
   return [
     route({
@@ -117,13 +119,13 @@ export function hostnameRoutes({ platformDomain }: HostnameRoutesDeps): readonly
       path: '/v1/hostname',
       scope: 'domains:read',
       operationId: 'readHostname',
-      summary: 'Read a host name',
+      summary: 'Parse a host name',
       description:
-        'Cleans what was typed or pasted, and refuses it, as adding a domain does. Nothing is looked up, and nothing changes.',
+        'Parses typed or pasted text and refuses it for the same reasons as adding a domain does. No lookups, no changes.',
       query: hostnameQuery,
       success: {
         status: 200,
-        description: 'How it is read',
+        description: 'The parsed host name',
         schema: hostnameReading,
         example: docsReading,
       },
@@ -132,7 +134,8 @@ export function hostnameRoutes({ platformDomain }: HostnameRoutesDeps): readonly
         const parsed = parseHostname(query.text, platformDomain);
         if (!parsed.ok) return refuse(parsed.code, parsed.reason);
         const { ascii, unicode, zone } = parsed.hostname;
-        // Type and name of the record do not depend on the target, which only adding decides.
+        // The record's type and name do not depend on the target, which is chosen when the domain
+        // is added.
         const { type, name } = recordFor({ hostname: ascii, target: '' });
         return {
           status: 200,

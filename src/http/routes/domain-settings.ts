@@ -1,4 +1,4 @@
-/** Which of a project's domains is the main one, and which redirect to another; and HSTS of one domain. */
+/** A project's primary domain and redirects, and the HSTS policy of one domain. */
 import { parseHostname } from '../../core/names/hostname.ts';
 import { printable } from '../../core/names/printable.ts';
 import type { DomainSettings } from '../../core/names/redirects.ts';
@@ -18,14 +18,12 @@ import {
 } from '../schemas/domain-settings.ts';
 import { findProject } from './projects.ts';
 
-/** The stores, and the domain whose names no project may use. */
 export type DomainSettingsRoutesDeps = {
   readonly projects: ProjectStore;
   readonly settings: DomainSettingsStore;
   readonly platformDomain: string;
 };
 
-/** `GET` and `PUT` of a project's domain settings, `PUT` and `DELETE` of a domain's HSTS. */
 export function domainSettingsRoutes(deps: DomainSettingsRoutesDeps): readonly Route[] {
   return [getSettings, putSettings, putHsts, deleteHsts].map((make) => make(deps));
 }
@@ -33,7 +31,7 @@ export function domainSettingsRoutes(deps: DomainSettingsRoutesDeps): readonly R
 const inCommon = { tag: 'Domains', stability: 'beta' } as const;
 const settingsPath = '/v1/projects/:projectId/domain-settings';
 
-/** A project that never had settings has no primary domain and no redirect. */
+/** A project without stored settings has no primary domain and no redirects. */
 function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -43,10 +41,10 @@ function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
     operationId: 'getDomainSettings',
     summary: "Get a project's domain settings",
     description:
-      'The primary domain, which each request to the deploy names, and the domains that redirect to another.',
+      'The primary domain, whose name the deploy sees in every request, and the domains that redirect to another.',
     success: {
       status: 200,
-      description: 'The settings',
+      description: 'Domain settings',
       schema: domainSettings,
       example: docsDomainSettings,
     },
@@ -59,7 +57,7 @@ function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
   });
 }
 
-/** Replaces all or nothing, in one transaction with the check of `If-Match` and `If-None-Match`. */
+/** All or nothing, in one transaction with the check of `If-Match` and `If-None-Match`. */
 function putSettings({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -69,13 +67,13 @@ function putSettings({ projects, settings, platformDomain }: DomainSettingsRoute
     operationId: 'putDomainSettings',
     summary: "Replace a project's domain settings",
     description:
-      'Puts these settings in the place of all others, or changes nothing and names the entry that does not fit. Every name is a domain of the project, in any spelling and any state; a visitor is sent on once at most. They count within a second. With `If-Match` they take the place of that version and of no other.',
+      'Replaces all settings. If an entry is invalid, nothing changes and the error names it. Each name must be a domain of the project, in any spelling and any status. Visitors follow at most one redirect. Changes apply within a second. Use `If-Match` to replace only a specific version.',
     takesPreconditions: true,
     body: newDomainSettings,
     bodyExample: docsDomainSettings,
     success: {
       status: 200,
-      description: 'The settings as they are stored',
+      description: 'The stored settings',
       schema: domainSettings,
       example: docsDomainSettings,
     },
@@ -106,7 +104,6 @@ function putSettings({ projects, settings, platformDomain }: DomainSettingsRoute
 
 const hstsPath = '/v1/projects/:projectId/domains/:hostname/hsts';
 
-/** Idempotent. */
 function putHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -114,12 +111,12 @@ function putHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDep
     path: hstsPath,
     scope: 'domains:write',
     operationId: 'putDomainHsts',
-    summary: 'Let browsers reach a domain over HTTPS alone',
+    summary: 'Set the HSTS policy of a domain',
     description:
-      'Sends `Strict-Transport-Security` with every answer over HTTPS, in the place of what the deploy sends. It counts within a second, and browsers keep to it for `maxAge` seconds after their last visit, whatever becomes of the domain here: begin with a short one. `includeSubdomains` binds names below the domain that lead elsewhere, too, and those without HTTPS are lost to their visitors. `preload` needs `includeSubdomains` and a year.',
+      "Sends `Strict-Transport-Security` with every HTTPS response, instead of the deploy's header. The change applies within a second. Browsers keep the policy for `maxAge` seconds after their last visit, even if the domain is removed, so start with a short one. `includeSubdomains` also covers subdomains hosted elsewhere: those without HTTPS become unreachable. `preload` requires `includeSubdomains` and a `maxAge` of at least a year.",
     body: newHsts,
     bodyExample: docsHsts,
-    success: { status: 200, description: 'What is sent', schema: hsts, example: docsHsts },
+    success: { status: 200, description: 'The HSTS policy', schema: hsts, example: docsHsts },
     refusals: ['project_not_found', 'domain_not_found'],
     handle: async ({ params, body }) => {
       const project = await findProject(projects, params.projectId);
@@ -132,7 +129,7 @@ function putHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDep
   });
 }
 
-/** Idempotent: what could never be added has none either. */
+/** Idempotent. A name that cannot be added answers 204 too. */
 function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -140,10 +137,10 @@ function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutes
     path: hstsPath,
     scope: 'domains:write',
     operationId: 'deleteDomainHsts',
-    summary: "Send nothing of one's own about HTTPS any more",
+    summary: 'Remove the HSTS policy of a domain',
     description:
-      "The deploy's own `Strict-Transport-Security` is passed on again. Browsers that have had ours keep to it until it ends: to have them forget it, put `maxAge: 0` first and leave that for as long as the one before was. Also 204 where there is none, or no such domain.",
-    success: { status: 204, description: 'The domain has none' },
+      "Passes the deploy's own `Strict-Transport-Security` through again. Browsers that stored the policy keep it until it expires. To make them forget it, first set `maxAge: 0` and keep that for as long as the previous `maxAge`. Also answers 204 if there is no policy or no such domain.",
+    success: { status: 204, description: 'The domain has no HSTS policy' },
     refusals: ['project_not_found'],
     handle: async ({ params }) => {
       const project = await findProject(projects, params.projectId);
@@ -155,14 +152,14 @@ function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutes
   });
 }
 
-/** The body of `GET`. Its text is what the entity tag is made of, so `PUT` compares with the same. */
+/** The body of `GET`. Its text determines the entity tag, so `PUT` compares the same text. */
 function bodyOf(domains: DomainSettings) {
   return { domains };
 }
 
 /**
- * Names in the form in which domains are stored. A text that could be no domain stays as it was typed, made printable and
- * cut to 80 characters, and is refused as the name of no domain.
+ * Names in their stored form. Text that cannot be a domain is kept, made printable and cut to 80
+ * characters, and is later refused.
  */
 function normalised(
   { primary, redirects }: DomainSettings,

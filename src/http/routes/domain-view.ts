@@ -1,4 +1,4 @@
-/** A domain as the API shows it. */
+/** The API's view of a domain. */
 import { isLocalAuthority } from '../../certificates/authorities/local.ts';
 import { explainProblem } from '../../core/certificates/problem-words.ts';
 import { browserWarning } from '../../core/certificates/served.ts';
@@ -22,8 +22,8 @@ import { findingsIn } from '../../events/event-stream.ts';
 import { escalationInWords } from './escalation-view.ts';
 
 /**
- * The Domain of docs/api.md, by what is stored: nothing is asked of the DNS or the queue. `windowMs` is the length of the
- * window, 48 hours but in laboratories; `now` decides what has expired.
+ * Builds the Domain of docs/integrate/domains.md from stored data, without DNS or queue queries. `windowMs` is
+ * the verification window (48 hours except in test labs). `now` decides what has expired.
  */
 export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   const { hostname, projectId, status } = domain;
@@ -56,7 +56,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
 }
 
 /**
- * When the DNS of a domain is checked next: by its own job while it is pending, by a batch later. Null where no check is
+ * Time of the next DNS check: its own job while pending, a batch later. Null if no check is
  * planned.
  */
 export function nextCheckOf({
@@ -69,11 +69,11 @@ export function nextCheckOf({
 
 function hstsView({ hsts }: DomainDetails) {
   if (hsts === null) return null;
-  const { maxAge, includeSubdomains, preload } = hsts; // a row has its domain's id, too
+  const { maxAge, includeSubdomains, preload } = hsts; // a row also has the domain's ID
   return { maxAge, includeSubdomains, preload };
 }
 
-/** The status in words: the parts of the summary, and all of them in one line. */
+/** The parts of the summary, and all of them in one line. */
 function summaryView(
   domain: DomainDetails,
   { expiresAt, nextAttemptAt, problem }: ReturnType<typeof certificateView>,
@@ -96,29 +96,35 @@ function summaryView(
   return { line: summaryLine(summary), ...summary };
 }
 
-/** The record to create and the zone that it goes into: the zone that the last check found, else the registrable domain. */
+/**
+ * The record to create and its zone: the zone found by the last check, or else the registrable
+ * domain.
+ */
 function recordOf({ hostname, target, observation }: DomainDetails, seen: Observation | null) {
-  // Also of a check that an earlier version stored in another shape: it has its delegation in the same place.
+  // Observations stored in an older shape have the delegation in the same place.
   const delegation = seen?.delegation ?? delegationIn(observation?.value);
   const zone = delegation === null ? undefined : zoneBelow({ hostname, delegation });
   const record = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
   return { zone: zone ?? splitAtZone(hostname).zone, record };
 }
 
-/** The delegation of a stored observation; null for the first ones, which had none, and before the first check. */
+/**
+ * The delegation of a stored observation; null before the first check, or if stored without one.
+ */
 function delegationIn(stored: unknown): Observation['delegation'] {
   if (typeof stored !== 'object' || stored === null || !('delegation' in stored)) return null;
-  return (stored.delegation as Observation['delegation']) ?? null; // written by src/db/domains/checks.ts and transitions.ts only
+  // only written by src/db/domains/checks.ts and transitions.ts
+  return (stored.delegation as Observation['delegation']) ?? null;
 }
 
-/** What each name server showed, in words, when the DNS was last checked in full. */
+/** Readable answers of each name server in the last full check. */
 function observationView(seen: Observation, record: DnsRecord) {
   return { at: seen.at, view: seen.view, servers: serversShow(seen, record) };
 }
 
 /**
- * The certificate that the domain has, else the order under way, and beside it why the newest order was refused. Beside a
- * certificate, only a refusal since it came is shown: that of its renewal.
+ * The stored certificate, or else the order in progress, plus the error of the newest order. With a
+ * certificate, only an error of its renewal is shown.
  */
 function certificateView(domain: DomainDetails, now: Date) {
   const { certificates, status } = domain;
@@ -140,14 +146,14 @@ function certificateView(domain: DomainDetails, now: Date) {
   };
 }
 
-/** The renewal of a live domain's certificate; null for any other status, because nothing else is renewed. */
+/** Only live domains have a renewal. */
 function renewalView({ status, renewAt }: DomainDetails, shown: Certificate | undefined) {
   if (status !== 'live' || renewAt === null || shown?.status !== 'issued') return null;
   const { window, explanationUrl } = knownRenewal(shown.renewalInfo);
   return { plannedAt: renewAt, window, explanationUrl };
 }
 
-/** What a browser meets at the domain, and what its warning means (src/core/certificates/served.ts). */
+/** What a browser sees at the domain (src/core/certificates/served.ts). */
 function browserView(domain: DomainDetails, now: Date) {
   const { certificates, findings, status, missedAt, shown } = domain;
   const issued = certificates.find((one) => one.status === 'issued');
@@ -161,7 +167,7 @@ function browserView(domain: DomainDetails, now: Date) {
   return browserWarning(visited, now);
 }
 
-/** How a browser sees the certificate. One of our own authority is trusted by none. */
+/** How a browser sees the certificate. Browsers do not trust certificates of the local CA. */
 function servedTo(issued: Certificate, now: Date) {
   return {
     storedAt: endOf(issued),
@@ -170,29 +176,36 @@ function servedTo(issued: Certificate, now: Date) {
   };
 }
 
-/** When an order ended. The first orders have no such time stored; theirs is the time of the order. */
+/** When an order ended. The oldest orders have no such time; their start is used. */
 function endOf({ endedAt, createdAt }: Certificate): Date {
   return endedAt ?? createdAt;
 }
 
-/** When an order is placed or taken up next; null where none is planned, and for a renewal that was not refused. */
+/**
+ * When an order is placed or continued next. Null if none is planned, or for a renewal that did not
+ * fail.
+ */
 function nextAttemptOf({ status, nextCheckAt, renewAt }: DomainDetails, renewalFailed: boolean) {
   if (status === 'verified') return nextCheckAt;
   return renewalFailed ? renewAt : null;
 }
 
 /**
- * Why the certificate authority refused an order, with what it means. Null where it refused none: also for an order that
- * ended because its domain was removed or lost.
+ * Why the certificate authority refused an order, and what that means. Null if it refused none, or
+ * if the order ended because its domain was removed or lost.
  */
 function problemOf(certificate: Certificate | undefined) {
-  const problem = (certificate?.problem ?? null) as Problem | null; // written by src/db/issuance/certificates.ts only
+  // only written by src/db/issuance/certificates.ts
+  const problem = (certificate?.problem ?? null) as Problem | null;
   if (problem === null || problem.type === SUPERSEDED) return null;
   const { type, detail } = problem;
   return { type, detail, ...explainProblem(type) };
 }
 
-/** The open escalation in the customer's words; null where there is none, or none that this version has words for. */
+/**
+ * The open escalation, for customers. Null if there is none or this version does not know its
+ * cause.
+ */
 function escalationView({ escalations: [open] }: DomainDetails) {
   const words = open && escalationInWords(open, 'customer');
   return words ? { openedAt: open.openedAt, ...words } : null;

@@ -19,35 +19,34 @@ import { findProject } from './projects.ts';
 import { verifyNow } from './verify-now.ts';
 
 /**
- * What the operations on domains call. `wake`, `orderNow` and `forget` never reject: the reconciler makes good what a queue
- * that is away has missed.
+ * `wake`, `orderNow` and `forget` never reject: if Redis is down, the reconciler repairs the jobs
+ * later.
  */
 export type DomainRoutesDeps = {
   readonly projects: ProjectStore;
   readonly domains: DomainStore;
   /** Host names at or below it are refused. */
   readonly platformDomain: string;
-  /** How long a pending domain is checked for; 48 hours but in laboratories. */
+  /** How long a pending domain is checked: 48 hours except in test labs. */
   readonly windowMs: number;
-  /** The host name that this project's record for this name must point to. */
+  /** The target of this project's record for a host name. */
   targetFor(projectId: string, hostname: string): string;
-  /** Makes sure that a domain's jobs exist. */
+  /** Ensures that the domain's jobs exist. */
   wake(domain: DomainDetails, requestId: string): Promise<void>;
-  /** Has the order of a verified domain taken up at once. */
+  /** Runs the order of a verified domain at once. */
   orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
-  /** Ends at once what this process's edge is serving under a name. */
+  /** Closes the connections that this process's edge serves under the name. */
   dropTraffic(hostname: string): void;
-  /** Drops the jobs of an epoch that has ended; those that run change nothing any more. */
+  /** Removes the jobs of an ended epoch. Jobs already running no longer change anything. */
   forget(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   now(): Date;
 };
 
-/** Our choice: more than anybody adds by hand, less than would fill the queues. */
+/** More than people add by hand, but few enough not to flood the queues. */
 const ADDS_PER_HOUR = 100;
-/** Events, as the operation's description says. */
+/** Number of events, as the operation's description says. */
 const TIMELINE_LENGTH = 200;
 
-/** The six operations on a project's domains. */
 export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
   return [listDomains, addDomain, getDomain, verifyDomain, removeDomain, getTimeline].map((make) =>
     make(deps),
@@ -66,10 +65,10 @@ function listDomains(deps: DomainRoutesDeps): Route {
     scope: 'domains:read',
     operationId: 'listDomains',
     summary: "List a project's domains",
-    description: 'Every domain of the project, the oldest first.',
+    description: 'All domains of the project, oldest first.',
     success: {
       status: 200,
-      description: 'The domains',
+      description: 'Domains of the project',
       schema: domainList,
       example: [docsDomain],
     },
@@ -83,7 +82,7 @@ function listDomains(deps: DomainRoutesDeps): Route {
   });
 }
 
-/** Its refusals are checked in the order that the description publishes. */
+/** Checks in the order that the description documents. */
 function addDomain(deps: DomainRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -93,14 +92,14 @@ function addDomain(deps: DomainRoutesDeps): Route {
     operationId: 'addDomain',
     summary: 'Add a domain',
     description:
-      'Attaches a host name to the project. The answer has the DNS record to create; the DNS is checked until it is right, for 48 hours. Of several refusals the first in this order is given: no such project, a name that does not fit, a free plan, no deploy, too many domains, attached already.',
+      'Attaches a host name to the project. The response contains the DNS record to create. Signpost checks the DNS for up to 48 hours. Errors are checked in this order: unknown project, invalid name, free plan, no deploy, too many domains, already attached.',
     bodyExample: { hostname: 'docs.example.com' },
     success: {
       status: 201,
       description: 'The domain was added',
       schema: domain,
       example: docsDomain,
-      headers: { location: 'The path of the domain' },
+      headers: { location: 'Path of the domain' },
     },
     refusals: [
       'project_not_found',
@@ -126,7 +125,7 @@ function getDomain(deps: DomainRoutesDeps): Route {
     scope: 'domains:read',
     operationId: 'getDomain',
     summary: 'Get one domain',
-    description: 'Status, what is wrong, what to do about it and what happens next.',
+    description: "The domain's status, its problems, how to fix them and what happens next.",
     success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ params }) =>
@@ -136,7 +135,7 @@ function getDomain(deps: DomainRoutesDeps): Route {
   });
 }
 
-/** Asking again while a check is under way starts another one; the one before changes nothing any more. */
+/** A new request replaces a check that is still running; its result is discarded. */
 function verifyDomain(deps: DomainRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -146,10 +145,10 @@ function verifyDomain(deps: DomainRoutesDeps): Route {
     operationId: 'verifyDomain',
     summary: 'Verify or re-verify a domain',
     description:
-      'Checks the domain at once. A pending or failed one starts a new window with the same record. A verified one keeps its name; its order is taken up at once, as far as the certificate authority allows. A live or drifted one stays as it is.',
+      "Checks the domain at once. A pending or failed domain starts a new verification window with the same record. A verified domain keeps its status and its order runs at once, within the CA's rate limits. A live or drifted domain keeps its status.",
     success: {
       status: 202,
-      description: 'The domain’s current state; the check is under way',
+      description: 'Current state of the domain; the check is in progress',
       schema: domain,
       example: docsDomain,
     },
@@ -171,8 +170,8 @@ function removeDomain(deps: DomainRoutesDeps): Route {
     operationId: 'removeDomain',
     summary: 'Remove a domain',
     description:
-      'Traffic has stopped when this answers; where the edge is other processes, within a second, and within 5 where one of them is not reached. Also 204 where there is no such domain. A primary domain, and one that others redirect to, is not removed unless `orphans=drop` says that those settings go with it; its own redirect goes in any case.',
-    success: { status: 204, description: 'The project does not have the domain' },
+      "Traffic stops before the response, or within a second if the edge runs in other processes. It takes up to 5 seconds if one cannot be reached. Also answers 204 if there is no such domain. A primary domain or redirect target is only removed with `orphans=drop`, which removes those settings too. The domain's own redirect is always removed.",
+    success: { status: 204, description: 'The domain is not attached to the project' },
     refusals: ['project_not_found', 'domain_in_use'],
     query: removalQuery,
     handle: async ({ params, query, requestId }) => {
@@ -188,23 +187,25 @@ function removeDomain(deps: DomainRoutesDeps): Route {
           },
         };
       };
-      // Idempotent: what could never be added is not there either.
+      // Idempotent. A name that cannot be added is not attached either.
       return withName(deps, params, remove, { status: 204 });
     },
   });
 }
 
-/** Host names that a refusal lists; the others are counted. */
+/** Host names that an error lists; the rest are counted. */
 const NAMED_MAX = 5;
 
-/** What would be left pointing at nothing, and the way out. */
+/** Error text: which settings use the domain, and how to remove it. */
 function inUse(hostname: string, { primary, redirects }: SettingsUse): string {
   const from = redirects.map((redirect) => redirect.from);
   const uses = [
     ...(primary ? [`${hostname} is the primary domain`] : []),
-    ...(from.length > 0 ? [`${shortList(from, NAMED_MAX)} would redirect to nothing`] : []),
+    ...(from.length > 0
+      ? [`${shortList(from, NAMED_MAX)} would redirect to a missing domain`]
+      : []),
   ];
-  return `${uses.join('; ')}. Change the domain settings first, or remove it with ?orphans=drop, which drops them as well.`;
+  return `${uses.join('; ')}. Change the domain settings first, or remove it with ?orphans=drop to drop those settings too.`;
 }
 
 function getTimeline(deps: DomainRoutesDeps): Route {
@@ -214,9 +215,14 @@ function getTimeline(deps: DomainRoutesDeps): Route {
     path: `${domainPath}/timeline`,
     scope: 'domains:read',
     operationId: 'getDomainTimeline',
-    summary: 'What happened to a domain',
-    description: 'The newest 200 events, the newest first; also of a domain that was removed.',
-    success: { status: 200, description: 'The events', schema: eventList, example: docsEvents },
+    summary: "List a domain's events",
+    description: 'The latest 200 events, newest first. Removed domains keep their events.',
+    success: {
+      status: 200,
+      description: 'Events of the domain',
+      schema: eventList,
+      example: docsEvents,
+    },
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ params }) =>
       withName(deps, params, async (projectId, hostname) => {
@@ -228,7 +234,10 @@ function getTimeline(deps: DomainRoutesDeps): Route {
   });
 }
 
-/** Refuses before anything is stored. The jobs are made after the commit; the reconciler makes those that are missing. */
+/**
+ * Refuses before storing anything. Jobs are added after the commit; the reconciler adds missing
+ * ones.
+ */
 async function add(
   deps: DomainRoutesDeps,
   projectId: string,
@@ -255,14 +264,12 @@ async function add(
   };
 }
 
-/** The call to make, ready to be copied. */
+/** The error text, with the call to make. */
 function needsDeploy(projectId: string): string {
-  return `The project needs a successful deploy first: POST /v1/projects/${projectId}/deploys with {"status":"succeeded","upstream":"<URL of what it serves>"}.`;
+  return `The project needs a successful deploy first: POST /v1/projects/${projectId}/deploys with {"status":"succeeded","upstream":"<URL of your app>"}.`;
 }
 
-/**
- * 429 with the seconds until the oldest of the last ADDS_PER_HOUR additions is an hour old; null where another may be added.
- */
+/** 429 with the seconds until another domain can be added; null if one can be added now. */
 async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise<Refusal | null> {
   const now = deps.now();
   const added = await deps.domains.addedSince(projectId, new Date(now.getTime() - HOUR));
@@ -271,14 +278,14 @@ async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise
   const waitMs = oldest.getTime() + HOUR - now.getTime();
   return refuse(
     'too_many_domains',
-    `This project added ${ADDS_PER_HOUR} domains within the last hour; that is as many as it may.`,
+    `This project reached its limit of ${ADDS_PER_HOUR} new domains per hour.`,
     { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) },
   );
 }
 
 /**
- * Runs `act` with the project's id and the host name as stored, however it was spelled in the path; 404 where there is no
- * such project.
+ * Runs `act` with the project's ID and the stored form of the host name; 404 if there is no such
+ * project.
  */
 async function withName(
   deps: DomainRoutesDeps,

@@ -1,4 +1,4 @@
-/** An escalation as the API shows it: in words for its reader, and to an operator with its evidence. */
+/** The API's view of an escalation: readable for customers, with evidence for operators. */
 
 import type { EscalationCause, Probe } from '../../core/certificates/escalation.ts';
 import {
@@ -16,10 +16,7 @@ type InWords = {
   readonly nextAction: string;
 };
 
-/**
- * The cause, with what is wrong and what happens next in words. Null for a cause of another version's, for which there are
- * no words.
- */
+/** The cause, the problem and the next step. Null for a cause that this version does not know. */
 export function escalationInWords(
   stored: Pick<Escalation, 'cause' | 'evidence'>,
   reader: Reader,
@@ -30,8 +27,8 @@ export function escalationInWords(
 }
 
 /**
- * The EscalationCase of docs/api.md, in an operator's words; null where there are no words for its cause. Once it is closed,
- * `nextAction` is null.
+ * The EscalationCase of docs/run/operators-api.md, for operators. Null if this version does not know its cause. A
+ * closed one has no `nextAction`.
  */
 export function projectEscalationView(row: EscalationRow) {
   const words = escalationInWords(row, 'operator');
@@ -58,13 +55,13 @@ export function projectEscalationView(row: EscalationRow) {
   };
 }
 
-/** A probe has a status only where something else answered it over HTTP. */
+/** A probe has a status only if another server answered over HTTP. */
 function probeView(probe: Probe) {
   const { address, outcome } = probe;
   return { address, outcome, status: probe.outcome === 'other_answer' ? probe.status : null };
 }
 
-/** The evidence without findings that this version has no words for: a process of another version may have stored them. */
+/** Drops findings that this version does not know; a newer version can have stored them. */
 function wordable({ evidence }: Pick<Escalation, 'evidence'>) {
   const known = evidenceOf(evidence);
   const findings = known.findings.filter(({ code }) => Object.hasOwn(severities, code));

@@ -1,4 +1,4 @@
-/** The escalations of every project, for an operator: which domains get no certificate, why, and what happens next. */
+/** Escalations of all projects, for operators. */
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { EscalationQuery, EscalationRow } from '../../db/issuance/escalations.ts';
 import { cursorAfterEscalation } from '../pipeline/cursor.ts';
@@ -13,15 +13,14 @@ import {
 } from '../schemas/escalations.ts';
 import { projectEscalationView } from './escalation-view.ts';
 
-/** What the operations call; each sees every project. */
+/** All functions cover every project. */
 export type EscalationRoutesDeps = {
-  /** At most `limit`, the newest first, those after the given place. */
+  /** At most `limit` escalations after the given position, newest first. */
   list(query: EscalationQuery): Promise<readonly EscalationRow[]>;
-  /** Closes an escalation and returns it. One that is closed already stays as it is; null where there is none. */
+  /** Closes an escalation and returns it. A closed one stays unchanged. Null if there is none. */
   close(id: string): Promise<EscalationRow | null>;
 };
 
-/** Listing escalations, which needs `ops:read`, and closing one, which needs `admin`. */
 export function escalationRoutes(deps: EscalationRoutesDeps): readonly Route[] {
   return [listEscalations(deps), closeEscalation(deps)];
 }
@@ -36,21 +35,21 @@ function listEscalations({ list }: EscalationRoutesDeps): Route {
     stability: 'beta',
     summary: 'List escalations',
     description:
-      'Escalations of every project: domains whose DNS was right and that got no certificate. The newest first, each with its evidence.',
+      'Lists escalations of all projects, newest first, with their evidence. An escalation is a domain with correct DNS whose certificate could not be issued or renewed.',
     query: escalationQuery,
     success: {
       status: 200,
       description: 'A page of escalations',
       schema: escalationList,
       example: [docsEscalation],
-      headers: { link: 'Where more escalations follow: the next page, as `rel="next"`' },
+      headers: { link: 'The next page as `rel="next"`, if there is one' },
     },
     handle: ({ query: { limit, status = null, cursor = null } }) =>
       page(list, { limit, status, after: cursor }),
   });
 }
 
-/** Idempotent: closing it again returns it as it is. */
+/** Closing a closed escalation returns it unchanged. */
 function closeEscalation({ close }: EscalationRoutesDeps): Route {
   return route({
     method: 'POST',
@@ -61,10 +60,10 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
     stability: 'beta',
     summary: 'Close an escalation',
     description:
-      'For an operator who has put its cause right. An escalation closes by itself when the certificate comes; where the cause persists, the next check opens a new one and tries the order again, as far as the certificate authority allows. One that is closed stays as it is.',
+      "Use this after fixing the cause. An escalation closes automatically when the certificate is issued. If the cause persists, the next check opens a new escalation and retries the order, within the CA's rate limits. A closed escalation stays unchanged.",
     success: {
       status: 200,
-      description: 'The escalation, closed',
+      description: 'The closed escalation',
       schema: projectEscalation,
       example: { ...docsEscalation, nextAction: null, closedAt: '2026-11-20T12:45:00.000Z' },
     },
@@ -78,20 +77,19 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
 }
 
 /**
- * A page of the list, with a link to the next one where there is one. An escalation that cannot be worded is left out, so a
- * page may be shorter than `limit`.
+ * A page of the list, with a link to the next one. Escalations of unknown causes are left out, so a
+ * page can be shorter than `limit`.
  */
 async function page(
   list: EscalationRoutesDeps['list'],
   { limit, status, after }: EscalationQuery,
 ): Promise<ApiResponse> {
-  // One more than asked for: it says whether there is a next page.
+  // One more than requested, to know whether there is a next page.
   const rows = await list({ limit: limit + 1, status, after });
   const shown = rows.slice(0, limit);
   const body = shown.flatMap((row) => projectEscalationView(row) ?? []);
   const last = shown.at(-1);
   if (rows.length <= limit || last === undefined) return { status: 200, body };
-  // The next page has the same filter and length.
   const target = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
   target.set('cursor', cursorAfterEscalation(last));
   return { status: 200, body, headers: { link: `</v1/escalations?${target}>; rel="next"` } };

@@ -1,4 +1,4 @@
-/** The events of a project as a stream. */
+/** The event stream of a project. */
 import { z } from 'zod';
 import { parseHostname } from '../../core/names/hostname.ts';
 import type { EventFeedStore } from '../../db/events.ts';
@@ -9,10 +9,9 @@ import { type Route, route } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 import { EVENTS_SCOPE, type OpenStream } from './streams.ts';
 
-/** What opening a stream needs to know of the project and its domains. */
 export type EventRoutesDeps = {
   readonly projects: ProjectStore;
-  /** Also of a domain that was removed; null where the project never had it. */
+  /** Finds removed domains too; null if the project never had the domain. */
   readonly findDomainId: EventFeedStore['findDomainId'];
   readonly platformDomain: string;
   readonly openStream: OpenStream;
@@ -21,14 +20,14 @@ export type EventRoutesDeps = {
 const streamQuery = z.strictObject({
   hostname: z.string().optional().meta({
     description:
-      'Events of this domain alone; while such a stream is open, a pending domain is checked every 5 s',
+      'Send only events of this domain; while the stream is open, a pending domain is checked every 5 s',
   }),
-  checks: z.enum(['tell'], { error: 'takes one value, tell' }).optional().meta({
-    description: 'With `hostname`: each check of the domain is sent, too, as `checked`',
+  checks: z.enum(['tell'], { error: 'accepts one value, tell' }).optional().meta({
+    description: 'With `hostname`: also send each check of the domain, as `checked`',
   }),
 });
 
-/** A stream of the OpenAPI document: the wait before a reconnect, the number where it begins, and one event. */
+/** OpenAPI example of a stream: the reconnect delay, the starting number and one event. */
 const example = `retry: 2000
 id: 41
 
@@ -38,12 +37,11 @@ data: {"id":42,"type":"domain.live","hostname":"docs.example.com","at":"2026-11-
 
 `;
 
-/** `GET /v1/projects/{projectId}/events`, a stream without an end of its own. */
 export function eventRoutes(deps: EventRoutesDeps): readonly Route[] {
   return [streamEvents(deps)];
 }
 
-/** Everything is checked before the stream begins: afterwards there is no status left to refuse with. */
+/** All checks run before the stream starts, because the status cannot change afterwards. */
 function streamEvents({
   projects,
   findDomainId,
@@ -57,13 +55,18 @@ function streamEvents({
     path: '/v1/projects/:projectId/events',
     scope: EVENTS_SCOPE,
     operationId: 'streamEvents',
-    summary: 'Events as they happen',
+    summary: 'Stream events',
     description:
-      "Server-sent events: each has the Event's number as its `id`, its type as `event`, and as `data` the Event in one line. With `Last-Event-ID` everything after that number comes first, `0` being before all; without it, what happens from now on. Nothing is left out, nothing comes twice, and all of it in order. A comment comes every 15 seconds. Where the number is beyond the newest event, `stream.reset` says `{newest}`, and the stream goes on from there. With `checks=tell`, `checked` says `{hostname, attempts, lastCheckedAt, nextCheckAt, changed}` of each check of the domain, `changed` being whether its name servers showed something else than at the one before; the first comes at once, and none has a number. It has no end of its own: whoever is cut off comes back with the last number.",
+      "Streams events as server-sent events, in order, without gaps or duplicates. `id` is the event's number, `event` its type and `data` the Event as one line of JSON. With `Last-Event-ID`, the stream starts after that number; `0` starts at the first event. Without it, only new events are sent. A comment is sent every 15 seconds. If the number is beyond the newest event, the stream sends `stream.reset` with `{newest}` and continues from there. With `checks=tell`, it sends `checked` with `{hostname, attempts, lastCheckedAt, nextCheckAt, changed}` at once and after each check; these have no `id`. `changed` is true if the name servers' answers differ from the previous check. The stream does not end; after a disconnect, reconnect with the last `id`.",
     momentary: true,
     takesLastEventId: true,
     query: streamQuery,
-    success: { status: 200, description: 'The stream', mediaType: 'text/event-stream', example },
+    success: {
+      status: 200,
+      description: 'The event stream',
+      mediaType: 'text/event-stream',
+      example,
+    },
     refusals: [
       'invalid_last_event_id',
       'project_not_found',
@@ -74,10 +77,10 @@ function streamEvents({
       const from = beginning(headers['last-event-id']);
       if (!from.ok) return refuse('invalid_last_event_id');
       if (query.checks !== undefined && query.hostname === undefined) {
-        return refuse('invalid_query', 'checks: goes with hostname');
+        return refuse('invalid_query', 'checks: requires hostname');
       }
       const project = await findProject(projects, params.projectId);
-      // The scope of the route says that there is a key.
+      // The route's scope guarantees a key.
       if (project === null || key === null) return refuse('project_not_found');
       const domainId = await domainIdOf(project.id, query.hostname);
       if (domainId === null) return refuse('domain_not_found');
@@ -93,7 +96,9 @@ function streamEvents({
     },
   });
 
-  /** The domain whose events alone are sent. Undefined where the query names none; null where the project never had it. */
+  /**
+   * The domain to filter by. Undefined if the query names none; null if the project never had it.
+   */
   async function domainIdOf(projectId: string, hostname: string | undefined) {
     if (hostname === undefined) return undefined;
     const parsed = parseHostname(hostname, platformDomain);
@@ -101,7 +106,7 @@ function streamEvents({
   }
 }
 
-/** The number after which the stream begins; null where it begins with what happens from now on. */
+/** The number after which the stream starts; null to send only new events. */
 function beginning(lastEventId: string | undefined) {
   if (lastEventId === undefined) return { ok: true, after: null } as const;
   const after = parseLastEventId(lastEventId);

@@ -1,4 +1,4 @@
-/** Probes for an orchestrator: alive, and ready for work. */
+/** Liveness and readiness probes. */
 import { z } from 'zod';
 import { METRICS_TYPE } from '../../ops/metrics/metrics.ts';
 import type { Dependency, Readiness, ReadReadiness } from '../../ops/readiness.ts';
@@ -8,31 +8,29 @@ import { type Route, route } from '../pipeline/route.ts';
 
 const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
 
-/** The body of `/healthz`. */
 const alive = z.object({ status: z.literal('alive') });
-/** `unknown`: it could not be asked. */
+/** `unknown`: not checked yet, or the check was not possible. */
 const state = z.enum(['up', 'down', 'unknown']);
 const dependency = z.enum(['database', 'migrations', 'queue']);
-/** The body of `/readyz` where it is 200. `missing` is what is not up. */
+/** The body of a 200 from `/readyz`. `missing` lists everything that is not up. */
 const ready = z.object({
   status: z.enum(['ready', 'degraded']),
   dependencies: z.object({ database: state, migrations: state, queue: state.optional() }),
   missing: z.array(dependency),
 });
 
-/** Why a dependency is missing, by its state. */
 const words = {
-  database: { down: 'does not answer', unknown: 'not asked yet' },
-  migrations: { down: 'the database is older than this version', unknown: 'could not be asked' },
-  queue: { down: 'does not answer', unknown: 'not asked yet' },
+  database: { down: 'does not answer', unknown: 'not checked yet' },
+  migrations: { down: 'the database schema is outdated', unknown: 'could not be checked' },
+  queue: { down: 'does not answer', unknown: 'not checked yet' },
 } as const;
 
 /** Seconds. */
 const RETRY_SOON = { 'retry-after': '5' };
 
 /**
- * The answer for a reading of the readiness: 200 for `ready` and `degraded`, else 503 with `retry-after`, whose message
- * names what is missing or says that the process is starting. It is an Error like any other.
+ * 200 for `ready` and `degraded`. Otherwise 503 with `retry-after`; the message lists what is
+ * missing or says that the process is starting.
  */
 export function readinessAnswer({ status, dependencies, missing }: Readiness): ApiResponse {
   if (status === 'starting') {
@@ -50,7 +48,7 @@ export function readinessAnswer({ status, dependencies, missing }: Readiness): A
   return refuse('unavailable', `Not ready, missing: ${said}.`, RETRY_SOON);
 }
 
-/** `/healthz`, which is 200 for as long as the process answers, and `/readyz`. Neither needs a key. */
+/** Both work without a key. */
 export function healthRoutes({
   readiness,
 }: {
@@ -61,8 +59,8 @@ export function healthRoutes({
       ...inCommon,
       path: '/healthz',
       operationId: 'getLiveness',
-      summary: 'Whether the process is alive',
-      description: 'Asks nothing else: a process that cannot reach its database is alive.',
+      summary: 'Check that the process is alive',
+      description: 'Checks no dependencies: a process without a database connection is alive.',
       success: {
         status: 200,
         description: 'It is',
@@ -75,14 +73,14 @@ export function healthRoutes({
       ...inCommon,
       path: '/readyz',
       operationId: 'getReadiness',
-      summary: 'Whether the process is ready for work',
+      summary: 'Check that the process is ready',
       description:
-        'Asks what the process depends on. Without the queue it is `degraded` and ready all the same: what is stored now is worked on later. Without the database, or with one that is older than this version, this is 503, and its message names what is missing. So it is until the start has ended: the API key that the process was given is accepted once this is 200.',
+        'Checks the dependencies of the process. Without Redis, the status is `degraded` with 200: requests are stored and processed later. Without the database, with outdated migrations or during startup, the status is 503 and the message lists what is missing. The configured API key works once this answers 200.',
       refusals: ['unavailable'],
       momentary: true,
       success: {
         status: 200,
-        description: 'It is, `degraded` where something that can wait is missing',
+        description: 'Ready; `degraded` if Redis is missing',
         schema: ready,
         example: {
           status: 'ready',
@@ -95,21 +93,20 @@ export function healthRoutes({
   ];
 }
 
-/** Where the metrics come from, and who may read them without a key. */
 export type MetricsRoutesDeps = {
-  /** The text in Prometheus' format. */
+  /** The metrics in Prometheus text format. */
   metrics(): Promise<string>;
-  /** Whether an Authorization header has METRICS_TOKEN. */
+  /** Whether an Authorization header contains METRICS_TOKEN. */
   readonly isMetricsToken: (authorization: string | undefined) => boolean;
 };
 
-/** 200 with the text as it is at that moment, never to be kept. Rejects where the metrics cannot be read. */
+/** 200 with the current metrics, not cacheable. Rejects if they cannot be read. */
 export async function metricsAnswer(metrics: () => Promise<string>): Promise<ApiResponse> {
   const headers = { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' };
   return { status: 200, text: await metrics(), headers };
 }
 
-/** `/metrics`, for a key with `ops:read` or the bearer of METRICS_TOKEN. */
+/** `/metrics`, for a key with `ops:read` or METRICS_TOKEN as bearer token. */
 export function metricsRoutes({ metrics, isMetricsToken }: MetricsRoutesDeps): readonly Route[] {
   return [
     route({
@@ -119,14 +116,14 @@ export function metricsRoutes({ metrics, isMetricsToken }: MetricsRoutesDeps): r
       tag: 'Service',
       stability: 'beta',
       scope: 'ops:read',
-      summary: 'Metrics of the process and of the installation',
+      summary: 'Get metrics',
       description:
-        "Prometheus' text format. A scraper may send the bearer token of METRICS_TOKEN instead of a key; that token opens nothing else.",
+        'Metrics of the process and the installation in Prometheus text format. A scraper can send METRICS_TOKEN as bearer token instead of a key. That token gives access only to metrics.',
       momentary: true,
       takesInstead: isMetricsToken,
       success: {
         status: 200,
-        description: 'The metrics',
+        description: 'Metrics',
         mediaType: 'text/plain',
         example: 'signpost_checks_total{verdict="right"} 1024\n',
       },

@@ -1,4 +1,4 @@
-/** API keys: made, shown, rotated and revoked by whoever holds an admin key. */
+/** API keys: create, show, rotate and revoke. */
 import { digestOf, mintKey, prefixOf } from '../../config/api-key.ts';
 import {
   type ApiKeyStore,
@@ -20,25 +20,27 @@ import {
   rotation,
 } from '../schemas/keys.ts';
 
-/** What the operations on keys call. */
 export type KeyRoutesDeps = {
   readonly keys: ApiKeyStore;
-  /** Has this process read a key again at its next use (src/http/keys/auth.ts); the others do so within 5 s. */
+  /**
+   * Makes this process read the key again at its next use (src/http/keys/auth.ts). Other processes
+   * do so within 5 s.
+   */
   readonly forget: (keyId: string) => void;
   readonly now: () => Date;
 };
 
-const MAX_LIFE_YEARS = 100; // our choice: a time that every calendar knows; for longer there is no end at all
+const MAX_LIFE_YEARS = 100; // keeps dates in a range that every calendar supports
 
-const mintedHeaders = { location: 'The path of the new key' };
+const mintedHeaders = { location: 'Path of the new key' };
 const inCommon = { tag: 'Keys', scope: 'admin', stability: 'beta' } as const;
 
-/** The operations on keys. All need `admin` but that which shows the key that asks. */
+/** All need `admin`, except showing the key of the request. */
 export function keyRoutes(deps: KeyRoutesDeps): readonly Route[] {
   return [listKeys, createKey, getSelf, getKey, rotateKey, revokeKey].map((make) => make(deps));
 }
 
-/** All keys in one answer. */
+/** All keys in one response. */
 function listKeys({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -46,7 +48,7 @@ function listKeys({ keys, now }: KeyRoutesDeps): Route {
     path: '/v1/keys',
     operationId: 'listKeys',
     summary: 'List keys',
-    description: 'All keys, oldest first, those that have ended among them.',
+    description: 'All keys, oldest first, including expired and revoked ones.',
     success: { status: 200, description: 'All keys', schema: keyList, example: [keyExample] },
     handle: async () => {
       const at = now();
@@ -56,7 +58,8 @@ function listKeys({ keys, now }: KeyRoutesDeps): Route {
 }
 
 /**
- * The answer has the token, which is stored nowhere. A repeated request with the same Idempotency-Key makes no second key.
+ * The token is only in this response and not stored. A repeated request with the same
+ * Idempotency-Key creates no second key.
  */
 function createKey({ keys, now }: KeyRoutesDeps): Route {
   return route({
@@ -64,14 +67,14 @@ function createKey({ keys, now }: KeyRoutesDeps): Route {
     method: 'POST',
     path: '/v1/keys',
     operationId: 'createKey',
-    summary: 'Make a key',
+    summary: 'Create a key',
     description:
-      'The answer shows the token, once: only a digest of it is stored. A replay for an Idempotency-Key has null in its place.',
+      'The response shows the token once: only a digest is stored. A response replayed for an Idempotency-Key has null instead.',
     body: newKey,
     bodyExample: { name: keyExample.name, scopes: keyExample.scopes },
     success: {
       status: 201,
-      description: 'The key was made',
+      description: 'The key was created',
       schema: mintedKey,
       example: mintedKeyExample,
       headers: mintedHeaders,
@@ -89,7 +92,7 @@ function createKey({ keys, now }: KeyRoutesDeps): Route {
   });
 }
 
-/** Any key may ask, whatever its scopes. */
+/** Any key can call this, whatever its scopes. */
 function getSelf({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -97,19 +100,19 @@ function getSelf({ keys, now }: KeyRoutesDeps): Route {
     path: '/v1/keys/self',
     scope: 'any',
     operationId: 'getOwnKey',
-    summary: 'Show the key that asks',
-    description: 'What the key of this request may do, and until when.',
+    summary: 'Show the current key',
+    description: 'Scopes and expiry of the key that sends the request.',
     success: { status: 200, description: 'The key', schema: key, example: keyExample },
     handle: async ({ key: asking }) => {
       const found = asking && (await keys.get(asking.id));
-      // Keys are never deleted but API_KEY, where another one takes its place (src/db/api-keys.ts).
-      if (!found) throw new Error('a key was recognised and is not stored');
+      // Keys are never deleted, except API_KEY when its value changes (src/db/api-keys.ts).
+      if (!found) throw new Error('an authenticated key is missing in the database');
       return { status: 200, body: keyView(found, now()) };
     },
   });
 }
 
-/** Also a key that has expired or was revoked. */
+/** Expired and revoked keys are shown too. */
 function getKey({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -129,22 +132,22 @@ function getKey({ keys, now }: KeyRoutesDeps): Route {
   });
 }
 
-/** The old key gets its end and the successor is stored in one transaction. */
+/** Sets the old key's expiry and stores the successor in one transaction. */
 function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
     method: 'POST',
     path: '/v1/keys/:keyId/rotate',
     operationId: 'rotateKey',
-    summary: 'Replace a key with a new one',
+    summary: 'Rotate a key',
     description:
-      'The successor has the same name and scopes and as long a life. Both work until the grace is over; of a key and all its successors at most two work at once. The answer shows the token, once; a replay for an Idempotency-Key has null in its place.',
+      'The new key has the same name, scopes and lifetime. Both keys work until the grace period ends. At most two keys of one rotation chain work at the same time. The response shows the token once; a response replayed for an Idempotency-Key has null instead.',
     body: rotation,
     bodyExample: { graceSeconds: 86_400 },
     bodyIsOptional: true,
     success: {
       status: 201,
-      description: 'The successor',
+      description: 'The new key',
       schema: mintedKey,
       example: mintedKeyExample,
       headers: mintedHeaders,
@@ -164,7 +167,7 @@ function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
   });
 }
 
-/** Idempotent; the last key with `admin` is not revoked. */
+/** Idempotent. The last key with `admin` cannot be revoked. */
 function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -173,7 +176,7 @@ function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
     operationId: 'revokeKey',
     summary: 'Revoke a key',
     description:
-      'It is refused everywhere within 5 seconds. Revoking again changes nothing. An id of no key is 404: who mistypes the id of a leaked key must not believe that it is revoked.',
+      'All processes refuse the key within 5 seconds. Revoking it again changes nothing. An unknown ID answers 404, so a typo does not look like a revoked key.',
     success: { status: 204, description: 'The key is revoked' },
     refusals: ['key_not_found', 'last_admin_key'],
     handle: async ({ params: { keyId } }) => {
@@ -186,7 +189,7 @@ function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
   });
 }
 
-/** 201 with the token, which leaves with this answer alone: what is stored for a replay has null in its place. */
+/** 201 with the token. The copy stored for replays has null instead. */
 function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
   return {
     status: 201,
@@ -196,12 +199,14 @@ function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
   };
 }
 
-/** Whether a text can be a key's id: letters and digits alone. PostgreSQL would refuse a text with NUL by a fault. */
+/**
+ * Whether a text can be a key's ID: letters and digits only. PostgreSQL fails on a text with NUL.
+ */
 function isKeyId(text: string): boolean {
   return /^[0-9A-Za-z]+$/.test(text);
 }
 
-/** Each reason with the way out, where there is one. */
+/** Each error says how to proceed. */
 function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): Refusal {
   switch (result.kind) {
     case 'not_found':
@@ -213,19 +218,19 @@ function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): R
     case 'last_admin':
       return refuse(
         'last_admin_key',
-        'This is the last key that may manage keys: leave it a grace, as nobody could help where this answer is lost.',
+        'This is the last key with admin: set a grace period, otherwise losing this response locks everyone out.',
       );
     case 'predecessor_live': {
       const { predecessorId, endsAt } = result;
       return refuse(
         'rotation_under_way',
-        `Its predecessor ${predecessorId} works until ${endsAt.toISOString()}: revoke that one, or rotate with graceSeconds 0.`,
+        `Its predecessor ${predecessorId} works until ${endsAt.toISOString()}. Revoke the predecessor, or rotate with graceSeconds 0.`,
       );
     }
   }
 }
 
-/** Whether a time is later than now, and within MAX_LIFE_YEARS. */
+/** Whether a time is in the future and within MAX_LIFE_YEARS. */
 function liesAhead(time: Date, now: Date): boolean {
   const furthest = new Date(now);
   furthest.setUTCFullYear(now.getUTCFullYear() + MAX_LIFE_YEARS);
@@ -233,8 +238,8 @@ function liesAhead(time: Date, now: Date): boolean {
 }
 
 /**
- * The Key of docs/api.md, without the token. A scope that this version does not know allows nothing, and is not shown.
- * `status` is that of the moment `now`.
+ * The Key of docs/integrate/keys.md, without the token. Scopes that this version does not know are not shown.
+ * `status` is the status at `now`.
  */
 export function keyView(details: KeyDetails, now: Date) {
   const { id, scopes: stored, revokedAt } = details;

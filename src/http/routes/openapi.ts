@@ -1,4 +1,4 @@
-/** The OpenAPI document and the pages that show it, all made once from the other routes. */
+/** Serves the OpenAPI document and the reference pages, rendered once from the other routes. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { ApiConfig } from '../../config/config.ts';
@@ -12,13 +12,11 @@ import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 
-/** Content-Security-Policy of the pages. */
 const PAGE_POLICY = pagePolicy({ forms: 'none' });
 
-/** Where the build puts it: a browser cannot read what src/http/openapi/page/script.ts is written in. */
+/** The compiled form of src/http/openapi/page/script.ts. */
 const SCRIPT_FILE = 'dist/src/http/openapi/page/script.js';
 
-/** What the routes serve, made once. */
 type Texts = {
   readonly json: string;
   readonly pages: ReadonlyMap<string, string>;
@@ -26,14 +24,14 @@ type Texts = {
 };
 
 /**
- * Routes that describe `others` and themselves. Everything is rendered here, once; a request only gets the text. Throws
- * where a route cannot be described, and where the build has left no script.
+ * Routes that describe `others` and themselves. Everything is rendered once, at startup. Throws if
+ * a route cannot be described or the compiled script is missing.
  */
 export function openApiRoutes(
   others: readonly Route[],
   addresses: Pick<ApiConfig, 'baseUrl' | 'stagingUrl'>,
 ): readonly Route[] {
-  // The document describes these routes too, so their texts come after them.
+  // The document describes these routes too, so it is rendered after them.
   const own = [
     documentRoute(() => texts.json),
     pageRoute((path) => texts.pages.get(path)),
@@ -50,24 +48,23 @@ export function openApiRoutes(
   return own;
 }
 
-/** Only what every such document has; the type of ours is in src/http/openapi/model.ts. */
+/** The minimum that every such document has. src/http/openapi/model.ts has our full type. */
 const anOpenApiDocument = z
   .looseObject({
     openapi: z.literal('3.1.0'),
     info: z.looseObject({ title: z.string(), version: z.string() }),
     paths: z.looseObject({}),
   })
-  .meta({ id: 'OpenApiDocument', description: 'A description of an API (OpenAPI 3.1)' });
+  .meta({ id: 'OpenApiDocument', description: 'API description (OpenAPI 3.1)' });
 
 const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
 
-/** The document as JSON. */
 function documentRoute(json: () => string): Route {
   return route({
     ...inCommon,
     path: '/openapi.json',
     operationId: 'getOpenApiDocument',
-    summary: 'This document',
+    summary: 'Get the OpenAPI document',
     success: {
       status: 200,
       description: 'OpenAPI 3.1',
@@ -78,18 +75,16 @@ function documentRoute(json: () => string): Route {
   });
 }
 
-/** The HTML of a path, or undefined where there is no such page. */
+/** The HTML of a path; undefined if there is no such page. */
 type FindPage = (path: string) => string | undefined;
 
-/** The overview. */
 function pageRoute(find: FindPage): Route {
   return route({
     ...inCommon,
     path: '/docs',
     operationId: 'getDocsPage',
-    summary: 'The page that shows this document',
-    description:
-      'What the operations have in common; those of each tag are on a page of their own.',
+    summary: 'Get the API reference',
+    description: 'What all operations have in common. Each tag has its own page.',
     success: {
       status: 200,
       description: 'The page',
@@ -100,14 +95,14 @@ function pageRoute(find: FindPage): Route {
   });
 }
 
-/** The page of one tag; 404 for a tag that no operation has. */
+/** The page of one tag; 404 for an unknown tag. */
 function sectionRoute(find: FindPage): Route {
   return route({
     ...inCommon,
     path: '/docs/:section',
     operationId: 'getDocsSection',
-    summary: 'The page of the operations of one tag',
-    description: 'Reads without a script; with one, every call can be tried.',
+    summary: 'Get the API reference of one tag',
+    description: 'Readable without JavaScript. With it, you can try every call.',
     success: {
       status: 200,
       description: 'The page',
@@ -118,27 +113,27 @@ function sectionRoute(find: FindPage): Route {
   });
 }
 
-/** For the pages alone: its content changes with them. */
+/** Only used by the pages; changes with them. */
 function styleRoute(): Route {
   return route({
     ...inCommon,
     stability: 'experimental',
     path: '/docs/assets/style.css',
     operationId: 'getDocsStyle',
-    summary: 'The style of the pages',
+    summary: 'Get the style sheet of the API reference',
     success: { status: 200, description: 'CSS', mediaType: 'text/css', example: ':root {…}' },
     handle: async () => served(style, 'text/css'),
   });
 }
 
-/** For the pages alone, like their style. */
+/** Only used by the pages. */
 function scriptRoute(script: () => string): Route {
   return route({
     ...inCommon,
     stability: 'experimental',
     path: '/docs/assets/script.js',
     operationId: 'getDocsScript',
-    summary: 'The script of the pages',
+    summary: 'Get the script of the API reference',
     success: {
       status: 200,
       description: 'JavaScript',
@@ -149,13 +144,13 @@ function scriptRoute(script: () => string): Route {
   });
 }
 
-/** The page with its own policy, which lets its style and its script load. */
+/** The page with a policy that lets its own style and script load. */
 function servedPage(page: string | undefined): ApiResponse {
   if (page === undefined) return refuse('not_found');
   return served(page, 'text/html', { 'content-security-policy': PAGE_POLICY });
 }
 
-/** Text of a media type in UTF-8. Like every 200 to a GET, it has an entity tag. */
+/** Text of a media type in UTF-8, with an entity tag like every 200 to a GET. */
 function served(
   text: string,
   mediaType: string,

@@ -1,4 +1,4 @@
-/** What operators see, as the API shows it. */
+/** The API's view of the operator overview. */
 
 import { actors, type FindingCode, severities } from '../../core/diagnosis/findings.ts';
 import { toUnicodeName } from '../../core/names/idna.ts';
@@ -11,16 +11,16 @@ import {
 import type { FoundDomain, HourlyEvents, UntoldDomain } from '../../db/operations.ts';
 import type { Overview } from '../../ops/overview.ts';
 
-/** Somebody who runs name servers, with the domains that these gave no usable answer for. */
+/** A DNS operator and the domains for which its name servers gave no usable answer. */
 export type OperatorInTrouble = {
-  /** The registrable domain of the name servers, or OUR_RESOLVERS. */
+  /** Registrable domain of the name servers, or OUR_RESOLVERS. */
   readonly operator: string;
   readonly domains: number;
-  /** The first of them in alphabetical order, three at most. */
+  /** The first three in alphabetical order. */
   readonly hostnames: readonly string[];
 };
 
-/** The OperationsOverview of docs/api.md. Lists of causes and findings begin with the most frequent. */
+/** The OperationsOverview of docs/run/operators-api.md. Counts are ordered from most to least frequent. */
 export function overviewView(overview: Overview) {
   const { at, state, queues, budget } = overview;
   const dnsOperators = operatorsInTrouble(overview.untold);
@@ -57,7 +57,7 @@ export function overviewView(overview: Overview) {
   };
 }
 
-/** What an operator should act on, in the order in which to put it right (src/core/operations/operator-tasks.ts). */
+/** Problems to solve, most urgent first (src/core/operations/operator-tasks.ts). */
 function attention(
   { state, queues, untold }: Overview,
   dnsOperators: readonly OperatorInTrouble[],
@@ -84,15 +84,18 @@ function attention(
   return operatorTasksOf(vitals);
 }
 
-/** In place of an operator, where our resolvers did not lead to any name server. No registrable domain has a space. */
+/**
+ * Stands for the operator if our resolvers found no name servers. No registrable domain contains a
+ * space.
+ */
 const OUR_RESOLVERS = 'our resolvers';
-/** Operators, and host names of each, that the overview lists. */
+/** Limits of the overview. */
 const OPERATORS_MAX = 10;
 const HOSTNAMES_MAX = 3;
 
 /**
- * By the registrable domain of the name servers: at most ten, those with the most domains first. A domain counts once for
- * each of its operators, and one without any for OUR_RESOLVERS.
+ * Grouped by the registrable domain of the name servers; the ten with the most domains. A domain
+ * counts for each of its operators, or for OUR_RESOLVERS.
  */
 export function operatorsInTrouble(untold: readonly UntoldDomain[]): readonly OperatorInTrouble[] {
   const byOperator = new Map<string, string[]>();
@@ -114,10 +117,10 @@ export function operatorsInTrouble(untold: readonly UntoldDomain[]): readonly Op
     .slice(0, OPERATORS_MAX);
 }
 
-/** Least time left first. A list, because an object would put its integer keys before `ended`. */
+/** Least time left first. A list, because an object would put integer keys before `ended`. */
 const daysLeft = ['ended', '1', '7', '30', 'more'] as const;
 
-/** Events by the hour in which they happened, in the order given. Hours without any are left out. */
+/** Events by hour, in the given order. Hours without events are omitted. */
 function hoursOf(events: readonly HourlyEvents[]) {
   const byHour = new Map<number, { type: string; count: number }[]>();
   for (const { hour, type, count } of events) {
@@ -128,7 +131,7 @@ function hoursOf(events: readonly HourlyEvents[]) {
   return [...byHour].map(([at, counts]) => ({ at: new Date(at), counts }));
 }
 
-/** Whether this version has words for a finding; a process of another version may have stored one that it has none for. */
+/** Whether this version knows the finding; another version can have stored it. */
 function isKnown(one: { code: string; domains: number }): one is {
   code: FindingCode;
   domains: number;
@@ -136,17 +139,15 @@ function isKnown(one: { code: string; domains: number }): one is {
   return Object.hasOwn(severities, one.code);
 }
 
-/** The sum over all kinds. */
 function totalOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** The entries of a count, the largest first. */
+/** The entries of a count, largest first. */
 function byCount(counts: Readonly<Record<string, number>>): (readonly [string, number])[] {
   return Object.entries(counts).sort(([, a], [, b]) => b - a);
 }
 
-/** The FoundDomain of docs/api.md. */
 export function foundDomainView({ projectId, projectName, ...found }: FoundDomain) {
   return {
     ...found,

@@ -1,4 +1,4 @@
-/** What operators see of every project, and what they restart. */
+/** Operator views of all projects, and restarting their work. */
 import { followUps } from '../../core/life/follow-ups.ts';
 import { toAsciiName } from '../../core/names/idna.ts';
 import {
@@ -33,39 +33,44 @@ import { projectEscalationView } from './escalation-view.ts';
 import { foundDomainView, overviewView } from './operations-view.ts';
 import { type VerifyDeps, verifyNow } from './verify-now.ts';
 
-/** What operators see, across all projects, and how they set work going. */
 export type OperationsRoutesDeps = VerifyDeps & {
   readonly overview: ReadOverview;
   readonly queues: Pick<SeenQueues, 'see'>;
-  /** At most `limit` domains of every project whose host name has this part, removed ones among them. */
+  /**
+   * At most `limit` domains of any project whose host name contains the part. Removed domains are
+   * included.
+   */
   search(part: string, limit: number): Promise<readonly FoundDomain[]>;
-  /** Also a removed domain; null where there is none with this id. */
+  /** Finds removed domains too; null for an unknown ID. */
   find(id: string): Promise<WatchedDomain | null>;
-  /** What of the domain was ever set aside and has not gone well since, by queue. */
+  /** The domain's jobs that were quarantined and have not succeeded since, by queue. */
   notes(id: string): Promise<readonly Quarantine[]>;
-  /** At most `limit` events, the newest first. */
+  /** At most `limit` events, newest first. */
   timeline(id: string, limit: number): Promise<readonly EventRow[]>;
   /**
-   * Wakes the domain's job in a queue, or adds it. Never rejects: the reconciler makes good what a queue that is away has
-   * missed.
+   * Wakes the domain's job in a queue, or adds it. Never rejects: if Redis is down, the reconciler
+   * adds it later.
    */
   runNow(queue: DomainQueue, job: DomainJob, requestId: string): Promise<void>;
-  /** Has a sweep take the domain in its next turn, also where it was set aside. */
+  /** Makes a sweep process the domain in its next run, even if quarantined. */
   bringToSweep(domain: WatchedDomain, sweep: Sweep, at: Date): Promise<void>;
 };
 
-/** Events of a domain that are shown, as in its own timeline. */
+/** Number of events shown, the same as in the domain's own timeline. */
 const TIMELINE_LENGTH = 200;
 const inCommon = { tag: 'Operations', stability: 'experimental' } as const;
 const domainPath = '/v1/operations/domains/:domainId';
 const shown = { schema: domain, example: docsDomain } as const;
 
-/** Reading needs `ops:read`; setting work going needs `admin`. */
+/** Reads need `ops:read`, actions need `admin`. */
 export function operationsRoutes(deps: OperationsRoutesDeps): readonly Route[] {
   return [getOverview, searchDomains, getDomain, runJob, verifyDomain].map((make) => make(deps));
 }
 
-/** All who ask within 5 s get the same reading (src/ops/overview.ts), unless an operator has set work going meanwhile. */
+/**
+ * Requests within 5 s share one reading (src/ops/overview.ts), unless an operator starts an action
+ * in between.
+ */
 function getOverview({ overview }: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -73,12 +78,12 @@ function getOverview({ overview }: OperationsRoutesDeps): Route {
     path: '/v1/operations/overview',
     scope: 'ops:read',
     operationId: 'getOperationsOverview',
-    summary: 'Whether anything is wrong',
+    summary: 'Get the operations overview',
     description:
-      'The whole installation: what to put right first, what waits, what is stuck and why, and what happened lately. Read every five seconds at most, however many ask.',
+      'The state of the whole installation: the most urgent problems, waiting and stuck domains, and recent events. Refreshed at most every five seconds.',
     success: {
       status: 200,
-      description: 'The overview',
+      description: 'The operations overview',
       schema: operationsOverview,
       example: overviewExample,
     },
@@ -86,7 +91,10 @@ function getOverview({ overview }: OperationsRoutesDeps): Route {
   });
 }
 
-/** Reads the host name of every domain, as no index knows parts of names (src/db/operations.ts). */
+/**
+ * Scans the host names of all domains, because no index covers parts of names
+ * (src/db/operations.ts).
+ */
 function searchDomains({ search }: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -94,13 +102,13 @@ function searchDomains({ search }: OperationsRoutesDeps): Route {
     path: '/v1/operations/domains',
     scope: 'ops:read',
     operationId: 'searchDomains',
-    summary: 'Find domains by their name',
+    summary: 'Find domains by name',
     description:
-      'Domains of every project whose host name has this in it, removed ones among them. The one that is exactly this comes first, then those that are attached.',
+      'Domains of all projects whose host name contains the text, including removed ones. The exact match comes first, then attached domains.',
     query: domainSearch,
     success: {
       status: 200,
-      description: 'The domains',
+      description: 'Matching domains',
       schema: foundDomains,
       example: [foundExample],
     },
@@ -111,13 +119,13 @@ function searchDomains({ search }: OperationsRoutesDeps): Route {
   });
 }
 
-/** What is searched for: a whole name in any script as A-labels, a part as it was typed, in lower case. */
+/** The search text: a whole name in any script as A-labels, a part in lower case. */
 function partOf(typed: string): string {
   const name = toAsciiName(typed.trim());
   return name.ok ? name.ascii : typed.trim().toLowerCase();
 }
 
-/** Where the queue is away, it answers all the same, without jobs and with `queueAnswers` false. */
+/** If Redis is down, it answers without jobs and with `queueAnswers` false. */
 function getDomain(deps: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -125,12 +133,12 @@ function getDomain(deps: OperationsRoutesDeps): Route {
     path: domainPath,
     scope: 'ops:read',
     operationId: 'getWatchedDomain',
-    summary: 'Show a domain with its jobs',
+    summary: 'Show a domain and its jobs',
     description:
-      'The domain as its project sees it, and what an operator asks next: its jobs with what their attempts said, what was set aside and why, its open escalation, what happened. Also a removed one.',
+      'The domain as its project sees it, plus its jobs with their logs, quarantined work, its open escalation and its events. Removed domains are shown too.',
     success: {
       status: 200,
-      description: 'The domain',
+      description: 'The domain and its jobs',
       schema: watchedDomain,
       example: watchedExample,
     },
@@ -143,7 +151,7 @@ function getDomain(deps: OperationsRoutesDeps): Route {
   });
 }
 
-/** Answers with the domain as it is before the job runs. */
+/** Answers with the domain's state before the job runs. */
 function runJob(deps: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -153,12 +161,12 @@ function runJob(deps: OperationsRoutesDeps): Route {
     operationId: 'runDomainJob',
     summary: "Run a domain's job now",
     description:
-      'Wakes a job that waits, adds one that is missing, and tries one that was set aside before its time: its next fault sets it aside again, for longer. A sweep takes the domain in its next turn. If the certificate authority asked us to wait, we still do.',
+      'Wakes a waiting job, adds a missing one, or retries a quarantined one early. If it fails again, it is quarantined for longer. A sweep processes the domain in its next run. Delays requested by the certificate authority still apply.',
     body: runRequest,
     bodyExample: { queue: 'check-dns' },
     success: {
       status: 202,
-      description: 'The domain’s current state; the job is on its way',
+      description: 'Current state of the domain; the job starts shortly',
       ...shown,
     },
     refusals: ['domain_not_found', 'nothing_waits'],
@@ -169,7 +177,7 @@ function runJob(deps: OperationsRoutesDeps): Route {
         if (!isDomainQueue(queue)) await deps.bringToSweep(found, queue, deps.now());
         return {
           ...accepted(deps, found),
-          // After the commit, because the queue is no part of the transaction.
+          // After the commit, because the queue is not part of the transaction.
           afterCommit: async () => {
             deps.overview.forget();
             if (isDomainQueue(queue)) await deps.runNow(queue, job, requestId);
@@ -179,7 +187,7 @@ function runJob(deps: OperationsRoutesDeps): Route {
   });
 }
 
-/** Calls what the project's own operation calls, so that both do the same. */
+/** Shares the code of the project's own operation. */
 function verifyDomain(deps: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -188,10 +196,10 @@ function verifyDomain(deps: OperationsRoutesDeps): Route {
     scope: 'admin',
     operationId: 'verifyWatchedDomain',
     summary: 'Verify or re-verify a domain of any project',
-    description: 'The same as verifying it in its project.',
+    description: 'Same as verifying the domain in its project.',
     success: {
       status: 202,
-      description: 'The domain’s current state; the check is under way',
+      description: 'Current state of the domain; the check is in progress',
       ...shown,
     },
     refusals: ['domain_not_found'],
@@ -204,14 +212,14 @@ function verifyDomain(deps: OperationsRoutesDeps): Route {
 }
 
 /**
- * 202 with the domain as its project sees it, without its jobs: read within a transaction, they would have embedded storage
- * wait for itself.
+ * 202 with the domain as its project sees it, without its jobs. Reading them inside the transaction
+ * would deadlock the embedded database.
  */
 function accepted({ windowMs, now }: VerifyDeps, found: DomainDetails): ApiResponse {
   return { status: 202, body: domainView(found, windowMs, now()) };
 }
 
-/** Runs `act` with the domain; 404 for an id of none, and for text that is no UUID. */
+/** Runs `act` with the domain; 404 for an unknown ID and for text that is not a UUID. */
 async function withDomain(
   deps: OperationsRoutesDeps,
   id: string,
@@ -221,7 +229,10 @@ async function withDomain(
   return found === null ? refuse('domain_not_found') : act(found);
 }
 
-/** The WatchedDomain of docs/api.md. The reads come one after the other, so they are of slightly different moments. */
+/**
+ * The WatchedDomain of docs/run/operators-api.md. The reads run one after the other, so they are not one
+ * snapshot.
+ */
 async function watchedView(deps: OperationsRoutesDeps, found: WatchedDomain) {
   const { id, epoch, hostname, projectId, project, removedAt, escalations } = found;
   const [open] = escalations;
@@ -247,29 +258,32 @@ async function watchedView(deps: OperationsRoutesDeps, found: WatchedDomain) {
   };
 }
 
-/** Sweeps that a domain can wait for; each takes many domains in one turn. */
+/** Sweeps that process many domains per run. */
 const sweeps = ['recheck-live', 'renew-certificate', 'escalate-renewals'] as const;
 
-/** Whether the domain has a job of its own there. */
+/** Whether the domain has its own job there. */
 function isDomainQueue(queue: DomainQueue | Sweep): queue is DomainQueue {
   return domainQueues.some((one) => one === queue);
 }
 
-/** When the domain is due in a queue or a sweep, by the database; null where it waits for nothing there. */
+/** When the domain is due in a queue or sweep, by the database; null if nothing is due. */
 function dueAt(found: WatchedDomain, queue: DomainQueue | Sweep): Date | null {
   if (!isDomainQueue(queue)) return dueForSweep(found, queue);
   if (found.removedAt !== null) return null;
   return followUps(found).find((job) => job.queue === queue)?.runAt ?? null;
 }
 
-/** Null where nothing was set aside, or the time until which it was is over. */
+/** Null if not quarantined, or if the quarantine is over. */
 function asideView(note: Quarantine | undefined, now: Date) {
   if (note === undefined || note.until <= now) return null;
   const { reason, times, since, until } = note;
   return { reason, times, since, until };
 }
 
-/** The domain's job in each queue, null where there is none; null for all where the queue does not answer. Never rejects. */
+/**
+ * The domain's job in each queue, null if there is none. Null for all if Redis is down. Never
+ * rejects.
+ */
 async function seeJobs(
   { queues }: OperationsRoutesDeps,
   job: DomainJob,
@@ -278,6 +292,6 @@ async function seeJobs(
     const seen = domainQueues.map(async (name) => [name, await queues.see(name, job)] as const);
     return new Map(await Promise.all(seen));
   } catch {
-    return null; // what the database says is there all the same
+    return null; // the data from the database is still shown
   }
 }

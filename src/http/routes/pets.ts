@@ -8,15 +8,14 @@ import { int64Of } from '../pipeline/json.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 
-/** `now` decides whether getPet has been removed. */
+/** `now` decides whether getPet is already removed. */
 export type PetRoutesDeps = { readonly pets: PetStore; readonly now: () => Date };
 
-/** The three operations of the interface document. */
 export function petRoutes(deps: PetRoutesDeps): readonly Route[] {
   return [listPets(deps), createPet(deps), getPet(deps)];
 }
 
-/** In the order of the ids, so that pages neither repeat nor miss what is there all the time. */
+/** Ordered by ID, so pages neither repeat nor skip pets. */
 function listPets({ pets }: PetRoutesDeps): Route {
   return route({
     method: 'GET',
@@ -24,23 +23,23 @@ function listPets({ pets }: PetRoutesDeps): Route {
     scope: 'pets:read',
     operationId: 'listPets',
     tag: 'Pets',
-    summary: 'List animals',
-    description: 'A paginated list of animals, in the order of their ids.',
+    summary: 'List pets',
+    description: 'Lists pets in pages, ordered by ID.',
     stability: 'stable',
     original: { statuses: [200, 401], parameters: ['limit', 'status'] },
     query: listQuery,
     success: {
       status: 200,
-      description: 'A page of animals',
+      description: 'A page of pets',
       schema: petList,
       example: [rex],
-      headers: { link: 'Where more animals follow: the next page, as `rel="next"`' },
+      headers: { link: 'The next page as `rel="next"`, if there is one' },
     },
     handle: ({ query }) => page(pets, query),
   });
 }
 
-/** Every request adds an animal, unless it repeats one with the same Idempotency-Key. */
+/** Every request adds a pet, unless it repeats one with the same Idempotency-Key. */
 function createPet({ pets }: PetRoutesDeps): Route {
   return route({
     method: 'POST',
@@ -48,17 +47,17 @@ function createPet({ pets }: PetRoutesDeps): Route {
     scope: 'pets:write',
     operationId: 'createPet',
     tag: 'Pets',
-    summary: 'Add an animal',
+    summary: 'Add a pet',
     stability: 'stable',
     original: { statuses: [201, 400, 401], parameters: [] },
     body: newPet,
     bodyExample: { name: rex.name, categoryId: rex.categoryId },
     success: {
       status: 201,
-      description: 'The animal was added',
+      description: 'The pet was added',
       schema: pet,
       example: rex,
-      headers: { location: 'The path of the animal' },
+      headers: { location: 'Path of the pet' },
     },
     handle: async ({ body }) => {
       const { id, json } = await pets.create(body);
@@ -67,24 +66,23 @@ function createPet({ pets }: PetRoutesDeps): Route {
   });
 }
 
-const DEPRECATED_AT = Date.UTC(2026, 10, 20); // our choice: the day version 1.0.0 came out
+const DEPRECATED_AT = Date.UTC(2026, 10, 20); // release of version 1.0.0
 const REMOVED_AT = Date.UTC(2030, 11, 5); // interface document, part 9
 
-/** Headers of every answer of getPet. */
 const endHeaders = {
   deprecation: `@${DEPRECATED_AT / 1_000}`, // RFC 9745, 2.1: a structured date
   sunset: new Date(REMOVED_AT).toUTCString(), // RFC 8594, 3: an HTTP date
   link: '</v1/pets>; rel="successor-version"', // RFC 5829
 };
 
-/** What each of them says, for the OpenAPI document. */
+/** Their descriptions in the OpenAPI document. */
 const endHeaderDocs = {
   deprecation: 'Since when the operation is deprecated (RFC 9745)',
   sunset: 'When it is removed (RFC 8594)',
-  link: 'What replaces it, as `rel="successor-version"`',
+  link: 'The replacement as `rel="successor-version"`',
 };
 
-/** Every call that is admitted is counted by its key. From REMOVED_AT on, each is answered 410. */
+/** Counts every admitted call by its key. From REMOVED_AT on, it answers 410. */
 function getPet({ pets, now }: PetRoutesDeps): Route {
   return route({
     method: 'GET',
@@ -92,16 +90,16 @@ function getPet({ pets, now }: PetRoutesDeps): Route {
     scope: 'pets:read',
     operationId: 'getPet',
     tag: 'Pets',
-    summary: 'Get one animal',
+    summary: 'Get one pet',
     description:
-      'Deprecated: it is removed on 5 December 2030, and answers 410 from that day. Use `GET /pets` with the status filter instead.',
+      'Deprecated: removed on December 5, 2030, after which it answers 410. Use `GET /pets` with the status filter instead.',
     stability: 'stable',
     deprecated: true,
     original: { statuses: [200, 401, 404], parameters: ['petId'] },
     refusals: ['pet_not_found', 'gone'],
     success: {
       status: 200,
-      description: 'The animal',
+      description: 'The pet',
       schema: pet,
       example: rex,
       headers: endHeaderDocs,
@@ -110,12 +108,12 @@ function getPet({ pets, now }: PetRoutesDeps): Route {
     ended: () =>
       now().getTime() < REMOVED_AT
         ? null
-        : refuse('gone', 'getPet was removed on 5 December 2030; use GET /v1/pets.'),
+        : refuse('gone', 'getPet was removed on December 5, 2030. Use GET /v1/pets instead.'),
     handle: ({ params }) => find(pets, params.petId),
   });
 }
 
-/** A page as the store renders it, with a link to the next one where more animals follow. */
+/** A page, with a link to the next one if more pets follow. */
 async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<ApiResponse> {
   const { limit, status, cursor } = query;
   const { json, next } = await pets.list({
@@ -124,13 +122,12 @@ async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<A
     limit,
   });
   if (next === null) return { status: 200, text: json };
-  // The next page has the same filter and length.
   const target = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
   target.set('cursor', cursorAfter(next));
   return { status: 200, text: json, headers: { link: `</v1/pets?${target}>; rel="next"` } };
 }
 
-/** Text that is no id in its shortest form is of no animal, and costs no query. */
+/** An ID that is not in its shortest form is unknown, without a query. */
 async function find(pets: PetStore, petId: string): Promise<ApiResponse> {
   const id = int64Of(petId);
   const json = id === null ? null : await pets.get(id);

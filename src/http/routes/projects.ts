@@ -1,4 +1,4 @@
-/** Projects and their deploys: what has to be there before a domain can be published. */
+/** Projects and their deploys. A domain can only be added after a deploy. */
 import { parseHostname } from '../../core/names/hostname.ts';
 import { oldKeyEndsAt } from '../../core/operations/edge-route.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
@@ -20,17 +20,16 @@ import {
   signingSecret,
 } from '../schemas/projects.ts';
 
-/** What the operations on projects call. */
 export type ProjectRoutesDeps = {
   readonly projects: ProjectStore;
-  /** Host names at or below it are attached to no project. */
+  /** Host names at or below it cannot be attached. */
   readonly platformDomain: string;
-  /** The key that signs the requests to a project's deploys. */
+  /** The key that signs requests to a project's deploys. */
   signingKey(projectId: string, generation: number): Uint8Array;
   now(): Date;
 };
 
-/** The operations on projects, their deploys and what signs the requests to those. A project cannot be deleted. */
+/** A project cannot be deleted. */
 export function projectRoutes(deps: ProjectRoutesDeps): readonly Route[] {
   return [
     listProjects,
@@ -47,7 +46,7 @@ const inCommon = { tag: 'Projects', stability: 'beta' } as const;
 const projectsPath = '/v1/projects';
 const projectPath = '/v1/projects/:projectId';
 
-/** All projects in one answer. */
+/** All projects in one response. */
 function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -56,17 +55,17 @@ function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
     scope: 'domains:read',
     operationId: 'listProjects',
     summary: 'List projects',
-    description: 'Every project, the oldest first; with `hostname`, those that have this domain.',
+    description: 'All projects, oldest first. With `hostname`, only projects with this domain.',
     query: projectQuery,
     success: {
       status: 200,
-      description: 'The projects',
+      description: 'Projects',
       schema: projectList,
       example: [docsProject],
     },
     handle: async ({ query: { hostname } }) => {
       const named = hostname === undefined ? undefined : parseHostname(hostname, platformDomain);
-      // What could never be added, no project has.
+      // A name that cannot be added belongs to no project.
       if (named?.ok === false) return { status: 200, body: [] };
       const found = await projects.list(named?.hostname.ascii);
       return { status: 200, body: found.map(toProject) };
@@ -74,7 +73,7 @@ function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
   });
 }
 
-/** 409 where another project has the slug, also where both requests come at once. */
+/** 409 if another project has the slug, also if both requests arrive at once. */
 function createProject({ projects }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -82,15 +81,15 @@ function createProject({ projects }: ProjectRoutesDeps): Route {
     path: projectsPath,
     scope: 'domains:write',
     operationId: 'createProject',
-    summary: 'Make a project',
+    summary: 'Create a project',
     body: newProject,
     bodyExample: { name: 'Docs', slug: 'docs', plan: 'pro' },
     success: {
       status: 201,
-      description: 'The project was made',
+      description: 'The project was created',
       schema: project,
       example: { ...docsProject, deployedAt: null },
-      headers: { location: 'The path of the project' },
+      headers: { location: 'Path of the project' },
     },
     refusals: ['slug_taken'],
     handle: async ({ body }) => {
@@ -125,12 +124,12 @@ function updateProject({ projects }: ProjectRoutesDeps): Route {
     scope: 'domains:write',
     operationId: 'updateProject',
     summary: 'Change a project',
-    description: 'Changes the name, the plan or both; what is left out stays as it is.',
+    description: 'Changes the name, the plan or both. Omitted fields keep their values.',
     body: projectChange,
     bodyExample: { plan: 'pro' },
     success: {
       status: 200,
-      description: 'The project as it is now',
+      description: 'The changed project',
       schema: project,
       example: docsProject,
     },
@@ -142,7 +141,7 @@ function updateProject({ projects }: ProjectRoutesDeps): Route {
   });
 }
 
-/** Notes what the caller reports; nothing is fetched from the upstream here. */
+/** Stores what the caller reports, without requests to the upstream. */
 function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -152,12 +151,12 @@ function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
     operationId: 'createDeploy',
     summary: 'Report a deploy',
     description:
-      'A deploy that succeeded makes the project publishable, and the edge sends visitors to its `upstream` from then on. The certificate of an https `upstream` is verified: by the public authorities, or by those of `upstreamCa` alone.',
+      'A successful deploy makes the project publishable, and the edge proxies requests to its `upstream` from then on. The certificate of an https `upstream` is verified against the public CAs, or only against `upstreamCa` if given.',
     body: newDeploy,
     bodyExample: { status: docsDeploy.status, upstream: docsDeploy.upstream },
     success: {
       status: 201,
-      description: 'The deploy was noted',
+      description: 'The deploy was stored',
       schema: deploy,
       example: docsDeploy,
     },
@@ -174,7 +173,7 @@ function createDeploy({ projects, now }: ProjectRoutesDeps): Route {
 
 const signingPath = '/v1/projects/:projectId/signing-secret';
 
-/** Needs a scope that may write: whoever has it can make requests that look as if they came through here. */
+/** Requires a write scope: the secret can forge requests that appear to come from the edge. */
 function getSigningSecret(deps: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -184,11 +183,11 @@ function getSigningSecret(deps: ProjectRoutesDeps): Route {
     operationId: 'getSigningSecret',
     summary: "Show a project's signing secret",
     description:
-      'What signs the requests to its deploys: the edge sends `Signpost-Signature: t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`, by which a deploy can tell that a request came through it. Every project has one from the start. The answer is not to be kept.',
+      "Signs the requests to the project's deploys. The edge sends `Signpost-Signature: t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`, which proves that a request came through it. Every project has a secret from the start. The response is not cacheable.",
     momentary: true,
     success: {
       status: 200,
-      description: 'The secret',
+      description: 'The signing secret',
       schema: signingSecret,
       example: docsSigningSecret,
     },
@@ -202,7 +201,10 @@ function getSigningSecret(deps: ProjectRoutesDeps): Route {
   });
 }
 
-/** Not idempotent: each request makes another secret, unless it repeats one with the same Idempotency-Key. */
+/**
+ * Not idempotent: each request creates another secret, unless it repeats one with the same
+ * Idempotency-Key.
+ */
 function rotateSigningSecret(deps: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -210,12 +212,12 @@ function rotateSigningSecret(deps: ProjectRoutesDeps): Route {
     path: '/v1/projects/:projectId/signing-secret/rotate',
     scope: 'domains:write',
     operationId: 'rotateSigningSecret',
-    summary: 'Give a project a new signing secret',
+    summary: "Rotate a project's signing secret",
     description:
-      'The answer shows it; a replay for an Idempotency-Key has null in its place. For 24 hours the secret of before signs, too: every request has two signatures, and a deploy that knows either accepts it. Rotating twice ends the first secret at once. It counts within a second.',
+      'The response shows the new secret; a response replayed for an Idempotency-Key has null instead. For 24 hours, every request is signed with both secrets, so a deploy that knows either one accepts it. A second rotation ends the first secret at once. The change applies within a second.',
     success: {
       status: 200,
-      description: 'The new secret',
+      description: 'The new signing secret',
       schema: signingSecret,
       example: {
         ...docsSigningSecret,
@@ -235,13 +237,13 @@ function rotateSigningSecret(deps: ProjectRoutesDeps): Route {
   });
 }
 
-/** In the form of webhooks' secrets: the bytes behind the prefix are what signs. */
+/** Same form as a webhook secret: the bytes after the prefix are the key. */
 function secretOf({ signingKey }: ProjectRoutesDeps, project: Project): string {
   const key = signingKey(project.id, project.signingGeneration);
   return `sigsec_${Buffer.from(key).toString('base64')}`;
 }
 
-/** The SigningSecret of docs/api.md without the secret. An old one that signs no more at `now` is not shown. */
+/** The SigningSecret of docs/integrate/projects.md without the secret. An expired previous secret is not shown. */
 function signingView({ id, signingRotatedAt }: Project, now: Date) {
   const endsAt = oldKeyEndsAt(signingRotatedAt);
   return {
@@ -251,7 +253,7 @@ function signingView({ id, signingRotatedAt }: Project, now: Date) {
   };
 }
 
-/** The project, or null where there is none or the text is no project's id. Text that is no UUID costs no query. */
+/** Null if there is no such project. Text that is not a UUID costs no query. */
 export async function findProject(projects: ProjectStore, id: string): Promise<Project | null> {
   return isUuid(id) ? projects.find(id) : null;
 }
@@ -260,12 +262,10 @@ function answer(found: Project | null) {
   return found === null ? refuse('project_not_found') : { status: 200, body: toProject(found) };
 }
 
-/** The Project of docs/api.md. */
 function toProject({ id, name, slug, plan, deployedAt }: Project) {
   return { id, name, slug, plan, deployedAt };
 }
 
-/** The Deploy of docs/api.md. */
 function toDeploy({ id, projectId, status, upstream, upstreamCa, createdAt }: Deploy) {
   return { id, projectId, status, upstream, upstreamCa, createdAt };
 }

@@ -1,6 +1,6 @@
 /**
- * Streams as the API opens them: counted while they are open, their domain watched, their key checked, and everything
- * released when they end.
+ * Opens event streams: counts them, watches their domain, rechecks their key, and releases
+ * everything when they end.
  */
 import type { EventFeedStore } from '../../db/events.ts';
 import { type EventStreamDeps, eventStream } from '../../events/event-stream.ts';
@@ -11,49 +11,52 @@ import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
 
-/** What streams are made of; one for all streams of a process. */
+/** Shared by all streams of a process. */
 export type StreamsDeps = EventStreamDeps & {
   /** The number of each project's newest event. */
   readonly lastNumbers: EventFeedStore['lastNumbers'];
   readonly slots: Slots;
   readonly watching: Pick<Watching, 'watch'>;
-  /** Whether what a request was authorized with may still read events. Asked at each heartbeat. */
+  /** Whether the credentials of a stream can still read events. Checked at each heartbeat. */
   readonly isStillAuthorized: (authorization: string | undefined) => Promise<boolean>;
   readonly log: {
     error(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
 };
 
-/** One request for a stream, authorized and with its names resolved. */
+/** A request for a stream, authorized and with its names resolved. */
 export type StreamAsked = {
   readonly projectId: string;
-  /** Null: events of every domain, of which none is watched. */
+  /** Null: events of every domain, and no domain is watched. */
   readonly domainId: string | null;
-  /** Whether the checks of that domain are sent, too. */
+  /** Whether checks of that domain are sent too. */
   readonly checks: boolean;
-  /** The number of the last event that the client has; null: only what happens from now on. */
+  /** Number of the last event that the client has; null for new events only. */
   readonly after: bigint | null;
   readonly key: ApiKeyIdentity;
-  /** The header as it came, to check the key again with. */
+  /** The original header, used to check the key again. */
   readonly authorization: string | undefined;
   readonly requestId: string;
 };
 
 /**
- * Answers 200 with a stream, or refuses one that is too many: 429 for the key, 503 for the process. Who gets the answer must
- * open its stream or discard it.
+ * Answers 200 with a stream. Above a limit it answers 429 (key) or 503 (process). The caller must
+ * open the stream or discard it.
  */
 export type OpenStream = (asked: StreamAsked) => Promise<ApiResponse>;
 
-/** The scope that a stream needs, when it is opened and for as long as it is open. */
+/** The scope required to open a stream and to keep it open. */
 export const EVENTS_SCOPE = 'domains:read';
 
-const RETRY_AFTER_SECONDS = '30'; // our choice: none of a key's streams is sure to end sooner
+const RETRY_AFTER_SECONDS = '30'; // none of the key's streams is certain to end sooner
 
-/** Opens streams for one process. A place is taken with the answer and released when the stream ends or is discarded. */
+/**
+ * Opens streams for one process. A slot is taken with the response and released when the stream
+ * ends or is discarded.
+ */
 export function createOpenStream(deps: StreamsDeps): OpenStream {
   return async (asked) => {
-    // Read before the place is taken, so that a query that fails leaves none taken.
+    // Read before a slot is taken, so that a failed query does not leak one.
     const newest = (await deps.lastNumbers([asked.projectId])).get(asked.projectId) ?? 0n;
     const slot = deps.slots.take(asked.key.id);
     const headers = { 'retry-after': RETRY_AFTER_SECONDS };
@@ -64,7 +67,7 @@ export function createOpenStream(deps: StreamsDeps): OpenStream {
       headers: {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
-        'x-accel-buffering': 'no', // nginx would keep events back until it has a buffer full of them
+        'x-accel-buffering': 'no', // stops nginx from buffering events
       },
       stream: {
         open: (signal) => opened(deps, asked, newest, slot.release, signal),
@@ -74,7 +77,7 @@ export function createOpenStream(deps: StreamsDeps): OpenStream {
   };
 }
 
-/** Begins the stream, and releases everything once, when the signal aborts or the text ends. */
+/** Starts the stream. Releases everything once, when the signal aborts or the text ends. */
 function opened(
   deps: StreamsDeps,
   { projectId, domainId, checks, after, authorization, requestId }: StreamAsked,
@@ -87,7 +90,7 @@ function opened(
     unwatch();
     release();
   };
-  // On the signal itself, because a stream that nobody begins to read never reaches its `finally`.
+  // Listens on the signal itself, because a stream that is never read does not reach its `finally`.
   if (signal.aborted) letGo();
   else signal.addEventListener('abort', letGo, { once: true });
   const isStillAuthorized = () => deps.isStillAuthorized(authorization);
@@ -96,7 +99,7 @@ function opened(
   return encoded(deps, text, { requestId, ...(domainId !== null && { domainId }) }, letGo);
 }
 
-/** The text as it is. A fault is logged and breaks the stream off. */
+/** The text unchanged. An error is logged and ends the stream. */
 async function* encoded(
   { log }: StreamsDeps,
   text: AsyncIterable<string>,
@@ -106,7 +109,7 @@ async function* encoded(
   try {
     yield* text;
   } catch (err) {
-    log.error({ err, ...about }, 'a stream of events broke off');
+    log.error({ err, ...about }, 'event stream failed');
     throw err;
   } finally {
     letGo();
@@ -114,8 +117,8 @@ async function* encoded(
 }
 
 /**
- * Whether the key that a stream was opened with is valid still and has the scope that opening it takes. Rejects where the
- * key store fails.
+ * Whether the key of a stream is still valid and still has the required scope. Rejects if the key
+ * store fails.
  */
 export function createIsStillAuthorized(authenticate: Authenticate) {
   return async (authorization: string | undefined): Promise<boolean> => {
@@ -124,18 +127,17 @@ export function createIsStillAuthorized(authenticate: Authenticate) {
   };
 }
 
-/** How many streams may be open at once: in the process, and for one key in it. */
+/** How many streams can be open at once, per process and per key. */
 export type StreamLimits = { readonly total: number; readonly perKey: number };
 
 /**
- * Our choice: half of the connections that the server takes (src/net/connections.ts), so that streams never keep
- * requests out; `perKey` is a page or two open with each of ten people.
+ * `total` is half of the server's connections (src/net/connections.ts), so that streams never block
+ * requests. `perKey` is two open pages for each of ten people.
  */
 export const defaultStreamLimits: StreamLimits = { total: 1_000, perKey: 20 };
 
-/** Counts open streams. */
 export type Slots = {
-  /** Takes a place, or says whose limit is reached. `release` gives it back, once, however often it is called. */
+  /** Takes a slot, or returns whose limit is reached. `release` is idempotent. */
   take(
     keyId: string,
   ):
@@ -144,7 +146,7 @@ export type Slots = {
     | { readonly kind: 'process_full' };
 };
 
-/** The count of one process; other processes have their own. */
+/** Counts for one process only. */
 export function createSlots({ total, perKey }: StreamLimits): Slots {
   const streams = createKeyedCount({ total, perKey });
   return {

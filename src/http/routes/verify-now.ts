@@ -1,23 +1,21 @@
-/** Verifying a domain, or verifying it again: the same for its project and for an operator. */
+/** Verifies a domain, on behalf of its project or of an operator. */
 import type { DomainDetails, DomainStore } from '../../db/domains/domains.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 
-/** What verifying calls; the functions are those of DomainRoutesDeps. */
 export type VerifyDeps = {
   readonly domains: Pick<DomainStore, 'requestVerify'>;
-  /** How long the new window of a pending or failed domain is. */
+  /** Length of the new verification window of a pending or failed domain. */
   readonly windowMs: number;
-  /** Makes sure that the domain's jobs exist. None of these three rejects. */
+  /** Ensures that the domain's jobs exist. None of these three rejects. */
   wake(domain: DomainDetails, requestId: string): Promise<void>;
-  /** Has its order taken up at once. */
+  /** Runs its order at once. */
   orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
-  /** Drops the jobs of an epoch that has ended. */
+  /** Removes the jobs of an ended epoch. */
   forget(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   now(): Date;
 };
 
-/** Which domain, by its host name as stored, and for which request. */
 export type Verifying = {
   readonly projectId: string;
   readonly hostname: string;
@@ -25,8 +23,8 @@ export type Verifying = {
 };
 
 /**
- * Requests a check of the domain and answers it as `view` shows it; 404 where the project has no such domain. Once that is
- * committed, its jobs are brought forward.
+ * Requests a check of the domain and answers with `view` of it; 404 if the project has no such
+ * domain. Moves the jobs forward after the commit.
  */
 export async function verifyNow(
   deps: VerifyDeps,

@@ -1,4 +1,4 @@
-/** What became of a webhook's messages, and sending events again. */
+/** Deliveries of a webhook, and replaying events. */
 
 import type { Webhook } from '../../core/records.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
@@ -21,24 +21,24 @@ import {
   withWebhook,
 } from './webhook-owners.ts';
 
-/** Our choice: as many as a list stays readable with. */
+/** Keeps the list readable. */
 const DELIVERIES_SHOWN = 200;
-/** Our choice: what a receiver that was down for a day may have missed, and no more than a batch or two of the queue. */
+/** Covers a receiver that was down for a day, in one or two batches of the queue. */
 const REPLAYED_AT_ONCE = 1_000;
 
 const stability = 'beta';
 const words = {
-  summary: 'Send events again',
-  description: `Either those after a number, of the types that the webhook wants, or one. At most ${REPLAYED_AT_ONCE} at once, the oldest first: where as many were queued, go on after \`lastEvent\`. Each has the \`webhook-id\` that it had before. What still waits for its next attempt begins again, at once; what is on its way already stays so.`,
+  summary: 'Replay events',
+  description: `Sends either the events after a number, of the types that the webhook receives, or one event. Sends at most ${REPLAYED_AT_ONCE}, oldest first; if that many were queued, continue after \`lastEvent\`. Each message keeps its \`webhook-id\`. Deliveries that wait for a retry restart at once. Deliveries in progress are not repeated.`,
   success: {
     status: 202,
-    description: 'They will be sent',
+    description: 'The events are queued',
     schema: replayed,
     example: { queued: 3, lastEvent: 7n },
   },
 } as const;
 
-/** The deliveries of a webhook, those of the newest events first. For the webhooks of either kind of owner. */
+/** The deliveries of a webhook, newest events first, for both kinds of owner. */
 export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'GET',
@@ -47,11 +47,11 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
     tag: owners.tag,
     stability,
     operationId: owners.named('list', 'WebhookDeliveries'),
-    summary: 'What became of the messages',
-    description: `The deliveries of the newest events, at most ${DELIVERIES_SHOWN}. They are kept for 30 days.`,
+    summary: 'List deliveries',
+    description: `The deliveries of the newest events, at most ${DELIVERIES_SHOWN}. Deliveries are kept for 30 days.`,
     success: {
       status: 200,
-      description: 'The deliveries',
+      description: 'Deliveries',
       schema: deliveryList,
       example: [docsDelivery],
     },
@@ -65,8 +65,8 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
 }
 
 /**
- * Sends events of the project again to one of its webhooks. Asked twice at once, it leaves one waiting delivery for each
- * event.
+ * Replays events of the project to one of its webhooks. Concurrent requests leave one waiting
+ * delivery per event.
  */
 export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
@@ -87,7 +87,10 @@ export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/** The same for an operator's webhook, which has to name the project: every project numbers its own events. */
+/**
+ * The same for an operator's webhook. The body names the project, because every project numbers its
+ * own events.
+ */
 export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     ...words,
@@ -108,14 +111,17 @@ export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Ro
   });
 }
 
-/** Which events: those after a number, or one. */
+/** The events to replay: those after a number, or one. */
 type Asked = {
   readonly projectId: string;
   readonly after?: bigint | undefined;
   readonly event?: bigint | undefined;
 };
 
-/** 202 with how many are on their way. A webhook that is switched off is refused, because nothing would be sent. */
+/**
+ * 202 with the number of queued events. A disabled webhook is refused, because nothing would be
+ * sent.
+ */
 async function again(
   { deliveries, now }: WebhookRoutesDeps,
   webhook: Webhook,
@@ -128,12 +134,12 @@ async function again(
     at: now(),
     limit: REPLAYED_AT_ONCE,
   });
-  // A range that is empty is no mistake; one event that does not exist is.
+  // An empty range is valid; a single event must exist.
   if (asked.event !== undefined && done.queued === 0) return refuse('event_not_found');
   return { status: 202, body: done };
 }
 
-/** The schema makes sure that there is one of both. A number below 1 is of no event. */
+/** The schema guarantees exactly one of both. No event has a number below 1. */
 function eventsOf({ projectId, after = 0n, event }: Asked): ReplayedEvents {
   const fromZero = (number: bigint) => (number < 0n ? 0n : number);
   return event === undefined

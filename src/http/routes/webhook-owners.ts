@@ -1,6 +1,6 @@
 /**
- * Whose webhooks a path is about: a project's, or an operator's, which get the events of every project. The routes are the
- * same.
+ * The owner of the webhooks in a path: a project, or the operators, whose webhooks get the events
+ * of every project. Both use the same routes.
  */
 import type { Vault } from '../../certificates/vault/vault.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
@@ -14,25 +14,28 @@ import { refuse } from '../pipeline/errors.ts';
 import type { Scope } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 
-/** What differs between the two kinds of webhooks. */
+/** The differences between the two kinds of webhooks. */
 export type Owners = {
   readonly base: '/v1/projects/:projectId/webhooks' | '/v1/webhooks';
   readonly tag: 'Webhooks' | 'Operations';
   readonly read: Scope;
   readonly write: Scope;
-  /** `project_not_found` where the path names a project. */
+  /** `project_not_found` if the path names a project. */
   readonly refusals: readonly ['project_not_found'] | readonly [];
-  /** The operation's id: `listWebhooks`, `listOperatorWebhooks`. */
+  /** The operation's ID: `listWebhooks`, `listOperatorWebhooks`. */
   readonly named: (verb: string, noun: string) => string;
-  /** The id of the path's project; null for operators' webhooks, undefined where there is no such project. */
+  /**
+   * The ID of the path's project. Null for operators' webhooks; undefined if there is no such
+   * project.
+   */
   readonly ownerOf: (params: { readonly projectId?: string }) => Promise<string | null | undefined>;
-  /** How many there may be at once: the event of one change is sent to each of them. Our choice. */
+  /** Maximum number of webhooks. Every event is sent to each of them. */
   readonly most: number;
-  /** Whose events the webhooks get, in a sentence. */
+  /** A sentence about which events the webhooks receive. */
   readonly receives: string;
 };
 
-/** A project's webhooks: ten at most, for keys with `domains:read` and `domains:write`. */
+/** A project's webhooks: at most ten, for keys with `domains:read` and `domains:write`. */
 export function ofProjects(projects: ProjectStore): Owners {
   return {
     base: '/v1/projects/:projectId/webhooks',
@@ -47,7 +50,7 @@ export function ofProjects(projects: ProjectStore): Owners {
   };
 }
 
-/** Operators' webhooks: twenty at most, for keys with `admin`. */
+/** Operators' webhooks: at most twenty, for keys with `admin`. */
 export const ofOperators: Owners = {
   base: '/v1/webhooks',
   tag: 'Operations',
@@ -60,19 +63,18 @@ export const ofOperators: Owners = {
   receives: 'It receives the events of every project, including projects created later.',
 };
 
-/** What the operations on webhooks call. */
 export type WebhookRoutesDeps = {
   readonly projects: ProjectStore;
   readonly webhooks: WebhookStore;
   readonly deliveries: Pick<DeliveryStore, 'list' | 'replay'>;
-  /** Seals the secrets that sign. */
+  /** Encrypts the signing secrets. */
   readonly vault: Vault;
-  /** For laboratories: URLs may be http and lead to private addresses. */
+  /** For test labs: allows http URLs and private addresses. */
   readonly allowPrivate: boolean;
   now(): Date;
 };
 
-/** Runs `act` with the webhook of the path; 404 where its owner does not have it, or does not exist. */
+/** Runs `act` with the webhook of the path; 404 if its owner does not have it or does not exist. */
 export async function withWebhook(
   { webhooks }: Pick<WebhookRoutesDeps, 'webhooks'>,
   owners: Owners,
@@ -85,7 +87,7 @@ export async function withWebhook(
   return found === null ? refuse('webhook_not_found') : act(found);
 }
 
-/** The Webhook of docs/api.md, without its secrets. An old secret that signs no more at `now` is not shown. */
+/** The Webhook of docs/integrate/webhooks.md, without its secrets. An expired previous secret is not shown. */
 export function webhookView(webhook: Webhook, now: Date) {
   const { id, projectId, url, eventTypes, disabledAt, disabledReason, oldSecretEndsAt } = webhook;
   return {
@@ -101,7 +103,7 @@ export function webhookView(webhook: Webhook, now: Date) {
   };
 }
 
-/** The Delivery of docs/api.md. It has nothing of what the receiver answered but the status. */
+/** The Delivery of docs/integrate/webhooks.md. Of the receiver's response it only has the status. */
 export function deliveryView({ event, ...delivery }: DeliveryRow) {
   return {
     id: delivery.id,

@@ -1,4 +1,4 @@
-/** Webhooks: URLs that events are sent to. A project's, and with the same code an operator's. */
+/** Webhooks of projects and of operators. */
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../core/operations/jobs.ts';
 import { OLD_SECRET_MS } from '../../core/operations/webhook-plan.ts';
@@ -27,7 +27,7 @@ import {
   withWebhook,
 } from './webhook-owners.ts';
 
-/** Operations that both kinds of owners have. */
+/** The operations of both kinds of owner. */
 const forBoth = [
   listWebhooks,
   createWebhook,
@@ -38,7 +38,6 @@ const forBoth = [
   listDeliveries,
 ] as const;
 
-/** The operations on a project's webhooks, then those on operators' webhooks. */
 export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
   const project = ofProjects(deps.projects);
   return [
@@ -52,7 +51,7 @@ export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
 const stability = 'beta';
 const exampleWithSecret = { ...docsWebhook, secret: docsSecret };
 
-/** All of the owner's in one answer. */
+/** All of the owner's webhooks in one response. */
 function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'GET',
@@ -62,10 +61,10 @@ function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
     stability,
     operationId: owners.named('list', 'Webhooks'),
     summary: 'List webhooks',
-    description: 'Every webhook, the oldest first, those that are switched off among them.',
+    description: 'All webhooks, oldest first, including disabled ones.',
     success: {
       status: 200,
-      description: 'The webhooks',
+      description: 'Webhooks',
       schema: webhookList,
       example: [docsWebhook],
     },
@@ -79,7 +78,7 @@ function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/** The answer has the secret; what is stored of it is sealed for this webhook alone. */
+/** The response has the secret; the stored copy is encrypted. */
 function createWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'POST',
@@ -88,16 +87,16 @@ function createWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     tag: owners.tag,
     stability,
     operationId: owners.named('create', 'Webhook'),
-    summary: 'Make a webhook',
-    description: `${owners.receives} Messages are those of Standard Webhooks 1.0.0. The answer shows the secret that signs them, once; a replay for an Idempotency-Key has null in its place: rotate it then. At most ${owners.most}.`,
+    summary: 'Create a webhook',
+    description: `${owners.receives} Messages follow Standard Webhooks 1.0.0. The response shows the signing secret once. A response replayed for an Idempotency-Key has null instead; rotate the secret in that case. At most ${owners.most} webhooks.`,
     body: newWebhook,
     bodyExample: { url: docsWebhook.url, events: docsWebhook.events },
     success: {
       status: 201,
-      description: 'The webhook was made',
+      description: 'The webhook was created',
       schema: webhookWithSecret,
       example: exampleWithSecret,
-      headers: { location: 'The path of the webhook' },
+      headers: { location: 'Path of the webhook' },
     },
     refusals: [...owners.refusals, 'too_many_webhooks'],
     handle: async ({ params, body: { url, events } }) => {
@@ -142,12 +141,12 @@ function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     operationId: owners.named('update', 'Webhook'),
     summary: 'Change a webhook',
     description:
-      'Changes the fields that are given. What still waits to be delivered goes to the new URL; `enabled: false` ends it. Events of the time when a webhook was switched off are not sent by themselves once it is on again: replay them.',
+      'Changes the given fields. Pending deliveries go to the new URL; `enabled: false` ends them. Events that occur while a webhook is disabled are not sent later; replay them if needed.',
     body: webhookChange,
     bodyExample: { enabled: true },
     success: {
       status: 200,
-      description: 'The webhook as it is now',
+      description: 'The changed webhook',
       schema: webhook,
       example: docsWebhook,
     },
@@ -162,7 +161,7 @@ function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/** Idempotent: 204 also where there is no such webhook. */
+/** Idempotent: 204 also if there is no such webhook. */
 function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'DELETE',
@@ -173,8 +172,8 @@ function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     operationId: owners.named('delete', 'Webhook'),
     summary: 'Delete a webhook',
     description:
-      'Nothing is sent any more, but for an attempt under way. Also 204 where there is no such webhook.',
-    success: { status: 204, description: 'There is no such webhook' },
+      'Stops all deliveries except an attempt in progress. Also answers 204 if there is no such webhook.',
+    success: { status: 204, description: 'The webhook does not exist' },
     refusals: owners.refusals,
     handle: async ({ params }) => {
       const owner = await owners.ownerOf(params);
@@ -187,7 +186,10 @@ function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/** Not idempotent: each request makes another secret, unless it repeats one with the same Idempotency-Key. */
+/**
+ * Not idempotent: each request creates another secret, unless it repeats one with the same
+ * Idempotency-Key.
+ */
 function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'POST',
@@ -196,9 +198,9 @@ function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
     tag: owners.tag,
     stability,
     operationId: owners.named('rotate', 'WebhookSecret'),
-    summary: 'Give a webhook a new secret',
+    summary: "Rotate a webhook's secret",
     description:
-      'The answer shows it, once; a replay for an Idempotency-Key has null in its place. For 24 hours the secret of before signs, too: every message has two signatures, and a receiver that knows either accepts it. Rotating twice ends the first secret at once.',
+      'The response shows the new secret once; a response replayed for an Idempotency-Key has null instead. For 24 hours, every message is signed with both secrets, so a receiver that knows either one accepts it. A second rotation ends the first secret at once.',
     success: {
       status: 200,
       description: 'The webhook with its new secret',
@@ -219,14 +221,14 @@ function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/** 200 with the webhook; 404 where it is gone. */
+/** 404 if the webhook no longer exists. */
 function shown({ now }: WebhookRoutesDeps, found: Webhook | null): ApiResponse {
   return found === null
     ? refuse('webhook_not_found')
     : { status: 200, body: webhookView(found, now()) };
 }
 
-/** An answer with the secret, which leaves with this answer alone: what is stored for a replay has null in its place. */
+/** A response with the secret. The copy stored for replays has null instead. */
 function withSecret(
   { now }: WebhookRoutesDeps,
   row: Webhook,
@@ -237,7 +239,7 @@ function withSecret(
   return { status, body: { ...view, secret }, replayBody: { ...view, secret: null } };
 }
 
-/** Null where the URL may be called; a name in it is resolved only when a message is sent. */
+/** Null if the URL is allowed. Its host name is resolved only when a message is sent. */
 function refuseUrl(rules: WebhookRoutesDeps, url: string): Refusal | null {
   const problem = urlProblem(url, rules);
   return problem === null ? null : refuse('invalid_body', `url: ${problem}`);

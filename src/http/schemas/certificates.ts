@@ -1,119 +1,117 @@
-/** What the API says of a domain's certificate, and of what its addresses show. */
+/** Schemas of a domain's certificate and of what its addresses serve. */
 import { z } from 'zod';
 import { problemTypes } from '../../core/certificates/problem-words.ts';
 import type { BrowserState, ShownOutcome } from '../../core/certificates/served.ts';
 import { time } from '../pipeline/json.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 
-/** Each type has words in src/core/certificates/problem-words.ts. */
-export const problemType = z
-  .enum(problemTypes)
-  .meta({ id: 'ProblemType', description: 'Why a certificate authority said no (RFC 8555, 6.7)' });
+/** The texts are in src/core/certificates/problem-words.ts. */
+export const problemType = z.enum(problemTypes).meta({
+  id: 'ProblemType',
+  description: 'ACME problem type reported by the certificate authority (RFC 8555, 6.7)',
+});
 
-/** One address of the host name; `issuer` and `names` are of the certificate that it showed. */
+/** One address of the host name. `issuer` and `names` describe the certificate that it served. */
 const addressShown = z
   .object({
-    address: z.string().meta({ description: 'IPv4 or IPv6, as the name resolves' }),
-    outcome: explainedEnum('ShownOutcome', 'What a TLS handshake with an address came to', {
-      ours: 'It shows the certificate that is stored',
-      ours_before: 'It shows one that was stored before',
-      other: 'It shows another certificate',
+    address: z.string().meta({ description: 'IPv4 or IPv6 address that the name resolves to' }),
+    outcome: explainedEnum('ShownOutcome', 'Result of a TLS handshake with the address', {
+      ours: 'It serves the stored certificate',
+      ours_before: 'It serves an earlier certificate of ours',
+      other: 'It serves a different certificate',
       no_certificate: 'It ended the handshake without a certificate',
       refused: 'It refused the connection',
       timeout: 'It did not answer in time',
-      no_route: 'There was no way to it from here, which says nothing about it',
-      reserved: 'Nobody on the internet has this address, so it was not tried',
+      no_route: 'No network route from this server; the address itself can be fine',
+      reserved: 'A reserved address, unreachable from the internet; it was not tried',
     } satisfies Readonly<Record<ShownOutcome, string>>),
     issuer: z.nullable(z.string()).meta({
-      description: 'Of the certificate that it shows: the common name, else the organisation',
+      description: "The served certificate's issuer: common name, or organization if it has none",
     }),
-    names: z
-      .array(z.string())
-      .meta({ description: 'What that certificate is for, the first five' }),
+    names: z.array(z.string()).meta({ description: 'The first five names in that certificate' }),
   })
-  .meta({ id: 'AddressShown', description: 'What an address of the domain shows' });
+  .meta({ id: 'AddressShown', description: 'Certificate served by one address of the domain' });
 
-/** The last check of the domain's addresses; `browser` may rest on it. */
+/** The last check of the domain's addresses. `browser` builds on it. */
 const shown = z
   .object({
     checkedAt: time(),
-    addresses: z.array(addressShown).meta({ description: 'At most eight' }),
+    addresses: z.array(addressShown).meta({ description: 'The checked addresses, at most eight' }),
   })
   .meta({
     id: 'Shown',
-    description: 'What the addresses of the domain showed when the service last checked',
+    description: "Result of the last check of the domain's addresses",
   });
 
-/** Made by src/core/certificates/served.ts from what is stored, without asking anybody. */
+/** Built by src/core/certificates/served.ts from stored data, without network requests. */
 const browser = z
   .object({
-    state: explainedEnum('BrowserState', 'What a browser meets at the domain', {
-      no_certificate_yet: 'There is none: it gets no secure connection',
+    state: explainedEnum('BrowserState', 'What a browser sees at the domain', {
+      no_certificate_yet: 'No certificate yet, so secure connections fail',
       served: 'The certificate is served',
-      may_be_cached: 'It is served; some may still go by what was there before',
-      other_certificate: 'An address of the domain shows another certificate',
-      not_shown: 'An address of the domain shows none, or cannot be reached',
-      not_reaching_us: 'It comes to another server, or to none',
+      may_be_cached: 'The certificate is served; some visitors still get cached DNS answers',
+      other_certificate: 'An address of the domain serves a different certificate',
+      not_shown: 'An address of the domain serves no certificate or cannot be reached',
+      not_reaching_us: 'Browsers reach another server or none',
     } satisfies Readonly<Record<BrowserState, string>>),
-    summary: sentence('What a warning means, and what to do about it'),
+    summary: sentence('What a browser warning means and how to fix it'),
     shown: z.nullable(shown).meta({
-      description: 'What it rests on; null where nothing was checked since the certificate came',
+      description:
+        'When the domain was last checked; null if not checked since the certificate was issued',
     }),
   })
   .meta({
     id: 'Browser',
-    description:
-      "What a browser's warning at the domain means, by the last check and what was shown then",
+    description: 'Explains browser warnings at the domain, based on the last check',
   });
 
-/** Of the certificate that the domain has. */
 const renewal = z
   .object({
     plannedAt: time().meta({
-      description: 'When it is tried; earlier or later where the window moves',
+      description: 'When renewal is planned; follows the window',
     }),
     window: z.nullable(z.object({ start: time(), end: time() })).meta({
-      description:
-        'In which the certificate authority wants it (RFC 9773); null where it has not said',
+      description: "The CA's suggested renewal window (RFC 9773); null if the CA suggests none",
     }),
     explanationUrl: z
       .nullable(z.string())
-      .meta({ description: "The certificate authority's page on why the window is what it is" }),
+      .meta({ description: "The CA's page explaining the window" }),
   })
-  .meta({ id: 'Renewal', description: 'The renewal of a certificate' });
+  .meta({ id: 'Renewal', description: 'Planned renewal of a certificate' });
 
 /**
- * Part of a Domain. `issuedAt`, `expiresAt` and `issuer` are those of the stored certificate; null where there is none, or
- * it has expired.
+ * Part of a Domain. `issuedAt`, `expiresAt` and `issuer` are null if no certificate is stored or it
+ * has expired.
  */
 export const certificate = z
   .object({
-    status: explainedEnum('CertificateStatus', 'How far the certificate is', {
+    status: explainedEnum('CertificateStatus', 'Status of the certificate', {
       none: 'None was ordered yet',
-      ordering: 'It is ordered',
-      issued: 'It is stored, and has not ended',
-      failed: 'The last order was refused',
+      ordering: 'An order is in progress',
+      issued: 'A valid certificate is stored',
+      failed: 'The last order failed',
     }),
     issuedAt: z.nullable(time()),
     expiresAt: z.nullable(time()),
     issuer: z.nullable(z.string()),
-    nextAttemptAt: z.nullable(time()).meta({ description: 'When it is worked on next' }),
+    nextAttemptAt: z.nullable(time()).meta({ description: 'Time of the next attempt' }),
     problem: z
       .nullable(
         z.object({
           type: problemType,
-          detail: sentence("The certificate authority's own words"),
+          detail: sentence('Message from the certificate authority'),
           summary: sentence('What it means'),
           action: sentence('What to do'),
           actor,
         }),
       )
       .meta({
-        description: 'Why the newest order was refused; beside a certificate, that of its renewal',
+        description:
+          'Why the newest order failed; if a certificate is stored, this is about its renewal',
       }),
     renewal: z
       .nullable(renewal)
-      .meta({ description: 'Null unless the domain is live: nothing else is renewed' }),
+      .meta({ description: 'Null unless the domain is live; only live domains are renewed' }),
     browser,
   })
-  .meta({ id: 'Certificate', description: 'The certificate of a domain' });
+  .meta({ id: 'Certificate', description: 'Certificate of a domain' });

@@ -1,30 +1,28 @@
-/** What the doctor says of a host name, as a schema; src/dns/examine.ts makes it, the command line reads it. */
+/** Schema of a host name's diagnosis. src/dns/examine.ts produces it; the CLI reads it. */
 import { z } from 'zod';
 import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { explainedEnum } from './common.ts';
 import { dnsRecord, finding, provider } from './domains.ts';
 import { docsDomain } from './examples.ts';
 
-/** Query of `GET /v1/diagnosis/{hostname}`. The target is parsed by the handler (src/dns/examine.ts). */
+/** Query of `GET /v1/diagnosis/{hostname}`. The handler parses the target (src/dns/examine.ts). */
 export const diagnosisQuery = z.strictObject({
   target: z.string().max(2_048, 'is too long').optional().meta({
     description:
-      'The host name that the record must point to; may be left out where a project has the host name attached',
+      'Host name that the record must point to. Optional if the host name is attached to a project',
     example: docsDomain.record.value,
   }),
 });
 
-/** A field's description, for `.meta()`. */
 const said = (description: string) => ({ description });
 const names = z.array(z.string());
-/** 31 bits: a TTL has no more (RFC 2181, 8), and nothing that is counted here comes near. */
+/** A TTL has 31 bits (RFC 2181, 8). */
 const seconds = () => wholeNumber({ min: 0, max: 2_147_483_647 });
-/** Bounded like seconds; never negative. */
 const count = seconds;
 
 /**
- * Milliseconds with tenths. A body that is parsed (src/net/json.ts) has a bigint where there is no fraction, so that both
- * kinds of number are taken; the result is a number.
+ * Milliseconds with tenths. src/net/json.ts parses whole numbers as bigint, so both kinds are
+ * accepted. The result is a number.
  */
 function milliseconds() {
   return z
@@ -35,10 +33,10 @@ function milliseconds() {
 const answerKind = z
   .enum(['records', 'nodata', 'nxdomain', 'servfail', 'refused', 'timeout'])
   .meta(
-    said('By the last three nothing is known; `nodata`: the name exists, without such a record'),
+    said('`nodata`: the name exists without such a record. The last three kinds are inconclusive'),
   );
 
-/** `records` and `ttlSeconds` (seconds) are there for the kind `records` only. */
+/** `records` and `ttlSeconds` are set only for kind `records`. */
 const answerOf = <R extends z.ZodType>(record: R) => ({
   kind: answerKind,
   records: z.array(record).optional(),
@@ -47,64 +45,68 @@ const answerOf = <R extends z.ZodType>(record: R) => ({
 
 const answer = z
   .object(answerOf(z.string()))
-  .meta({ id: 'DnsAnswer', description: 'What a server answered to one question' });
+  .meta({ id: 'DnsAnswer', description: "A server's answer to one query" });
 
-/** The three questions that every server is asked. */
+/** The three queries sent to every server. */
 const shown = { cname: answer, a: answer, aaaa: answer };
-/** Milliseconds; null where no answer came. */
-const rttMs = z.nullable(milliseconds()).meta(said('Until its first answer'));
+/** Milliseconds; null if no answer came. */
+const rttMs = z
+  .nullable(milliseconds())
+  .meta(said('Round-trip time of the first answer, in milliseconds'));
 
-const serverState = explainedEnum('ServerState', 'How a server behaved', {
-  answers: 'It knows the zone',
-  refused: 'It declines to answer for the zone',
-  not_authoritative: 'It answers without being responsible',
-  servfail: 'It fails (SERVFAIL)',
-  malformed: 'What it sends is no DNS message',
-  timeout: 'It is silent',
+const serverState = explainedEnum('ServerState', 'Health of a server', {
+  answers: 'It is authoritative for the zone and answers',
+  refused: 'It refuses queries for the zone',
+  not_authoritative: 'It answers, but not authoritatively',
+  servfail: 'It fails with SERVFAIL',
+  malformed: 'It sends malformed DNS messages',
+  timeout: 'It did not answer in time',
   no_address: 'Its name has no address',
-  reserved_address: 'Its address cannot be reached by anybody',
-  not_asked: 'Our own limits kept us from asking',
+  reserved_address: 'Its address is reserved and unreachable from the internet',
+  not_asked: 'It was not queried because of our own rate limits',
 });
 
-/** One address of one name server; `address` is null where it has none. */
+/** One address of one name server; `address` is null if it has none. */
 const serverView = z
   .object({
-    server: z.string().meta(said('Its name, or its address')),
+    server: z.string().meta(said('Name or address of the server')),
     address: z.nullable(z.string()),
-    state: serverState.meta(said('By its answers about the host name')),
-    aa: z.nullable(z.boolean()).meta(said('The AA flag: it is responsible for the zone')),
+    state: serverState.meta(said('Based on its answers about the host name')),
+    aa: z.nullable(z.boolean()).meta(said('AA flag: the answer is authoritative')),
     rcode: z.nullable(wholeNumber({ min: 0, max: 4_095 })),
     ...shown,
-    mx: z.nullable(answer).meta(said('Null: not asked')),
-    txt: z.nullable(answer).meta(said('Null: not asked')),
+    mx: z.nullable(answer).meta(said('Null if not queried')),
+    txt: z.nullable(answer).meta(said('Null if not queried')),
     soa: z.nullable(
       z.object({
         serial: wholeNumber({ min: 0, max: 4_294_967_295 }),
-        negativeTtlSeconds: seconds().meta(said('How long "there is none" may be kept')),
+        negativeTtlSeconds: seconds().meta(said('Negative-caching TTL, in seconds')),
       }),
     ),
     rttMs,
   })
-  .meta({ id: 'ServerView', description: 'What one name server shows at the host name' });
+  .meta({ id: 'ServerView', description: "One name server's answers about the host name" });
 
 const extendedError = z
   .object({ code: wholeNumber({ min: 0, max: 65_535 }), text: z.string() })
-  .meta({ id: 'ExtendedError', description: 'Why a resolver failed (RFC 8914)' });
+  .meta({ id: 'ExtendedError', description: 'Extended DNS Error (RFC 8914)' });
 
-/** One recursive server that is asked for what the world sees (src/core/diagnosis/observation.ts). */
+/** One resolver of the propagation check (src/core/diagnosis/observation.ts). */
 const resolverView = z
   .object({
-    server: z.string().meta(said('Its address')),
+    server: z.string().meta(said('Address of the resolver')),
     ...shown,
-    negativeTtlSeconds: z.nullable(seconds()).meta(said('It keeps a "there is none" so long')),
-    authenticated: z.boolean().meta(said('The AD flag: it has checked the signatures')),
+    negativeTtlSeconds: z
+      .nullable(seconds())
+      .meta(said('How long it caches a negative answer, in seconds')),
+    authenticated: z.boolean().meta(said('AD flag: it validated the DNSSEC signatures')),
     answersUnchecked: z
       .nullable(z.boolean())
-      .meta(said('Whether it answers without checking signatures')),
+      .meta(said('Whether it answers when DNSSEC validation is disabled')),
     errors: z.array(extendedError),
     rttMs,
   })
-  .meta({ id: 'ResolverView', description: 'What a recursive server answers' });
+  .meta({ id: 'ResolverView', description: "One resolver's answers about the host name" });
 
 const caaRecord = z
   .object({
@@ -112,83 +114,85 @@ const caaRecord = z
     tag: z.string(),
     value: z.string(),
   })
-  .meta({ id: 'CaaRecord', description: 'A CAA record (RFC 8659, 4.1)' });
+  .meta({ id: 'CaaRecord', description: 'CAA record (RFC 8659, 4.1)' });
 
-/** A name on the way from the host name up, with the set that is published there (RFC 8659, 3). */
+/** One name on the climb from the host name toward the root (RFC 8659, 3). */
 const caaLevel = z
   .object({
     name: z.string(),
     publishedAt: z
       .string()
       .optional()
-      .meta(said('Where the aliases of the name lead, and where the set is published')),
+      .meta(said('The name after following its aliases, where the records are published')),
     answer: z.object(answerOf(caaRecord)),
   })
-  .meta({ id: 'CaaLevel', description: 'The CAA records at one step of the climb' });
+  .meta({ id: 'CaaLevel', description: 'CAA records at one level of the lookup' });
 
-/** The zone that the host name is in. For `unregistered`, the name servers are left out. */
+/** The zone of the host name. For `unregistered`, the name servers are omitted. */
 const delegation = z
   .object({
     kind: z.enum(['delegated', 'unregistered']),
     zone: z.string(),
-    parent: z.string().meta(said('The zone above')),
-    atParent: names.optional().meta(said('The name servers by the zone above')),
-    atZone: z.nullable(names).optional().meta(said('The same by the zone itself')),
+    parent: z.string().meta(said('The parent zone')),
+    atParent: names.optional().meta(said('The name servers listed by the parent zone')),
+    atZone: z.nullable(names).optional().meta(said('The name servers listed by the zone itself')),
     ttlSeconds: seconds().optional(),
   })
-  .meta({ id: 'Delegation', description: 'Who is responsible for the host name' });
+  .meta({ id: 'Delegation', description: "Delegation of the host name's zone" });
 
-/** What one check saw, without what was asked only to word the findings. */
+/** The result of one check, without the extra queries that only add detail to findings. */
 const observation = z
   .object({
     at: time(),
-    view: explainedEnum('ViewKind', 'Who was asked', {
+    view: explainedEnum('ViewKind', 'Which servers were queried', {
       authoritative: "The zone's own name servers",
       recursive: 'The configured resolvers',
-    }).meta(said('Whose word the verdict follows')),
+    }).meta(said('Which answers the verdict is based on')),
     whyRecursive: z
       .nullable(
-        explainedEnum('WhyRecursive', 'Why only resolvers were asked', {
-          configured: 'The platform’s operator has it so',
-          port_53_blocked: 'No name server answers us: our port 53 is perhaps blocked',
+        explainedEnum('WhyRecursive', 'Why only resolvers were queried', {
+          configured: 'The operator configured it',
+          port_53_blocked: 'No name server answers; outgoing port 53 is probably blocked',
         }),
       )
-      .meta(said('Null: the zone’s own servers were asked')),
-    delegation: z.nullable(delegation).meta(said('Null: the zone above was not asked, or silent')),
-    servers: z.array(serverView).meta(said('One for each address of each name server')),
-    world: z.array(resolverView).meta(said('Empty unless the servers have it right')),
-    caa: z.nullable(z.array(caaLevel)).meta(said('The nearest level first')),
-    targetAddresses: names.meta(said('What an apex must show')),
+      .meta(said('Null if the zone’s own name servers were queried')),
+    delegation: z
+      .nullable(delegation)
+      .meta(said('Null if the parent zone was not queried or did not answer')),
+    servers: z.array(serverView).meta(said('One entry per address of each name server')),
+    world: z.array(resolverView).meta(said('Empty unless the name servers have the right records')),
+    caa: z.nullable(z.array(caaLevel)).meta(said('Closest level first')),
+    targetAddresses: names.meta(said('The addresses that an apex domain must resolve to')),
     cost: z
       .object({ questions: count(), bytes: count(), ms: milliseconds() })
-      .meta(said('Messages sent, bytes received, time taken')),
+      .meta(said('Messages sent, bytes received and time taken')),
   })
-  .meta({ id: 'Observation', description: 'What was seen of the DNS, name server by name server' });
+  .meta({ id: 'Observation', description: 'Raw DNS answers, per name server' });
 
 /**
- * Answer of `GET /v1/diagnosis/{hostname}`; also what `signpost doctor` reads, from the service or from its own check.
- * Findings are in order, the headline first.
+ * Response of `GET /v1/diagnosis/{hostname}`, also read by `signpost doctor`. The most important
+ * finding comes first.
  */
 export const diagnosis = z
   .object({
     hostname: z.string(),
     unicodeHostname: z.string(),
-    target: z.string().meta(said('What the record must point to')),
-    verdict: explainedEnum('Verdict', 'What the check says', {
-      right: 'It is set up right',
-      wrong: 'It is not',
-      unknown: 'It is unknown',
-    }).meta(said('A server without a usable answer never makes it `wrong`')),
+    target: z.string().meta(said('Host name that the record must point to')),
+    verdict: explainedEnum('Verdict', 'Result of the check', {
+      right: 'The DNS is set up correctly',
+      wrong: 'The DNS is set up incorrectly',
+      unknown: 'The DNS could not be checked',
+    }).meta(said('Unanswered queries never lead to `wrong`')),
     record: dnsRecord,
-    provider: z.nullable(provider).meta(said('Who runs the name servers, where that is known')),
-    findings: z.array(finding).meta(said('What is worth saying, the headline first')),
-    observation: observation.meta(said('The evidence')),
+    provider: z.nullable(provider).meta(said('DNS provider of the zone, if known')),
+    findings: z.array(finding).meta(said('Findings, the most important first')),
+    observation: observation.meta(said('The DNS answers behind the findings')),
   })
-  .meta({ id: 'Diagnosis', description: 'What is right and wrong in the DNS of a host name' });
+  .meta({ id: 'Diagnosis', description: "Diagnosis of a host name's DNS" });
 
 const none = { kind: 'nxdomain' };
 
-/** The example of the OpenAPI document: the record of docs.example.com is missing. */
+/** OpenAPI example: the record of docs.example.com is missing. */
 export const docsDiagnosis = {
   hostname: docsDomain.hostname,
   unicodeHostname: docsDomain.unicodeHostname,

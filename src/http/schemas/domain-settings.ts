@@ -1,41 +1,41 @@
-/** A project's domain settings as schemas, exactly the shape of the interface document, part 1; and HSTS of one domain. */
+/** Schemas of a project's domain settings and of a domain's HSTS policy. */
 import { z } from 'zod';
 import { REDIRECTS_MAX, redirectStatuses } from '../../core/names/redirects.ts';
 import { hstsMaxAge, mayPreload } from '../../core/operations/edge-route.ts';
 import { wholeNumber } from '../pipeline/json.ts';
 
-/** A host name in a request. It may be longer than any name, because a URL may be pasted. */
+/** A host name in a request. Longer than any name, because users paste URLs. */
 const typed = (description: string) => z.string().max(2_048, 'is too long').meta({ description });
-/** A host name in an answer: A-labels, lower case. */
+/** A host name in a response: A-labels, lower case. */
 const stored = (description: string) => z.string().meta({ description });
 
-const statusWords = `HTTP redirect status: ${redirectStatuses.join(', ')}; 301 is the usual one`;
+const statusWords = `HTTP redirect status: ${redirectStatuses.join(', ')}; use 301 if unsure`;
 /**
- * Any status of HTTP passes here; the rules of redirects (src/core/names/redirects.ts) refuse the others by a code of their
- * own.
+ * Accepts any HTTP status. src/core/names/redirects.ts rejects the others with a specific error
+ * code.
  */
 const status = () =>
   wholeNumber({
     min: 100,
     max: 599,
-    words: `must be a number without quotes, one of ${redirectStatuses.join(', ')}`,
+    words: `must be an unquoted number, one of ${redirectStatuses.join(', ')}`,
   }).meta({ description: statusWords });
 
-const primaryWords = 'The main domain; null where none is chosen';
-const redirectsWords = `In the order in which they were given; at most ${REDIRECTS_MAX}`;
+const primaryWords = 'The primary domain; null if none is chosen';
+const redirectsWords = `In the order of the request; at most ${REDIRECTS_MAX}`;
 
-/** One redirect of a request; the rules see the names as they are stored. */
+/** One redirect of a request. The rules compare the names in their stored form. */
 const newRedirect = z
   .strictObject({
     from: typed('Domain that redirects, in any spelling'),
     to: typed('Target domain, in any spelling'),
     status: status(),
   })
-  .meta({ id: 'NewRedirect', description: 'One domain that is to redirect to another' });
+  .meta({ id: 'NewRedirect', description: 'A redirect from one domain to another' });
 
 /**
- * Body of `PUT /v1/projects/{projectId}/domain-settings`. It is whole: what it leaves out is not kept. Rules between entries
- * are checked where the domains are known (src/core/names/redirects.ts).
+ * Body of `PUT /v1/projects/{projectId}/domain-settings`. It replaces all settings.
+ * src/core/names/redirects.ts checks the rules between entries.
  */
 export const newDomainSettings = z
   .strictObject({
@@ -44,18 +44,18 @@ export const newDomainSettings = z
       redirects: z.array(newRedirect).meta({ description: redirectsWords }),
     }),
   })
-  .meta({ id: 'NewDomainSettings', description: 'The settings to put in the place of all others' });
+  .meta({ id: 'NewDomainSettings', description: 'Domain settings that replace the current ones' });
 
-/** A stored redirect; the event of a domain's removal has those that ended with it. */
+/** A stored redirect. The event for a removed domain lists the redirects removed with it. */
 export const redirect = z
   .object({
     from: stored('Domain that redirects'),
     to: stored('Target domain'),
     status: status(),
   })
-  .meta({ id: 'Redirect', description: 'One domain that redirects to another of the project' });
+  .meta({ id: 'Redirect', description: 'A redirect between two domains of the project' });
 
-/** Answer of `GET` and `PUT`. Host names are A-labels in lower case. */
+/** Response of `GET` and `PUT`. Host names are A-labels in lower case. */
 export const domainSettings = z
   .object({
     domains: z.object({
@@ -65,19 +65,17 @@ export const domainSettings = z
   })
   .meta({
     id: 'DomainSettings',
-    description: "Which of a project's domains is the main one, and which redirect",
+    description: "A project's primary domain and redirects",
   });
 
 const maxAge = wholeNumber({ min: 0, max: hstsMaxAge.most }).meta({
-  description:
-    'For how many seconds browsers reach the domain over HTTPS alone; 0 tells them to forget it',
+  description: 'How long browsers use only HTTPS for the domain, in seconds; 0 ends it',
 });
-const subdomainsWords =
-  'Whether it binds every name below the domain, also names that lead elsewhere than here';
+const subdomainsWords = 'Applies the policy to all subdomains, including those not served here';
 const preloadWords =
-  'Whether browsers may have it in a list of their own, from which nobody comes off within months';
+  'Allows browsers to preload the domain; removal from the preload list takes months';
 
-/** Body of `PUT /v1/projects/{projectId}/domains/{hostname}/hsts`. What it leaves out is false. */
+/** Body of `PUT /v1/projects/{projectId}/domains/{hostname}/hsts`. Omitted fields are false. */
 export const newHsts = z
   .strictObject({
     maxAge,
@@ -86,11 +84,10 @@ export const newHsts = z
   })
   .refine(mayPreload, {
     path: ['preload'],
-    error: `needs includeSubdomains, and a maxAge of at least ${hstsMaxAge.leastToPreload} (a year)`,
+    error: `requires includeSubdomains and a maxAge of at least ${hstsMaxAge.leastToPreload} (a year)`,
   })
-  .meta({ id: 'NewHsts', description: 'HSTS of a domain, in the place of what it had' });
+  .meta({ id: 'NewHsts', description: "HSTS policy that replaces the domain's current one" });
 
-/** HSTS of a domain as it is stored. */
 export const hsts = z
   .object({
     maxAge,
@@ -99,24 +96,24 @@ export const hsts = z
   })
   .meta({
     id: 'Hsts',
-    description: '`Strict-Transport-Security` (RFC 6797) of every answer over HTTPS',
+    description: '`Strict-Transport-Security` header of every HTTPS response (RFC 6797)',
   });
 
-/** The example of the OpenAPI document: a month, and nothing but the domain itself. */
+/** OpenAPI example: one month, without subdomains. */
 export const docsHsts = { maxAge: 2_592_000, includeSubdomains: false, preload: false };
 
-/** Query of the removal of a domain. `orphans` missing: a domain that settings lead to is not removed. */
+/** Query of a domain removal. Without `orphans`, a domain that settings point to is not removed. */
 export const removalQuery = z.strictObject({
   orphans: z
     .enum(['drop'], {
       error:
-        'takes one value, drop, which removes the domain settings that lead to the domain together with it; left out, such a domain is not removed',
+        'accepts one value, drop, which also removes the settings that point to the domain; without it, such a domain is not removed',
     })
     .optional()
-    .meta({ description: 'Drops what of the domain settings leads to the domain, too' }),
+    .meta({ description: 'Use `drop` to also remove the settings that point to the domain' }),
 });
 
-/** The example of the OpenAPI document, for the body and the answer. */
+/** OpenAPI example of the body and the response. */
 export const docsDomainSettings = {
   domains: {
     primary: 'docs.example.com',

@@ -1,4 +1,4 @@
-/** What the API says of a domain, as schemas: domain-view.ts makes it, and the OpenAPI document is made from them. */
+/** Schemas of a domain. domain-view.ts builds the values. */
 import { z } from 'zod';
 import { nextActions } from '../../core/certificates/escalation-words.ts';
 import { caaHintWords } from '../../core/diagnosis/caa/caa.ts';
@@ -11,202 +11,207 @@ import { actor, explainedEnum, sentence } from './common.ts';
 import { hsts } from './domain-settings.ts';
 import { projectId } from './projects.ts';
 
-/** A host name of a request, not parsed yet: src/core/names/hostname.ts does that, with refusals of its own. */
+/** An unparsed host name. src/core/names/hostname.ts parses it and has specific error codes. */
 const hostname = z
   .string()
   .max(2_048, 'is too long')
-  .meta({ description: 'The host name, in any spelling: Unicode, upper case, a pasted URL' });
+  .meta({ description: 'The host name. Unicode, upper case and pasted URLs are accepted' });
 
-/** Body of `POST /v1/projects/{projectId}/domains`. */
 export const newDomain = z
   .strictObject({ hostname })
-  .meta({ id: 'NewDomain', description: 'A domain to be attached to a project' });
+  .meta({ id: 'NewDomain', description: 'Domain to attach to a project' });
 
-/** Query of `GET /v1/hostname`. */
 export const hostnameQuery = z.strictObject({
   text: hostname.meta({ example: 'https://Docs.Example.com/' }),
 });
 
 /**
- * Answer of `GET /v1/hostname`: a spelling, read as adding a domain reads it. The record has no value before the domain is
- * added.
+ * Response of `GET /v1/hostname`, parsed the way adding a domain parses it. The record's value is
+ * known only after the domain is added.
  */
 export const hostnameReading = z
   .object({
-    hostname: z.string().meta({ description: 'As in the DNS: A-labels, lower case' }),
-    unicodeHostname: z.string().meta({ description: 'As people read it' }),
-    zone: z.string().meta({ description: 'Its registrable domain' }),
+    hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }),
+    unicodeHostname: z.string().meta({ description: 'Display form: Unicode' }),
+    zone: z.string().meta({ description: 'The registrable domain' }),
     record: z
       .object({ type: z.enum(['CNAME', 'ALIAS']), name: z.string() })
-      .meta({ description: 'What will have to be created there' }),
+      .meta({ description: 'The record to create in that zone' }),
   })
-  .meta({ id: 'HostnameReading', description: 'How a host name that was typed is read' });
+  .meta({ id: 'HostnameReading', description: 'A parsed host name' });
 
-/** By the type of `words`, exactly the statuses of src/core/life/lifecycle.ts. */
-export const domainStatus = explainedEnum('DomainStatus', 'The status of the domain', {
-  pending: 'The DNS is not right yet, or not checked yet',
-  verified: 'The DNS is right; the certificate is on its way',
-  live: 'A certificate is stored; the edge serves the domain',
-  drifted: 'It was live; the DNS points elsewhere now',
-  failed: 'The window ended before the DNS was right',
+/** The type of `words` covers exactly the statuses of src/core/life/lifecycle.ts. */
+export const domainStatus = explainedEnum('DomainStatus', 'Status of the domain', {
+  pending: 'The DNS is not set up correctly or not checked yet',
+  verified: 'The DNS is correct; the certificate is being issued',
+  live: 'The certificate is stored and the edge serves the domain',
+  drifted: 'It was live, but the DNS now points elsewhere',
+  failed: 'The verification window ended before the DNS was correct',
 } satisfies Readonly<Record<DomainStatus, string>>);
 
-/** What the customer has to create. `ttl` is in seconds, and always 3,600. */
+/** The record that the customer creates. `ttl` is in seconds, and always 3,600. */
 export const dnsRecord = z
   .object({
-    type: z
-      .enum(['CNAME', 'ALIAS'])
-      .meta({ description: '`ALIAS` for an apex; providers also call it ANAME or flattening' }),
-    name: z.string().meta({ description: 'Relative to the zone; `@` for the zone itself' }),
-    value: z.string().meta({ description: 'What the record points to, exactly' }),
+    type: z.enum(['CNAME', 'ALIAS']).meta({
+      description: '`ALIAS` for an apex domain; some providers call it ANAME or CNAME flattening',
+    }),
+    name: z.string().meta({ description: 'Relative to the zone; `@` is the zone itself' }),
+    value: z.string().meta({ description: "The record's value" }),
     ttl: z.literal(3_600n).register(wireTypes, { type: 'integer', const: 3_600 }),
   })
-  .meta({ id: 'DomainRecord', description: 'The DNS record to create; it never changes' });
+  .meta({ id: 'DomainRecord', description: 'DNS record to create; it never changes' });
 
-/** Every code that a finding of this version can have. Later versions add codes. */
-export const findingCode = explainedEnum('FindingCode', 'What was found', meanings);
+/** The finding codes of this version. Later versions add more. */
+export const findingCode = explainedEnum('FindingCode', 'Code of a finding', meanings);
 
 /** Each finding code has one severity. */
-export const severity = explainedEnum('Severity', 'How grave it is', {
-  blocks: 'The domain cannot go on',
-  warns: 'The domain goes on, but not for ever',
-  informs: 'Nothing is known to be wrong',
+export const severity = explainedEnum('Severity', 'Severity of a finding', {
+  blocks: 'It blocks the domain',
+  warns: 'The domain works now, but will fail later',
+  informs: 'Information only; no known problem',
 } satisfies Readonly<Record<Severity, string>>);
 
-// Every key of the two tables is a code, by their types.
+// By their types, every key of both tables is a code.
 const hintCodes = Object.keys({
   ...hintWords,
   ...caaHintWords,
 }) as readonly ExplainedHint['code'][];
 
 const hint = z
-  .object({ code: z.enum(hintCodes), text: sentence('The slip and its repair') })
-  .meta({ id: 'Hint', description: 'A likely slip behind a finding' });
+  .object({ code: z.enum(hintCodes), text: sentence('The likely mistake and its fix') })
+  .meta({ id: 'Hint', description: 'Likely mistake behind a finding' });
 
-/** A finding in words. Decide by its code; the sentences may change. */
+/** A finding with its texts. Branch on the code; the texts may change. */
 export const finding = z
   .object({
     code: findingCode,
     severity,
     actor,
-    summary: sentence('What is wrong'),
-    expected: sentence('What should be there'),
-    found: sentence('What is there'),
-    action: sentence('What to do'),
-    hints: z.array(hint).meta({ description: 'Likely slips behind it' }),
+    summary: sentence('The problem'),
+    expected: sentence('The expected DNS state'),
+    found: sentence('The actual DNS state'),
+    action: sentence('How to fix it'),
+    hints: z.array(hint).meta({ description: 'Likely mistakes that caused it' }),
   })
-  .meta({ id: 'Finding', description: 'One thing worth saying about the DNS of a domain' });
+  .meta({ id: 'Finding', description: "Finding about a domain's DNS" });
 
-/** Every cause that this version has words for. */
-export const escalationCause = z
-  .enum(Object.keys(nextActions))
-  .meta({ id: 'EscalationCause', description: 'Why a domain gets no certificate, or no next one' });
+/** The escalation causes of this version. */
+export const escalationCause = z.enum(Object.keys(nextActions)).meta({
+  id: 'EscalationCause',
+  description: 'Why the certificate could not be issued or renewed',
+});
 
-/** The open one, as the customer reads it; EscalationCase is the operator's view. */
+/** The customer's view of the open escalation; EscalationCase is the operator's view. */
 const escalation = z
   .object({
     openedAt: time(),
     cause: escalationCause,
-    summary: sentence('The cause, with its evidence'),
-    nextAction: sentence('What happens next by itself'),
+    summary: sentence('The cause and its evidence'),
+    nextAction: sentence('What Signpost does next'),
   })
   .meta({
     id: 'Escalation',
-    description: 'What an operator is called for: the domain gets no certificate, or no next one',
+    description:
+      'A problem that an operator needs to solve: the certificate could not be issued or renewed',
   });
 
-/** Made by src/core/life/summary.ts; the pages and the command line show the same words. */
+/** Built by src/core/life/summary.ts. The dashboard and the CLI show the same texts. */
 const summary = z
   .object({
-    line: sentence('The whole of it in one line, with its time'),
+    line: sentence('Summary in one line, including the time'),
     now: sentence('Status'),
-    next: sentence('What happens next by itself; `nextAt`, where it is a time, completes it'),
+    next: sentence('What Signpost does next; `nextAt` completes the sentence if it is a time'),
     nextAt: z.nullable(time()),
-    actor: z.nullable(actor).meta({ description: 'Who has to act; null: nobody has to' }),
+    actor: z.nullable(actor).meta({ description: 'Who needs to act; null if no action is needed' }),
   })
   .meta({
     id: 'Summary',
-    description: 'The status of a domain in words, what happens next and when',
+    description: "Readable summary of the domain's status and its next step",
   });
 
-/** Recognized by the names of the zone's name servers (src/core/diagnosis/providers.ts). */
+/** Recognized by the zone's name servers (src/core/diagnosis/providers.ts). */
 export const provider = z
   .object({
     name: z.string(),
-    apex: z
-      .nullable(z.string())
-      .meta({ description: 'What it calls an ALIAS; null: it has none that we know of' }),
-    where: sentence('Where records are entered'),
+    apex: z.nullable(z.string()).meta({
+      description: "The provider's name for an ALIAS record; null if it has none or it is unknown",
+    }),
+    where: sentence('Where to enter DNS records'),
   })
-  .meta({ id: 'Provider', description: 'Who runs the name servers, by their names' });
+  .meta({ id: 'Provider', description: 'DNS provider, recognized by its name servers' });
 
-/** In words, for a page; a diagnosis has the single answers. */
+/** Readable texts for a page. A diagnosis has the individual answers. */
 const serverShows = z
   .object({
-    server: sentence('Its name, or its address where it was configured by address'),
-    address: z.nullable(z.string()).meta({ description: 'Where it was asked' }),
+    server: sentence('Name of the server, or its address if configured by address'),
+    address: z.nullable(z.string()).meta({ description: 'The address that was queried' }),
     verdict: z
       .enum(['right', 'wrong', 'unknown'])
-      .meta({ description: 'Whether this is the record; `unknown`: no usable answer' }),
-    shows: sentence('What it shows at the host name'),
+      .meta({ description: 'Whether the record is correct; `unknown` means no usable answer' }),
+    shows: sentence('Its answer for the host name'),
   })
-  .meta({ id: 'ServerShows', description: 'What one name server shows' });
+  .meta({ id: 'ServerShows', description: "One name server's answer" });
 
-/** The last check of all name servers; null in the domain until there was one. */
+/** The last check of all name servers; null in a domain that was not checked yet. */
 const observation = z
   .object({
     at: time().meta({
-      description:
-        'When it was seen in full; checks since then, of one server or of all, found the same',
+      description: 'When this was last observed in full; later checks found no change',
     }),
     view: z.enum(['authoritative', 'recursive']).meta({
       description: "`authoritative`: the zone's own name servers; `recursive`: resolvers",
     }),
     servers: z.array(serverShows),
   })
-  .meta({ id: 'DomainObservation', description: 'What each name server shows' });
+  .meta({ id: 'DomainObservation', description: 'Answers of each name server' });
 
-/** Times of checks of the DNS; those of the certificate are in `certificate`. */
+/** Times of DNS checks; those of the certificate are in `certificate`. */
 const checks = z
   .object({
     attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({
-      description: 'Checks that ran since it was added or verified again',
+      description: 'Number of checks since the domain was added or its verification restarted',
     }),
     lastCheckedAt: z.nullable(time()),
     nextCheckAt: z.nullable(time()).meta({
       description:
-        'When its DNS is checked next; null where its certificate comes first, or where it is checked no more',
+        'Time of the next DNS check; null while a certificate is due first, or if checks have ended',
     }),
-    windowEndsAt: z.nullable(time()).meta({ description: 'Null unless the domain is pending' }),
+    windowEndsAt: z
+      .nullable(time())
+      .meta({ description: 'End of the verification window; null unless the domain is pending' }),
   })
-  .meta({ id: 'Checks', description: 'The checks of a domain' });
+  .meta({ id: 'Checks', description: 'DNS checks of a domain' });
 
 /**
- * Answer about one domain, as src/http/routes/domain-view.ts makes it. A time is null where there is none yet, or none any
- * more.
+ * Response about one domain, built by src/http/routes/domain-view.ts. A time that does not apply is
+ * null.
  */
 export const domain = z
   .object({
-    hostname: z.string().meta({ description: 'As in the DNS: A-labels, lower case' }),
-    unicodeHostname: z.string().meta({ description: 'As people read it' }),
+    hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }),
+    unicodeHostname: z.string().meta({ description: 'Display form: Unicode' }),
     projectId,
     status: domainStatus,
     summary,
     record: dnsRecord,
-    zone: z.string().meta({ description: 'The zone that the record goes into' }),
+    zone: z.string().meta({ description: 'The zone where the record is created' }),
     provider: z.nullable(provider).meta({
-      description: 'Who runs that zone; null where no server said, or we do not know them',
+      description: 'DNS provider of that zone; null if unknown',
     }),
-    findings: z.array(finding).meta({ description: 'What is wrong, the headline first' }),
-    observation: z.nullable(observation).meta({ description: 'Null until the first check' }),
+    findings: z.array(finding).meta({ description: 'Findings, the most important first' }),
+    observation: z
+      .nullable(observation)
+      .meta({ description: 'Null until the first check completes' }),
     checks,
     verifiedAt: z.nullable(time()),
     certificate,
     escalation: z.nullable(escalation),
-    hsts: z.nullable(hsts).meta({ description: "Null: the deploy's own is passed on" }),
-    createdAt: time().meta({ description: 'When it was added, the last time' }),
+    hsts: z
+      .nullable(hsts)
+      .meta({ description: 'Null if the header set by the deploy is passed through' }),
+    createdAt: time().meta({ description: 'When the domain was last added' }),
   })
-  .meta({ id: 'Domain', description: 'A host name attached to a project' });
+  .meta({ id: 'Domain', description: 'Host name attached to a project' });
 
-/** Answer of `GET /v1/projects/{projectId}/domains`: all of them, the oldest first. */
+/** Response of `GET /v1/projects/{projectId}/domains`: all domains, oldest first. */
 export const domainList = z.array(domain);

@@ -1,4 +1,4 @@
-/** Escalations as an operator sees them, as schemas: they validate the query, and the OpenAPI document is made from them. */
+/** Schemas of escalations, the operator's view. */
 import { z } from 'zod';
 import type { AuthorityLimit } from '../../core/certificates/budget.ts';
 import type { Probe } from '../../core/certificates/escalation.ts';
@@ -10,33 +10,37 @@ import { escalationCause, finding } from './domains.ts';
 import { docsDomain } from './examples.ts';
 import { projectId } from './projects.ts';
 
-/** One address of the host name, asked for the challenge by ourselves, as the certificate authority would. */
+/** One address of the host name, probed the way the certificate authority would. */
 const probe = z.object({
-  address: z.string().meta({ description: 'An IPv4 or IPv6 address of the host name' }),
-  outcome: explainedEnum('ProbeOutcome', 'What came of asking it for a challenge', {
+  address: z.string().meta({ description: 'IPv4 or IPv6 address of the host name' }),
+  outcome: explainedEnum('ProbeOutcome', 'Result of requesting the challenge', {
     reachable: 'Our edge answered',
-    refused: 'The connection was refused or cut off',
-    timeout: 'Nothing came within 3 seconds',
-    other_answer: 'Something else answered, or the edge does not hold the name',
-    no_route: 'This machine has no way there, which says nothing about the address',
-    reserved: 'Nobody on the internet has such an address; it was not asked',
+    refused: 'The connection was refused or closed',
+    timeout: 'No answer within 3 seconds',
+    other_answer: 'Another server answered, or the edge does not serve the name',
+    no_route: 'No network route from this server; the address itself can be fine',
+    reserved: 'A reserved address, unreachable from the internet; it was not tried',
   } satisfies Readonly<Record<Probe['outcome'], string>>),
   status: z.nullable(wholeNumber({ min: 100, max: 999 })).meta({
-    description: 'The HTTP status of `other_answer`; null where the challenge is tls-alpn-01',
+    description: 'The HTTP status of `other_answer`; null for a tls-alpn-01 challenge',
   }),
 });
 
-/** `open`: the order that is open already is continued. */
+/** `open`: the existing order is continued. */
 const nextAttempt = z.object({
-  order: z.enum(['new', 'open']).meta({ description: 'Whether a new order is placed' }),
+  order: z
+    .enum(['new', 'open'])
+    .meta({ description: 'Whether a new order is placed or the open one continues' }),
   at: time(),
-  thenAt: z.nullable(time()).meta({ description: 'When another one follows, should it fail' }),
+  thenAt: z
+    .nullable(time())
+    .meta({ description: 'Time of the attempt after that, if this one fails' }),
 });
 
-/** What was known when the cause was last checked. */
+/** The evidence from the last time the cause was checked. */
 const evidence = z
   .object({
-    findings: z.array(finding).meta({ description: 'Of the check' }),
+    findings: z.array(finding).meta({ description: 'Findings of the last DNS check' }),
     problem: z
       .nullable(
         z.object({
@@ -46,88 +50,91 @@ const evidence = z
         }),
       )
       .meta({
-        description: 'Why the certificate authority refused the newest order, first or for renewal',
+        description:
+          "The certificate authority's error for the newest order, for issuance or renewal",
       }),
     refusals: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({
-      description: 'Orders refused since verification, or since the certificate that is served',
+      description: 'Failed orders since verification or since the current certificate',
     }),
     budget: z
       .nullable(
         z.object({
-          limit: explainedEnum('AuthorityLimit', 'What the certificate authority limits', {
-            orders: 'New orders of our account',
-            project_orders: 'A project’s share of them',
-            registrable_domain: 'Certificates for a registrable domain and all names below it',
+          limit: explainedEnum('AuthorityLimit', 'Rate limit of the certificate authority', {
+            orders: 'New orders per account',
+            project_orders: 'A project’s share of new orders',
+            registrable_domain: 'Certificates per registrable domain, including its subdomains',
             same_names: 'Certificates for the same name',
-            failed_authorizations: 'Failed authorizations of a name',
+            failed_authorizations: 'Failed authorizations per name',
           } satisfies Readonly<Record<AuthorityLimit, string>>),
           subject: z.string().meta({
-            description: 'The host name, registrable domain or project; empty for our account',
+            description: 'Host name, registrable domain or project; empty for the account',
           }),
           until: time(),
         }),
       )
-      .meta({ description: 'The limit that keeps a new order back, and until when' }),
+      .meta({ description: 'The rate limit that delays the next order' }),
     probes: z.array(probe).meta({
-      description: 'The challenge, asked for at each address; empty where that was not tried',
+      description: 'Result per address of requesting the challenge; empty if not tried',
     }),
     setback: z.nullable(z.object({ at: time(), detail: z.string() })).meta({
-      description: 'When the certificate authority could not be asked, or had not finished',
+      description: 'When the certificate authority could not be reached or was still processing',
     }),
     quarantine: z
       .nullable(z.object({ reason: z.string(), until: time() }))
-      .meta({ description: "Why and until when the order's job was set aside" }),
+      .meta({ description: 'The quarantined job of the order' }),
     nextAttempt: z.nullable(nextAttempt),
     servedUntil: z.nullable(time()).meta({
-      description: 'When the certificate ends that is served still; null where none is',
+      description: 'Expiry of the certificate that is still served; null if there is none',
     }),
   })
-  .meta({ id: 'EscalationEvidence', description: 'The evidence for the cause' });
+  .meta({ id: 'EscalationEvidence', description: 'Evidence for the cause' });
 
 /**
- * Answer of closing an escalation, and entry of the list. While it is open, its evidence and `nextAction` are brought up to
- * date.
+ * Response of closing an escalation, and entry of the list. The evidence and `nextAction` stay
+ * current while it is open.
  */
 export const projectEscalation = z
   .object({
     id: z.guid().register(wireTypes, { type: 'string', format: 'uuid' }),
     projectId,
     domainId: uuid().meta({ description: 'ID of the domain' }),
-    hostname: z.string().meta({ description: 'As in the DNS: A-labels, lower case' }),
+    hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }),
     cause: escalationCause,
-    summary: z.string().meta({ description: 'The cause in words, as an operator reads it' }),
+    summary: z.string().meta({ description: 'The cause, described for operators' }),
     nextAction: z
       .nullable(z.string())
-      .meta({ description: 'What happens next by itself; null once it is closed' }),
+      .meta({ description: 'What Signpost does next; null once closed' }),
     evidence,
     openedAt: time(),
     closedAt: z.nullable(time()),
   })
-  .meta({ id: 'EscalationCase', description: 'A domain that gets no certificate, or no next one' });
+  .meta({
+    id: 'EscalationCase',
+    description: 'A domain whose certificate could not be issued or renewed',
+  });
 
-/** Answer of `GET /v1/escalations`: one page. */
+/** Response of `GET /v1/escalations`: one page. */
 export const escalationList = z
   .array(projectEscalation)
-  .meta({ id: 'EscalationCases', description: 'Escalations of every project, the newest first' });
+  .meta({ id: 'EscalationCases', description: 'Escalations of all projects, newest first' });
 
-/** Query of `GET /v1/escalations`. `cursor` is parsed to the place that the page starts after; `limit` is a number. */
+/**
+ * Query of `GET /v1/escalations`. `cursor` is parsed to the position that the page starts after.
+ */
 export const escalationQuery = z.strictObject({
   limit: queryInteger({ min: 1, max: 100, default: 20 }).meta({
     description: 'Maximum number of escalations returned',
   }),
-  status: z
-    .enum(['open', 'closed'])
-    .optional()
-    .meta({ description: 'Filters by whether it is open' }),
+  status: z.enum(['open', 'closed']).optional().meta({ description: 'Filter by status' }),
   cursor: z
     .string()
     .transform(placeOfCursor)
-    .refine((place) => place !== null, 'must be one that a list of escalations linked to')
+    .refine((place) => place !== null, 'must come from a Link header of this list')
     .optional()
-    .meta({ description: 'Where the page starts: taken from a `Link`, never made by hand' }),
+    .meta({ description: 'Start of the page, taken from a `Link` header' }),
 });
 
-/** The example of the OpenAPI document: one of two addresses refuses the connection. */
+/** OpenAPI example: one of two addresses refuses the connection. */
 export const docsEscalation = {
   id: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60',
   projectId: docsDomain.projectId,
@@ -135,9 +142,9 @@ export const docsEscalation = {
   hostname: docsDomain.hostname,
   cause: 'challenge_unreachable',
   summary:
-    'The certificate authority cannot fetch its challenge from the domain. On port 80, 192.0.2.10 answers as it should; 2001:db8::10 refuses the connection. It says: “2001:db8::10: connection refused”',
+    'The certificate authority cannot fetch its challenge from the domain. On port 80, 192.0.2.10 answers correctly; 2001:db8::10 refuses the connection. It says: “2001:db8::10: connection refused”',
   nextAction:
-    'The addresses are asked again at 2026-11-20 12:30 UTC, and every few minutes after that; the order is placed as soon as none of them fails.',
+    'The addresses are checked again at 2026-11-20 12:30 UTC, then every few minutes. The order is placed as soon as none of them fails.',
   evidence: {
     findings: [],
     problem: {

@@ -1,4 +1,4 @@
-/** The events of a domain's timeline as schemas; docs/lifecycle.md lists the same ones. */
+/** Schemas of a domain's events. docs/understand/life-of-a-domain.md lists the same types. */
 import { z } from 'zod';
 import { type EventType, escalationEnds } from '../../core/life/events.ts';
 import { int64, time } from '../pipeline/json.ts';
@@ -7,34 +7,33 @@ import { explainedEnum } from './common.ts';
 import { redirect } from './domain-settings.ts';
 import { dnsRecord, escalationCause, finding } from './domains.ts';
 
-/** Each type of event, and what happened. Types are published: clients and webhooks choose by them. */
+/** Event types and their descriptions. Types are public: clients and webhooks filter by them. */
 export const eventWords = {
-  'domain.added': 'It was added, perhaps again after a removal',
-  'domain.findings_changed': 'A finding appeared, changed its evidence or is gone',
-  'domain.verified': 'The DNS is right',
-  'domain.live': 'The edge serves it',
-  'domain.failed': "The window ended, or a drifted domain's certificate",
-  'domain.unverified': 'The DNS changed before the certificate came',
-  'domain.reverify_requested': 'Check requested, or a new window',
-  'domain.drifted': 'The DNS points elsewhere now',
-  'domain.recovered': 'The DNS is right again',
-  'domain.claimed_elsewhere': "Another project's record answers for the name now",
-  'domain.removed': 'It was removed',
+  'domain.added': 'The domain was added, or added again after a removal',
+  'domain.findings_changed': 'A finding appeared, changed its evidence or was resolved',
+  'domain.verified': 'The DNS is set up correctly',
+  'domain.live': 'The edge serves the domain',
+  'domain.failed': "The verification window ended, or a drifted domain's certificate expired",
+  'domain.unverified': 'The DNS changed before the certificate was issued',
+  'domain.reverify_requested': 'A check was requested, or a new verification window started',
+  'domain.drifted': 'The DNS now points elsewhere',
+  'domain.recovered': 'The DNS is set up correctly again',
+  'domain.claimed_elsewhere': 'The DNS now proves ownership for another project',
+  'domain.removed': 'The domain was removed',
   'certificate.issued': 'A certificate is stored',
-  'certificate.renewed': 'A new certificate took the place of one that would end',
-  'certificate.ended': 'It ended before another one came, and the domain waits for that',
-  'certificate.failed': 'The certificate authority refused an order',
-  'escalation.opened': 'An operator is called for: the domain gets no certificate',
-  'escalation.closed': 'Its cause has ended, or an operator closed it',
+  'certificate.renewed': 'A new certificate replaced one that was about to expire',
+  'certificate.ended': 'The certificate expired before it was renewed',
+  'certificate.failed': 'A certificate order failed',
+  'escalation.opened': 'An operator needs to act: the certificate could not be issued or renewed',
+  'escalation.closed': 'The cause was resolved, or an operator closed the escalation',
 } as const satisfies Readonly<Record<EventType, string>>;
 
-/** Every type there is; webhooks name those that they want. */
-export const eventType = explainedEnum('EventType', 'What happened', eventWords);
+/** All event types. */
+export const eventType = explainedEnum('EventType', 'Type of an event', eventWords);
 
-/** The same as a list of names. */
 export const eventTypes: readonly string[] = Object.keys(eventWords);
 
-/** By type, the `data` of an event. A type that is not here has an empty object. */
+/** The `data` of an event by its type. Types not listed have an empty object. */
 const withData = {
   'domain.added': z.object({ record: dnsRecord }),
   'domain.live': z.object({ issuer: z.string(), expiresAt: time() }),
@@ -51,14 +50,14 @@ const withData = {
   }),
   'domain.unverified': z.object({ findings: findings() }),
   'domain.claimed_elsewhere': z.object({
-    proof: z.enum(['cname', 'txt']).meta({ description: 'By what the DNS says whose the name is' }),
+    proof: z.enum(['cname', 'txt']).meta({ description: 'The record that proved ownership' }),
     found: z.string().meta({
-      description: "What the DNS shows: the CNAME's target, or the name at which the TXT record is",
+      description: 'Target of the CNAME, or the name of the TXT record',
     }),
   }),
   'domain.removed': z.object({
     primary: z.boolean().meta({ description: 'Whether it was the primary domain' }),
-    redirects: z.array(redirect).meta({ description: 'The redirects that ended with it' }),
+    redirects: z.array(redirect).meta({ description: 'The redirects removed with it' }),
   }),
   'certificate.issued': z.object({ issuer: z.string(), expiresAt: time() }),
   'certificate.renewed': z.object({ issuer: z.string(), expiresAt: time() }),
@@ -75,39 +74,41 @@ const withData = {
   }),
 } as const satisfies Partial<Readonly<Record<EventType, z.ZodType>>>;
 
-/** The types without data, which share one kind of object in the document. */
+/** The types without data share one object in the document. */
 const plain = Object.entries(eventWords).filter(([type]) => !Object.hasOwn(withData, type));
 
 const [plainEvent, ...otherEvents] = [
   anEvent(
     z.enum(plain.map(([type]) => type)).meta({ 'x-enumDescriptions': Object.fromEntries(plain) }),
-    z.object({}).meta({ description: 'Nothing more to say' }),
+    z.object({}).meta({ description: 'No data' }),
   ),
   ...Object.entries(withData).map(([type, data]) =>
-    // Every key of `withData` is a type, as it says above.
+    // Every key of `withData` is an event type.
     anEvent(z.literal(type).meta({ description: eventWords[type as EventType] }), data),
   ),
 ] as const;
 
 /**
- * Entry of a timeline, and `data` of a stream's event; a webhook's message has it with the project's id. `type` says which
- * data it has.
+ * Entry of a timeline, and `data` of a stream's event. A webhook message adds the project's ID.
+ * `type` determines the fields of `data`.
  */
 export const event = z
   .discriminatedUnion('type', [plainEvent, ...otherEvents])
-  .meta({ id: 'Event', description: 'Something that happened to a domain' });
+  .meta({ id: 'Event', description: 'Event of a domain' });
 
-/** Answer of a domain's timeline: the newest first. */
+/** Response of a domain's timeline, newest first. */
 export const eventList = z.array(event);
 
 function findings() {
   return z.array(finding);
 }
 
-/** The fields that every event has. `hostname` is that of the domain, as it is stored. */
+/** The fields that every event has. */
 function anEvent<Type extends z.ZodType<string>>(type: Type, data: z.ZodType) {
   return z.object({
-    id: int64().meta({ description: 'Its number in the project: 1, 2, 3 …, without a gap' }),
+    id: int64().meta({
+      description: 'Number of the event in the project: 1, 2, 3 …, without gaps',
+    }),
     type,
     hostname: z.string(),
     at: time(),

@@ -1,29 +1,28 @@
 /**
- * A domain on its first day, and an installation with one open escalation, for the OpenAPI document. Times are the JSON text
- * of times; test/http/openapi/document.test.ts holds every example to its schema.
+ * OpenAPI examples: a domain on its first day, and an installation with one open escalation.
+ * test/http/openapi/document.test.ts checks each against its schema.
  */
 import { docsProject } from './projects.ts';
 
 const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 
-/** The finding of a missing record, with the hint that it was created as docs.example.com.example.com. */
+/** A missing record, with the hint that it was created as docs.example.com.example.com. */
 const recordMissing = {
   code: 'record_missing',
   severity: 'blocks',
   actor: 'customer',
   summary: 'docs.example.com does not exist in the DNS yet.',
   expected: `CNAME docs → ${target}, TTL 3600`,
-  found: 'No record of any type has the name docs.example.com (NXDOMAIN).',
+  found: 'No record exists at docs.example.com (NXDOMAIN).',
   action: `Create: CNAME docs → ${target}, TTL 3600. Most providers add the domain automatically: enter only “docs” as the name.`,
   hints: [
     {
       code: 'doubled_name',
-      text: 'The record exists as docs.example.com.example.com: your provider adds the domain by itself. Change its name to “docs”.',
+      text: 'The record exists as docs.example.com.example.com: your provider appends the domain. Change its name to “docs”.',
     },
   ],
 };
 
-/** A pending domain after its first check. */
 export const docsDomain = {
   hostname: 'docs.example.com',
   unicodeHostname: 'docs.example.com',
@@ -74,7 +73,7 @@ export const docsDomain = {
     browser: {
       state: 'no_certificate_yet',
       summary:
-        'There is no certificate yet: it is ordered as soon as the DNS is right. Until then a browser shows an error, or what the DNS leads to instead.',
+        'There is no certificate yet: it is ordered as soon as the DNS is right. Until then a browser shows an error, or the site that the DNS points to.',
       shown: null,
     },
   },
@@ -83,7 +82,7 @@ export const docsDomain = {
   createdAt: '2026-11-20T12:00:00.000Z',
 };
 
-/** Its first two events, the newest first. */
+/** Its first two events, newest first. */
 export const docsEvents = [
   {
     id: 2,
@@ -101,7 +100,7 @@ export const docsEvents = [
   },
 ];
 
-/** How its host name is read before it is added. */
+/** The same host name as parsed before it is added. */
 export const docsReading = {
   hostname: 'docs.example.com',
   unicodeHostname: 'docs.example.com',
@@ -121,7 +120,6 @@ const noJobs = {
   isPaused: false,
 } as const;
 
-/** The example of an OperationsOverview. */
 export const overviewExample = {
   at: '2026-11-20T12:30:05.000Z',
   attention: [
@@ -170,7 +168,6 @@ export const overviewExample = {
   authorityBudget: null,
 } as const;
 
-/** One entry of a search. */
 export const foundExample = {
   id,
   hostname,

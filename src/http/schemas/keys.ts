@@ -1,59 +1,58 @@
-/** Keys as schemas: they validate, and the OpenAPI document is made from them. */
+/** Schemas of API keys. */
 import { z } from 'zod';
 import { int64, text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import type { Scope } from '../pipeline/route.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
 import { explainedEnum } from './common.ts';
 
-const DEFAULT_GRACE_SECONDS = 86_400; // a day: long enough to change the key wherever it is used
-const MAX_GRACE_SECONDS = 2_592_000; // 30 days: our choice, a key that is to go must not stay by default
+const DEFAULT_GRACE_SECONDS = 86_400; // one day: time to replace the key wherever it is used
+const MAX_GRACE_SECONDS = 2_592_000; // 30 days: a rotated key must not keep working for long
 
-/** Exactly the scopes of src/http/pipeline/route.ts. */
-const scope = explainedEnum('Scope', 'What a key may do', {
-  'pets:read': 'List and show animals',
-  'pets:write': 'Add animals',
-  'domains:read': 'Show projects, their domains and what happened to these',
+const scope = explainedEnum('Scope', 'Permission of a key', {
+  'pets:read': 'List and show pets',
+  'pets:write': 'Add pets',
+  'domains:read': 'Show projects, their domains and events',
   'domains:write': 'Change projects, deploys and domains',
-  'ops:read': 'What operators see: the overview, domains of every project, escalations',
-  admin: 'Everything, keys among it',
+  'ops:read': 'Operator views: the overview, domains of every project, escalations',
+  admin: 'Full access, including keys',
 } satisfies Readonly<Record<Scope, string>>);
 
-/** By the clock of the service, when the answer is made. */
-const status = explainedEnum('KeyStatus', 'Whether a key is accepted', {
-  active: 'It is accepted',
-  expired: 'It ended at `expiresAt`',
-  revoked: 'It was ended at `revokedAt`',
+/** By this server's clock at the time of the response. */
+const status = explainedEnum('KeyStatus', 'Status of the key', {
+  active: 'The key is accepted',
+  expired: 'The key expired at `expiresAt`',
+  revoked: 'The key was revoked at `revokedAt`',
 });
 
-const name = text({ max: 255 }).meta({ description: 'What the key is for, for people' });
+const name = text({ max: 255 }).meta({ description: 'Label of the key' });
 
 const scopeList = z
   .array(scope, { error: inTheseWords('must be a list') })
   .min(1, 'must name at least one scope')
   .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
-  .meta({ description: 'What the key may do', uniqueItems: true });
+  .meta({ description: 'Permissions of the key', uniqueItems: true });
 
-/** RFC 3339 with any offset, as a Date. Whether it lies ahead depends on the clock. */
+/** RFC 3339 with any offset, as a Date. The handler checks that it is in the future. */
 const moment = z.iso
   .datetime({ offset: true, error: inTheseWords('must be a time such as 2027-01-01T00:00:00Z') })
   .transform((value) => new Date(value))
   .register(wireTypes, { type: 'string', format: 'date-time' });
 
-/** Body of `POST /v1/keys`; `expiresAt` becomes a Date. Whether it lies ahead is checked by the handler. */
+/** Body of `POST /v1/keys`. The handler checks that `expiresAt` is in the future. */
 export const newKey = z
   .strictObject({
     name,
     scopes: scopeList,
     expiresAt: moment.optional().meta({
-      description: 'When it ends by itself: in the future, and within 100 years. Missing: never',
+      description: 'Expiry of the key, within 100 years. Omit it for a key that never expires',
     }),
   })
-  .meta({ id: 'NewKey', description: 'A key to be made' });
+  .meta({ id: 'NewKey', description: 'Key to create' });
 
-/** Seconds; 0 ends the old key at once. */
+/** Seconds; 0 revokes the old key at once. */
 const grace = { min: 0, max: MAX_GRACE_SECONDS } as const;
 
-/** Body of `POST /v1/keys/{keyId}/rotate`; without one, the grace is a day. `graceSeconds` is a number. */
+/** Body of `POST /v1/keys/{keyId}/rotate`. Without a body, the grace period is one day. */
 export const rotation = z
   .strictObject({
     graceSeconds: wholeNumber(grace)
@@ -64,59 +63,58 @@ export const rotation = z
         maximum: grace.max,
         default: DEFAULT_GRACE_SECONDS,
       })
-      .meta({ description: 'How long the old key works beside the new one' }),
+      .meta({ description: 'How long the old key keeps working, in seconds' }),
   })
-  .meta({ id: 'KeyRotation', description: 'How a key is to be replaced' });
+  .meta({ id: 'KeyRotation', description: 'Rotation of a key' });
 
-/** Counted by the key's calls; a process that was killed may have lost the last seconds of it. */
+/** A killed process can lose the counts of its last seconds. */
 const deprecatedUse = z
   .object({
     operationId: z.string().meta({ description: 'The deprecated operation' }),
-    count: int64().meta({ description: 'How often the key called it' }),
-    lastUsedAt: time().meta({ description: 'When it did so last' }),
+    count: int64().meta({ description: 'Number of calls with this key' }),
+    lastUsedAt: time().meta({ description: 'Time of the last call' }),
   })
-  .meta({ id: 'DeprecatedUse', description: 'Calls of an operation that will be removed' });
+  .meta({ id: 'DeprecatedUse', description: 'Calls of a deprecated operation' });
 
-/** The fields of a key that may be shown. */
 const shown = {
   id: z.string().meta({ description: 'ID of the key' }),
   prefix: z
     .nullable(z.string())
-    .meta({ description: 'What the key begins with; null for `API_KEY`, which an operator chose' }),
+    .meta({ description: 'First characters of the token; null for `API_KEY`' }),
   name,
-  scopes: z.array(scope).meta({ description: 'What the key may do' }),
+  scopes: z.array(scope).meta({ description: 'Permissions of the key' }),
   status,
-  createdAt: time().meta({ description: 'When it was made' }),
-  expiresAt: z.nullable(time()).meta({ description: 'When it ends by itself; null: never' }),
-  revokedAt: z.nullable(time()).meta({ description: 'When it was revoked; null: it was not' }),
+  createdAt: time().meta({ description: 'When the key was created' }),
+  expiresAt: z.nullable(time()).meta({ description: 'When the key expires; null if never' }),
+  revokedAt: z
+    .nullable(time())
+    .meta({ description: 'When the key was revoked; null if it was not' }),
   lastUsedAt: z
     .nullable(time())
-    .meta({ description: 'When it was last used, a minute late at most; null: never' }),
+    .meta({ description: 'When the key was last used, up to a minute behind; null if never' }),
   successorId: z
     .nullable(z.string())
-    .meta({ description: 'ID of the key that replaces it; null: it was not rotated' }),
+    .meta({ description: 'ID of the key that replaces it; null if not rotated' }),
   deprecatedUses: z
     .array(deprecatedUse)
-    .meta({ description: 'Its calls of deprecated operations, in the order of their names' }),
+    .meta({ description: 'Calls of deprecated operations, in alphabetical order' }),
 };
 
-/** Answer about one key. */
 export const key = z.object(shown).meta({ id: 'Key', description: 'An API key without its token' });
 
-/** Answer of `GET /v1/keys`, those that have ended among them. */
+/** Response of `GET /v1/keys`. Expired and revoked keys are included. */
 export const keyList = z.array(key).meta({ id: 'Keys', description: 'Keys, oldest first' });
 
-/** Answer of making and of rotating a key: the only ones that have a token. */
+/** Response of creating or rotating a key, the only responses with a token. */
 export const mintedKey = z
   .object({
     ...shown,
     key: z.nullable(z.string()).meta({
-      description: 'The token, shown only now; null where the answer is replayed',
+      description: 'The token, shown only once; null if the response is replayed',
     }),
   })
-  .meta({ id: 'MintedKey', description: 'A new API key with its token' });
+  .meta({ id: 'MintedKey', description: 'New API key with its token' });
 
-/** The example of a Key in the OpenAPI document. */
 export const keyExample = {
   id: 'x7Gk2mPq9LwZ',
   prefix: 'signpost_x7Gk2mPq9LwZ',
@@ -131,7 +129,7 @@ export const keyExample = {
   deprecatedUses: [{ operationId: 'getPet', count: 12n, lastUsedAt: '2026-11-21T08:30:12.345Z' }],
 } as const;
 
-/** The same key as it was made. The token's checksum is wrong, so that it can never be a key. */
+/** The same key when created. The token's checksum is wrong, so it can never be valid. */
 export const mintedKeyExample = {
   ...keyExample,
   expiresAt: null,

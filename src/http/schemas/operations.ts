@@ -1,4 +1,4 @@
-/** What operators see, as schemas: the OpenAPI document is made from them. */
+/** Schemas of the operator views. */
 import { z } from 'zod';
 import { domainQueues, queueNames } from '../../core/operations/jobs.ts';
 import type { OperatorTaskCode, Urgency } from '../../core/operations/operator-tasks.ts';
@@ -9,70 +9,69 @@ import { projectEscalation } from './escalations.ts';
 import { event } from './events.ts';
 import { projectId } from './projects.ts';
 
-/** How many: a number, never negative. */
 const count = () => wholeNumber({ min: 0, max: 2_147_483_647 });
-const hostname = z.string().meta({ description: 'As in the DNS: A-labels, lower case' });
+const hostname = z.string().meta({ description: 'DNS form: A-labels, lower case' });
 const domainId = uuid().meta({ description: 'ID of the domain' });
-/** What names a domain in a list. */
+/** Identifies a domain in a list. */
 const listed = { id: domainId, hostname, projectId };
 
-/** Made by src/core/operations/operator-tasks.ts, which decides what is worth it. */
+/** Built by src/core/operations/operator-tasks.ts. */
 const attention = z
   .object({
-    code: explainedEnum('OperatorTaskCode', 'What is wrong', {
-      queue_away: 'The queue does not answer',
-      no_worker: 'No worker takes its turns',
-      queue_paused: 'Somebody has paused a queue, and nothing in it runs',
+    code: explainedEnum('OperatorTaskCode', 'Type of the problem', {
+      queue_away: 'Redis does not answer',
+      no_worker: 'No worker is running',
+      queue_paused: 'A queue is paused, so none of its jobs run',
       resolvers_silent: 'Our own resolvers fail for many domains',
-      work_overdue: 'Work is done later than it is due',
+      work_overdue: 'Jobs run later than planned',
       certificates_ended: 'Domains are served with an expired certificate',
-      escalations_open: 'Domains get no certificate, or no next one',
-      jobs_set_aside: 'Jobs went wrong again and again',
-      certificates_end_soon: 'Certificates end within a week',
-      dns_operator_silent: 'An operator of name servers does not answer about many domains',
+      escalations_open: 'Certificates could not be issued or renewed',
+      jobs_set_aside: 'Jobs failed repeatedly and were quarantined',
+      certificates_end_soon: 'Certificates expire within a week',
+      dns_operator_silent: 'The name servers of a DNS operator do not answer for many domains',
     } satisfies Readonly<Record<OperatorTaskCode, string>>),
-    urgency: explainedEnum('Urgency', 'How soon somebody has to act', {
+    urgency: explainedEnum('Urgency', 'How soon an operator needs to act', {
       act: 'Customers are affected, or will be within a day',
-      watch: 'It may pass by itself',
+      watch: 'It can resolve without action',
     } satisfies Readonly<Record<Urgency, string>>),
-    summary: sentence('What is wrong'),
-    action: sentence('What to do about it'),
+    summary: sentence('The problem'),
+    action: sentence('How to fix it'),
   })
-  .meta({ id: 'Attention', description: 'Something that an operator has to act on' });
+  .meta({ id: 'Attention', description: 'Problem that an operator needs to solve' });
 
-/** Every queue there is, those with a job for each domain among them. */
-const queueName = z.enum(queueNames).meta({ id: 'QueueName', description: 'A queue' });
+/** All queues, including those with one job per domain. */
+const queueName = z.enum(queueNames).meta({ id: 'QueueName', description: 'Name of a queue' });
 
-/** A job that failed again and again and is tried more rarely until it succeeds. */
+/** A job that failed repeatedly. It is retried at growing intervals until it succeeds. */
 const setAsideJob = z.object({
-  queue: z.string().meta({ description: 'Its queue, or the sweep that leaves the domain alone' }),
-  domainId: z.nullable(domainId).meta({ description: 'Null where it is no job of a domain' }),
+  queue: z.string().meta({ description: 'Its queue, or the sweep that skips the domain' }),
+  domainId: z.nullable(domainId).meta({ description: 'Null if the job is not about a domain' }),
   hostname: z.nullable(hostname),
-  reason: sentence('What went wrong, last'),
-  times: count().meta({ description: 'How often it was set aside: each time for longer' }),
+  reason: sentence('The last error'),
+  times: count().meta({ description: 'How often it was quarantined; each time lasts longer' }),
   since: time(),
-  until: time().meta({ description: 'When it is tried again by itself' }),
+  until: time().meta({ description: 'Time of the next retry' }),
 });
 
-/** What is left at this installation's own count (src/core/certificates/budget.ts). */
+/** Remaining capacity by this installation's own count (src/core/certificates/budget.ts). */
 const budget = z
   .array(
     z.object({
-      authority: sentence('The certificate authority'),
-      limit: sentence('Which of its limits'),
+      authority: sentence('Name of the certificate authority'),
+      limit: sentence('The rate limit'),
       left: count(),
       of: count(),
-      fullAt: time().meta({ description: 'When all of it is there again' }),
+      fullAt: time().meta({ description: 'When the full limit is available again' }),
     }),
   )
-  .meta({ description: 'The limits of which least is left' });
+  .meta({ description: 'Limits closest to exhaustion' });
 
-/** Answer of `GET /v1/operations/overview`. Every list has an end, whatever the size of the installation. */
+/** Response of `GET /v1/operations/overview`. Every list has a maximum length. */
 export const operationsOverview = z
   .object({
-    at: time().meta({ description: 'When this was read: some seconds ago at most' }),
+    at: time().meta({ description: 'When this was read; at most a few seconds ago' }),
     attention: z.array(attention).meta({
-      description: 'What to put right, in this order; empty: nothing is known to be wrong',
+      description: 'Problems to solve, most urgent first; empty if none are known',
     }),
     domains: z
       .object({
@@ -82,20 +81,22 @@ export const operationsOverview = z
         drifted: count(),
         failed: count(),
       })
-      .meta({ description: 'Attached domains by their status' }),
+      .meta({ description: 'Attached domains by status' }),
     waiting: z
       .array(
         z.object({
           ...listed,
           status: domainStatus,
-          since: time().meta({ description: 'Since when it waits for its DNS or certificate' }),
+          since: time().meta({
+            description: 'Since when the domain is waiting for its DNS or certificate',
+          }),
           nextCheckAt: z.nullable(time()),
         }),
       )
-      .meta({ description: 'The ten that wait for longest' }),
+      .meta({ description: 'The ten domains that have waited longest' }),
     overdue: z
       .array(z.object({ queue: queueName, seconds: count() }))
-      .meta({ description: 'How late what is longest overdue is; 0 where nothing is' }),
+      .meta({ description: 'Delay of the most overdue job, in seconds; 0 if none is overdue' }),
     queues: z
       .nullable(
         z.array(
@@ -106,74 +107,79 @@ export const operationsOverview = z
             active: count(),
             failed: count(),
             prioritized: count(),
-            isPaused: z.boolean().meta({ description: 'Nothing in it runs until it is resumed' }),
+            isPaused: z.boolean().meta({
+              description: 'Whether the queue is paused; its jobs run only after it is resumed',
+            }),
           }),
         ),
       )
-      .meta({ description: 'Jobs by their state; null where the queue does not answer' }),
+      .meta({ description: 'Jobs by state; null if Redis does not answer' }),
     escalations: z.array(z.object({ cause: escalationCause, open: count() })),
     setAside: z.object({
       total: count(),
-      newest: z.array(setAsideJob).meta({ description: 'At most twenty' }),
+      newest: z.array(setAsideJob).meta({ description: 'The newest, at most twenty' }),
     }),
     findings: z
       .array(z.object({ code: findingCode, severity, actor, domains: count() }))
-      .meta({ description: 'How many domains have each finding, the most frequent first' }),
+      .meta({ description: 'Number of domains per finding, most frequent first' }),
     dnsOperators: z
       .array(
         z.object({
           operator: sentence(
-            'The registrable domain of its name servers; “our resolvers” where those did not lead to any',
+            'The registrable domain of the name servers; “our resolvers” if those failed',
           ),
           domains: count(),
-          hostnames: z.array(hostname).meta({ description: 'Three of them' }),
+          hostnames: z.array(hostname).meta({ description: 'Three of the affected domains' }),
         }),
       )
-      .meta({ description: 'Whose name servers answered nothing that says anything, last time' }),
+      .meta({ description: 'DNS operators whose name servers last gave no usable answer' }),
     certificates: z.object({
       byDaysLeft: z.array(
         z.object({
-          within: explainedEnum('DaysLeft', 'How long a certificate still is good', {
-            ended: 'It has ended',
+          within: explainedEnum('DaysLeft', 'Time until a certificate expires', {
+            ended: 'It has expired',
             '1': 'Less than a day',
             '7': 'Less than seven days',
             '30': 'Less than thirty days',
-            more: 'Thirty days and more',
+            more: 'Thirty days or more',
           }),
           domains: count(),
         }),
       ),
       soonest: z
         .array(z.object({ ...listed, endsAt: time() }))
-        .meta({ description: 'The ten served domains whose certificates end first' }),
+        .meta({ description: 'The ten served domains whose certificates expire first' }),
     }),
     activity: z
       .object({
-        since: time().meta({ description: 'From when on everything is counted' }),
+        since: time().meta({ description: 'Start of the counts' }),
         hours: z.array(
           z.object({
-            at: time().meta({ description: 'When the hour began' }),
+            at: time().meta({ description: 'Start of the hour' }),
             counts: z.array(z.object({ type: z.string(), count: count() })),
           }),
         ),
       })
-      .meta({ description: 'Events of the last 24 hours; hours without any are left out' }),
+      .meta({ description: 'Events of the last 24 hours; hours without events are omitted' }),
     repairs: z
       .array(z.object({ kind: z.string(), count: int64(), lastAt: time() }))
-      .meta({ description: 'What the reconciler had to put right, since the beginning' }),
+      .meta({ description: 'Repairs by the reconciler since installation' }),
     turns: z
       .array(z.object({ name: z.string(), takenAt: time() }))
-      .meta({ description: 'When each periodic task last ran' }),
+      .meta({ description: 'Last run of each periodic task' }),
     authorityBudget: z.nullable(budget).meta({
-      description: 'What is left of what the certificate authority allows; null: it is not counted',
+      description: 'Remaining capacity at the certificate authority; null if not counted',
     }),
   })
-  .meta({ id: 'OperationsOverview', description: 'Whether anything is wrong, and what to do' });
+  .meta({
+    id: 'OperationsOverview',
+    description: 'Health of the installation, with problems and fixes',
+  });
 
-/** Query of `GET /v1/operations/domains`. `limit` becomes a number. */
+/** Query of `GET /v1/operations/domains`. */
 export const domainSearch = z.strictObject({
   hostname: text({ max: 253 }).meta({
-    description: 'The host name or a part of it, in any script',
+    description: 'The host name or part of it, in any script',
     example: 'docs.example',
   }),
   limit: queryInteger({ min: 1, max: 100, default: 20 }).meta({
@@ -181,71 +187,75 @@ export const domainSearch = z.strictObject({
   }),
 });
 
-/** Answer of `GET /v1/operations/domains`. */
 export const foundDomains = z
   .array(
     z
       .object({
         id: domainId,
         hostname,
-        unicodeHostname: z.string().meta({ description: 'As people read it' }),
+        unicodeHostname: z.string().meta({ description: 'Display form: Unicode' }),
         project: z.object({ id: projectId, name: z.string() }),
         status: domainStatus,
-        removedAt: z.nullable(time()).meta({ description: 'Null while it is attached' }),
+        removedAt: z.nullable(time()).meta({ description: 'Null while the domain is attached' }),
       })
       .meta({ id: 'FoundDomain', description: 'A domain of any project' }),
   )
-  .meta({ id: 'FoundDomains', description: 'The exact name first, removed ones last' });
+  .meta({
+    id: 'FoundDomains',
+    description: 'Matching domains: the exact name first, removed domains last',
+  });
 
-/** Where a domain may wait for work: queues with a job of its own, then sweeps that take many domains in a turn. */
+/** Queues with one job per domain, then sweeps that process many domains per run. */
 export const workplaces = [
   ...domainQueues,
   'recheck-live',
   'renew-certificate',
   'escalate-renewals',
 ] as const;
-const workplace = z
-  .enum(workplaces)
-  .meta({ id: 'Workplace', description: 'A queue with a job for each domain, or a sweep of many' });
+const workplace = z.enum(workplaces).meta({
+  id: 'Workplace',
+  description: 'Queue with one job per domain, or a sweep over many domains',
+});
 
-/** A domain has an entry for each queue and sweep, whether it waits there or not. */
+/** A domain has an entry for each queue and sweep, even if no work is due there. */
 const work = z
   .object({
     queue: workplace,
-    isSweep: z.boolean().meta({ description: 'Whether it has no job of its own there' }),
-    dueAt: z.nullable(time()).meta({ description: 'By the database; null: it waits for nothing' }),
+    isSweep: z.boolean().meta({ description: 'Whether this is a sweep, without a job per domain' }),
+    dueAt: z
+      .nullable(time())
+      .meta({ description: 'Due time in the database; null if nothing is due' }),
     job: z
       .nullable(
         z.object({
           state: z.enum(['active', 'waiting', 'delayed', 'completed', 'failed', 'unknown']),
           attempts: count(),
-          runAt: z.nullable(time()).meta({ description: 'When it wakes' }),
+          runAt: z.nullable(time()).meta({ description: 'Planned start of the job' }),
           failedReason: z.nullable(z.string()),
-          log: z.array(z.string()).meta({ description: 'Its last attempts, the newest first' }),
+          log: z.array(z.string()).meta({ description: 'Its last attempts, newest first' }),
         }),
       )
-      .meta({ description: 'Null where there is none, or the queue does not answer' }),
+      .meta({ description: 'Null if there is no job or Redis does not answer' }),
     setAside: z.nullable(
       z.object({ reason: z.string(), times: count(), since: time(), until: time() }),
     ),
   })
-  .meta({ id: 'DomainWork', description: 'What is to be done about a domain, and by which queue' });
+  .meta({ id: 'DomainWork', description: 'Pending work of a domain in one queue or sweep' });
 
-/** Answer of `GET /v1/operations/domains/{domainId}`, also for a domain that was removed. */
+/** Response of `GET /v1/operations/domains/{domainId}`. Removed domains are found too. */
 export const watchedDomain = z
   .object({
     id: domainId,
     project: z.object({ id: projectId, name: z.string() }),
-    removedAt: z.nullable(time()).meta({ description: 'Null while it is attached' }),
+    removedAt: z.nullable(time()).meta({ description: 'Null while the domain is attached' }),
     domain,
-    escalation: z.nullable(projectEscalation).meta({ description: 'The open one' }),
+    escalation: z.nullable(projectEscalation).meta({ description: 'The open escalation' }),
     queueAnswers: z.boolean(),
     work: z.array(work),
-    timeline: z.array(event).meta({ description: 'The newest 200 events, the newest first' }),
+    timeline: z.array(event).meta({ description: 'The latest 200 events, newest first' }),
   })
-  .meta({ id: 'WatchedDomain', description: 'A domain with all that is known of it' });
+  .meta({ id: 'WatchedDomain', description: 'Everything known about a domain' });
 
-/** Body of `POST /v1/operations/domains/{domainId}/run`. */
 export const runRequest = z
   .strictObject({ queue: workplace })
-  .meta({ id: 'RunRequest', description: 'What is to be done now' });
+  .meta({ id: 'RunRequest', description: 'Work to run now' });

@@ -1,43 +1,44 @@
-/** Projects and their deploys as schemas: they validate, and the OpenAPI document is made from them. */
+/** Schemas of projects and their deploys. */
 import { z } from 'zod';
 import { readBundle } from '../../certificates/x509.ts';
 import { deployStatuses, plans } from '../../core/records.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 
-/** An id in a body or an answer; one in a path is text, which the handler checks. */
+/** An ID in a body or response. The handler checks an ID in a path. */
 export const projectId = uuid().meta({ description: 'ID of the project' });
-const said = { description: 'The name of the project, for people' };
+const said = { description: 'Display name of the project' };
 const name = nameText({ max: 255 }).meta(said);
-/** The name in an answer: it may have been stored before names were held to more than `text`. */
+/** The name in a response. Older rows can break today's rules for names. */
 const storedName = text({ max: 255 }).meta(said);
 
 const slug = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and inner hyphens')
-  .meta({ description: 'The name of the project in URLs: no two projects share one' });
+  .meta({ description: 'Unique name of the project in URLs' });
 
 const plan = z
   .enum(plans)
-  .meta({ id: 'Plan', description: 'What the project pays for; custom domains need pro or above' });
+  .meta({ id: 'Plan', description: 'Plan of the project; custom domains require pro or higher' });
 
 const deployStatus = z
   .enum(deployStatuses)
-  .meta({ id: 'DeployStatus', description: 'How the deploy ended' });
+  .meta({ id: 'DeployStatus', description: 'Result of the deploy' });
 
-/** Checked by its form alone: nothing is fetched from it when it is stored. */
+/** Only its form is checked: storing it sends no request. */
 const upstream = z
   .string()
   .max(2_048, 'must be at most 2048 characters')
   .refine(isUpstream, 'must be an http or https URL without credentials, query or fragment')
   .register(wireTypes, { type: 'string', format: 'uri', maxLength: 2_048 })
-  .meta({ description: "Where the edge sends the project's visitors: an http or https URL" });
+  .meta({ description: 'Where the edge proxies requests to: an http or https URL' });
 
-/** Our choice: some twenty authorities; a body may have 64 KiB, and each line break in JSON is two characters. */
+/**
+ * About twenty CAs. A body has at most 64 KiB, and JSON writes each line break as two characters.
+ */
 const CA_MAX = 32_768;
-const caWords =
-  'Certificates in PEM that the certificate of an https `upstream` must lead to, in the place of the public authorities';
+const caWords = 'CA certificates in PEM to verify an https `upstream`; they replace the public CAs';
 
-/** What is stored is the certificates alone, each as Node writes it. */
+/** Stores only the certificates, each as Node.js serializes it. */
 const upstreamCa = z
   .string()
   .max(CA_MAX, `must be at most ${CA_MAX} characters`)
@@ -50,35 +51,32 @@ const upstreamCa = z
   .register(wireTypes, { type: 'string', maxLength: CA_MAX })
   .meta({ description: caWords });
 
-/** Body of `POST /v1/projects`. Without a plan, it is `free`. */
+/** Body of `POST /v1/projects`. The default plan is `free`. */
 export const newProject = z
   .strictObject({ name, slug, plan: plan.default('free') })
-  .meta({ id: 'NewProject', description: 'A project to be made' });
+  .meta({ id: 'NewProject', description: 'Project to create' });
 
-/** Query of `GET /v1/projects`. */
 export const projectQuery = z.strictObject({
   hostname: z
     .string()
     .max(2_048, 'is too long')
     .optional()
-    .meta({ description: 'Only projects that this host name, in any spelling, is attached to' }),
+    .meta({ description: 'Only return projects with this host name attached, in any spelling' }),
 });
 
 /** Body of `PATCH /v1/projects/{projectId}`. An empty object changes nothing. */
 export const projectChange = z
   .strictObject({ name: name.optional(), plan: plan.optional() })
-  .meta({ id: 'ProjectChange', description: 'The fields to change; the others stay as they are' });
+  .meta({ id: 'ProjectChange', description: 'Fields to change; omitted fields keep their values' });
 
-/** Body of `POST /v1/projects/{projectId}/deploys`. */
 export const newDeploy = z
   .strictObject({ status: deployStatus, upstream, upstreamCa: upstreamCa.optional() })
   .refine((deploy) => deploy.upstreamCa === undefined || /^https:/i.test(deploy.upstream), {
     path: ['upstreamCa'],
-    error: 'needs an upstream with https',
+    error: 'requires an https upstream',
   })
-  .meta({ id: 'NewDeploy', description: 'A deploy that has ended' });
+  .meta({ id: 'NewDeploy', description: 'Deploy to report' });
 
-/** Answer about one project. */
 export const project = z
   .object({
     id: projectId,
@@ -87,14 +85,13 @@ export const project = z
     plan,
     deployedAt: z
       .nullable(time())
-      .meta({ description: 'When a deploy last succeeded; null until one has' }),
+      .meta({ description: 'Time of the last successful deploy; null if none' }),
   })
-  .meta({ id: 'Project', description: 'What domains are attached to' });
+  .meta({ id: 'Project', description: 'A project that domains are attached to' });
 
-/** Answer of `GET /v1/projects`: all of them, the oldest first. */
+/** Response of `GET /v1/projects`: all projects, oldest first. */
 export const projectList = z.array(project);
 
-/** Answer of reporting a deploy. */
 export const deploy = z
   .object({
     id: uuid().meta({ description: 'ID of the deploy' }),
@@ -103,29 +100,28 @@ export const deploy = z
     upstream,
     upstreamCa: z
       .nullable(z.string())
-      .meta({ description: `${caWords}; null: the public authorities` }),
-    createdAt: time().meta({ description: 'When it was reported' }),
+      .meta({ description: `${caWords}; null if the public CAs are used` }),
+    createdAt: time().meta({ description: 'When the deploy was reported' }),
   })
-  .meta({ id: 'Deploy', description: 'One deploy of a project' });
+  .meta({ id: 'Deploy', description: 'Deploy of a project' });
 
-/** Answer about what signs the requests to a project's deploys. The secret begins with `sigsec_`. */
+/** Response about the signing secret. The secret starts with `sigsec_`. */
 export const signingSecret = z
   .object({
     projectId,
     secret: z.nullable(z.string()).meta({
-      description: 'What signs: `sigsec_` and base64; null where the answer is replayed',
+      description: 'The signing secret: `sigsec_` and base64; null if the response is replayed',
     }),
-    rotatedAt: z.nullable(time()).meta({ description: 'When it was rotated; null: never' }),
+    rotatedAt: z.nullable(time()).meta({ description: 'When it was last rotated; null if never' }),
     oldSecretEndsAt: z.nullable(time()).meta({
-      description: 'Until when the secret of before signs, too; null where there is none',
+      description: 'Until when the previous secret also signs; null if there is none',
     }),
   })
   .meta({
     id: 'SigningSecret',
-    description: 'What `Signpost-Signature` of the requests to a deploy is made with',
+    description: 'Secret that signs the `Signpost-Signature` header of requests to a deploy',
   });
 
-/** The example of a Project in the OpenAPI document. */
 export const docsProject = {
   id: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
   name: 'Docs',
@@ -133,14 +129,13 @@ export const docsProject = {
   plan: 'pro',
   deployedAt: '2026-11-20T12:00:00.000Z',
 };
-/** A secret of the right form that signs for nobody. */
+/** Well-formed, but not used by any project. */
 export const docsSigningSecret = {
   projectId: docsProject.id,
   secret: 'sigsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
   rotatedAt: null,
   oldSecretEndsAt: null,
 };
-/** The deploy that made it publishable. */
 export const docsDeploy = {
   id: '0198c1f3-11aa-4d27-8f0e-5c1f9f2b7a30',
   projectId: docsProject.id,
@@ -151,7 +146,8 @@ export const docsDeploy = {
 };
 
 /**
- * Whether visitors' requests can go there. Their paths and queries are appended to it, so it must not bring its own query.
+ * Whether it can be an upstream. The visitor's path and query are appended, so it must not have a
+ * query.
  */
 function isUpstream(value: string): boolean {
   if (!URL.canParse(value)) return false;

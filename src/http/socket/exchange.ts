@@ -1,4 +1,7 @@
-/** One request and its answer on the wire. Only this file and its neighbors touch requests and responses of node:http. */
+/**
+ * One request and its response on the wire. Only the files of this folder touch requests and
+ * responses of node:http.
+ */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -6,27 +9,28 @@ import { type BodyRead, MAX_BODY_BYTES } from '../pipeline/body.ts';
 import type { Refusal } from '../pipeline/errors.ts';
 import type { RawResponse } from '../pipeline/render.ts';
 
-const MAX_LINGER_BYTES = 1_048_576; // our choice: what a refused upload may still send while it reads the answer
+// what a refused upload can still send while it reads the response
+const MAX_LINGER_BYTES = 1_048_576;
 
-/** Why the parser, or the client's silence, ended a request before its body was complete. */
+/** Why a request ended before its body was complete. */
 export type BrokenCode = Extract<BodyRead, { kind: 'broken' }>['code'];
 
-/** A request and its answer, from the end of its headers until the answer has left. */
+/** A request and its response, from the end of its headers until the response is sent. */
 export type Exchange = {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** Whether the client waits for 100 before it sends its body (RFC 9110, 10.1.1). */
   readonly expectsContinue: boolean;
-  /** What is wrong with the request before the API sees it; null where nothing is. */
+  /** An error found before the API sees the request; null if there is none. */
   readonly refusal: Refusal | null;
-  /** Set where the parser gave the request up in the middle; null before. */
+  /** Set if the parser aborted the request in the middle. */
   broken: BrokenCode | null;
-  /** Called then, by whoever set `broken`. Reading the body, and streaming, replace it. */
+  /** Called when `broken` is set. Reading the body and streaming replace it. */
   onBroken: (code: BrokenCode) => void;
 };
 
 /**
- * Reads at most MAX_BODY_BYTES and never keeps more; a body announced as larger is not read at all. Answers 100 first where
+ * Reads at most MAX_BODY_BYTES; a body announced as larger is not read at all. Sends 100 first if
  * the client waits for it. Never rejects. Call it once.
  */
 export function readBody(exchange: Exchange): Promise<BodyRead> {
@@ -42,34 +46,35 @@ export function readBody(exchange: Exchange): Promise<BodyRead> {
     req.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length <= MAX_BODY_BYTES) return void chunks.push(chunk);
-      // The rest is left to `send`, which drops it for a bounded time.
+      // `send` drains the rest for a bounded time.
       req.pause();
       resolve({ kind: 'too_large' });
     });
     req.once('end', () => resolve({ kind: 'bytes', bytes: Buffer.concat(chunks) }));
-    req.once('error', () => resolve({ kind: 'broken', code: 'bad_request' })); // the client went away
+    // the client disconnected
+    req.once('error', () => resolve({ kind: 'broken', code: 'bad_request' }));
     exchange.onBroken = (code) => resolve({ kind: 'broken', code });
   });
 }
 
 /** In milliseconds. */
 export type SendTimeouts = {
-  /** How long a client may go on sending while it reads a refusal. */
+  /** How long a client can keep sending while it reads an error response. */
   readonly lingerMs: number;
-  /** How long a client may take to read its answer before it is cut off. */
+  /** How long a client can take to read its response before it is disconnected. */
   readonly sendMs: number;
 };
 
-/** What depends on the connection rather than on the answer. */
+/** Options that depend on the connection. */
 export type SendOptions = {
-  /** Whether this is the connection's last answer. */
+  /** Whether this is the connection's last response. */
   readonly close: boolean;
   readonly timeouts: SendTimeouts;
 };
 
 /**
- * Sends an answer and calls `ended` once, when it has left or its client has. Throws where the answer is none, as with a
- * header that HTTP does not allow.
+ * Sends a response and calls `ended` once, when it is sent or the client is gone. Throws on an
+ * invalid response, such as a header that HTTP does not allow.
  */
 export function send(
   { req, res, broken }: Exchange,
@@ -82,7 +87,7 @@ export function send(
     return;
   }
   res.once('close', ended);
-  // What is left of the body stands before the next request, so it must be read, or the connection closed.
+  // An unread body precedes the next request, so it must be read or the connection closed.
   const unread = !req.complete && !isSmall(req);
   if (close || unread || broken !== null) res.setHeader('connection', 'close');
   res.writeHead(status, headers);
@@ -96,8 +101,8 @@ export function send(
 }
 
 /**
- * Ends an answer; an answer that has ended already stays as it is. The connection is destroyed after `sendMs` where the
- * client has not taken all of it by then.
+ * Ends a response; does nothing if it already ended. The connection is destroyed if the client has
+ * not read all of it after `sendMs`.
  */
 export function finish(res: ServerResponse, rest: string | null, sendMs: number): void {
   const { socket, writableEnded } = res;
@@ -108,14 +113,17 @@ export function finish(res: ServerResponse, rest: string | null, sendMs: number)
   res.once('close', () => clearTimeout(timer));
 }
 
-/** Whether the rest of a body that nobody wanted is short, so that node:http can read it and keep the connection. */
+/**
+ * Whether the unread rest of a body is short enough that node:http can read it and keep the
+ * connection.
+ */
 function isSmall(req: IncomingMessage): boolean {
   return Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= MAX_BODY_BYTES;
 }
 
 /**
- * Lets a client that is still sending read its answer first: closing at once would reset the connection and
- * lose it. What still comes is dropped unseen, for a bounded time and a bounded number of bytes.
+ * Lets a client that is still sending read its response first: closing at once would reset the
+ * connection and lose it. The rest is dropped, for a bounded time and size.
  */
 function linger(req: IncomingMessage, lingerMs: number, end: () => void): void {
   const timer = setTimeout(end, lingerMs);
@@ -132,8 +140,8 @@ function linger(req: IncomingMessage, lingerMs: number, end: () => void): void {
 }
 
 /**
- * Writes a whole answer to a socket that has no request, and closes it: after `lingerMs` at the latest. Never throws for
- * what the client does.
+ * Writes a whole response to a socket without a request, and closes it after at most `lingerMs`.
+ * Client errors do not throw.
  */
 export function writeRaw(
   socket: Duplex,
@@ -148,9 +156,11 @@ export function writeRaw(
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body ?? ''}`);
 }
 
-/** Answers a connection from which nothing has been read, and closes it; what it sends meanwhile is dropped unread. */
+/**
+ * Answers a connection before reading from it, and closes it. Anything it sends is dropped unread.
+ */
 export function turnAway(socket: Socket, response: RawResponse, lingerMs: number): void {
   socket.removeAllListeners('data'); // the parser of node:http
-  socket.on('data', () => {}); // and takes the socket back from it
+  socket.on('data', () => {}); // takes the socket back from the parser
   writeRaw(socket, response, lingerMs);
 }

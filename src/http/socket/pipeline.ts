@@ -1,4 +1,4 @@
-/** The exchanges of one connection, one after the other, and the end of it where the parser gives up. */
+/** Runs the exchanges of a connection in order, and ends it when the parser fails. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -15,25 +15,25 @@ import {
 } from './exchange.ts';
 import { sendStream } from './send-stream.ts';
 
-/** Our choice: a request that waits takes about 1.5 KB, whatever it asks for, and hardly any client pipelines at all. */
+/** A waiting request takes about 1.5 KB, and few clients pipeline at all. */
 const MAX_WAITING = 100;
 
-/** What the connections of one server share. */
+/** Shared by the connections of one server. */
 export type Pipelines = {
   readonly api: Api;
   readonly timeouts: SendTimeouts;
   readonly turns: Turns<Exchange>;
-  /** The newest exchange of each connection, which the parser may still be reading. */
+  /** The newest exchange of each connection, which the parser can still be reading. */
   readonly receiving: WeakMap<Duplex, Exchange>;
-  /** Set when the server closes: from then on, each answer is its connection's last. */
+  /** Set when the server closes: from then on, each response is its connection's last. */
   closing: boolean;
-  /** Calling one ends a stream at once; a stream takes its own out when it is over. */
+  /** Calling a function ends its stream at once. A stream removes its own when it ends. */
   readonly streams: Set<() => void>;
 };
 
 /**
- * The state of one server without any connection. At most MAX_WAITING requests of a connection wait, beside the one that
- * runs.
+ * The state of one server. At most MAX_WAITING requests of a connection wait beside the running
+ * one.
  */
 export function createPipelines(api: Api, timeouts: SendTimeouts): Pipelines {
   const pipelines: Pipelines = {
@@ -48,8 +48,8 @@ export function createPipelines(api: Api, timeouts: SendTimeouts): Pipelines {
 }
 
 /**
- * Takes a request of a connection in its turn; they are answered in the order in which they came. `refusal`: what is wrong
- * with it before the API sees it. Never throws.
+ * Adds a request of a connection; requests are answered in the order in which they arrived.
+ * `refusal`: an error found before the API sees it. Never throws.
  */
 export function accept(
   { turns, receiving }: Pipelines,
@@ -63,15 +63,15 @@ export function accept(
   turns.take(req.socket, exchange);
 }
 
-/** Runs one exchange. What cannot be sent ends the connection. Never rejects. */
+/** Runs one exchange. A response that cannot be sent ends the connection. Never rejects. */
 async function serve(pipelines: Pipelines, exchange: Exchange): Promise<void> {
   const { api, timeouts, streams, turns } = pipelines;
   const { req } = exchange;
   try {
     const response = await api.handle(rawRequest(exchange));
-    // RFC 9112, 6.3: where its framing is in doubt, what follows a request cannot be told from it.
+    // RFC 9112, 6.3: after a framing error, the next request cannot be found reliably.
     const close = pipelines.closing || exchange.refusal?.body.code === 'bad_request';
-    const ended = () => turns.ended(req.socket); // it has left, or its client has
+    const ended = () => turns.ended(req.socket); // the response is sent, or the client is gone
     if (response.stream === undefined) send(exchange, response, { close, timeouts }, ended);
     else
       sendStream(
@@ -86,7 +86,7 @@ async function serve(pipelines: Pipelines, exchange: Exchange): Promise<void> {
   }
 }
 
-/** The request as the API takes it. Its body is read only when the API asks for it. */
+/** The body is read only when the API asks for it. */
 function rawRequest(exchange: Exchange): RawRequest {
   const { req } = exchange;
   return {
@@ -100,7 +100,7 @@ function rawRequest(exchange: Exchange): RawRequest {
   };
 }
 
-/** The parser's codes (llhttp's HPE_… among them); every other one is bad_request. */
+/** The parser's codes (llhttp's HPE_…); all others are bad_request. */
 const parserCodes: Readonly<Record<string, BrokenCode | 'headers_too_large'>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
@@ -108,8 +108,8 @@ const parserCodes: Readonly<Record<string, BrokenCode | 'headers_too_large'>> = 
 };
 
 /**
- * Ends what the parser refuses: a request that it broke in the middle is answered by its own exchange, anything else gets an
- * answer after those before it. Nothing more of the connection is taken.
+ * Ends a connection after a parser error. A request that broke in the middle is answered by its own
+ * exchange; anything else gets a response after the previous ones. Nothing more is read.
  */
 export function onClientError(
   pipelines: Pipelines,
@@ -127,20 +127,23 @@ export function onClientError(
   else breakOff(receiving, code, socket);
 }
 
-/** Has whoever reads the request's body learn that no more of it comes. */
+/** Tells the body reader that the request was cut off. */
 function breakOff(
   exchange: Exchange,
   code: BrokenCode | 'headers_too_large',
   socket: Duplex,
 ): void {
-  // The headers were fine, so what was too large are its trailers.
+  // The headers were complete, so its trailers were too large.
   exchange.broken = code === 'headers_too_large' ? 'bad_request' : code;
   exchange.onBroken(exchange.broken);
-  // Answered already, and never to be complete.
+  // Already answered, and the request will never be complete.
   if (exchange.res.writableEnded) socket.end(() => void socket.destroy());
 }
 
-/** Answers what never became a request, after the requests that came before it, and closes the connection. */
+/**
+ * Answers bytes that never became a request, after the previous requests, and closes the
+ * connection.
+ */
 export function answerRaw(
   { api, timeouts, turns }: Pipelines,
   socket: Duplex,
@@ -151,7 +154,7 @@ export function answerRaw(
   });
 }
 
-/** Undefined where the socket is gone, or is none of TCP. */
+/** Undefined if the socket is closed or is not TCP. */
 function addressOf(socket: Duplex): string | undefined {
   return socket instanceof Socket ? socket.remoteAddress : undefined;
 }

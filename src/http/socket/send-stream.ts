@@ -1,24 +1,24 @@
-/** An answer that is sent as it is made, perhaps without an end, only as fast as its client takes it. */
+/** Sends a streamed response, only as fast as the client reads it. */
 import type { ServerResponse } from 'node:http';
 import type { TextStream } from '../pipeline/errors.ts';
 import type { RawResponse } from '../pipeline/render.ts';
 import { type Exchange, finish, type SendTimeouts } from './exchange.ts';
 
-const MAX_DROPPED_BYTES = 1_048_576; // our choice: what a client may send that has asked already
+const MAX_DROPPED_BYTES = 1_048_576; // what a client can send after its request
 
-/** What a stream shares with others of its server. */
+/** Shared by the streams of a server. */
 export type StreamOptions = {
-  /** Whether the server is closing: then the stream ends before it begins. */
+  /** Whether the server is closing: then the stream ends before it starts. */
   readonly closing: boolean;
-  /** The stream's end is in here while it is open, for the server to call when it closes. */
+  /** Contains the stream's end function while it is open; the server calls it when it closes. */
   readonly streams: Set<() => void>;
   readonly timeouts: SendTimeouts;
 };
 
 /**
- * Sends a stream and calls `ended` once, when it is over or its client has left. It is the connection's last answer, so that
- * a stream that ends is never taken for a whole answer that another one may follow. The stream is always either opened or
- * discarded.
+ * Sends a stream and calls `ended` once, when it ends or its client is gone. It is the connection's
+ * last response, so a truncated stream is never taken for a complete one. The stream is always
+ * either opened or discarded.
  */
 export function sendStream(
   exchange: Exchange,
@@ -28,7 +28,7 @@ export function sendStream(
   ended: () => void,
 ): void {
   const { req, res, broken } = exchange;
-  // The client has left, or sent what is no HTTP: nobody is going to read it.
+  // The client disconnected or sent invalid HTTP.
   if (res.destroyed || broken !== null) {
     stream.discard();
     if (!res.destroyed) res.destroy();
@@ -51,13 +51,16 @@ export function sendStream(
   res.writeHead(status, headers);
   res.flushHeaders();
   dropRest(exchange, end);
-  // Events are short, and each is to arrive at once.
+  // Events are short and must arrive at once.
   req.socket.setNoDelay(true);
   if (closing) end();
   void pump(res, stream, timeouts.sendMs, over);
 }
 
-/** Takes the next text once the client has taken the one before, so that a slow client costs no memory. Never rejects. */
+/**
+ * Writes the next text after the client has read the previous one, so a slow client uses no memory.
+ * Never rejects.
+ */
 async function pump(
   res: ServerResponse,
   stream: TextStream,
@@ -72,15 +75,15 @@ async function pump(
     }
     finish(res, null, sendMs);
   } catch {
-    res.destroy(); // in the middle: so that nobody takes it for the end
+    res.destroy(); // aborts, so that it does not look like a regular end
   } finally {
     over.abort();
   }
 }
 
 /**
- * Settles once the client has taken what waits for it, or the stream is over; a client that takes longer than `sendMs` is
- * cut off.
+ * Resolves once the client has read the buffered text or the stream ends. A client that takes
+ * longer than `sendMs` is disconnected.
  */
 function drained(res: ServerResponse, sendMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
@@ -98,8 +101,8 @@ function drained(res: ServerResponse, sendMs: number, signal: AbortSignal): Prom
 }
 
 /**
- * Reads and drops what the client still sends, because its leaving would not be noticed otherwise; one that sends too much
- * is cut off.
+ * Reads and drops what the client still sends, because its disconnect would go unnoticed otherwise.
+ * A client that sends too much is disconnected.
  */
 function dropRest({ req }: Exchange, end: () => void): void {
   let dropped = 0;
@@ -107,5 +110,5 @@ function dropRest({ req }: Exchange, end: () => void): void {
     dropped += chunk.length;
     if (dropped > MAX_DROPPED_BYTES) end();
   });
-  req.on('error', () => {}); // the client went away; the answer's close says so
+  req.on('error', () => {}); // the client disconnected; the response's close event handles it
 }

@@ -1,4 +1,4 @@
-/** node:http in front of the API, with every limit explicit. */
+/** The node:http server of the API, with explicit limits. */
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { trustedProxies } from '../../net/client-address.ts';
@@ -14,53 +14,61 @@ import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { turnAway } from './exchange.ts';
 import { accept, answerRaw, createPipelines, onClientError, type Pipelines } from './pipeline.ts';
 
-/** A server that listens. */
 export type HttpServer = {
-  /** The address that is bound, with the port that the system chose where 0 was asked for. */
+  /** The bound address, with the assigned port if 0 was requested. */
   readonly address: AddressInfo;
   /**
-   * Stops accepting, ends streams at once, lets what runs finish, and cuts what still runs after `deadlineMs`. Never
-   * rejects; resolves once every connection is closed.
+   * Stops accepting, ends streams at once, lets running requests finish, and aborts the rest after
+   * `deadlineMs`. Resolves once every connection is closed. Never rejects.
    */
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
-/** Where to listen, and what to allow; what is left out has the defaults below. */
+/** Where to listen, and limits. Omitted options have the defaults below. */
 export type ListenOptions = {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** The variable that chose the port, for the message where it cannot be opened; PORT where it is missing. */
+  /** The variable that set the port, for the error message; PORT if missing. */
   readonly variable?: 'PORT' | 'METRICS_PORT';
   readonly timeouts?: Partial<Timeouts>;
   readonly connections?: Partial<ConnectionLimits>;
-  /** Addresses and networks (`10.0.0.0/8`) that stand for many clients, and may open more connections than others. */
+  /**
+   * Addresses and networks (`10.0.0.0/8`) that represent many clients and can open more
+   * connections.
+   */
   readonly trustedProxies?: readonly string[];
 };
 
 type Timeouts = typeof defaultTimeouts;
-// In milliseconds. A client that takes longer is answered 408 or cut off.
+// In milliseconds. A slower client gets 408 or is disconnected.
 const defaultTimeouts = {
   headersMs: 10_000,
   requestMs: 30_000,
   checkIntervalMs: 2_000,
   keepAliveMs: 65_000, // longer than the usual 60 s of a load balancer, so that it closes first
-  sendMs: 30_000, // our choice: an answer may take as long to leave as its request to arrive
+  sendMs: 30_000, // a response gets as long as its request
   lingerMs: 1_000,
 };
 
-/** For all headers of a request together; docs/api.md publishes both limits. */
+/** For all headers of a request together. docs/integrate/api.md documents both limits. */
 const MAX_HEADER_BYTES = 16_384;
 const MAX_HEADERS = 100;
-/** Our choice: as many as this may take `lingerMs` to read that they are too many; others are closed behind the answer. */
+/**
+ * Refused connections that can wait `lingerMs` for their response at the same time; further ones
+ * are closed right after it.
+ */
 const MAX_TURNED_AWAY = 200;
 const RETRY_AFTER_SECONDS = '5';
-/** RFC 3986, 3.2.2 and 3.2.3, without the comma, which joins two fields; empty is allowed (RFC 9110, 7.2). */
+/**
+ * RFC 3986, 3.2.2 and 3.2.3, without the comma, which joins two fields; empty is allowed (RFC 9110,
+ * 7.2).
+ */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?$/;
 
 /**
- * Listens, and settles once the address is bound. Where it cannot be, it rejects with an error that names the variable that
- * chose it.
+ * Resolves once the address is bound. If that fails, it rejects with an error that names the
+ * variable.
  */
 export async function listen(api: Api, options: ListenOptions): Promise<HttpServer> {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
@@ -89,7 +97,7 @@ export async function listen(api: Api, options: ListenOptions): Promise<HttpServ
   };
 }
 
-/** What node:http refuses by itself arrives as `clientError`. */
+/** What node:http refuses arrives as `clientError`. */
 function serverOptions(timeouts: Timeouts): ServerOptions {
   return {
     headersTimeout: timeouts.headersMs,
@@ -98,12 +106,14 @@ function serverOptions(timeouts: Timeouts): ServerOptions {
     keepAliveTimeout: timeouts.keepAliveMs,
     maxHeaderSize: MAX_HEADER_BYTES,
     insecureHTTPParser: false,
-    joinDuplicateHeaders: true, // two Authorization fields make no key, rather than the first of them
-    requireHostHeader: false, // node would answer without our Error body; transportRefusal does it
+    // two Authorization fields are no valid key, instead of the first one winning
+    joinDuplicateHeaders: true,
+    // node would answer without our Error body; transportRefusal checks it
+    requireHostHeader: false,
   };
 }
 
-/** Idle connections are closed at once, the others after their answer or at the deadline. */
+/** Closes idle connections at once, the others after their response or at the deadline. */
 function closeServer(server: Server, deadlineMs: number): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
@@ -115,9 +125,13 @@ function closeServer(server: Server, deadlineMs: number): Promise<void> {
   });
 }
 
-/** Takes requests, expectations, CONNECT and what the parser refuses, so that node:http answers none of them by itself. */
+/**
+ * Handles requests, expectations, CONNECT and parser errors, so that node:http answers none of them
+ * on its own.
+ */
 function attach(server: Server, pipelines: Pipelines): void {
-  server.maxHeadersCount = MAX_HEADERS + 1; // node drops the rest in silence; one more shows that there was a rest
+  // node drops further headers silently; one more shows that there were more
+  server.maxHeadersCount = MAX_HEADERS + 1;
   server.on('request', (req, res) => accept(pipelines, req, res, false, transportRefusal(req)));
   server.on('checkContinue', (req, res) =>
     accept(pipelines, req, res, true, transportRefusal(req)),
@@ -127,29 +141,30 @@ function attach(server: Server, pipelines: Pipelines): void {
   );
   server.on('clientError', (error, socket) => onClientError(pipelines, error, socket));
   server.on('connect', (_req, socket) => {
-    socket.on('error', () => socket.destroy()); // node:http has let go of it
-    answerRaw(pipelines, socket, refuse('bad_request', 'CONNECT is not served here.'));
+    socket.on('error', () => socket.destroy()); // node:http no longer handles it
+    answerRaw(pipelines, socket, refuse('bad_request', 'CONNECT is not supported.'));
   });
 }
 
-/** Why a request is refused whatever it asks for; null where nothing is wrong with it. */
+/** Why a request is refused regardless of its content; null if nothing is wrong. */
 function transportRefusal(req: IncomingMessage): Refusal | null {
   if (req.rawHeaders.length / 2 > MAX_HEADERS) return refuse('headers_too_large');
   const { host, 'transfer-encoding': coding } = req.headers;
-  // RFC 9112, 2.5: a greater major version may mean anything.
-  if (!req.httpVersion.startsWith('1.')) return refuse('bad_request', 'HTTP/1.1 is spoken here.');
-  // RFC 9112, 3.2: none in a 1.1 request, more than one (they arrive joined by a comma), or one that is no host.
+  // RFC 9112, 2.5: a higher major version is not compatible.
+  if (!req.httpVersion.startsWith('1.'))
+    return refuse('bad_request', 'Only HTTP/1.x is supported.');
+  // RFC 9112, 3.2: Host is missing in a 1.1 request, repeated (joined by a comma) or invalid.
   if (host === undefined ? req.httpVersion === '1.1' : !HOST.test(host)) {
-    return refuse('bad_request', 'The request has no Host header, or not one that is valid.');
+    return refuse('bad_request', 'The Host header is missing or invalid.');
   }
-  // RFC 9112, 6.1: node:http undoes nothing but chunks.
+  // RFC 9112, 6.1: node:http only decodes chunked.
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
-    return refuse('bad_request', 'The body must not have a transfer coding other than chunked.');
+    return refuse('bad_request', 'The only supported transfer coding is chunked.');
   }
   return null;
 }
 
-/** Answers a connection that is one too many with 503 and closes it, before anything of it is read. */
+/** Answers a connection above the limit with 503 and closes it, before reading from it. */
 function limitConnections(server: Server, pipelines: Pipelines, count: ConnectionCount): void {
   const { api, timeouts } = pipelines;
   let turnedAway = 0;
@@ -164,7 +179,7 @@ function limitConnections(server: Server, pipelines: Pipelines, count: Connectio
       turnedAway -= 1;
     });
     const headers = { 'retry-after': RETRY_AFTER_SECONDS };
-    // Without its address: a flood of connections is not counted as requests, and not logged.
+    // Without its address: a flood of connections is neither counted nor logged.
     const answer = api.reject(refuse('too_many_connections', undefined, headers), undefined);
     turnAway(socket, answer, turnedAway <= MAX_TURNED_AWAY ? timeouts.lingerMs : 0);
   });

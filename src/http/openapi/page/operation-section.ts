@@ -1,4 +1,4 @@
-/** One operation of the page: what it does, what it takes, what it answers, how to call it. */
+/** Renders one operation of the API reference. */
 import { stringify } from 'lossless-json';
 import { type Html, html, joined } from '../../../net/html.ts';
 import { renderJson } from '../../../net/json.ts';
@@ -6,26 +6,28 @@ import type { JsonSchema, OpenApiDocument, Operation, Parameter, Ref } from '../
 import { responsesTable } from './responses-table.ts';
 import { described, fieldsOf, prose, referred } from './schema-section.ts';
 
-/** Characters of a line of an example, as far as they can be broken. */
+/** Maximum line length of an example, if it can be broken. */
 const EXAMPLE_WIDTH = 76;
 
-/** One operation, and where it is called. */
+/** An operation and its paths. */
 export type Listed = {
   /** In lower case: `get`. */
   readonly verb: string;
-  /** As people write it: `/v1/pets/{petId}`. */
+  /** As displayed: `/v1/pets/{petId}`. */
   readonly path: string;
-  /** The same, relative to the page of its tag: wherever the page is read, its own service is called. */
+  /**
+   * The path relative to the page of its tag, so that calls go to the server that serves the page.
+   */
   readonly local: string;
-  /** What its path is relative to, for a shell: `https://api.example`, or null where that is not known. */
+  /** Origin for the shell command: `https://api.example`, or null if not configured. */
   readonly origin: string | null;
   readonly operation: Operation;
 };
 
 /**
- * One operation as an article: what it takes and answers, an example, the call from a shell, and a form to try it. `before`
- * are the operations above it on the page: an example that is shown there is referred to. Throws where a reference leads to
- * nothing in the document.
+ * One operation as an article: parameters, responses, an example, the shell command and a form to
+ * try it. `before` lists the operations above it; an example that was already shown is linked.
+ * Throws on a broken reference.
  */
 export function operationSection(
   listed: Listed,
@@ -53,7 +55,6 @@ ${tryForm({ verb, path: local, operation, parameters, schemas })}
 `;
 }
 
-/** Stability, deprecation, the scope and whether it is an addition. */
 function badges(operation: Operation): Html {
   const stability = operation['x-stability'];
   const scope = operation['x-required-scope'];
@@ -73,7 +74,10 @@ function scopeInWords(scope: string | undefined): string {
   return scope === 'any' ? 'any key' : `scope ${scope}`;
 }
 
-/** Own parameters as rows; shared headers in one row of links to where the overview explains them. */
+/**
+ * The operation's own parameters as rows, then one row that links the shared headers to the
+ * overview.
+ */
 function parametersPart({ parameters }: Operation): Html | null {
   const own = parameters.flatMap((one) => ('$ref' in one ? [] : [one]));
   const shared = parameters.flatMap((one) => ('$ref' in one ? [referred(one.$ref)] : []));
@@ -88,7 +92,6 @@ function parametersPart({ parameters }: Operation): Html | null {
 <table>${own.map(parameterRow)}${shared.length > 0 ? last : null}</table>`;
 }
 
-/** A parameter as a row: its name, where it stands, what it is. */
 export function parameterRow(one: Parameter): Html {
   const about = `${one.in}${one.required ? ', required' : ''}${one['x-addition'] ? ', addition' : ''}`;
   const anchor = one.in === 'header' ? html` id="header-${one.name}"` : null;
@@ -96,7 +99,7 @@ export function parameterRow(one: Parameter): Html {
 `;
 }
 
-/** The fields of the body. A body with a name has its anchor here, because the overview leaves it out. */
+/** The fields of the body. A named body gets its anchor here, because the overview omits it. */
 function bodyPart({ requestBody }: Operation, { components }: OpenApiDocument): Html | null {
   if (requestBody === undefined) return null;
   const { schema } = requestBody.content['application/json'];
@@ -108,7 +111,7 @@ function bodyPart({ requestBody }: Operation, { components }: OpenApiDocument): 
 ${fieldsOf(components.schemas[name] ?? {})}`;
 }
 
-/** The example of the success; null where its body is no JSON. */
+/** The example of the success response; null if the body is not JSON. */
 function exampleOf(operation: Operation, before: readonly Listed[]): Html | null {
   const json = answerOf(operation);
   if (json?.example === undefined) return null;
@@ -118,11 +121,11 @@ function exampleOf(operation: Operation, before: readonly Listed[]): Html | null
     const { operationId, summary } = earlier.operation;
     return html`<p>An example is at <a href="#${operationId}">${summary}</a>.</p>`;
   }
-  return html`<details><summary>Example answer</summary>
+  return html`<details><summary>Example response</summary>
 <pre tabindex="0"><code>${laidOut(json.example)}</code></pre></details>`;
 }
 
-/** JSON in which what fits a line has a line to itself. */
+/** JSON with one line per value that fits. */
 function laidOut(value: unknown, indent = ''): string {
   const line = stringify(value) ?? '';
   if (typeof value !== 'object' || value === null) return line;
@@ -135,30 +138,30 @@ function laidOut(value: unknown, indent = ''): string {
   return `${first}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${last}`;
 }
 
-/** The JSON body of the success; undefined where that has none. */
+/** The JSON body of the success response; undefined if there is none. */
 function answerOf({ responses }: Operation) {
-  // Statuses are integer keys, which an object lists in ascending order, so the success comes before the refusals.
+  // Objects list integer keys in ascending order, so the success comes before the errors.
   const [success] = Object.values(responses);
   if (success === undefined || '$ref' in success) return undefined;
   return success.content?.['application/json'];
 }
 
-/** The call from a shell. Where no address is configured, the script puts in the one that the page came from. */
+/** The shell command. If no origin is configured, the script inserts the page's own. */
 function command({ verb, path, origin, operation }: Listed, parameters: readonly Parameter[]) {
   const where = origin ?? html`<span data-origin>http://localhost:3000</span>`;
   const rest = curlOf(verb, operation, parameters).map((part) => ` \\\n  ${part}`);
   const filled = examplePath(path, parameters);
-  // A shell would take a question mark for a pattern.
+  // A shell would expand a question mark.
   const quote = filled.includes('?') ? "'" : '';
   return html`<pre tabindex="0"><code>curl ${quote}${where}${filled}${quote}${rest.join('')}</code></pre>`;
 }
 
-/** A path that may be broken into lines. */
+/** Allows line breaks after slashes. */
 export function brokenAtSlashes(path: string): Html {
   return joined(path.split(/(?=\/)/), html`<wbr>`);
 }
 
-/** The parameter itself, where the operation refers to a shared one. */
+/** Resolves a reference to a shared parameter. */
 function parameterOf(one: Parameter | Ref, { components }: OpenApiDocument): Parameter {
   if (!('$ref' in one)) return one;
   const found = components.parameters[referred(one.$ref)];
@@ -166,17 +169,16 @@ function parameterOf(one: Parameter | Ref, { components }: OpenApiDocument): Par
   return found;
 }
 
-/** What the form of an operation is made of. */
 export type TryForm = {
   readonly verb: string;
-  /** Relative to the page, with its parameters in braces. */
+  /** Relative to the page, with parameters in braces. */
   readonly path: string;
   readonly operation: Operation;
   readonly parameters: readonly Parameter[];
   readonly schemas: Readonly<Record<string, JsonSchema>>;
 };
 
-/** The form that calls an operation. It is hidden until the page's script shows it, which alone can send it. */
+/** The form that calls an operation. Hidden until the page's script shows it. */
 export function tryForm({ verb, path, operation, parameters, schemas }: TryForm): Html {
   const { operationId, requestBody } = operation;
   return html`<form class="try" hidden autocomplete="off" data-method="${verb.toUpperCase()}" data-path="${path}" aria-label="Try ${operationId}">
@@ -188,12 +190,12 @@ ${requestBody ? bodyField(operationId, requestBody.content['application/json'].e
 </form>`;
 }
 
-/** Without If-None-Match, so that a call shows its answer and not a 304. */
+/** Skips If-None-Match, so that a call shows its response and not a 304. */
 function isTried({ name }: Parameter): boolean {
   return name !== 'If-None-Match';
 }
 
-/** A choice where the parameter has an enumeration, else a line of text. */
+/** A select for an enumeration, otherwise a text field. */
 function field(operationId: string, parameter: Parameter, schemas: TryForm['schemas']): Html {
   const { name, required, in: place } = parameter;
   const id = `${operationId}-${name}`;
@@ -209,12 +211,12 @@ function field(operationId: string, parameter: Parameter, schemas: TryForm['sche
 `;
 }
 
-/** Only path parameters are filled in: the others change what is asked for. */
+/** Only path parameters are prefilled: the others change the result. */
 function filled({ in: place, example }: Parameter): Html | null {
   return place === 'path' ? html` value="${String(example)}"` : null;
 }
 
-/** Filled with the example, and as many lines high. */
+/** Prefilled with the example, and as high as it. */
 function bodyField(operationId: string, example: unknown): Html {
   const text = stringify(example, null, 2) ?? '';
   const id = `${operationId}-body`;
@@ -222,15 +224,15 @@ function bodyField(operationId: string, example: unknown): Html {
 `;
 }
 
-/** The values of an enumeration, in place or by reference; undefined for any other type. */
+/** The values of an enumeration, inline or referenced; undefined for other types. */
 function valuesOf(schema: JsonSchema, schemas: TryForm['schemas']): readonly string[] | undefined {
   const named = schema.$ref === undefined ? schema : schemas[referred(schema.$ref)];
   return named?.enum?.map(String);
 }
 
 /**
- * The arguments of `curl` after the URL, each a line: method, headers and body, filled with their examples. Of headers that
- * an operation reads, only the Idempotency-Key is sent. The API key is the shell's `$KEY`.
+ * The `curl` arguments after the URL, one per line: method, headers and body with their examples.
+ * Of the headers, only Idempotency-Key is sent. The API key is the shell variable `$KEY`.
  */
 export function curlOf(
   verb: string,
@@ -251,7 +253,7 @@ export function curlOf(
 }
 
 /**
- * The path with its parameters filled with their examples, percent-encoded, and a query of those parameters that have one.
+ * The path with percent-encoded example values, and a query of the parameters that have an example.
  */
 export function examplePath(path: string, parameters: readonly Parameter[]): string {
   const query = parameters.flatMap(({ in: place, name, example }) =>
@@ -266,7 +268,7 @@ export function examplePath(path: string, parameters: readonly Parameter[]): str
   return query.length === 0 ? filled : `${filled}?${query.join('&')}`;
 }
 
-/** A text as one word of a POSIX shell. */
+/** Quotes a text as one word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-/** The pages below `/docs`: the OpenAPI document for people, rendered once. They read without a script. */
+/** Renders the API reference below `/docs` once. The pages work without JavaScript. */
 
 import { type Html, html, pageHead } from '../../../net/html.ts';
 import { type OpenApiDocument, verbs } from '../model.ts';
@@ -12,8 +12,8 @@ import { errorTable } from './responses-table.ts';
 import { prose, referred, schemaSections, words } from './schema-section.ts';
 
 /**
- * Every page by its path, as whole HTML documents: `/docs`, what the operations have in common, and one page for the
- * operations of each tag. The same document gives the same texts.
+ * All pages by path, as whole HTML documents: the overview at `/docs` and one page per tag. The
+ * result is deterministic.
  */
 export function renderPages(document: OpenApiDocument): ReadonlyMap<string, string> {
   const operations = operationsOf(document);
@@ -33,7 +33,7 @@ export function renderPages(document: OpenApiDocument): ReadonlyMap<string, stri
   return linked([{ path: OVERVIEW, text: overview }, ...sections]);
 }
 
-/** The path of the overview; the other pages are below it. */
+/** The path of the overview. All other pages are below it. */
 const OVERVIEW = '/docs';
 
 /** `/docs/domains` for the tag Domains. */
@@ -41,10 +41,10 @@ function sectionPath(tag: string): string {
   return `${OVERVIEW}/${tag.toLowerCase()}`;
 }
 
-/** What differs from page to page. */
+/** The differences between pages. */
 type PageParts = {
   readonly title: string;
-  /** From the page to where the service is: its style, its script and the calls it makes are at relative URLs. */
+  /** Relative path from the page to the root of the service. */
   readonly base: './' | '../';
   readonly main: Html;
 };
@@ -76,7 +76,7 @@ ${main}
 `.html;
 }
 
-/** The operations of each tag in a table, then the shared headers, the errors and the schemas. */
+/** A table of operations per tag, then the shared headers, the errors and the schemas. */
 function overviewMain(document: OpenApiDocument, operations: readonly Listed[]): Html {
   const { info, components } = document;
   return html`<h1 id="overview">${info.title} API</h1>
@@ -96,7 +96,7 @@ ${document.tags.map(
 </section>
 <section aria-labelledby="errors">
 <h2 id="errors">Errors</h2>
-<p>The body is an <a href="#schema-Error">Error</a>, always. Those that no operation lists can happen to any request.</p>
+<p>The body is always an <a href="#schema-Error">Error</a>. Any request can get the errors that no operation lists.</p>
 ${errorTable(document)}
 </section>
 <section aria-labelledby="schemas">
@@ -105,14 +105,13 @@ ${schemaSections(shownAtTheEnd(document, operations))}
 </section>`;
 }
 
-/** The call, and a link to where it is described. */
 function overviewRow({ verb, path, operation }: Listed): Html {
   const { operationId, summary } = operation;
   return html`<tr><th><b class="${verb}">${verb.toUpperCase()}</b> ${brokenAtSlashes(path)}<td><a href="#${operationId}">${summary}</a>
 `;
 }
 
-/** The operations of one tag, one after the other. */
+/** The page of one tag. */
 function sectionMain(document: OpenApiDocument, operations: readonly Listed[], tag: string): Html {
   const own = ofTag(operations, tag);
   const description = document.tags.find(({ name }) => name === tag)?.description ?? '';
@@ -121,17 +120,17 @@ function sectionMain(document: OpenApiDocument, operations: readonly Listed[], t
 ${own.map((listed, index) => operationSection(listed, own.slice(0, index), document))}`;
 }
 
-/** The operations of a tag, in the document's order. */
+/** In the document's order. */
 function ofTag(operations: readonly Listed[], tag: string): readonly Listed[] {
   return operations.filter(({ operation }) => operation.tags[0] === tag);
 }
 
-/** `text` is the whole HTML of a page. */
+/** `text` is the complete HTML. */
 type Page = { readonly path: string; readonly text: string };
 
 /**
- * Completes each link to an anchor by the path of the page that has it, relative to the page of the link. An anchor that the
- * page itself has, or that none has, stays as it is.
+ * Prefixes each link to an anchor on another page with the relative path of that page. Links within
+ * a page and broken links stay unchanged.
  */
 function linked(pages: readonly Page[]): ReadonlyMap<string, string> {
   const anchors = pages.map(({ path, text }) => ({
@@ -152,7 +151,7 @@ function linked(pages: readonly Page[]): ReadonlyMap<string, string> {
   );
 }
 
-/** The same on every page: each operation below its tag. A deprecated one is struck through. */
+/** The navigation is the same on every page. Deprecated operations are struck through. */
 function navigation({ tags }: OpenApiDocument, operations: readonly Listed[]): Html {
   return html`<nav aria-label="Operations">
 <ul>
@@ -175,24 +174,27 @@ function navigationItem({ verb, operation }: Listed): Html {
 `;
 }
 
-/** Every operation in the order of the document, with its path as a client calls it: below the path of its server. */
+/** All operations in the document's order, with their full paths. */
 function operationsOf(document: OpenApiDocument): readonly Listed[] {
   return Object.entries(document.paths).flatMap(([path, item]) => {
     const [server = document.servers[0]] = item.servers ?? [];
     const url = (server?.url ?? '').replace(/\/$/, '');
-    // Null for a relative server, of which only the page's reader knows where it is.
+    // Null for a relative server URL.
     const origin = /^https?:\/\/[^/]+/.exec(url)?.[0] ?? null;
     const base = origin === null ? url : url.slice(origin.length);
     return verbs.flatMap((verb) => {
       const operation = item[verb];
-      // Relative to the page of a tag. A path without the version brings a slash of its own, which would be the second.
+      // Relative to the page of a tag. A path outside `/v1` has its own slash, so one is removed.
       const local = `../${item.servers === undefined ? 'v1' : ''}${path}`.replace('..//', '../');
       return operation === undefined ? [] : [{ verb, path: base + path, local, origin, operation }];
     });
   });
 }
 
-/** The schemas that no other place explains: bodies are shown with their operation, codes in the table of errors. */
+/**
+ * The schemas not explained elsewhere: bodies are shown with their operation, codes in the table of
+ * errors.
+ */
 function shownAtTheEnd({ components }: OpenApiDocument, operations: readonly Listed[]) {
   const elsewhere = new Set(['ErrorCode']);
   for (const { operation } of operations) {

@@ -1,4 +1,7 @@
-/** What an operation answers; the refusals that most of them share are at the end of the page. */
+/**
+ * Renders the responses of an operation. Errors that most operations share are at the end of the
+ * page.
+ */
 
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { ErrorBody } from '../../pipeline/errors.ts';
@@ -6,8 +9,8 @@ import type { OpenApiDocument, Operation, Response } from '../model.ts';
 import { referred, typeOf, words } from './schema-section.ts';
 
 /**
- * A row for each status that is particular to the operation or that the interface document lists, and one for the rest.
- * Throws where a reference leads to nothing in the document.
+ * One row per status that is specific to the operation or defined by the interface document, and
+ * one for the rest. Throws on a broken reference.
  */
 export function responsesTable(operation: Operation, document: OpenApiDocument): Html {
   const isOriginal = operation['x-addition'] === undefined;
@@ -29,9 +32,9 @@ export function responsesTable(operation: Operation, document: OpenApiDocument):
 </table>`;
 }
 
-/** A row for every code with its default message, ordered by status, and an anchor for each status. */
+/** One row per code with its default message, ordered by status, with an anchor for each status. */
 export function errorTable({ components }: OpenApiDocument): Html {
-  // They are made from errors.ts, in its order.
+  // Built from errors.ts, in its order.
   const all = Object.values(components.examples).map(({ value }) => value as ErrorBody);
   return html`<table id="schema-ErrorCode">${all.map(({ code, status, message }, index) => {
     const isFirst = all[index - 1]?.status !== status;
@@ -41,14 +44,13 @@ export function errorTable({ components }: OpenApiDocument): Html {
   })}</table>`;
 }
 
-/** A link to where the overview explains a status that many operations share. */
+/** Links to the overview's explanation of a shared status. */
 function linkOf(status: string): Html {
   if (status === 'default') return html`<a href="#errors">any other</a>`;
   const anchor = status === '304' ? 'header-If-None-Match' : `status-${status}`;
   return html`<a href="#${anchor}">${status}</a>`;
 }
 
-/** The status, linked where it refuses, and what it says. */
 function row(status: string, response: Response, isAddition: boolean): Html {
   const mark = isAddition ? html` <small>addition</small>` : null;
   const shown = Number(status) < 400 ? status : linkOf(status);
@@ -56,7 +58,7 @@ function row(status: string, response: Response, isAddition: boolean): Html {
 `;
 }
 
-/** The codes of a refusal, or what a success is, its type and the headers that are its own. */
+/** The codes of an error; or the description, media type and own headers of a success. */
 function said(response: Response): Html {
   const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
   const codes = Object.keys(content?.examples ?? {});
@@ -71,7 +73,7 @@ function said(response: Response): Html {
   return html`${words(response.description)} <i>· ${type}</i>${ownHeaders(response)}`;
 }
 
-/** The headers that this answer does not share with others. */
+/** The headers that other responses do not share. */
 function ownHeaders({ headers }: Response): Html {
   const own = Object.entries(headers).flatMap(([name, header]) =>
     '$ref' in header ? [] : [html`<br><code>${name}</code> ${words(header.description)}`],
@@ -79,7 +81,7 @@ function ownHeaders({ headers }: Response): Html {
   return html`${own}`;
 }
 
-/** The component that a reference names. */
+/** Resolves a reference. */
 function sharedResponse($ref: string, { components }: OpenApiDocument): Response {
   const found = components.responses[referred($ref)];
   if (found === undefined) throw new Error(`${$ref} is not in the document`);

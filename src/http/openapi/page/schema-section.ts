@@ -1,9 +1,12 @@
-/** Schemas for people: a type in a few words, the fields of an object, the named schemas at the end of the page. */
+/**
+ * Renders schemas: a type as short text, the fields of an object, and the named schemas at the end
+ * of the page.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { JsonSchema } from '../model.ts';
 
-/** What may stand where JSON Schema takes a schema. A boolean, or nothing, is shown as `anything`. */
+/** Where JSON Schema allows a schema. Booleans and undefined are shown as `anything`. */
 type Maybe = JsonSchema | boolean | undefined;
 
 /** `integer int64, 1 to 100, default 20`, with links to named schemas. */
@@ -12,20 +15,20 @@ export function typeOf(schema: Maybe): Html {
   return joined([nameOf(schema), ...rulesOf(schema).map((rule) => html`, ${rule}`)]);
 }
 
-/** A description with the type behind it; the type alone where there is none. */
+/** The description followed by the type; only the type if there is no description. */
 export function described(description: string, schema: Maybe): Html {
   const type = typeOf(schema);
   return description === '' ? html`<i>${type}</i>` : html`${words(description)} <i>· ${type}</i>`;
 }
 
-/** A table with a row for each field, in the schema's order; nothing where the schema has no fields. */
+/** One row per field in the schema's order; empty if the schema has no fields. */
 export function fieldsOf(schema: JsonSchema): Html {
   const fields = Object.entries(schema.properties ?? {});
   if (fields.length === 0) return html``;
   return html`<table>${fields.map(([name, field]) => fieldRow(name, field, schema))}</table>`;
 }
 
-/** A section for each named schema, with the anchor `schema-<name>`, in the order given. */
+/** A section per named schema, with the anchor `schema-<name>`, in the given order. */
 export function schemaSections(schemas: Readonly<Record<string, JsonSchema>>): Html {
   return html`${Object.entries(schemas).map(
     ([name, schema]) => html`<section>
@@ -36,12 +39,12 @@ ${bodyOf(schema)}</section>
   )}`;
 }
 
-/** The name at the end of a reference: `#/components/schemas/Pet` gives `Pet`. */
+/** The name in a reference: `#/components/schemas/Pet` gives `Pet`. */
 export function referred(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1);
 }
 
-/** What a schema is, without its bounds: a link, alternatives, a constant, values, an array or a type. */
+/** The type without its bounds: a link, alternatives, a constant, values, an array or a type. */
 function nameOf(schema: JsonSchema): Html {
   const { $ref, type, format, items, enum: values, anyOf, oneOf } = schema;
   if ($ref !== undefined) {
@@ -64,7 +67,7 @@ function nameOf(schema: JsonSchema): Html {
   return html`${types}${format === undefined ? null : html` ${format}`}`;
 }
 
-/** Bounds and the default, in words. */
+/** Bounds and the default. */
 function rulesOf(schema: JsonSchema): readonly string[] {
   const { minimum, maximum, minLength, maxLength, default: value } = schema;
   return [
@@ -74,14 +77,14 @@ function rulesOf(schema: JsonSchema): readonly string[] {
   ];
 }
 
-/** In words; nothing where a length has a lower bound only. */
+/** Empty for a length with only a lower bound. */
 function range(least: number | undefined, most: number | undefined, unit: string): string[] {
   if (least !== undefined && most !== undefined) return [`${least} to ${most}${unit}`];
   if (most !== undefined) return [`at most ${most}${unit}`];
   return least === undefined || unit !== '' ? [] : [`at least ${least}`];
 }
 
-/** A field without a description of its own shows its type alone. */
+/** A field without a description shows only its type. */
 function fieldRow(name: string, field: JsonSchema | boolean, { required = [] }: JsonSchema): Html {
   const description = typeof field === 'object' ? (field.description ?? '') : '';
   const optional = required.includes(name) ? null : html` <small>optional</small>`;
@@ -89,13 +92,13 @@ function fieldRow(name: string, field: JsonSchema | boolean, { required = [] }: 
 `;
 }
 
-/** The values of an enumeration that has no name to find it by, each with what it means; null for any other field. */
+/** The values and descriptions of an unnamed enumeration; null for other fields. */
 function explained(field: JsonSchema | boolean): Html | null {
   if (typeof field === 'boolean' || field['x-enumDescriptions'] === undefined) return null;
   return valuesOf((field.enum ?? []).map(String), field);
 }
 
-/** The fields of an object that has no name of its own. */
+/** The fields of an unnamed object. */
 function inner(field: JsonSchema | boolean): Html | null {
   if (typeof field === 'boolean') return null;
   const objects = [field, ...(field.anyOf ?? [])].filter(
@@ -104,7 +107,7 @@ function inner(field: JsonSchema | boolean): Html | null {
   return objects.length === 0 ? null : html`${objects.map(fieldsOf)}`;
 }
 
-/** The body of a named schema: values, alternatives or fields, else its type. */
+/** The body of a named schema: values, alternatives, fields or its type. */
 function bodyOf(schema: JsonSchema): Html {
   const { enum: values, oneOf, properties } = schema;
   if (values !== undefined) return valuesOf(values.map(String), schema);
@@ -115,7 +118,7 @@ function bodyOf(schema: JsonSchema): Html {
   return html`<p>${typeOf(schema)}</p>`;
 }
 
-/** Alternatives of an object: the first in full, of the others only the fields that differ from it. */
+/** Alternatives of an object: the first in full, then only the fields that differ. */
 function choices(kinds: readonly JsonSchema[]): Html {
   const [first] = kinds;
   return html`${kinds.map((kind) => {
@@ -127,9 +130,9 @@ function choices(kinds: readonly JsonSchema[]): Html {
   })}`;
 }
 
-/** A list of what each value means; the plain values where the schema does not say. */
+/** The values with their descriptions, if the schema has them. */
 function valuesOf(values: readonly string[], schema: JsonSchema): Html {
-  // Ours alone (src/http/schemas/common.ts); also read by Redocly's pages.
+  // `x-enumDescriptions` is set in src/http/schemas/common.ts; Redocly's pages support it too.
   const explained = (schema['x-enumDescriptions'] ?? {}) as Readonly<Record<string, string>>;
   const known = values.filter((value) => explained[value] !== undefined);
   if (known.length === 0) {
@@ -144,7 +147,7 @@ function valuesOf(values: readonly string[], schema: JsonSchema): Html {
   )}</dl>`;
 }
 
-/** Paragraphs, which an empty line separates; a block whose every line begins with `- ` is a list. */
+/** Paragraphs separated by empty lines. A block in which every line starts with `- ` is a list. */
 export function prose(text: string): Html {
   return joined(
     text.split(/\n{2,}/).map((block) => {
@@ -156,7 +159,9 @@ export function prose(text: string): Html {
   );
 }
 
-/** A line of text in which `code`, **strong** and *emphasized* are marked up; everything else is escaped. */
+/**
+ * One line of text with markup for `code`, **strong** and *emphasis*. Everything else is escaped.
+ */
 export function words(text: string): Html {
   return joined(
     text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/).map((part) => {

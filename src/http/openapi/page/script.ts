@@ -1,9 +1,9 @@
 /**
- * What the pages do in a browser: show the forms, send what they say and show what came back, byte for byte. Compiled like
- * everything else and served as it is, so it imports nothing. The key stays in this tab.
+ * The browser script of the API reference: shows the forms, sends requests and shows responses byte
+ * for byte. Served as compiled, so it imports nothing. The key stays in this tab.
  */
 
-/** The part of the DOM that is used here. TypeScript's lib "dom" would give all of it to the server's code, too. */
+/** The part of the DOM used here. TypeScript's lib "dom" would also apply to server code. */
 type Part = {
   hidden: boolean;
   disabled: boolean;
@@ -28,7 +28,7 @@ declare const sessionStorage: {
   setItem(name: string, value: string): void;
 };
 
-/** In the session storage, which a browser keeps for one tab until that is closed. */
+/** Session storage: the browser keeps it until the tab is closed. */
 const KEY = 'signpost-key';
 
 const key = document.querySelector('#key');
@@ -47,7 +47,10 @@ for (const form of document.querySelectorAll('form')) {
   });
 }
 
-/** Sends a form and shows the answer below it, or that there was none. Never rejects; the button is disabled meanwhile. */
+/**
+ * Sends a form and shows the response or the error. Never rejects; the button is disabled until
+ * then.
+ */
 async function send(form: Part): Promise<void> {
   const answer = form.querySelector('.answer');
   const button = form.querySelector('button');
@@ -59,18 +62,18 @@ async function send(form: Part): Promise<void> {
     const begun = performance.now();
     const stop = new AbortController();
     const response = await fetch(url, { ...init, signal: stop.signal });
-    // The text of a stream would be complete only when it ends.
+    // The text of a stream is complete only when it ends.
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
     const text = isStream ? '' : await response.text();
     answer.replaceChildren(...shown(response, text, performance.now() - begun));
     if (isStream) await follow(response, answer, () => stop.abort());
   } catch (fault) {
-    answer.replaceChildren(element('p', `No answer: ${String(fault)}`, 'bad'));
+    answer.replaceChildren(element('p', `No response: ${String(fault)}`, 'bad'));
   }
   button.disabled = false;
 }
 
-/** Shows a stream as it comes, until it is stopped or breaks off. Never rejects. */
+/** Shows a stream until it is stopped or fails. Never rejects. */
 async function follow(response: Response, answer: Part, abort: () => void): Promise<void> {
   const stop = element('button', 'Stop', 'quiet');
   stop.setAttribute('type', 'button');
@@ -83,17 +86,17 @@ async function follow(response: Response, answer: Part, abort: () => void): Prom
   answer.append(stop, body);
   const text = new TextDecoder();
   try {
-    const reader = response.body?.getReader(); // not every browser iterates over it
+    const reader = response.body?.getReader(); // not every browser can iterate over it
     for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
       body.textContent += text.decode(read.value, { stream: true });
     }
   } catch (fault) {
-    if (!isStopped) answer.append(element('p', `Broken off: ${String(fault)}`, 'bad'));
+    if (!isStopped) answer.append(element('p', `Connection lost: ${String(fault)}`, 'bad'));
   }
   stop.disabled = true;
 }
 
-/** What a form asks for. Empty fields are left out, and an empty body is no body. */
+/** The request of a form. Empty fields and an empty body are omitted. */
 function requestOf(form: Part): { readonly url: URL; readonly init: RequestInit } {
   const { method = 'GET', path = '' } = form.dataset;
   const fields = [...form.querySelectorAll('[data-in]')].flatMap((field) => {
@@ -115,12 +118,12 @@ function requestOf(form: Part): { readonly url: URL; readonly init: RequestInit 
   }
   const body = form.querySelector('textarea')?.value ?? '';
   if (body !== '') headers.set('Content-Type', 'application/json');
-  // From the service itself, not from the browser's cache, and with no cookies.
+  // Bypasses the browser's cache and sends no cookies.
   const common = { method, headers, cache: 'no-store', credentials: 'omit' } as const;
   return { url, init: body === '' ? common : { ...common, body } };
 }
 
-/** Status and time, the headers, and the body as it came: parsing it would round its numbers. */
+/** Status, time, headers and the raw body: parsing would round large numbers. */
 function shown(response: Response, text: string, ms: number): readonly Part[] {
   const { status, statusText, ok } = response;
   const head = element('p', '', '');
@@ -146,7 +149,7 @@ function shown(response: Response, text: string, ms: number): readonly Part[] {
   return [head, headers, body];
 }
 
-/** The JSON text on several lines: white space is put between its tokens, and every token stays as it is. */
+/** Indents JSON text by inserting white space between its tokens, without changing them. */
 function indented(text: string): string {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|\[\s*\]|\{\s*\}|[[\]{},:]|[^\s[\]{},:]+/g) ?? [];
   let depth = 0;
@@ -164,7 +167,7 @@ function indented(text: string): string {
     .join('');
 }
 
-/** An element with this text, which is never read as HTML. */
+/** An element with plain text, never parsed as HTML. */
 function element(name: string, text: string, className: string): Part {
   const made = document.createElement(name);
   made.textContent = text;
@@ -172,9 +175,9 @@ function element(name: string, text: string, className: string): Part {
   return made;
 }
 
-/** Preformatted text, as it is. */
+/** Preformatted text. */
 function block(text: string): Part {
   const made = element('pre', text, '');
-  made.setAttribute('tabindex', '0'); // so that a keyboard can scroll it
+  made.setAttribute('tabindex', '0'); // makes it scrollable by keyboard
   return made;
 }

@@ -1,18 +1,19 @@
-/** The style of the pages of `/docs` as it is served. It follows the reader's light or dark scheme and loads nothing. */
+/**
+ * The style sheet of the pages at `/docs`. It follows the light or dark color scheme and loads
+ * nothing.
+ */
 
-/** Colors by what they are for; each name is in `dark`, too. */
+/** Colors by purpose; `dark` has the same names. */
 const light = `
   --ground: #fcfcfa; --raised: #f3f3ef; --line: #dededa; --ink: #1d1f20; --quiet: #5b6062;
   --link: #0f6a63; --focus: #0f766e; --get: #1d5fa8; --post: #22703a; --patch: #8a5a00; --put: #8a5a00;
   --delete: #a8322a; --good: #22703a; --bad: #a8322a; --warn: #8a5a00;`;
 
-/** The same for a dark ground. */
 const dark = `
   --ground: #16191a; --raised: #1f2324; --line: #343a3b; --ink: #e6e8e6; --quiet: #a0a8a8;
   --link: #6fd0c4; --focus: #6fd0c4; --get: #8ec1f5; --post: #8fd6a0; --patch: #e8bd6a; --put: #e8bd6a;
   --delete: #f3a199; --good: #8fd6a0; --bad: #f3a199; --warn: #e8bd6a;`;
 
-/** Elements wherever they occur. */
 const page = `
 *, ::before, ::after { box-sizing: border-box; }
 [hidden] { display: none !important; }
@@ -41,7 +42,7 @@ small { color: var(--quiet); font-size: .8125rem; font-weight: 400; }
 code, pre, textarea, input, dt, th { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: .875rem; }
 pre { margin: 0; padding: .85rem 1rem; background: var(--raised); border-radius: 6px; overflow-x: auto; line-height: 1.5; overflow-wrap: normal; }`;
 
-/** The header, the navigation and the main column. Below 60rem the columns stand one below the other. */
+/** The header, the navigation and the main column. Below 60rem the columns are stacked. */
 const frame = `
 header {
   grid-column: 1 / -1; position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: .5rem 1.5rem;
@@ -75,7 +76,6 @@ main { padding: 2.5rem 2rem 6rem; max-width: 56rem; }
 }
 @media print { nav, header, .try { display: none; } body { display: block; } }`;
 
-/** An operation with its tables. */
 const operation = `
 article { margin-top: 2rem; padding-top: 1.75rem; border-top: 1px solid var(--line); }
 section > section { margin-top: 2rem; }
@@ -108,7 +108,6 @@ tr:target, :target > :is(h2, h3) { background: var(--raised); }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
 }`;
 
-/** The form to try an operation, and its answer. */
 const form = `
 .try { margin-top: 1.75rem; padding: 1rem 1.25rem 1.1rem; border: 1px solid var(--line); border-radius: 8px; }
 article .try h3 { margin-top: 0; }
@@ -126,7 +125,7 @@ button.quiet { background: none; color: var(--link); border-color: var(--line); 
 .answer pre { white-space: pre-wrap; overflow-wrap: anywhere; max-height: 32rem; overflow-y: auto; }
 @media (max-width: 40rem) { .try p { grid-template-columns: 1fr; } .try > p:last-of-type button { grid-column: 1; } }`;
 
-/** The style sheet as text. It refers to nothing else: no font, no image. */
+/** The style sheet as text. It loads no fonts or images. */
 export const style = `:root {${light}
 }
 @media (prefers-color-scheme: dark) { :root {${dark}
