@@ -1,18 +1,18 @@
-/** The HTTP API as the command line calls it. */
+/** HTTP client of the command line. */
 import { z } from 'zod';
 import { printable } from '../core/names/printable.ts';
 import { parseJson, renderJson } from '../net/json.ts';
 import { failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
-/** For a whole answer, body included. Streams have none of it. */
+/** For a whole response with its body. Streams have no timeout. */
 const TIMEOUT_MS = 30_000;
-/** Of what is printed of a refusal, in characters. */
+/** Maximum length of a printed error, in characters. */
 const MAX_PROBLEM_LENGTH = 500;
 
 /**
- * `text` is the body as it came, `body` the same parsed, with every whole number a bigint; both are empty for an
- * answer without a body (`''` and undefined). `code` and `message` are the service's own, `message` fit to be
- * printed; without them it was not the service that refused.
+ * `text` is the raw body, `body` the parsed one with whole numbers as bigint. Both are empty for a
+ * response without a body (`''` and undefined). `code` and `message` are set if Signpost sent the
+ * error; `message` is printable.
  */
 export type Answer =
   | { readonly ok: true; readonly text: string; readonly body: unknown }
@@ -24,22 +24,22 @@ export type Answer =
     };
 
 /**
- * Sends one request and waits 30 s at most for the whole answer. A path starts with `/v1`; `json` is sent as the
- * body, a bigint as digits. Follows no redirect, tries once, and never rejects.
+ * Sends one request and waits up to 30 s for the response. A path starts with `/v1`; `json` is the
+ * body, with bigints as digits. No redirects, no retries; never rejects.
  */
 export type Call = (method: string, path: string, json?: unknown) => Promise<Answer>;
 
 /**
- * Text as it comes, of an answer that has no end of its own; reading it throws where the connection breaks off.
- * `isLasting`: asking again would bring the same refusal.
+ * A stream's text. Reading it throws if the connection breaks. `isLasting`: a retry would get the
+ * same error.
  */
 export type Opened =
   | { readonly ok: true; readonly text: AsyncIterable<string> }
   | (Extract<Answer, { readonly ok: false }> & { readonly isLasting: boolean });
 
 /**
- * Opens a stream of events, which stays open until the signal ends it or the service does. `headers` are sent beside
- * the key. Follows no redirect, and never rejects.
+ * Opens an event stream, which stays open until the signal or the service ends it. `headers` are
+ * sent in addition to the key. No redirects; never rejects.
  */
 export type Open = (
   path: string,
@@ -47,36 +47,36 @@ export type Open = (
   signal: AbortSignal,
 ) => Promise<Opened>;
 
-/** A service and the key to call it with, or what kept us from knowing either. */
+/** A service and its key, or why they could not be determined. */
 export type Connection =
   | { readonly ok: true; readonly call: Call; readonly open: Open }
   | { readonly ok: false; readonly refusal: Outcome };
 
 /**
- * Finds out whom to call, and with which key; sends nothing. `givenUrl` goes before SIGNPOST_URL, and that before
- * this machine at PORT (3000). Refuses what is no http or https URL or has credentials, a query or a fragment, and a
- * key that is missing or that no header could carry.
+ * Determines the service and the key without sending anything. `givenUrl` takes precedence over
+ * SIGNPOST_URL, then this machine at PORT (3000). Refuses URLs that are not http(s) or have
+ * credentials, a query or a fragment, and keys that are missing or cannot be in a header.
  */
 export function connect(givenUrl: string | undefined, env: Io['env']): Connection {
   const here = `http://127.0.0.1:${env['PORT'] || 3000}`;
   const url = (givenUrl ?? (env['SIGNPOST_URL'] || here)).replace(
-    /(\/v1)?\/*$/, // the API's own base is as good as the service's
+    /(\/v1)?\/*$/, // accepts the API's base URL too
     '',
   );
   if (!/^https?:\/\/[^/?#@]+(\/[^?#]*)?$/.test(url) || !URL.canParse(url)) {
-    const problem = `${printable(url, 100)} is no URL such as http://127.0.0.1:3000`;
+    const problem = `${printable(url, 100)} is not a valid URL. Example: http://127.0.0.1:3000`;
     return { ok: false, refusal: wrongUsage(problem) };
   }
   const key = keyIn(env);
-  // What a header could not carry is no key; what is wrong with it otherwise is for the service to say.
+  // Only characters that a header can carry are checked here; the service checks the rest.
   if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(key)) {
-    const problem = key === '' ? 'is needed' : 'holds no key';
+    const problem = key === '' ? 'is required' : 'does not contain a valid key';
     return { ok: false, refusal: wrongUsage(`SIGNPOST_API_KEY (or API_KEY) ${problem}`) };
   }
   return { ok: true, call: callOf(url, key), open: openOf(url, key) };
 }
 
-/** The key to call with: SIGNPOST_API_KEY, or API_KEY where that is empty. An empty string where there is none. */
+/** SIGNPOST_API_KEY, or API_KEY if that is empty. An empty string if neither is set. */
 export function keyIn(env: Io['env']): string {
   return env['SIGNPOST_API_KEY'] || env['API_KEY'] || '';
 }
@@ -91,7 +91,7 @@ function callOf(url: string, key: string): Call {
           ...(json !== undefined && { 'content-type': 'application/json' }),
         },
         ...(json !== undefined && { body: renderJson(json) }),
-        redirect: 'error', // nobody else is to be shown the key
+        redirect: 'error', // keeps the key from other servers
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       return answerOf(url, response.status, await response.text());
@@ -106,7 +106,7 @@ function openOf(url: string, key: string): Open {
     try {
       const response = await fetch(`${url}${path}`, {
         headers: { ...headers, authorization: `Bearer ${key}`, accept: 'text/event-stream' },
-        redirect: 'error', // nobody else is to be shown the key
+        redirect: 'error', // keeps the key from other servers
         signal,
       });
       const { status, body } = response;
@@ -128,7 +128,7 @@ function openOf(url: string, key: string): Open {
 const errorBody = z.object({ code: z.string(), message: z.string() });
 
 function answerOf(url: string, status: number, text: string): Answer {
-  // An answer without a body (204) is none that could be parsed, and nothing is wrong with it.
+  // A response without a body (204) cannot be parsed and is valid.
   const parsed = text === '' ? null : parseJson(new TextEncoder().encode(text));
   const body = parsed?.ok ? parsed.value : undefined;
   if (status < 300 && (text === '' || parsed?.ok)) return { ok: true, text, body };
@@ -146,32 +146,32 @@ function answerOf(url: string, status: number, text: string): Answer {
   };
 }
 
-/** What somebody at a shell can do about a refusal that says nothing of a shell. */
+/** Advice for errors whose text does not mention the shell. */
 const remedies: Readonly<Record<string, string>> = {
-  unauthorized: 'It was taken from SIGNPOST_API_KEY or, where that is empty, from API_KEY.',
+  unauthorized: 'The key came from SIGNPOST_API_KEY or, if that is empty, from API_KEY.',
   insufficient_scope:
-    'The one in SIGNPOST_API_KEY (or API_KEY) does not have it; an administrator makes one that has: signpost keys create.',
+    'An administrator can create a key with this scope: signpost keys create. Set it as SIGNPOST_API_KEY.',
 };
 
 function notOurs(url: string, status: number): string {
-  return `${url} does not answer as Signpost does (status ${status})`;
+  return `${url} is not a Signpost service (status ${status})`;
 }
 
-const elsewhere = '--url or SIGNPOST_URL names another';
+const elsewhere = 'use --url or SIGNPOST_URL for another address';
 
 function notReached(url: string, fault: unknown): string {
   return isNobodyThere(fault)
-    ? `no Signpost answers at ${url} (nothing listens there); start it with npm start in its folder; ${elsewhere}`
-    : `${url} cannot be reached: ${reasonOf(fault)}; ${elsewhere}`;
+    ? `Signpost is not running at ${url}. Start it with npm start in its folder, or ${elsewhere}`
+    : `${url} cannot be reached: ${reasonOf(fault)}. Check the address, or ${elsewhere}`;
 }
 
-/** Also of a name with several addresses, none of which answers. */
+/** Also for a name with several addresses, none of which answers. */
 function isNobodyThere(fault: unknown): boolean {
   const cause = fault instanceof Error ? fault.cause : undefined;
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** `fetch failed` has no details; its cause does. */
 function reasonOf(fault: unknown): string {
   if (!(fault instanceof Error)) return String(fault);
   const { cause } = fault;
@@ -179,7 +179,7 @@ function reasonOf(fault: unknown): string {
   return cause instanceof Error ? cause.message || cause.name : fault.message;
 }
 
-/** What came from elsewhere must neither fill a screen nor steer it. */
+/** Makes remote text printable: bounded, in one line and without control characters. */
 function oneLine(text: string): string {
   return printable(text.replace(/\s+/g, ' ').trim(), MAX_PROBLEM_LENGTH);
 }

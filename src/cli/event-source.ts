@@ -1,5 +1,5 @@
 /**
- * Server-sent events as the command line reads them (HTML Living Standard, 9.2.5 and 9.2.6), kept open across
+ * Reads server-sent events (HTML Living Standard, 9.2.5 and 9.2.6) and reconnects after
  * interruptions.
  */
 import { setTimeout as wait } from 'node:timers/promises';
@@ -8,10 +8,14 @@ import { parseJson } from '../net/json.ts';
 import type { Open, Opened } from './client.ts';
 
 /**
- * What happens to a stream. `opened`: from now on nothing is missed; after an interruption, the events since the last
- * one follow. `alive`: a comment came, as one does every 15 s. `event`: `type` is its name and `data` its JSON, with
- * whole numbers as bigints; null where it is none. `away`: the connection is gone or was not made, and is tried
- * again. `refused`: the last message, after which nothing is tried.
+ * A message of a stream.
+ * - `opened`: connected; no event is missed from now on, including those since the last one before
+ * an interruption.
+ * - `alive`: a comment, sent every 15 s.
+ * - `event`: `type` is its name and `data` its JSON with whole numbers as bigint, or null if
+ * invalid.
+ * - `away`: disconnected; a retry follows.
+ * - `refused`: the last message, without further retries.
  */
 export type StreamMessage =
   | { readonly kind: 'opened' | 'alive' }
@@ -19,24 +23,23 @@ export type StreamMessage =
   | { readonly kind: 'away' }
   | { readonly kind: 'refused'; readonly refusal: Extract<Opened, { ok: false }>['refusal'] };
 
-/** Three heartbeats of the service: a connection that says nothing for so long is given up. */
+/** Three heartbeats of the service; a connection that is silent for longer is closed. */
 const SILENCE_MS = 45_000;
-/** Between two tries, unless the service names another time (`retry:`), which counts up to RETRY_MS_MAX. */
+/** Delay between retries. The service can change it (`retry:`), up to RETRY_MS_MAX. */
 const RETRY_MS_DEFAULT = 2_000;
 const RETRY_MS_MAX = 30_000;
-/** Tries in a row that fail before it gives up. Our choice: a service that restarts is back sooner. */
+/** Failed retries in a row before giving up. A restarting service is back sooner. */
 const TRIES_MAX = 60;
-/** More than any event has; whoever sends more is not Signpost. */
+/** Longer than any event of Signpost. */
 const EVENT_LENGTH_MAX = 1_048_576;
 
-/** Where the stream is. `lastEventId`: the number of the newest event, null before the first one. */
+/** The position in the stream. `lastEventId`: number of the newest event, null before the first. */
 type Place = { lastEventId: string | null; retryMs: number };
 
 /**
- * Listens at a path until the signal ends it, and never throws. Comes back by itself with the last number after an
- * interruption, and gives up with `refused` where the service does not want it or 60 tries in a row fail. Interrupted
- * before the first event it has no number and begins at the present: `opened` is then the time to read what is
- * followed.
+ * Reads a path until the signal aborts; never throws. Reconnects with the last event number, and
+ * gives up with `refused` if the service refuses or 60 retries in a row fail. If interrupted before
+ * the first event, it resumes with new events only; on `opened`, read the current state again.
  */
 export async function* listen(
   open: Open,
@@ -59,7 +62,7 @@ export async function* listen(
         return yield { kind: 'refused', refusal: opened.refusal };
       }
     } finally {
-      // Also where nobody wants to hear more.
+      // Also runs if the consumer stops iterating.
       signal.removeEventListener('abort', hangUp);
       hangUp();
     }
@@ -73,14 +76,14 @@ function resumingAt({ lastEventId }: Place): Readonly<Record<string, string>> {
   return lastEventId === null ? {} : { 'last-event-id': lastEventId };
 }
 
-/** Until the connection ends, however it does. */
+/** Yields messages until the connection ends. */
 async function* messagesIn(
   text: AsyncIterable<string>,
   place: Place,
   hangUp: () => void,
 ): AsyncGenerator<StreamMessage> {
   const timer = setTimeout(hangUp, SILENCE_MS);
-  // The parser calls back while it is fed; what it found is passed on after each chunk, in order.
+  // The parser calls back synchronously; its results are yielded in order after each chunk.
   const parsed: StreamMessage[] = [];
   const parser = createParser({
     maxBufferSize: EVENT_LENGTH_MAX, // past it, the next chunk is refused
@@ -97,13 +100,13 @@ async function* messagesIn(
       yield* parsed.splice(0);
     }
   } catch {
-    // Broken off; whoever listens comes back.
+    // The connection broke; the caller reconnects.
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** What an event says, once the place where the stream is has been noted. */
+/** Parses an event and updates the stream's position. */
 function messageOf({ id, event, data }: EventSourceMessage, place: Place): StreamMessage {
   if (id !== undefined && /^\d{1,40}$/.test(id)) place.lastEventId = id;
   const body = parseJson(new TextEncoder().encode(data));

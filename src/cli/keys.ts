@@ -1,46 +1,48 @@
-/** `signpost keys`: a client of the HTTP API, so it works on every storage while the service runs. */
+/** `signpost keys`: uses the HTTP API, so it works with every storage while the service runs. */
 
 import { z } from 'zod';
 import { printable } from '../core/names/printable.ts';
 import { connect } from './client.ts';
 import { done, durationMs, failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
-/** `url`: where the service is, if not where client.ts finds it. `json`: its own answer is wanted. */
 type Common = { readonly url?: string; readonly json?: boolean };
 
 type Wanted = Common & {
   readonly name: string;
   readonly scope: readonly string[];
-  /** `90d`, or a time in RFC 3339; left out, the key has no end. */
+  /** `90d`, or a time in RFC 3339; without it, the key never expires. */
   readonly expires?: string;
 };
 
-/** Creates a key. Only its token, or with `json` the API's answer, goes to standard output. */
+/** Creates a key. Prints only its token, or with `json` the API's response, to standard output. */
 export async function create(
   { name, scope: scopes, expires, url, json = false }: Wanted,
   io: Io,
 ): Promise<Outcome> {
   const expiresAt = expires === undefined ? undefined : timeOf(expires, io.now());
-  if (expiresAt === null) return wrongUsage(`--expires ${expires}: neither 90d nor a time`);
+  if (expiresAt === null)
+    return wrongUsage(
+      `--expires ${expires}: use a duration such as 90d or a time such as 2027-01-01T00:00:00Z`,
+    );
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
   const answer = await connection.call('POST', '/v1/keys', { name, scopes, expiresAt });
   return answer.ok ? showMinted(answer, json, io) : answer.refusal;
 }
 
-/** A time is left for the service to read. */
+/** A time is passed on for the service to parse. */
 function timeOf(expires: string, now: Date): string | null {
   if (/^\d{4}-/.test(expires)) return expires;
   const ms = durationMs(expires);
   return ms === null ? null : new Date(now.getTime() + ms).toISOString();
 }
 
-/** `grace`: how long the old key still works, such as `24h`; `0` ends it at once. */
+/** `grace`: how long the old key keeps working, such as `24h`; `0` ends it at once. */
 type Replacement = Common & { readonly grace: string };
 
 /**
- * Replaces a key, given by its id or its prefix. Only the token of the new one, or with `json` the API's answer, goes
- * to standard output.
+ * Rotates a key, given by its ID or prefix. Prints only the new token, or with `json` the API's
+ * response, to standard output.
  */
 export async function rotate(
   typed: string,
@@ -50,17 +52,18 @@ export async function rotate(
   const key = keyIdOf(typed);
   if (!key.ok) return key.refusal;
   const graceMs = durationMs(grace);
-  if (graceMs === null) return wrongUsage(`--grace ${grace}: must be such as 24h, 30m or 0`);
+  if (graceMs === null)
+    return wrongUsage(`--grace ${grace}: use a duration such as 24h or 30m, or 0`);
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
   const path = `/v1/keys/${encodeURIComponent(key.id)}/rotate`;
   const answer = await connection.call('POST', path, { graceSeconds: graceMs / 1_000 });
   if (!answer.ok) return answer.refusal;
-  const left = graceMs === 0 ? 'has ended' : `works for ${grace} more, or until its own end`;
+  const left = graceMs === 0 ? 'no longer works' : `works for ${grace} more, or until it expires`;
   return showMinted(answer, json, io, `It replaces ${key.id}, which ${left}.\n`);
 }
 
-/** Revokes a key, given by its id or its prefix. Prints nothing on standard output. */
+/** Revokes a key, given by its ID or prefix. Prints nothing to standard output. */
 export async function revoke(typed: string, { url }: Common, io: Io): Promise<Outcome> {
   const key = keyIdOf(typed);
   if (!key.ok) return key.refusal;
@@ -68,11 +71,13 @@ export async function revoke(typed: string, { url }: Common, io: Io): Promise<Ou
   if (!connection.ok) return connection.refusal;
   const answer = await connection.call('DELETE', `/v1/keys/${encodeURIComponent(key.id)}`);
   if (!answer.ok) return answer.refusal;
-  io.err(`Key ${key.id} is revoked.\n`);
+  io.err(`Key ${key.id} was revoked.\n`);
   return done;
 }
 
-/** The token, or the whole answer, to standard output; words to the other one. */
+/**
+ * Prints the token or the whole response to standard output, and explanations to standard error.
+ */
 function showMinted(
   { text, body }: { readonly text: string; readonly body: unknown },
   json: boolean,
@@ -82,9 +87,9 @@ function showMinted(
   const minted = shownMintedKey.safeParse(body);
   if (!minted.success) return notUnderstood();
   const { id, name, scopes, expiresAt, key } = minted.data;
-  const end = expiresAt === null ? 'without an end' : `until ${expiresAt}`;
-  err(`Key ${id} (${printable(name, 40)}) may ${scopes.join(', ')}, ${end}.\n${more}`);
-  err('Its token is shown only now:\n');
+  const end = expiresAt === null ? 'without expiry' : `until ${expiresAt}`;
+  err(`Key ${id} (${printable(name, 40)}): scopes ${scopes.join(', ')}, ${end}.\n${more}`);
+  err('Copy the token now. It is not shown again:\n');
   out(json ? `${text}\n` : `${key}\n`);
   return done;
 }
@@ -95,18 +100,20 @@ type KeyId =
 
 const whichId = 'the part after signpost_, up to the next _';
 
-/** An id, or the prefix of a key. Anything longer may be a key, which does not belong into the arguments of a command. */
+/**
+ * An ID or the prefix of a key. Longer text can be a whole key, which must not be a command
+ * argument.
+ */
 function keyIdOf(argument: string): KeyId {
   const [, id] = /^(?:signpost_)?([0-9A-Za-z]{1,64})$/.exec(argument) ?? [];
   if (id !== undefined) return { ok: true, id };
-  return { ok: false, refusal: wrongUsage(`give the id of a key: ${whichId}`) };
+  return { ok: false, refusal: wrongUsage(`pass the ID of a key: ${whichId}`) };
 }
 
 const MAX_NAME_LENGTH = 40;
 
 /**
- * Prints every key in a table, oldest first, or with `json` the API's answer. Tokens are not among what the API
- * gives.
+ * Prints all keys in a table, oldest first, or with `json` the API's response, which has no tokens.
  */
 export async function list(
   { url, json }: { readonly url?: string; readonly json?: boolean },
@@ -162,7 +169,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${line(row)}\n`).join('');
 }
 
-/** What the command line reads of a key; what a later version adds is passed over. Times are RFC 3339. */
+/** The fields of a key that the CLI uses. Unknown fields are ignored. Times are RFC 3339. */
 const shownKey = z.object({
   id: z.string(),
   name: z.string(),
@@ -177,12 +184,12 @@ const shownKey = z.object({
 type ShownKey = z.infer<typeof shownKey>;
 
 /**
- * A key with its token, as the API answers where it makes one. An answer without the token, as a replayed one is,
- * does not fit.
+ * A key with its token, from a response that creates one. A response without the token, such as a
+ * replay, does not match.
  */
 export const shownMintedKey = shownKey.extend({ key: z.string() });
 
-/** The outcome where an answer of the service does not have the shape that this version expects. */
+/** The outcome if a response does not match the schema of this version. */
 export function notUnderstood(): Outcome {
-  return failed('the service sent an answer this version doesn’t understand');
+  return failed('the service sent a response that this version does not understand');
 }

@@ -1,28 +1,28 @@
-/** Lines of a width: foreign text made fit, wrapped, cut or set in columns. Widths count characters. */
+/**
+ * Terminal layout: printable foreign text, wrapping, cutting and columns. Widths count characters.
+ */
 import { styleText } from 'node:util';
 import { printable } from '../core/names/printable.ts';
 
-/** What a page is made with. `columns`: its width in characters. */
+/** `columns`: width in characters. */
 export type Page = { readonly columns: number; readonly paint: Paint };
 
 const COLUMNS_MIN = 60;
 const COLUMNS_MAX = 100;
 
-/**
- * The width of a page on a screen of this width: 60 to 100 characters. On a narrower screen its lines are broken by
- * the terminal.
- */
+/** Width of a page, 60 to 100 characters. A narrower terminal breaks the lines itself. */
 export function columnsFor(screenColumns: number): number {
   return Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, screenColumns));
 }
 
-/** The title with the lines below it; empty where there are no lines. */
+/** The title with its lines; empty if there are no lines. */
 export function titled(title: string, lines: readonly string[], page: Page): readonly string[] {
   return lines.length === 0 ? [] : [page.paint('bold', title), ...lines];
 }
 
 /**
- * The sections that have lines, an empty line between them and every line ended; an empty string if no section has lines.
+ * The non-empty sections, separated by empty lines, every line terminated; an empty string if there
+ * are none.
  */
 export function sectioned(sections: readonly (readonly string[])[]): string {
   return sections
@@ -31,25 +31,28 @@ export function sectioned(sections: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** A record or a name in full, yet no page-filling value of a hostile zone. */
+/** Long enough for any record or name, and a bound for values of a hostile zone. */
 const FOREIGN_LENGTH_MAX = 300;
 
-/** Foreign text, fit to be printed: one line of at most 300 characters, what steers a terminal written as `\u{…}`. */
+/**
+ * Makes foreign text printable: one line of at most 300 characters, with control characters as
+ * `\u{…}`.
+ */
 export function plain(text: string): string {
   return printable(text, FOREIGN_LENGTH_MAX);
 }
 
-/** More than any sentence of a finding has, with what it quotes. */
+/** Longer than any sentence of a finding. */
 const SENTENCE_LENGTH_MAX = 2_000;
 
-/** A sentence of a service, fit to be printed like foreign text, at most 2,000 characters of it. */
+/** Makes a service's sentence printable, with at most 2,000 characters. */
 export function plainSentence(text: string): string {
   return printable(text, SENTENCE_LENGTH_MAX);
 }
 
 /**
- * The text in lines of at most `width` characters, broken at spaces; a longer word, which may be a name, stays whole.
- * At least one line, which is empty for an empty text.
+ * Wraps text at spaces to `width`; longer words, such as names, stay whole. Returns at least one
+ * line, even for empty text.
  */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
@@ -66,8 +69,8 @@ export function wrapped(text: string, width: number): readonly string[] {
 }
 
 /**
- * The label, and the text beside it, wrapped under its own beginning; below the label where that leaves no two
- * spaces. `labelWidth` counts the spaces behind the label, and `indent` those before it.
+ * A label with wrapped text next to it; below the label if fewer than two spaces remain.
+ * `labelWidth` includes the spaces after the label, `indent` is the number of spaces before it.
  */
 export function labelled(
   label: string,
@@ -87,18 +90,18 @@ export function labelled(
   return isLong ? [`${before}${paint('dim', label)}`, ...lines] : lines;
 }
 
-/** At most `width` characters, the last one an ellipsis where something was cut. */
+/** At most `width` characters; ends in an ellipsis if cut. */
 export function cut(text: string, width: number): string {
   const characters = [...text];
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-/** One cell of a table. `right`: flush right, for numbers. */
+/** One cell of a table. `right`: right-aligned, for numbers. */
 export type Cell = { readonly text: string; readonly style?: Style; readonly right?: boolean };
 
 /**
- * Rows in columns that are as wide as their widest cell, two spaces between them and `indent` before them; a row may
- * have fewer cells. The first row is the heading. Lines are not held to any width.
+ * Columns as wide as their widest cell, separated by two spaces. The first row is the heading; rows
+ * can have fewer cells. Lines can exceed any width.
  */
 export function table(rows: readonly (readonly Cell[])[], indent: number, paint: Paint): string[] {
   const count = Math.max(...rows.map((row) => row.length));
@@ -115,27 +118,27 @@ export function table(rows: readonly (readonly Cell[])[], indent: number, paint:
   });
 }
 
-/** How many columns a text takes: one for each code point, which is too few for characters of double width. */
+/** Number of columns: one per code point, too few for double-width characters. */
 export function lengthOf(text: string): number {
   return [...text].length;
 }
 
-/** Colours of a terminal. What they say, a symbol or a word says too. */
+/** Terminal styles. A symbol or word always carries the same information. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue';
 
-/** Returns the text in a style. The text must be fit to be printed: nothing in it is escaped. */
+/** Returns the text in a style. It does not escape, so the text must be printable. */
 export type Paint = (style: Style, text: string) => string;
 
-/** Paints with the escape sequences of terminals, or returns every text as it is. An empty text stays empty. */
+/** Paints with terminal escape sequences, or returns text unchanged. Empty text stays empty. */
 export function createPaint(colour: boolean): Paint {
   if (!colour) return (_style, text) => text;
-  // Where it goes is known already, and need not be this process's own output.
+  // The caller decides about color; the target need not be this process's own output.
   return (style, text) => (text === '' ? '' : styleText(style, text, { validateStream: false }));
 }
 
 /**
- * Whether to paint at all: on a terminal that knows colours, for a person who has not asked for none (NO_COLOR,
- * https://no-color.org).
+ * Whether to use color: on a terminal that supports it, unless NO_COLOR is set
+ * (https://no-color.org).
  */
 export function wantsColour(
   env: Readonly<Record<string, string | undefined>>,

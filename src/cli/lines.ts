@@ -1,4 +1,4 @@
-/** Findings and records in lines: what each finding is called and asks for, and the record as a table to copy from. */
+/** Formats findings and records for a terminal. */
 import { z } from 'zod';
 import type { Actor, Severity } from '../core/diagnosis/findings.ts';
 import type { Verdict } from '../core/life/lifecycle.ts';
@@ -8,17 +8,17 @@ import { labelled, type Page, plain, plainSentence, type Style, table, wrapped }
 
 const beside = { indent: 2, labelWidth: 10 };
 
-/** What of a finding the page shows elsewhere already, and what the page knows beside it. */
+/** What the page already shows elsewhere. */
 export type Context = {
-  /** The record of the table above as findings write it; null where there is no table. */
+  /** The record of the table above in the findings' notation; null without a table. */
   readonly recordAbove: string | null;
-  /** Whether a CAA record names an account that could not be compared with ours. */
+  /** Whether a CAA record names an account that could not be verified. */
   readonly accountUntold: boolean;
 };
 
 /**
- * The lines of each finding, in the order given. An action, or the end of one, that an earlier finding has as well is
- * written once; the later one refers to it by its code.
+ * The lines of each finding in the given order. An action that repeats an earlier one is replaced
+ * by a reference to that finding's code.
  */
 export function findingSections(
   findings: readonly FindingShown[],
@@ -31,11 +31,14 @@ export function findingSections(
   });
 }
 
-/** Only the doctor without the service has this doubt: it does not know our account. */
+/** Only applies to the doctor without the service, which does not know our CA account. */
 const accountNote =
-  'From here that account cannot be compared with ours, so it may be right. The service knows ours: ask it, without --target or with --url.';
+  'This machine cannot verify that CA account, so the record can be correct. The service can verify it: run the check without --target, or with --url.';
 
-/** At an apex findings add in brackets what the types are called elsewhere, as the page does below the table. */
+/**
+ * For an apex, findings add other names of the record type in brackets, as the page does below the
+ * table.
+ */
 function isAbove(expected: string, recordAbove: string | null): boolean {
   if (recordAbove === null) return false;
   return (
@@ -45,14 +48,14 @@ function isAbove(expected: string, recordAbove: string | null): boolean {
 
 const THEN = ', then ';
 
-/** What is to be done, and where it ends as that of an earlier finding does, where that stands. */
+/** The action, with a repeated ending replaced by a reference to the earlier finding. */
 function notTwice(action: string, earlier: readonly FindingShown[]): string {
   const same = earlier.find((one) => one.action === action);
-  if (same !== undefined) return `as for ${same.code}`;
+  if (same !== undefined) return `same as for ${same.code}`;
   const [first = '', ...rest] = action.split(THEN);
   const last = THEN + rest.join(THEN);
   const alike = earlier.find((one) => rest.length > 0 && one.action.endsWith(last));
-  return alike === undefined ? action : `${first}${THEN}as for ${alike.code}`;
+  return alike === undefined ? action : `${first}${THEN}do the same as for ${alike.code}`;
 }
 
 function findingLines(
@@ -76,68 +79,70 @@ function findingLines(
 }
 
 /**
- * A finding as the command line reads it. Codes of findings and hints are any text, so that those of a later version
- * are shown, too; severity and actor have to be known ones.
+ * A finding as the CLI reads it. Codes of findings and hints are any text, so that those of later
+ * versions are shown too. Severity and actor must be known.
  */
 export const shownFinding = finding.extend({
   code: z.string(),
   hints: z.array(z.object({ text: z.string() })),
 });
 
-/** A finding that `shownFinding` has read. */
 export type FindingShown = z.infer<typeof shownFinding>;
 
-/** A sign that says by its shape what its color says, too. */
+/** A symbol that carries the same information as its color. */
 export type Mark = { readonly sign: string; readonly style: Style };
 
-/** What stands before a name that was checked. */
+/** Marks before a checked name. */
 export const marks: { readonly [V in Verdict]: Mark } = {
   right: { sign: '✓', style: 'green' },
   wrong: { sign: '✗', style: 'red' },
   unknown: { sign: '?', style: 'yellow' },
 };
 
-/** What stands before a finding. */
+/** Marks before a finding. */
 export const severityMarks: { readonly [S in Severity]: Mark } = {
   blocks: { sign: '✗', style: 'red' },
   warns: { sign: '!', style: 'yellow' },
   informs: { sign: 'i', style: 'blue' },
 };
 
-/** Who has to act, as a clause without a period: at the end of a finding's first line, or after “Now”. */
+/**
+ * Who needs to act, as a clause without a period: at the end of a finding's first line, or after
+ * “Now”.
+ */
 export const actorWords: { readonly [A in Actor]: string } = {
-  customer: 'the owner of the domain acts',
-  dns_provider: 'the DNS provider acts',
-  platform: 'the platform acts',
+  customer: 'the domain owner needs to act',
+  dns_provider: 'the DNS provider needs to act',
+  platform: 'the platform needs to act',
 };
 
-/** A sentence for whoever gave no valid host name: the service says only what is wrong with the one that was given. */
+/** Added to the service's error about an invalid host name. */
 export const validHostname =
-  'Give a public host name such as docs.example.com: letters, digits and hyphens, with dots between.';
+  'Use a public host name such as docs.example.com: letters, digits and hyphens, separated by dots.';
 
-/** A record and who runs its zone, as both the API's domains and its diagnoses have them. */
+/** A record and the DNS provider of its zone, in domains and in diagnoses. */
 export type RecordShown = {
   readonly record: {
     readonly type: 'CNAME' | 'ALIAS';
-    /** Relative to the zone; `@` for the zone itself. */
+    /** Relative to the zone; `@` is the zone itself. */
     readonly name: string;
     readonly value: string;
     /** In seconds. */
     readonly ttl: bigint;
   };
-  /** Null: who runs the zone is unknown. */
+  /** Null: the DNS provider is unknown. */
   readonly provider: {
     readonly name: string;
-    /** What the provider calls an ALIAS; null: it has none that we know of. */
+    /** The provider's name for an ALIAS record; null if it has none or it is unknown. */
     readonly apex: string | null;
-    /** A sentence: where records are entered. */
+    /** A sentence: where to enter records. */
     readonly where: string;
   } | null;
 };
 
 /**
- * A table of the record, and below it what the provider calls it and where it is entered. Names and values are never
- * cut, because people copy them: the table may be wider than the page.
+ * A table of the record, and below it the provider's terms. Names and values are never cut, because
+ * people copy them, so the table can be wider than the page.
  */
 export function recordLinesOf({ record, provider }: RecordShown, page: Page): readonly string[] {
   const { type, name, value, ttl } = record;
@@ -157,16 +162,16 @@ export function recordLinesOf({ record, provider }: RecordShown, page: Page): re
 }
 
 /**
- * The record in the words in which findings expect it (core/diagnosis/words.ts), without what they add for an apex.
- * It is not made fit to be printed.
+ * The record in the notation of findings (core/diagnosis/words.ts), without the additions for an
+ * apex. Not made printable.
  */
 export function recordAsWritten({ type, name, value, ttl }: RecordShown['record']): string {
   return `${type} ${name} → ${value}, TTL ${ttl}`;
 }
 
 /**
- * The name, and in brackets how people read it where that differs: `xn--bcher-kva (bücher)`. Forms of providers want
- * the one or the other. Fit to be printed.
+ * The name, followed by its Unicode form in brackets if different: `xn--bcher-kva (bücher)`.
+ * Provider forms expect one or the other. Printable.
  */
 export function spelt(name: string): string {
   const unicode = toUnicodeName(name);
@@ -175,7 +180,7 @@ export function spelt(name: string): string {
 
 const FLATTENING = 'CNAME flattening';
 
-/** The type as the provider's own form offers it for an apex. */
+/** The record type for an apex, as the provider's form names it. */
 function typeAt(provider: RecordShown['provider']): string {
   const apex = provider?.apex ?? 'ALIAS';
   return apex === FLATTENING ? 'CNAME' : plain(apex);
@@ -185,7 +190,7 @@ function otherNames(provider: RecordShown['provider']): string {
   const general = 'ALIAS is also called ANAME or CNAME flattening';
   if (provider === null) return `${general}.`;
   const name = plain(provider.name);
-  if (provider.apex === null) return `${general}; we know of none at ${name}.`;
+  if (provider.apex === null) return `${general}; ${name} is not known to support it.`;
   return provider.apex === FLATTENING
     ? `${name} turns a CNAME at an apex into addresses automatically (CNAME flattening).`
     : `${name} calls it ${plain(provider.apex)}.`;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line's process: what a shell gives it, where it writes, and its exit code. signpost.ts is the program. */
+/** The process around signpost.ts: environment, outputs and exit code. */
 import { existsSync } from 'node:fs';
 import type { Io } from './command.ts';
 import { runSignpost, sayFault } from './signpost.ts';
@@ -8,7 +8,7 @@ const args = process.argv.slice(2);
 
 const io: Io = {
   env: process.env,
-  // As the service does, for its API_KEY, its DNS servers and the platform's name.
+  // Like the service, for API_KEY, DNS servers and the platform's name.
   readEnvFile() {
     if (existsSync('.env')) process.loadEnvFile('.env');
   },
@@ -18,7 +18,7 @@ const io: Io = {
   screen: {
     out: process.stdout.isTTY === true,
     err: process.stderr.isTTY === true,
-    columns: process.stdout.columns || 80, // a screen that does not know says 0
+    columns: process.stdout.columns || 80, // some terminals report 0
   },
   interruptions: {
     once: (listener) => void process.once('SIGINT', listener),
@@ -31,7 +31,7 @@ function broken(fault: unknown): void {
   process.exitCode = sayFault(fault, args, io);
 }
 
-// What cannot be written (a full disk, a closed pipe) is told after the command has ended.
+// Write errors (full disk, closed pipe) are reported after the command ends.
 process.stdout.on('error', broken);
 process.stderr.on('error', () => {});
 process.on('uncaughtException', (fault) => {

@@ -142,7 +142,7 @@ function defineRotateKeys(program: Program, run: Run): void {
     .addHelpText(
       'after',
       notes(
-        'Covers the keys of certificates, CA accounts and the local CA, webhook secrets and derived secrets. First give every process the new key as its first key, then run this while the service runs. docs/operations.md has all steps (“A new key encryption key”).',
+        'Covers the keys of certificates, CA accounts and the local CA, webhook secrets and derived secrets. First give every process the new key as its first key, then run this while the service runs. docs/run/key-rotation.md has all steps (“A new key encryption key”).',
         'Reads KEY_ENCRYPTION_KEY (the new key, a comma, the previous key) and DATABASE_URL from the environment or .env, like the service. With embedded storage, stop the service first. You can stop and rerun it at any time.',
         'Exit 0: only the first key is needed. Exit 1: another key is still needed. Exit 2: bad usage, or the check failed.',
       ),
@@ -169,7 +169,7 @@ function defineZone(program: Program, run: Run): void {
     .addHelpText(
       'after',
       notes(
-        'The records are below PLATFORM_DOMAIN: the edge’s addresses, and CAA records that keep a customer’s own CAA records from blocking certificates for subdomains. docs/platform-zone.md has details.',
+        'The records are below PLATFORM_DOMAIN: the edge’s addresses, and CAA records that keep a customer’s own CAA records from blocking certificates for subdomains. docs/run/platform-zone.md has details.',
         'Reads PLATFORM_DOMAIN, PLATFORM_ADDRESSES, ACME_ISSUER_DOMAINS, ACME_FALLBACK_ISSUER_DOMAINS and ACME_CONTACT from the environment or .env, like the service. Makes no requests and no changes.',
         'Exit 0: success. Exit 2: a variable is missing or invalid.',
       ),
@@ -193,7 +193,7 @@ function defineEdge(program: Program, run: Run): void {
     .addHelpText(
       'after',
       notes(
-        'Reads HOST, EDGE_HTTP_PORT, EDGE_HTTPS_PORT, PUBLIC_HTTPS_PORT, EDGE_CADDY_ADDRESS and TRUSTED_PROXIES from the environment or .env. The file contains no customer names and no secrets: Caddy reads EDGE_CADDY_SECRET from its own environment. docs/edge.md explains the setup.',
+        'Reads HOST, EDGE_HTTP_PORT, EDGE_HTTPS_PORT, PUBLIC_HTTPS_PORT, EDGE_CADDY_ADDRESS and TRUSTED_PROXIES from the environment or .env. The file contains no customer names and no secrets: Caddy reads EDGE_CADDY_SECRET from its own environment. docs/run/caddy.md explains the setup.',
         'Exit 0: success. Exit 2: a variable is invalid.',
       ),
     )

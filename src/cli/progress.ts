@@ -1,34 +1,34 @@
-/** What is going on, told to a person while it does, and taken back. */
+/** A progress line on a terminal, removed afterwards. */
 import { printable } from '../core/names/printable.ts';
 import type { Io } from './command.ts';
 import { cut } from './layout.ts';
 
 /**
- * A line that says what is going on, and lines that stay. Where the screen cannot rewrite a line, only those are
- * printed.
+ * A progress line and permanent lines. If the screen cannot rewrite a line, only permanent lines
+ * are printed.
  */
 export type Progress = {
-  /** Rewrites the line, cut to the width of the screen; what is not fit to be printed in it is escaped. */
+  /** Rewrites the line, cut to the screen width and made printable. */
   readonly show: (line: string) => void;
-  /** Lines that stay, in order, above that one; fit to be printed. */
+  /** Prints permanent, printable lines above the progress line. */
   readonly say: (...lines: readonly string[]) => void;
 };
 
-/** More than any screen is wide. */
+/** Wider than any screen. */
 const LINE_LENGTH_MAX = 1_000;
 /** ECMA-48, 8.3.41: erases the line. */
 const ERASE = '\r\u001b[K';
 
 type Wait = {
-  /** What is going on. */
+  /** The initial progress line. */
   readonly line: string;
-  /** Said after Ctrl-C, where somebody may wonder what it has stopped. */
+  /** Printed after Ctrl-C, to say what continues. */
   readonly farewell?: string;
 };
 
 /**
- * Acts, with a line on standard error meanwhile, which is gone afterwards, after Ctrl-C too. Returns what `act`
- * returns and rejects with what it rejects with. Ctrl-C does not stop `act`: it ends the process.
+ * Runs `act` with a progress line on standard error, which is removed at the end or on Ctrl-C.
+ * Ctrl-C ends the process, not just `act`.
  */
 export async function withProgress<T>(
   { line, farewell }: Wait,
@@ -36,13 +36,13 @@ export async function withProgress<T>(
   act: (progress: Progress) => Promise<T>,
 ): Promise<T> {
   const sayLines = (lines: readonly string[]) => lines.map((one) => `${one}\n`).join('');
-  // Such a terminal would show the sequence instead of obeying it.
+  // Such a terminal would print the sequence instead of interpreting it.
   if (!screen.err || env['TERM'] === 'dumb') {
     return act({ show: () => {}, say: (...lines) => err(sayLines(lines)) });
   }
   let shown = '';
   const show = (text: string) => {
-    shown = cut(printable(text, LINE_LENGTH_MAX), screen.columns - 1); // a full one would begin the next
+    shown = cut(printable(text, LINE_LENGTH_MAX), screen.columns - 1); // a full line would wrap
     err(`${ERASE}${shown}`);
   };
   const interrupted = () => {

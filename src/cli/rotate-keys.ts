@@ -1,6 +1,7 @@
 /**
- * `signpost rotate-keys`: seals everything again that was sealed with another key than the first. Unlike `signpost
- * keys` it is no client of the API: it takes minutes, and goes by the keys and the database of its own environment.
+ * `signpost rotate-keys`: re-encrypts everything that is encrypted with an older key. Unlike
+ * `signpost keys`, it does not use the API: it takes minutes and uses its own environment's keys
+ * and database.
  */
 import { existsSync } from 'node:fs';
 import { pino } from 'pino';
@@ -17,17 +18,17 @@ import {
 } from '../db/issuance/sealed-columns.ts';
 import { done, failed, type Io, type Outcome, wrongUsage } from './command.ts';
 
-/** Whatever else the environment holds is not read, be it right or wrong. */
+/** Other variables are ignored, even invalid ones. */
 const relevant = /^(?:DATABASE_URL|DATA_DIR|KEY_ENCRYPTION_KEY)$/;
-/** How many rows are sealed between two lines of progress. */
+/** Rows between two progress lines. */
 const ROWS_A_LINE = 5_000;
-/** How many damaged rows are named. */
+/** Maximum number of damaged rows listed. */
 const SHOWN_ROWS_MAX = 10;
 
 /**
- * Reseals all that is stored, or with `check` counts by which key it is sealed. The result goes to standard output,
- * progress to standard error; keys are never shown. May be stopped at any moment and run again. Never rejects for
- * what the storage does: that is `failed`.
+ * Re-encrypts everything, or with `check` counts rows by key. Results go to standard output,
+ * progress to standard error; keys are never shown. It can be stopped and restarted at any time.
+ * Storage errors are `failed`, not rejections.
  */
 export async function runRotateKeys(
   { check: isCheck = false }: { readonly check?: boolean },
@@ -37,12 +38,12 @@ export async function runRotateKeys(
   if (!settings.ok) return settings.refusal;
   const { storage } = settings.config;
   if (storage.kind === 'embedded' && !existsSync(storage.dataDir)) {
-    return failed(`there is nothing in DATA_DIR (${storage.dataDir}), and DATABASE_URL is not set`);
+    return failed(`DATA_DIR (${storage.dataDir}) is empty and DATABASE_URL is not set`);
   }
   try {
     return await withDatabase(settings.config, async (database) => {
       if (!(await isUpToDate(database))) {
-        return failed('the database is of an earlier version: start Signpost on it first');
+        return failed('the database schema is outdated: start Signpost once to migrate it');
       }
       const opened = await openVault(settings.config, database);
       return isCheck ? check(opened, io) : await rotate(opened, database, io);
@@ -69,7 +70,7 @@ async function rotate(
   { pool }: Database,
   io: Io,
 ): Promise<Outcome> {
-  // Before anything else, so that they do not come from the new key.
+  // Loaded first, so that they are not derived from the new key.
   await loadSecrets();
   const before = sealedWithOthers(vault, stored);
   const onProgress = createProgress(before, io.err);
@@ -79,8 +80,8 @@ async function rotate(
 }
 
 /**
- * Returns what prints a line for every 5,000 rows of a column, of as many as there are `before`. A later pass, which
- * begins to count again, repeats none of them.
+ * Returns a function that prints a line for every 5,000 rows of a column, out of `before`. Later
+ * passes repeat no lines.
  */
 export function createProgress(
   before: readonly SealedCount[],
@@ -98,16 +99,18 @@ export function createProgress(
 
 function outcomeOf({ left, unreadable }: Resealed, io: Io): Outcome {
   for (const { column, id } of unreadable.slice(0, SHOWN_ROWS_MAX)) {
-    io.err(`${column.table} ${id}: its ${column.words[0]} is damaged, no key opens it\n`);
+    io.err(
+      `${column.table} ${id}: the ${column.words[0]} is damaged and cannot be decrypted with any key\n`,
+    );
   }
   if (unreadable.length > 0) {
     return failed(
-      `${unreadable.length} damaged: what they were for has to be ordered or made again, and the old key stays until they are gone`,
+      `${unreadable.length} damaged: recreate the certificates or secrets they belong to. Keep the old key until then`,
     );
   }
   if (left.length > 0) {
     return failed(
-      `${inWords(left)} left: they are being changed, or a process runs whose first key is another one; run this again`,
+      `${inWords(left)} left: they are changing, or a process still uses another first key. Run this again`,
     );
   }
   io.out(nothingLeft);
@@ -118,8 +121,8 @@ function check({ vault, stored }: OpenedVault, io: Io): Outcome {
   const left = sealedWithOthers(vault, stored);
   const current = stored.filter((one) => !left.includes(one));
   const secrets = sumOf(stored.filter(({ column }) => column.table === 'derived_secret'));
-  io.out(`sealed with the first key: ${inWords(current)}\n`);
-  io.out(`sealed with another key: ${inWords(left)}\n`);
+  io.out(`encrypted with the first key: ${inWords(current)}\n`);
+  io.out(`encrypted with another key: ${inWords(left)}\n`);
   if (secrets < derivedSecretNames.length) io.out('not stored yet: derived secrets\n');
   else if (left.length === 0) io.out(nothingLeft);
   const isDone = left.length === 0 && secrets === derivedSecretNames.length;
@@ -134,7 +137,7 @@ function settingsFrom(env: Io['env']): Settings {
   const given = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
   const refusal = (problem: string) => ({ ok: false, refusal: wrongUsage(problem) }) as const;
   if (!given['KEY_ENCRYPTION_KEY']) {
-    return refusal('KEY_ENCRYPTION_KEY is needed: the new key, a comma, and the key of before');
+    return refusal('KEY_ENCRYPTION_KEY is required: the new key, a comma and the previous key');
   }
   const loaded = loadConfig(given);
   if (loaded.ok) return loaded;
@@ -150,11 +153,11 @@ async function isUpToDate({ pool }: Database): Promise<boolean> {
   return rows[0]?.known === true;
 }
 
-/** A server with several addresses that does not answer has no message of its own. */
+/** A server with several addresses that does not answer has an error without message. */
 function reasonOf(fault: Error): string {
   const [first] = fault instanceof AggregateError ? fault.errors : [];
   return fault.message || (first instanceof Error ? first.message : fault.name);
 }
 
 const nothingLeft =
-  'Everything stored is sealed with the first key of KEY_ENCRYPTION_KEY. No other key is needed any more.\n';
+  'Everything is encrypted with the first key of KEY_ENCRYPTION_KEY. The other keys are no longer needed.\n';

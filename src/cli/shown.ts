@@ -1,4 +1,4 @@
-/** What the command line reads of the service's answers; what a later version adds is passed over. */
+/** The parts of the API's responses that the CLI uses. Unknown fields are ignored. */
 import { z } from 'zod';
 import type { Answer } from '../core/diagnosis/observation.ts';
 import type { DnsRecord } from '../core/names/instructions.ts';
@@ -9,16 +9,14 @@ import type { Answer as ServiceAnswer } from './client.ts';
 import { failed, type Outcome } from './command.ts';
 import { shownFinding } from './lines.ts';
 
-/** A project, by what the command line shows of it. */
 export const shownProject = z.object({ id: z.string(), name: z.string(), slug: z.string() });
-/** A project that `shownProject` has read. */
 export type ProjectShown = z.infer<typeof shownProject>;
 
 const { certificate } = domain.shape;
 
 /**
- * A domain without its observation and HSTS, which no command shows. Codes of findings, a refusal's type and a browser's state
- * may be those of a later version.
+ * A domain without its observation and HSTS. Codes of findings, problem types and browser states
+ * can be those of a later version.
  */
 export const shownDomain = domain.omit({ observation: true, hsts: true }).extend({
   findings: z.array(shownFinding),
@@ -30,36 +28,40 @@ export const shownDomain = domain.omit({ observation: true, hsts: true }).extend
     z.object({ openedAt: z.string(), summary: z.string(), nextAction: z.string() }),
   ),
 });
-/** A domain that `shownDomain` has read; times are RFC 3339. */
+/** Times are RFC 3339. */
 export type DomainShown = z.infer<typeof shownDomain>;
 
-/** An event of the timeline, of any type: `data` is read by the names of its fields. */
+/** An event of any type; `data` is read by field name. */
 export const shownEvent = z.object({
   type: z.string(),
   at: z.string(),
   data: z.record(z.string(), z.unknown()),
 });
-/** An event that `shownEvent` has read; `at` is RFC 3339. */
+/** `at` is RFC 3339. */
 export type EventShown = z.infer<typeof shownEvent>;
 
-/** One check of a domain, as a stream reports it. `attempts` counts those since it was added or verified again. */
+/**
+ * One check of a domain from a stream. `attempts` counts checks since the domain was added or its
+ * verification restarted.
+ */
 export const shownCheck = z.object({
   attempts: z.bigint(),
   lastCheckedAt: z.nullable(z.string()),
   nextCheckAt: z.nullable(z.string()),
 });
-/** A check that `shownCheck` has read. */
 export type CheckShown = z.infer<typeof shownCheck>;
 
-/** A host name as the service reads it: A-labels in lower case. */
+/** A parsed host name: A-labels in lower case. */
 export const shownReading = z.object({ hostname: z.string() });
 
-/** `text`: the body as it came. `code`: the service's own, where it was the service that refused. */
+/** `text`: the raw body. `code`: set if the service sent the error. */
 export type Understood<T> =
   | { readonly ok: true; readonly value: T; readonly text: string }
   | { readonly ok: false; readonly refusal: Outcome; readonly code?: string };
 
-/** The body of an answer by a schema, or the answer's refusal. A body that does not fit is `failed`. Never throws. */
+/**
+ * The body parsed by a schema, or the error. A body that does not match is `failed`. Never throws.
+ */
 export function understood<T>(answer: ServiceAnswer, schema: z.ZodType<T>): Understood<T> {
   if (!answer.ok) return answer;
   const parsed = schema.safeParse(answer.body);
@@ -73,32 +75,35 @@ export function understood<T>(answer: ServiceAnswer, schema: z.ZodType<T>): Unde
 
 const shownReport = diagnosis.extend({ findings: z.array(shownFinding) });
 
-/** A diagnosis with findings of any code, those of later versions included. The record's TTL is a bigint. */
+/** A diagnosis; findings can have codes of later versions. The record's TTL is a bigint. */
 export type Report = z.infer<typeof shownReport>;
-/** The evidence: what each server showed at this one check. */
+/** The DNS answers of this check. */
 export type Seen = Report['observation'];
-/** What one address of one name server shows, or one resolver where only resolvers were asked. */
+/** One address of one name server, or one resolver if only resolvers were queried. */
 export type ServerRow = Seen['servers'][number];
-/** What one recursive server says to the world. */
+/** One resolver of the propagation check. */
 export type ResolverRow = Seen['world'][number];
-/** One server's answer to one question; `records` and `ttlSeconds` (seconds) only where there are records. */
+/**
+ * One server's answer to one query; `records` and `ttlSeconds` (seconds) are set only if there are
+ * records.
+ */
 export type AnswerShown = ServerRow['cname'];
 
-/** A diagnosis from the JSON text of one; null for any other text. Never throws. */
+/** Parses a diagnosis from JSON; null for other text. Never throws. */
 export function readReport(json: string): Report | null {
   const parsed = parseJson(new TextEncoder().encode(json));
   const report = shownReport.safeParse(parsed.ok ? parsed.value : undefined);
   return report.success ? report.data : null;
 }
 
-/** The answer in the form in which src/core/diagnosis/ classifies it. `records` without any record is `nodata`. */
+/** Converts an answer for src/core/diagnosis/. `records` without records becomes `nodata`. */
 export function answerIn({ kind, records = [], ttlSeconds = 0 }: AnswerShown): Answer<string> {
   if (kind !== 'records') return { kind };
   const [first, ...rest] = records;
   return first === undefined ? { kind: 'nodata' } : { kind, records: [first, ...rest], ttlSeconds };
 }
 
-/** The record in the core's form. Its TTL is 3,600 seconds, the only one that the API's schema has. */
+/** The record in the core's form. The API's TTL is always 3,600 seconds. */
 export function recordIn({ record: { type, name, value } }: Report): DnsRecord {
   return { type, name, value, ttl: 3600 };
 }

@@ -1,13 +1,13 @@
-/** The command line: `signpost <command>`, called as a function; main.ts is the process around it. */
+/** Runs a command line as a function; main.ts is the process around it. */
 import { CommanderError } from '@commander-js/extra-typings';
 import { printable } from '../core/names/printable.ts';
 import { done, type Io, type Outcome, type Program, wrongUsage } from './command.ts';
 import { createProgram } from './program.ts';
 
 /**
- * Runs a command and returns its exit code: 0 where it worked; 1 where it was found out that the answer is no; 2
- * where the command was not understood or was refused, or the answer could not be found out. `args` are those after
- * the program's name. Prints why it is 2 on standard error, in one line. Never rejects.
+ * Runs a command and returns its exit code: 0 on success, 1 if a check failed, 2 if the command was
+ * invalid or refused or the result is unknown. `args` excludes the program's name. Prints the
+ * reason for 2 to standard error in one line. Never rejects.
  */
 export async function runSignpost(args: readonly string[], io: Io): Promise<number> {
   let outcome: Outcome = done;
@@ -24,7 +24,7 @@ export async function runSignpost(args: readonly string[], io: Io): Promise<numb
   }
 }
 
-/** Null where the command ran, or what was asked for was help. */
+/** Null if a command ran or help was shown. */
 async function refusalOf(program: Program, args: readonly string[]): Promise<Outcome | null> {
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -36,7 +36,7 @@ async function refusalOf(program: Program, args: readonly string[]): Promise<Out
   }
 }
 
-/** The library's sentence and its “Did you mean”, in one line. It repeats what was typed. */
+/** The library's message and its “Did you mean”, in one line. */
 function problemIn({ message }: CommanderError): string {
   const line = message.replace(/^error: /, '').replace(/\s+/g, ' ');
   return printable(line, PROBLEM_LENGTH_MAX);
@@ -44,7 +44,7 @@ function problemIn({ message }: CommanderError): string {
 
 const PROBLEM_LENGTH_MAX = 200;
 
-/** `doctor help` would check a host named help, which nobody can publish; the library knows `help doctor` alone. */
+/** `doctor help` would check a host named help; the library only supports `help doctor`. */
 function insteadOfHelp(program: Program, args: readonly string[]): Outcome | null {
   const { command, path } = commandIn(program, args);
   const isLeaf = command.commands.length === 0;
@@ -53,14 +53,14 @@ function insteadOfHelp(program: Program, args: readonly string[]): Outcome | nul
   return wrongUsage(`did you mean \`${asked}\`?`);
 }
 
-/** How to call the command that the arguments lead to, as far as they name one. */
+/** The usage line of the command that the arguments name. */
 function usageOf(program: Program, args: readonly string[]): string {
   const { command, path } = commandIn(program, args);
   const call = [program.name(), ...path].join(' ');
-  return `Usage: ${call} ${command.usage()}; ${call} --help says more`;
+  return `Usage: ${call} ${command.usage()}; see ${call} --help`;
 }
 
-/** The command that the arguments name, and the words that lead to it. */
+/** The command that the arguments name, and its words. */
 function commandIn(program: Program, args: readonly string[]) {
   let command = program;
   const path: string[] = [];
@@ -82,14 +82,14 @@ const exitCodes: Readonly<Record<Outcome['kind'], number>> = {
 };
 
 /**
- * Prints what broke in one line, without a stack, and returns the exit code: 2, or 1 for the demo. Prints nothing
- * where the reader of the output has gone (EPIPE).
+ * Prints an error in one line without a stack, and returns the exit code: 2, or 1 for the demo.
+ * Prints nothing if the reader of the output is gone (EPIPE).
  */
 export function sayFault(fault: unknown, [name]: readonly string[], { err }: Io): number {
-  // Whoever read along has gone, as `| head` does: there is nobody to tell.
+  // The reader of the output has closed it, as `| head` does.
   const isGone = fault instanceof Error && 'code' in fault && fault.code === 'EPIPE';
   if (!isGone) err(`signpost: ${fault instanceof Error ? fault.message : String(fault)}\n`);
-  // Exit code 1 is an answer about what was checked, and a fault is none. The demo checks nothing: there 1 says that
-  // the domain did not go live.
+  // Exit code 1 means that a check failed, so an exception must not use it. In the demo, 1 means
+  // that the domain did not go live.
   return name === 'demo' ? 1 : 2;
 }

@@ -1,4 +1,4 @@
-/** `signpost zone`: the records that the platform has to publish for its own name. Asks nobody. */
+/** `signpost zone`: prints the DNS records that the platform must publish. Makes no requests. */
 
 import { type Config, loadConfig } from '../config/config.ts';
 import {
@@ -12,8 +12,8 @@ import { printable } from '../core/names/printable.ts';
 import { done, type Io, type Outcome, wrongUsage } from './command.ts';
 
 /**
- * Prints the records, as lines of a zone file or as JSON. What may not have been meant goes to standard error, or
- * into the JSON, and keeps nothing back. Reads the environment alone: no server is asked.
+ * Prints the records as zone-file lines or JSON. Warnings go to standard error or into the JSON.
+ * Only reads the environment.
  */
 export async function runZone(
   { json = false, ...given }: Given & { readonly json?: boolean },
@@ -27,7 +27,7 @@ export async function runZone(
 }
 
 function asText(settings: PlatformZoneSettings): string {
-  return `; For the zone that ${settings.platformDomain} is in: signpost zone\n${inMasterFile(platformZone(settings))}`;
+  return `; Records for the zone of ${settings.platformDomain}, created by: signpost zone\n${inMasterFile(platformZone(settings))}`;
 }
 
 function asJson(settings: PlatformZoneSettings): string {
@@ -36,40 +36,37 @@ function asJson(settings: PlatformZoneSettings): string {
   return `${JSON.stringify(shown, null, 2)}\n`;
 }
 
-/** The options of the command as they were typed; undefined for those that were not. */
+/** Options as typed; undefined if not given. */
 export type Given = {
   /** In seconds. */
   readonly ttl?: string | undefined;
   /** The URL of our account at the certificate authority (RFC 8657, 3). */
   readonly accounturi?: string | undefined;
-  /** Methods with commas between them. */
+  /** Comma-separated methods. */
   readonly validationmethods?: string | undefined;
 };
 
-/** What the records are made of, or what is missing or wrong. */
+/** The inputs of the records, or what is missing or wrong. */
 export type Settings =
   | { readonly ok: true; readonly settings: PlatformZoneSettings }
   | { readonly ok: false; readonly refusal: Outcome };
 
-/** The one that the service proves names by. */
+/** The method that the service uses for challenges. */
 type Method = Config['acme']['challenge'];
 
 /**
- * The TTL of every record, in seconds. Our choice: short enough to move within minutes, and every resolver keeps to
- * it.
+ * The TTL of every record, in seconds. Short enough to move within minutes, and no resolver
+ * overrides it.
  */
 export const TTL_SECONDS_DEFAULT = 300;
-/** A day: with a longer one the platform could hardly move. */
+/** One day: a longer TTL would make a move too slow. */
 const TTL_SECONDS_MAX = 86_400;
 
-/** Whatever else the environment holds is not read, be it right or wrong. */
+/** Other variables are ignored, even invalid ones. */
 const relevant =
   /^(?:PLATFORM_|ACME_(?:CONTACT|CHALLENGE)$|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 
-/**
- * Reads the options and those of the service's variables that the records are made of; the rest of the environment is
- * ignored, right or wrong. Refuses with everything that is wrong at once.
- */
+/** Reads the options and the relevant variables of the service. Reports all errors at once. */
 export function settingsFrom(given: Given, env: Io['env']): Settings {
   const known = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
   const loaded = loadConfig(known);
@@ -100,49 +97,52 @@ export function settingsFrom(given: Given, env: Io['env']): Settings {
   };
 }
 
-/** What the service does without, and a zone cannot. A zone made of defaults would be another platform's. */
+/**
+ * Variables that are optional for the service but required here. Defaults would describe another
+ * platform.
+ */
 function unsaid(env: Readonly<Record<string, string | undefined>>): string[] {
   const domain = env['PLATFORM_DOMAIN'] ?? '';
   const rules: readonly [boolean, string][] = [
     [
       domain === '',
-      'PLATFORM_DOMAIN is needed: the name that customers’ records point below, such as edge.example.net',
+      'PLATFORM_DOMAIN is required: the domain below which customers’ records point, such as edge.example.net',
     ],
     [
       domain.length > PLATFORM_DOMAIN_LENGTH_MAX,
-      `PLATFORM_DOMAIN must have ${PLATFORM_DOMAIN_LENGTH_MAX} characters or fewer, as a target has 17 more`,
+      `PLATFORM_DOMAIN must have at most ${PLATFORM_DOMAIN_LENGTH_MAX} characters, because a target has 17 more`,
     ],
     [
       !env['PLATFORM_ADDRESSES'],
-      'PLATFORM_ADDRESSES is needed: the edge’s public addresses, comma separated',
+      'PLATFORM_ADDRESSES is required: the edge’s public addresses, comma-separated',
     ],
     [
       !env['ACME_ISSUER_DOMAINS'] && !isLetsEncrypt(env['ACME_DIRECTORY_URL']),
-      'ACME_ISSUER_DOMAINS is needed: how CAA records name the certificate authority of ACME_DIRECTORY_URL',
+      'ACME_ISSUER_DOMAINS is required: the CAA identity of the certificate authority of ACME_DIRECTORY_URL',
     ],
   ];
   return rules.flatMap(([wrong, problem]) => (wrong ? [problem] : []));
 }
 
-/** Whose identity is the default of ACME_ISSUER_DOMAINS. */
+/** The CA of the default ACME_ISSUER_DOMAINS. */
 function isLetsEncrypt(directoryUrl: string | undefined): boolean {
-  if (!directoryUrl || !URL.canParse(directoryUrl)) return true; // none; or refused for what it is
+  if (!directoryUrl || !URL.canParse(directoryUrl)) return true; // unset, or refused elsewhere
   return new URL(directoryUrl).hostname.endsWith('.letsencrypt.org');
 }
 
 function wrongOptions({ ttl, accounturi, validationmethods }: Given, ours: Method): string[] {
   const rules: readonly [value: string | undefined, (text: string) => boolean, problem: string][] =
     [
-      [ttl, isTtl, `must be seconds, 1 to ${TTL_SECONDS_MAX}`],
+      [ttl, isTtl, `must be a number of seconds from 1 to ${TTL_SECONDS_MAX}`],
       [
         accounturi,
         isAccountUri,
-        'must be the account’s URL to the letter, such as https://acme-v02.api.letsencrypt.org/acme/acct/123',
+        'must be the exact URL of the account, such as https://acme-v02.api.letsencrypt.org/acme/acct/123',
       ],
       [
         validationmethods,
         (text) => isOurMethodIn(text, ours),
-        `must be ${ours}, by which certificates are ordered, or http-01,tls-alpn-01`,
+        `must be ${ours} (ACME_CHALLENGE) or http-01,tls-alpn-01`,
       ],
     ];
   const names = ['--ttl', '--accounturi', '--validationmethods'];
@@ -157,12 +157,15 @@ function isTtl(text: string): boolean {
   return /^[1-9]\d{0,5}$/.test(text) && Number(text) <= TTL_SECONDS_MAX;
 }
 
-/** Only what a CAA record holds as it is (RFC 8659, 4.2), so that authorities compare what was meant (RFC 8657, 3). */
+/**
+ * Only characters that a CAA record holds literally (RFC 8659, 4.2), so that CAs compare the
+ * intended URL (RFC 8657, 3).
+ */
 function isAccountUri(text: string): boolean {
   return /^https:\/\/[\x21\x23-\x3a\x3c-\x5b\x5d-\x7e]+$/.test(text) && URL.canParse(text);
 }
 
-/** Without it, the set would forbid us what it is for. */
+/** Without our method, the records would forbid our own orders. */
 function isOurMethodIn(text: string, ours: Method): boolean {
   const methods = text.split(',');
   const known = methods.every((one) => one === 'http-01' || one === 'tls-alpn-01');

@@ -1,4 +1,6 @@
-/** `signpost doctor`: one check of the DNS of a host name, from this machine or by the running service. */
+/**
+ * `signpost doctor`: checks the DNS of a host name once, from this machine or through the service.
+ */
 
 import type { ConfigProblem } from '../../config/combinations.ts';
 import { loadConfig } from '../../config/config.ts';
@@ -17,16 +19,13 @@ import { withProgress } from '../progress.ts';
 import { readReport } from '../shown.ts';
 import { renderReport } from './render.ts';
 
-/**
- * What is to be checked. With `target` and without `url` the check runs on this machine, otherwise the service does
- * it.
- */
+/** With `target` and without `url`, the check runs on this machine, otherwise in the service. */
 type Asked = { readonly hostname: string; readonly target?: string; readonly url?: string };
 
 /**
- * Checks a host name once and prints what was seen, as a page or as the API's JSON. The outcome is the verdict's:
- * `done` for right, `negative` for wrong, `undecided` for unknown. A check that cannot be made has the outcome of
- * what prevents it.
+ * Checks a host name once and prints a report or the API's JSON. The outcome follows the verdict:
+ * `done` for right, `negative` for wrong, `undecided` for unknown. If the check cannot run, the
+ * outcome says why.
  */
 export async function runDoctor(
   { json = false, ...asked }: Asked & { readonly json?: boolean },
@@ -40,12 +39,12 @@ export async function runDoctor(
 
 type Seen = Extract<LocalCheck, { readonly ok: true }>;
 
-/** `json` here is what to print, and its text what was read: it is printed as it came. */
+/** Prints the JSON text unchanged. */
 function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): Outcome {
   const { out, env, screen } = io;
   const report = readReport(text);
   if (report === null) {
-    const problem = 'the service sent an answer this version doesn’t understand';
+    const problem = 'the service sent a response that this version does not understand';
     return { kind: 'undecided', problem };
   }
   const paint = createPaint(wantsColour(env, screen.out));
@@ -59,7 +58,7 @@ const outcomes: { readonly [V in Verdict]: Outcome } = {
   unknown: { kind: 'undecided' },
 };
 
-/** Which of the two ways is taken. Without a target only the service can tell what the record must point to. */
+/** Without a target, only the service knows what the record must point to. */
 async function check({ hostname, target, url }: Asked, io: Io): Promise<LocalCheck> {
   if (target !== undefined && url === undefined) {
     return checkFromHere({ hostname, target }, io.env);
@@ -76,13 +75,12 @@ async function check({ hostname, target, url }: Asked, io: Io): Promise<LocalChe
   return { ok: false, refusal: inOurWords(answer, { hostname, ...(target && { target }) }) };
 }
 
-/** Said where neither way is open. */
 const bothWays =
-  'to check from here, pass --target <host>; to ask the service, set SIGNPOST_API_KEY (or API_KEY)';
+  'to check from this machine, pass --target <host>; to check through the service, set SIGNPOST_API_KEY (or API_KEY)';
 const urlNeedsKey =
-  '--url asks the service, which needs SIGNPOST_API_KEY (or API_KEY); without --url, --target <host> checks from here';
+  '--url checks through the service, which requires SIGNPOST_API_KEY (or API_KEY); to check from this machine, use --target <host> without --url';
 
-/** The service speaks of a parameter where somebody at a shell has an option. */
+/** Replaces the API's parameter names by the options of the command. */
 function inOurWords(
   { refusal, code, message = '' }: Extract<Answer, { readonly ok: false }>,
   { hostname, target }: Asked,
@@ -90,24 +88,24 @@ function inOurWords(
   if (code === 'invalid_hostname') return failed(`${message} ${validHostname} (${code})`);
   if (code !== 'invalid_query') return refusal;
   return failed(
-    // Without a target there is nothing else in the query to refuse.
+    // Without a target, only the missing target can be refused.
     target === undefined
-      ? `--target <host> is needed: no project has ${printable(hostname, 80)} attached`
+      ? `--target <host> is required: no project has ${printable(hostname, 80)} attached`
       : `${message.replace(/^target\b/, '--target')} (${code})`,
   );
 }
 
-/** `accountUntold`: a CAA record names an account, which could not be compared with ours from here. */
+/** `accountUntold`: a CAA record names an account that this machine could not verify. */
 type LocalCheck =
   | { readonly ok: true; readonly json: string; readonly accountUntold: boolean }
   | { readonly ok: false; readonly refusal: Outcome };
 
-/** What a check depends on; whatever else the environment holds is not read, be it right or wrong. */
+/** Variables that affect a check. Others are ignored, even invalid ones. */
 const relevant = /^(?:DNS_|PLATFORM_|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 
 /**
- * The diagnosis as the API would answer it. Our account at the authority is not known here, so a CAA record that names
- * an account passes with a warning.
+ * The diagnosis as the API would return it. This machine does not know our CA account, so a CAA
+ * record that names an account passes with a warning.
  */
 async function checkFromHere(
   typed: { readonly hostname: string; readonly target: string },
@@ -124,7 +122,7 @@ async function checkFromHere(
   const named = parseTarget(typed.target, parsed.hostname.ascii);
   if (!named.ok) return refused(`--target: ${named.reason}`);
   const wire = createWire();
-  // The wire's sockets would keep the process alive.
+  // Open sockets would keep the process alive.
   try {
     const examine = createExamine({
       observer: createObserver({ wire, config: dns, platformAddresses: platform.addresses }),

@@ -1,4 +1,4 @@
-/** A diagnosis as a page for a person: what is the matter first, then what everybody shows. */
+/** Renders a diagnosis for a terminal: the result first, then the answers of every server. */
 import { presentationOf } from '../../core/diagnosis/caa/caa-value.ts';
 import { answerWords, durationInWords } from '../../core/diagnosis/shows.ts';
 import { counted } from '../../core/diagnosis/words.ts';
@@ -17,7 +17,7 @@ import { findingSections, marks, recordAsWritten, recordLinesOf } from '../lines
 import type { Report, Seen } from '../shown.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
 
-/** `columns`: of the terminal. `accountUntold`: see finding-lines.ts; false where nothing is said. */
+/** `columns`: width of the terminal. `accountUntold`: see lines.ts. */
 type Screen = {
   readonly columns: number;
   readonly paint: Paint;
@@ -25,8 +25,8 @@ type Screen = {
 };
 
 /**
- * The whole page, every line ended. The same diagnosis gives the same page. Whatever a zone holds is made fit to be
- * printed: only `paint` writes escape sequences.
+ * The whole report, every line terminated. Deterministic. Zone data is made printable: only `paint`
+ * writes escape sequences.
  */
 export function renderReport(
   report: Report,
@@ -48,7 +48,7 @@ export function renderReport(
   return sectioned(sections);
 }
 
-/** Who shows what. Of a domain that is not registered its registry knows no more than that. */
+/** The answers per server. For an unregistered domain, the registry's answer is all there is. */
 function seenSections(report: Report, page: Page): readonly (readonly string[])[] {
   if (isUnregistered(report)) return [];
   const { view, world } = report.observation;
@@ -59,7 +59,7 @@ function seenSections(report: Report, page: Page): readonly (readonly string[])[
       titled('What public resolvers see', resolvers, page),
     ];
   }
-  // Servers and world are the same here.
+  // Servers and resolvers are the same here.
   return [titled('Resolvers', world.length > 0 ? resolvers : serverLines(report, page), page)];
 }
 
@@ -68,14 +68,14 @@ function isUnregistered({ observation: { delegation } }: Report): boolean {
 }
 
 const headlines: { readonly [V in Report['verdict']]: string } = {
-  right: 'is set up right',
-  wrong: 'is not set up right',
+  right: 'is set up correctly',
+  wrong: 'is not set up correctly',
   unknown: 'could not be checked',
 };
 
 /**
- * Where everything points here and only the question about CAA has no answer, the verdict is unknown: an authority
- * takes a missing answer for a refusal. The headline says which half is missing.
+ * If everything points here and only the CAA query has no answer, the verdict is unknown, because
+ * CAs treat a missing answer as a refusal. The headline says which part is missing.
  */
 function headlineOf(report: Report): string {
   const { verdict, findings } = report;
@@ -83,9 +83,7 @@ function headlineOf(report: Report): string {
     verdict === 'unknown' &&
     isAtServers(report) &&
     findings.some(({ code }) => code === 'caa_unknown');
-  return isCaaAlone
-    ? 'points here, but we couldn’t check who may issue its certificate'
-    : headlines[verdict];
+  return isCaaAlone ? 'points here, but its CAA records couldn’t be checked' : headlines[verdict];
 }
 
 function headline(report: Report, { columns, paint }: Page): readonly string[] {
@@ -98,7 +96,7 @@ function headline(report: Report, { columns, paint }: Page): readonly string[] {
   );
   const about =
     verdict === 'right'
-      ? [`It leads to ${plain(target)}${record.type === 'ALIAS' ? ', by its addresses' : ''}.`]
+      ? [`It points to ${plain(target)}${record.type === 'ALIAS' ? ' by its addresses' : ''}.`]
       : [];
   return [
     paint(style, `${sign} ${paint('bold', first)}`),
@@ -109,15 +107,17 @@ function headline(report: Report, { columns, paint }: Page): readonly string[] {
   ];
 }
 
-/** Only where the zone's own servers were not seen, since then nothing on the page is certain to be current. */
+/**
+ * Only if the zone's own servers were not queried, because resolvers can return outdated answers.
+ */
 function whyRecursive({ view, whyRecursive: why }: Report['observation']): readonly string[] {
   if (view === 'authoritative') return [];
   const said =
     why === 'port_53_blocked'
-      ? 'gave no answer, perhaps because port 53 does not get through from here'
-      : 'were not asked, because DNS_AUTHORITATIVE is false';
+      ? 'did not answer, probably because outgoing port 53 is blocked here'
+      : 'were not queried, because DNS_AUTHORITATIVE is false';
   return [
-    `Seen through resolvers, which may remember what was there before: the zone's own name servers ${said}.`,
+    `These answers come from resolvers and can be outdated: the zone's own name servers ${said}.`,
   ];
 }
 
@@ -125,16 +125,13 @@ function serversTitle({ observation: { delegation } }: Report): string {
   return delegation === null ? 'Name servers' : `Name servers of ${plain(delegation.zone)}`;
 }
 
-/**
- * Never cut: this is what people copy. Nothing where the record is there, whatever else is wrong, nor where there is no
- * zone that it could go into.
- */
+/** Never cut, because people copy it. Empty if the record is present or no zone exists for it. */
 function recordLines(report: Report, page: Page): readonly string[] {
   if (isAtServers(report) || isUnregistered(report)) return [];
   return recordLinesOf(report, page);
 }
 
-/** What the check took: messages sent, time, bytes received, and when it was. */
+/** The cost and time of the check. */
 function costLine({ observation: { cost, at } }: Report): string {
   const { questions, bytes, ms } = cost;
   const seen = plain(at).replace(/\.\d+(?=Z$)/, '');
@@ -144,7 +141,7 @@ function costLine({ observation: { cost, at } }: Report): string {
 const onceOnly =
   'This was one check; run it again after a change. Attached domains are checked automatically.';
 
-/** The zone above, the zone's servers as each of both lists them, and who runs them. */
+/** The delegation as the parent zone and the zone itself list it, and the DNS provider. */
 function delegationLines(
   { observation: { delegation }, provider }: Report,
   page: Page,
@@ -155,7 +152,10 @@ function delegationLines(
   if (delegation === null) return run;
   const { kind, zone, parent, atParent = [], atZone = null, ttlSeconds = 0 } = delegation;
   if (kind === 'unregistered') {
-    return line('zone', `${plain(zone)} is not registered, says the registry of ${plain(parent)}`);
+    return line(
+      'zone',
+      `${plain(zone)} is not registered, according to the registry of ${plain(parent)}`,
+    );
   }
   const above = `${plain(zone)}, delegated by ${named(parent)} for ${durationInWords(ttlSeconds)}`;
   const same = atZone !== null && atZone.join(' ') === atParent.join(' ');
@@ -168,7 +168,7 @@ function delegationLines(
   ];
 }
 
-/** The climb, nearest level first. */
+/** The CAA levels, closest first. */
 function caaLines({ observation: { caa } }: Report, page: Page): readonly string[] {
   if (caa === null) return [];
   const labelWidth = Math.min(34, 2 + Math.max(0, ...caa.map(({ name }) => lengthOf(plain(name)))));

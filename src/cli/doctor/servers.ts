@@ -1,4 +1,4 @@
-/** What every server shows, gathered by what it shows: who disagrees stands apart. */
+/** Answers of all servers, grouped by answer, so that differences stand out. */
 import { describeExtendedError } from '../../core/diagnosis/extended-errors.ts';
 import type { ServerState } from '../../core/diagnosis/observation.ts';
 import { pointingOf } from '../../core/diagnosis/server-pointing.ts';
@@ -15,11 +15,12 @@ import {
   type ServerRow,
 } from '../shown.ts';
 
-/** What of a server's view decides where it points. */
+/** The fields that decide where a server points. */
 type Views = Pick<ServerRow, 'state' | 'cname' | 'a' | 'aaaa'>;
 
 /**
- * Whether at least one server has the record and none shows anything else. Servers that could not tell do not count.
+ * Whether at least one server has the record and none has another. Servers without an answer do not
+ * count.
  */
 export function isAtServers(report: Report): boolean {
   const shown = report.observation.servers.map((view) => verdictOf(view, report));
@@ -27,8 +28,8 @@ export function isAtServers(report: Report): boolean {
 }
 
 /**
- * A line or two for each server, below what it shows: servers that show the same stand together, in the order in
- * which the first of each kind was seen. What was found beside the record comes last.
+ * One or two lines per server, grouped by answer in order of first appearance. Other records at the
+ * name come last.
  */
 export function serverLines(report: Report, page: Page): readonly string[] {
   const { servers } = report.observation;
@@ -53,15 +54,15 @@ export function serverLines(report: Report, page: Page): readonly string[] {
 }
 
 /**
- * The same of the recursive servers, one after the other: what each answers, whether it checks signatures, how long
- * it took, what it still remembers and why it fails. Empty where none was asked.
+ * The resolvers in order: answer, DNSSEC validation, time, remaining TTL and error. Empty if none
+ * was queried.
  */
 export function worldLines(report: Report, page: Page): readonly string[] {
   return resolversIn(report).flatMap((view) => {
     const { server, authenticated, rttMs, errors, answersUnchecked } = view;
     const facts = [
       plain(server),
-      authenticated ? 'AD: signatures checked' : 'no AD',
+      authenticated ? 'AD: DNSSEC validated' : 'no AD',
       ...(rttMs === null ? [] : [`${rttMs} ms`]),
     ];
     const state = { ...view, state: 'answers' } as const;
@@ -77,7 +78,10 @@ export function worldLines(report: Report, page: Page): readonly string[] {
   });
 }
 
-/** Through resolvers alone, the one that spoke for the zone may know an alias that it could not follow. */
+/**
+ * Without authoritative queries, the resolver used for the zone can know an alias that it could not
+ * follow.
+ */
 function resolversIn({ observation: { view, servers, world } }: Report): readonly ResolverRow[] {
   if (view === 'authoritative') return world;
   return world.map((resolver) => {
@@ -91,15 +95,15 @@ function resolversIn({ observation: { view, servers, world } }: Report): readonl
 function remembered({ negativeTtlSeconds }: ResolverRow): readonly string[] {
   return negativeTtlSeconds === null
     ? []
-    : [`keeps its old “there is none” ${durationInWords(negativeTtlSeconds)} more`];
+    : [`caches “no such record” for ${durationInWords(negativeTtlSeconds)} more`];
 }
 
 function unchecked(answers: boolean | null): readonly string[] {
   if (answers === null) return [];
-  return [answers ? 'answers when asked not to check signatures' : 'fails without checks, too'];
+  return [answers ? 'answers without DNSSEC validation' : 'fails without DNSSEC validation too'];
 }
 
-/** What is shown, with its mark, wrapped under its own beginning. */
+/** An answer with its mark, wrapped and indented. */
 function said(verdict: Verdict, shows: string, { columns, paint }: Page): readonly string[] {
   const { sign, style } = marks[verdict];
   return wrapped(shows, columns - 4).map((line, index) =>
@@ -109,7 +113,9 @@ function said(verdict: Verdict, shows: string, { columns, paint }: Page): readon
 
 const headings = ['Server', 'Address', 'State', 'AA', 'RCODE', 'Serial', 'ms'];
 
-/** A line for each server; two where some line would be too long, because a name or an address is never cut. */
+/**
+ * One line per server; two if a line would be too long, because names and addresses are never cut.
+ */
 function serverRows(servers: readonly ServerRow[], { columns, paint }: Page) {
   const cells = servers.map(cellsOf);
   const rows = [headings.map((text, at) => ({ text, right: at > 4 })), ...cells];
@@ -121,7 +127,7 @@ function serverRows(servers: readonly ServerRow[], { columns, paint }: Page) {
   return {
     heading: [],
     rows: servers.map(({ server, address, soa, rttMs }, index) => {
-      // Serial and time are labeled here, since there is no heading.
+      // Serial and time are labeled here, because this form has no heading.
       const [, , state, aa, rcode] = cells[index] ?? [];
       const facts = [
         ...[state, aa, rcode].map((cell) => cell?.text ?? '-').filter((text) => text !== '-'),
@@ -154,12 +160,12 @@ function verdictOf({ state, cname, a, aaaa }: Views, report: Report): Verdict {
   return verdicts[pointingOf(view, recordIn(report), report.observation.targetAddresses).kind];
 }
 
-/** All records that lead somewhere, in one line, or in words why there are none. */
+/** All records that point somewhere, in one line, or why there are none. */
 function showing({ state, cname, a, aaaa }: Views): string {
   return shownInWords({ state, cname: answerIn(cname), a: answerIn(a), aaaa: answerIn(aaaa) });
 }
 
-/** Mail and texts, which one server was asked for. */
+/** MX and TXT records, which one server was queried for. */
 function besideLines({ mx, txt }: ServerRow, { columns }: Page): readonly string[] {
   const beside = [...besideLine('MX', mx, plain), ...besideLine('TXT', txt, shortText)];
   return beside.flatMap((text) =>
@@ -171,27 +177,27 @@ function besideLine(type: string, answer: AnswerShown | null, inWords: (value: s
   return answer === null ? [] : recordLine(type, answerIn(answer), inWords);
 }
 
-/** How many characters of a text record are shown, enough to recognize it. A name is never cut. */
+/** Maximum length of a shown text record. Names are never cut. */
 const TEXT_MAX = 120;
 
 function shortText(value: string): string {
   return cut(plain(value), TEXT_MAX);
 }
 
-/** How a server behaved, in the words of the column “State”. */
+/** Values of the column “State”. */
 export const stateWords: { readonly [S in ServerState]: string } = {
   answers: 'answers',
   refused: 'refuses',
-  not_authoritative: 'not its zone',
+  not_authoritative: 'not authoritative',
   servfail: 'fails',
   malformed: 'garbled',
   timeout: 'silent',
   no_address: 'no address',
   reserved_address: 'unreachable',
-  not_asked: 'not asked',
+  not_asked: 'not queried',
 };
 
-/** By RCODE (RFC 1035, 4.1.1; RFC 2136, 2.2). */
+/** RCODEs by number (RFC 1035, 4.1.1; RFC 2136, 2.2). */
 const rcodes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
 
 function rcodeWord(rcode: number | null): string {

@@ -6,8 +6,8 @@ import { showDomain } from './show.ts';
 import { type About, whichDomain, whichProject } from './which.ts';
 
 /**
- * Attaches a host name to a project and prints the record to create, or with `json` the API's answer. One that is
- * attached already is `failed`.
+ * Attaches a host name to a project and prints the record to create, or with `json` the API's
+ * response. An attached host name is `failed`.
  */
 export async function add(
   { hostname: typed, project, url, json }: About,
@@ -22,7 +22,7 @@ export async function add(
   const added = understood(answer, shownDomain);
   if (!added.ok) {
     return added.code === 'domain_exists'
-      ? failed(`${hostname} is attached already: signpost domains show ${hostname}`)
+      ? failed(`${hostname} is already attached. To see it: signpost domains show ${hostname}`)
       : added.refusal;
   }
   if (json) {
@@ -32,14 +32,14 @@ export async function add(
   const shown = await showDomain(connection.call, found.which, false, io);
   if (!shown.ok) return shown.refusal;
   io.err(
-    `Create the record; the rest happens automatically. To wait for it: signpost domains verify ${hostname} --wait\n`,
+    `Create this record. The rest happens automatically. To follow it: signpost domains verify ${hostname} --wait\n`,
   );
   return done;
 }
 
 /**
- * Detaches a domain; its traffic stops at once. With `orphans`, the settings that lead to it are removed, too;
- * without it, such a domain is refused and stays. Prints nothing on standard output.
+ * Detaches a domain; its traffic stops at once. With `orphans`, the settings that point to it are
+ * removed too; otherwise such a domain is refused. Prints nothing to standard output.
  */
 export async function remove(
   { hostname: typed, project: named, url, orphans }: About & { readonly orphans?: 'drop' },
@@ -58,6 +58,6 @@ export async function remove(
       ? failed(`${message.replace('?orphans=drop', '--orphans drop')} (${code})`)
       : answer.refusal;
   }
-  io.err(`${hostname} is removed from ${project.slug}; its traffic has stopped.\n`);
+  io.err(`${hostname} was removed from ${project.slug}. Its traffic has stopped.\n`);
   return done;
 }

@@ -1,4 +1,4 @@
-/** A domain as a page for a person: where it stands first, then what to do. */
+/** Renders a domain for a terminal: its status first, then what to do. */
 import { eventTitle } from '../../core/life/events.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import type { Paint } from '../layout.ts';
@@ -23,17 +23,16 @@ import {
 } from '../lines.ts';
 import type { DomainShown, EventShown, ProjectShown } from '../shown.ts';
 
-/** What the page is made of. */
 type Seen = {
   readonly domain: DomainShown;
   readonly project: ProjectShown;
-  /** The newest first; only the first five are shown. */
+  /** Newest first; only the first five are shown. */
   readonly events: readonly EventShown[];
 };
 
 /**
- * The whole page, every line ended. `columns`: of the terminal. Whatever a zone or an authority says is made fit to
- * be printed: only `paint` writes escape sequences.
+ * The whole page, every line terminated. `columns`: width of the terminal. Text from zones and CAs
+ * is made printable: only `paint` writes escape sequences.
  */
 export function renderDomain(
   { domain, project, events }: Seen,
@@ -53,18 +52,15 @@ export function renderDomain(
 function recordTitle({ status, zone }: DomainShown): string {
   const isThere = status === 'live' || status === 'verified';
   const where = `in the zone ${plain(zone)}`;
-  return isThere ? `The DNS record ${where}; it has to stay` : `The DNS record to create ${where}`;
+  return isThere ? `The DNS record ${where} (keep it)` : `The DNS record to create ${where}`;
 }
 
-/**
- * The mark of a domain's status: right for live, unknown while it is on its way, else wrong; wrong for any that
- * something blocks.
- */
+/** Right for live, unknown while in progress, otherwise wrong. A blocked domain is always wrong. */
 export function markOf({ status, findings }: Pick<DomainShown, 'status' | 'findings'>): Mark {
   return marks[isBlocked({ findings }) ? 'wrong' : verdicts[status]];
 }
 
-/** Whether any finding has the severity `blocks`. */
+/** Whether a finding has the severity `blocks`. */
 export function isBlocked({ findings }: Pick<DomainShown, 'findings'>): boolean {
   return findings.some(({ severity }) => severity === 'blocks');
 }
@@ -94,9 +90,9 @@ const beside = { indent: 2, labelWidth: 14 };
 
 const statuses: { readonly [S in DomainShown['certificate']['status']]: string } = {
   none: 'none yet',
-  ordering: 'ordered, not there yet',
+  ordering: 'being issued',
   issued: 'issued',
-  failed: 'refused so far',
+  failed: 'failed',
 };
 
 function certificateLines({ certificate, escalation }: DomainShown, page: Page): readonly string[] {
@@ -114,29 +110,28 @@ function certificateLines({ certificate, escalation }: DomainShown, page: Page):
     ...(escalation === null
       ? []
       : [
-          ...line('operator', `called at ${timeOf(escalation.openedAt)}: ${escalation.summary}`),
+          ...line('operator', `alerted at ${timeOf(escalation.openedAt)}: ${escalation.summary}`),
           ...line('', escalation.nextAction),
         ]),
   ];
 }
 
-/** Our choice: what happened lately. */
 const EVENTS_SHOWN = 5;
 
 function eventLines(events: readonly EventShown[], page: Page): readonly string[] {
   return events.slice(0, EVENTS_SHOWN).flatMap((event) => {
-    const labelWidth = 22; // a time, and two spaces
+    const labelWidth = 22; // a time and two spaces
     const at = timeOf(plain(event.at)) ?? '';
     return labelled(at, plainSentence(eventInWords(event)), { indent: 2, labelWidth }, page);
   });
 }
 
-/** Findings that appeared or went, by their codes; for any other event its title and the one field that explains it. */
+/** New and resolved findings by code; for other events the title and one explaining field. */
 function eventInWords({ type, data }: EventShown): string {
   const [appeared, cleared] = [codesIn(data['appeared']), codesIn(data['cleared'])];
   const changes = [
     ...(appeared === '' ? [] : [`Found: ${appeared}`]),
-    ...(cleared === '' ? [] : [`Gone: ${cleared}`]),
+    ...(cleared === '' ? [] : [`Resolved: ${cleared}`]),
   ];
   if (changes.length > 0) return changes.join('; ');
   const details = ['issuer', 'detail', 'summary'].map((field) => data[field]);
@@ -144,13 +139,16 @@ function eventInWords({ type, data }: EventShown): string {
   return text === undefined ? eventTitle(type) : `${eventTitle(type)}: ${text}`;
 }
 
-/** The codes with commas between them; empty for what is no list of findings. */
+/** Comma-separated codes; empty if this is not a list of findings. */
 function codesIn(findings: unknown): string {
   if (!Array.isArray(findings)) return '';
   return findings.flatMap((one) => (typeof one?.code === 'string' ? [one.code] : [])).join(', ');
 }
 
-/** The time without fractions of a second, `2026-11-20T12:00:00Z`; null stays null. `time`: RFC 3339, in UTC. */
+/**
+ * The time without fractions of a second, `2026-11-20T12:00:00Z`; null stays null. `time`: RFC 3339
+ * in UTC.
+ */
 export function timeOf(time: string | null): string | null {
   return time?.replace(/\.\d+(?=Z$)/, '') ?? null;
 }

@@ -1,4 +1,4 @@
-/** `signpost domains list` and `show`: where each domain stands, in a line, and one of them in full. */
+/** `signpost domains list` and `show`: one line per domain, or one domain in full. */
 import { z } from 'zod';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { renderJson } from '../../net/json.ts';
@@ -16,14 +16,14 @@ import {
 import { isBlocked, markOf, renderDomain } from './render.ts';
 import { type About, projectNamed, projectsIn, type Which, whichDomain } from './which.ts';
 
-/** `body`: the domain as the API has it, every field of it. */
+/** `body`: the domain with all fields of the API. */
 type Listed = {
   readonly domain: DomainShown;
   readonly project: ProjectShown;
   readonly body: unknown;
 };
 
-/** `project`: an id or a slug; without it, all projects. `status`: only domains with one of these. */
+/** `project`: an ID or slug; without it, all projects. `status`: only domains with one of these. */
 type Filter = {
   readonly project?: string;
   readonly status?: readonly DomainStatus[];
@@ -32,8 +32,8 @@ type Filter = {
 };
 
 /**
- * Prints a line for each domain, or with `json` an array of them as the API has them: project by project, each one's
- * oldest first. An empty list is no failure.
+ * Prints one line per domain, or with `json` an array of the API's objects, by project and oldest
+ * first. An empty list is a success.
  */
 export async function list(
   { project, status: wanted, url, json = false }: Filter,
@@ -48,12 +48,12 @@ export async function list(
   return done;
 }
 
-/** Every domain that was asked for, or the first refusal: half a list would pass for the whole. */
+/** All requested domains or the first error, because an incomplete list would look complete. */
 type All =
   | { readonly ok: true; readonly domains: readonly Listed[] }
   | { readonly ok: false; readonly refusal: Outcome };
 
-/** One request for each project, one after the other. */
+/** One request per project, sequentially. */
 async function listed(call: Call, name: string | undefined): Promise<All> {
   const found = await (name === undefined ? projectsIn(call) : oneProject(call, name));
   if (!found.ok) return found;
@@ -81,15 +81,15 @@ function print(
 ): void {
   if (json) io.out(`${renderJson(shown.map(({ body }) => body))}\n`);
   else if (shown.length > 0) io.out(inTable(shown, io));
-  else if (isFiltered) io.err('No domain has that status.\n');
-  else io.err('No custom domains: signpost domains add <hostname> attaches one.\n');
+  else if (isFiltered) io.err('No domains with this status.\n');
+  else io.err('No domains yet. To add one: signpost domains add <hostname>\n');
 }
 
 const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'SUMMARY'];
 
 /**
- * Summaries are cut to the screen's width, but not to less than 20 characters; where no terminal reads, they are
- * whole.
+ * Summaries are cut to the screen width, but to no less than 20 characters. If the output is not a
+ * terminal, they are not cut.
  */
 function inTable(shown: readonly Listed[], { env, screen }: Io): string {
   const paint = createPaint(wantsColour(env, screen.out));
@@ -113,10 +113,10 @@ function inTable(shown: readonly Listed[], { env, screen }: Io): string {
     .join('');
 }
 
-/** The shortest summary, in characters, that still says something. */
+/** Minimum width of a summary, in characters. */
 const WIDTH_MIN = 20;
 
-/** Prints one domain as it is now. The outcome is `done` where it is live and nothing blocks it, else `negative`. */
+/** Prints one domain. The outcome is `done` if it is live and not blocked, otherwise `negative`. */
 export async function show(
   { hostname, project, url, json = false }: About,
   io: Io,
@@ -129,14 +129,14 @@ export async function show(
   return shown.ok ? outcomeOf(shown.domain) : shown.refusal;
 }
 
-/** The domain that was printed, or why nothing was. */
+/** The printed domain, or why it was not printed. */
 export type Shown =
   | { readonly ok: true; readonly domain: DomainShown }
   | { readonly ok: false; readonly refusal: Outcome };
 
 /**
- * Reads a domain and prints its page, with the newest events, or with `json` the API's own answer. Nothing is printed
- * where either cannot be read. Never rejects.
+ * Reads a domain and prints it with its newest events, or with `json` the API's response. Prints
+ * nothing if a request fails. Never rejects.
  */
 export async function showDomain(
   call: Call,
@@ -159,8 +159,8 @@ export async function showDomain(
 }
 
 /**
- * `done` for a domain that is live and that nothing blocks, else `negative`: exit code 1 is about the domain, and not
- * about the command.
+ * `done` for a live domain that nothing blocks, otherwise `negative`: exit code 1 describes the
+ * domain, not the command.
  */
 export function outcomeOf(domain: DomainShown): Outcome {
   return domain.status === 'live' && !isBlocked(domain) ? done : { kind: 'negative' };

@@ -1,4 +1,6 @@
-/** What a person who waits for a domain is shown: what was found, what is repaired, and the domain's status. */
+/**
+ * Progress lines for a person who waits for a domain: new findings, resolved findings and status.
+ */
 import type { Io } from '../command.ts';
 import { columnsFor, createPaint, plain, plainSentence, wantsColour, wrapped } from '../layout.ts';
 import type { FindingShown } from '../lines.ts';
@@ -7,21 +9,20 @@ import type { Progress } from '../progress.ts';
 import type { CheckShown, DomainShown } from '../shown.ts';
 import { markOf } from './render.ts';
 
-/** The lines of one wait. It remembers what it has shown, and shows only what is new. */
+/** The lines of one wait. Each fact is shown once. */
 export type Story = {
-  /** Call it first, with the domain as it was when the check was asked for. */
+  /** Call it first, with the domain when the check was requested. */
   asked(domain: DomainShown): void;
-  /** Shows the number and times of a check; true for the first one since `asked`. */
+  /** Shows the number and times of a check. True for the first check since `asked`. */
   checked(check: CheckShown): boolean;
-  /** Prints what is new; true where there is nothing left to wait for: it is live or has failed. */
+  /** Prints what is new. True if waiting is over: the domain is live or failed. */
   stands(domain: DomainShown): boolean;
 };
 
-const CLOCK_WIDTH = 10; // a time, and two spaces
+const CLOCK_WIDTH = 10; // a time and two spaces
 
 type World = Pick<Io, 'env' | 'now' | 'screen'>;
 
-/** A story that has shown nothing yet. */
 export function createStory(progress: Progress, world: World): Story {
   const say = createSay(progress, world);
   let asked: DomainShown | null = null;
@@ -30,7 +31,7 @@ export function createStory(progress: Progress, world: World): Story {
   let lastSummary = '';
 
   function notice(lastCheckedAt: string | null): boolean {
-    // The domain may have been checked long before it was asked about: only another time is a new check.
+    // The domain can have older checks: only a different time is a new check.
     const isFirst =
       !isChecked && lastCheckedAt !== null && lastCheckedAt !== asked?.checks.lastCheckedAt;
     isChecked ||= isFirst;
@@ -40,7 +41,7 @@ export function createStory(progress: Progress, world: World): Story {
   function showFindings(findings: readonly FindingShown[]): void {
     const gone = shown.filter(({ code }) => !findings.some((one) => one.code === code));
     const fresh = findings.filter((one) => !shown.some((other) => isSame(one, other)));
-    for (const { code } of gone) say(marks.right, `${plain(code)} is gone`);
+    for (const { code } of gone) say(marks.right, `${plain(code)} is resolved`);
     for (const { code, severity, summary, action } of fresh) {
       const text = `${plain(code)}: ${plainSentence(summary)}`;
       say(severityMarks[severity], text, plainSentence(action));
@@ -63,10 +64,10 @@ export function createStory(progress: Progress, world: World): Story {
     stands(domain) {
       const { findings, status, summary, checks } = domain;
       notice(checks.lastCheckedAt);
-      // What was found before is no news.
+      // Do not repeat findings from before the check.
       if (!isChecked && status === asked?.status) return false;
       showFindings(findings);
-      // A finding that is the whole of it has just been told.
+      // The finding just printed already says it.
       const isSaid = findings.some((one) => one.summary === summary.now);
       if (summary.now !== lastSummary && !isSaid) say(markOf(domain), plainSentence(summary.now));
       lastSummary = summary.now;
@@ -75,7 +76,7 @@ export function createStory(progress: Progress, world: World): Story {
   };
 }
 
-/** Says when it was, what it is and, below, what to do. */
+/** Prints a time, a headline and, below it, what to do. */
 function createSay({ say }: Progress, { env, now, screen }: World) {
   const paint = createPaint(wantsColour(env, screen.err));
   const width = columnsFor(screen.columns) - CLOCK_WIDTH - 2;
@@ -91,7 +92,7 @@ function createSay({ say }: Progress, { env, now, screen }: World) {
   };
 }
 
-/** A finding whose evidence has changed is shown again. */
+/** A finding with new evidence is shown again. */
 function isSame(one: FindingShown, other: FindingShown): boolean {
   return one.code === other.code && one.found === other.found;
 }
@@ -102,11 +103,11 @@ function waiting(
   nextCheckAt: string | null,
 ): string {
   const last = lastCheckedAt === null ? '' : ` at ${clockOf(lastCheckedAt)}`;
-  const next = nextCheckAt === null ? '' : `, the next one at ${clockOf(nextCheckAt)}`;
-  return `Check ${attempts}${last}${next} UTC; Ctrl-C stops waiting`;
+  const next = nextCheckAt === null ? '' : `, next at ${clockOf(nextCheckAt)}`;
+  return `Check ${attempts}${last}${next} UTC; press Ctrl-C to stop waiting`;
 }
 
-/** `12:00:16`, in UTC, of a time in RFC 3339. */
+/** `12:00:16` in UTC, from an RFC 3339 time. */
 function clockOf(time: string): string {
   return time.slice(11, 19);
 }

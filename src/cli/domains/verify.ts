@@ -1,4 +1,7 @@
-/** `signpost domains verify`: has a domain checked at once and, with --wait, follows it until it is live or has failed. */
+/**
+ * `signpost domains verify`: requests a check and, with --wait, follows the domain until it is live
+ * or failed.
+ */
 import { type Call, type Connection, connect } from '../client.ts';
 import { done, durationMs, type Io, type Outcome, wrongUsage } from '../command.ts';
 import { listen, type StreamMessage } from '../event-source.ts';
@@ -9,12 +12,12 @@ import { outcomeOf, showDomain } from './show.ts';
 import { createStory, type Story } from './story.ts';
 import { type About, type Which, whichDomain } from './which.ts';
 
-/** `timeout`: a duration as typed, which only goes with `wait`. */
+/** `timeout`: a duration as typed, only valid with `wait`. */
 type Wanted = About & { readonly wait?: boolean; readonly timeout?: string };
 
 /**
- * Has a domain checked at once. Without `wait` it does not stay for the check. With it, it reports what changes until
- * the domain is live or has failed, or the time is over, then prints it; the outcome is that of `show`.
+ * Requests a check of a domain. With `wait`, it prints changes until the domain is live or failed
+ * or the time is over, then the domain; the outcome is that of `show`.
  */
 export async function verify(
   { hostname: typed, project, url, json = false, wait = false, timeout }: Wanted,
@@ -22,9 +25,11 @@ export async function verify(
 ): Promise<Outcome> {
   const timeoutMs = timeoutIn(timeout);
   if (timeoutMs === null) {
-    return wrongUsage(`--timeout ${plainSentence(timeout ?? '')}: must be such as 10m or 2h`);
+    return wrongUsage(
+      `--timeout ${plainSentence(timeout ?? '')}: use a duration such as 10m or 2h`,
+    );
   }
-  if (timeoutMs !== undefined && !wait) return wrongUsage('--timeout goes with --wait');
+  if (timeoutMs !== undefined && !wait) return wrongUsage('--timeout requires --wait');
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
   const found = await whichDomain(connection.call, { hostname: typed, project });
@@ -36,7 +41,7 @@ export async function verify(
   const { signal } = stop;
   const waiting = {
     line: `Checking ${which.hostname} …`,
-    farewell: 'No longer waiting; checks continue in the background.',
+    farewell: 'Stopped waiting. Checks continue in the background.',
   };
   const followed = await withProgress(waiting, io, (progress) =>
     follow(connection, which, { progress, io, signal }),
@@ -45,14 +50,14 @@ export async function verify(
   return ending(followed, which, io, () => showDomain(connection.call, which, json, io));
 }
 
-/** In ms; undefined where none was given, null for one that is none. */
+/** In ms; undefined if not given, null if invalid. */
 function timeoutIn(given: string | undefined): number | null | undefined {
   if (given === undefined) return undefined;
   const ms = durationMs(given);
   return ms !== null && ms > 0 && ms <= TIMEOUT_MS_MAX ? ms : null;
 }
 
-/** The longest delay of a Node.js timer; a longer one would fire at once. */
+/** The longest delay of a Node.js timer; longer ones fire at once. */
 const TIMEOUT_MS_MAX = 2_147_483_647;
 
 async function askOnly(
@@ -65,8 +70,10 @@ async function askOnly(
   if (!asked.ok) return asked.refusal;
   if (json) io.out(`${asked.text}\n`);
   else {
-    io.out(`${hostname} is ${asked.value.status}, and being checked.\n`);
-    io.err(`How it went: signpost domains show ${hostname}; --wait follows it\n`);
+    io.out(`${hostname} is ${asked.value.status}. A check is in progress.\n`);
+    io.err(
+      `To see the result: signpost domains show ${hostname}. To follow the check, use --wait.\n`,
+    );
   }
   return done;
 }
@@ -81,7 +88,7 @@ async function ending(
     case 'refused':
       return followed.refusal;
     case 'removed':
-      io.err(`signpost: ${hostname} was removed meanwhile\n`);
+      io.err(`signpost: ${hostname} was removed while waiting\n`);
       return { kind: 'negative' };
     case 'settled':
     case 'timed_out': {
@@ -96,7 +103,7 @@ async function ending(
   }
 }
 
-/** How waiting ended. `settled`: the domain is live or has failed. `removed`: it was detached meanwhile. */
+/** How waiting ended. `settled`: the domain is live or failed. `removed`: it was detached. */
 type Followed =
   | { readonly kind: 'settled' | 'timed_out' | 'removed' }
   | { readonly kind: 'refused'; readonly refusal: Outcome };
@@ -105,8 +112,8 @@ type Connected = Extract<Connection, { readonly ok: true }>;
 type With = { readonly progress: Progress; readonly io: Io; readonly signal: AbortSignal };
 
 /**
- * Asks for a check, and waits for what comes of it. The stream is opened first, so that nothing is missed. Ends with
- * `timed_out` once the signal does; interruptions of the stream are bridged. Never rejects.
+ * Requests a check and waits for the result. The stream is opened first, so no event is missed.
+ * Ends with `timed_out` when the signal aborts; reconnects after interruptions. Never rejects.
  */
 export async function follow(
   { call, open }: Connected,
@@ -117,7 +124,7 @@ export async function follow(
   const story = createStory(progress, io);
   const step = createStep(call, path, story);
   for await (const message of listen(open, `${projectPath}/events?${query}`, signal)) {
-    if (message.kind === 'away') progress.show('The service is unreachable; retrying …');
+    if (message.kind === 'away') progress.show('The service is unreachable. Retrying …');
     const end = await step(message);
     if (end !== null) return end;
   }
@@ -125,7 +132,7 @@ export async function follow(
 }
 
 /**
- * What to do with each message; null until one of them is the end. The check is asked for once, at the first
+ * Handles one message; null until the wait is over. The check is requested once, at the first
  * `opened`.
  */
 function createStep(call: Call, path: string, story: Story) {
@@ -142,7 +149,7 @@ function createStep(call: Call, path: string, story: Story) {
 
   async function readDomain(): Promise<Followed | null> {
     const answer = understood(await call('GET', path), shownDomain);
-    isStale = !answer.ok; // then the next message, whatever it is, is reason enough to read it again
+    isStale = !answer.ok; // then the next message triggers another read
     if (answer.ok) return story.stands(answer.value) ? { kind: 'settled' } : null;
     return answer.code === 'domain_not_found' ? { kind: 'removed' } : null;
   }
@@ -156,8 +163,8 @@ function createStep(call: Call, path: string, story: Story) {
 }
 
 /**
- * Whether the domain may have changed: a check that changes something comes with an event of its own, but the first
- * check counts even if it finds nothing new.
+ * Whether the domain may have changed. Changes come with their own event, but the first check
+ * counts even without one.
  */
 function isRelevant(message: StreamMessage, story: Story): boolean {
   if (message.kind !== 'event') return message.kind === 'opened';

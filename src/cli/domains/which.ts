@@ -1,4 +1,4 @@
-/** The domain that a command is about: its name in any spelling, and the project that it is attached to. */
+/** Resolves the domain of a command: its name in any spelling, and its project. */
 import { z } from 'zod';
 import { printable, shortList } from '../../core/names/printable.ts';
 import type { Call } from '../client.ts';
@@ -9,30 +9,30 @@ import { type ProjectShown, shownProject, shownReading, understood } from '../sh
 
 type Refused = { readonly ok: false; readonly refusal: Outcome };
 
-/** An attached domain, or a name and the project that it is to be attached to. */
+/** An attached domain, or a name and the project to attach it to. */
 export type Which = {
-  /** As the DNS has it: A-labels in lower case. */
+  /** DNS form: A-labels in lower case. */
   readonly hostname: string;
   readonly project: ProjectShown;
-  /** The project in the API, such as `/v1/projects/…`; percent-encoded. */
+  /** API path of the project, such as `/v1/projects/…`; percent-encoded. */
   readonly projectPath: string;
-  /** The domain in the API; percent-encoded. */
+  /** API path of the domain; percent-encoded. */
   readonly path: string;
 };
 
-/** The domain, or why it is not known which one is meant. */
+/** The domain, or why it could not be determined. */
 export type Found = { readonly ok: true; readonly which: Which } | Refused;
 
-/** What the commands about one domain are given. */
+/** Options of the commands about one domain. */
 export type About = Asked & { readonly url?: string; readonly json?: boolean };
 
-/** `hostname`: in any spelling, as typed. `project`: an id or a slug. */
+/** `hostname`: as typed. `project`: an ID or slug. */
 export type Asked = { readonly hostname: string; readonly project?: string | undefined };
 
 /**
- * The attached domain that is meant. Asks the service to read the name, and for the projects that have it. Refuses a
- * name that no project has, or not the one that was named, and one that several have where none was named. Never
- * rejects.
+ * Finds the attached domain. The service parses the name and lists its projects. Refuses a name
+ * that is not attached (to the given project), or that is attached to several projects if none is
+ * given. Never rejects.
  */
 export async function whichDomain(call: Call, { hostname: typed, project }: Asked): Promise<Found> {
   const read = await readHostname(call, typed);
@@ -54,13 +54,13 @@ export async function whichDomain(call: Call, { hostname: typed, project }: Aske
   const [one, ...others] = attached.projects;
   if (one === undefined) return refused(failed(attachedNowhere(read.hostname)));
   if (others.length === 0) return found(read.hostname, one);
-  const problem = `${read.hostname} is attached to several projects; say which with --project: ${slugs(attached.projects)}`;
+  const problem = `${read.hostname} is attached to several projects. Choose one with --project: ${slugs(attached.projects)}`;
   return refused(wrongUsage(problem));
 }
 
 /**
- * The project that a name is to be attached to: the one that was named, or the only one there is. Refuses where there
- * is none or several. Whether the name is attached already is not asked. Never rejects.
+ * The project to attach a name to: the given one, or the only one. Refuses if there is none or
+ * several. Never rejects.
  */
 export async function whichProject(
   call: Call,
@@ -77,26 +77,22 @@ export async function whichProject(
   const [one, ...others] = all.projects;
   if (one === undefined) return refused(failed(noProject));
   if (others.length === 0) return found(read.hostname, one);
-  return refused(wrongUsage(`to which project? Say so with --project: ${slugs(all.projects)}`));
+  return refused(wrongUsage(`choose a project with --project: ${slugs(all.projects)}`));
 }
 
-/** What is said where the service has no project at all. */
 export const noProject =
-  'there is no project yet: make one in the dashboard, or with POST /v1/projects';
+  'there are no projects yet: create one in the dashboard or with POST /v1/projects';
 
 /** Projects, or why they could not be read. */
 export type Projects = { readonly ok: true; readonly projects: readonly ProjectShown[] } | Refused;
 
-/** Every project, the oldest first. `query`: with its question mark, to have only some. Never rejects. */
+/** All projects, oldest first. `query`: a filter, starting with a question mark. Never rejects. */
 export async function projectsIn(call: Call, query = ''): Promise<Projects> {
   const answer = understood(await call('GET', `/v1/projects${query}`), z.array(shownProject));
   return answer.ok ? { ok: true, projects: answer.value } : answer;
 }
 
-/**
- * One project, by its id in any case or by its slug. The refusal names those that there are, ten at most. Never
- * rejects.
- */
+/** One project by ID or slug. The error lists up to ten projects. Never rejects. */
 export async function projectNamed(
   call: Call,
   name: string,
@@ -106,7 +102,7 @@ export async function projectNamed(
   const project = all.projects.find(({ id, slug }) => id === name.toLowerCase() || slug === name);
   if (project !== undefined) return { ok: true, project };
   if (all.projects.length === 0) return refused(failed(noProject));
-  const problem = `there is no project ${printable(name, 64)}; there are ${slugs(all.projects)}`;
+  const problem = `project ${printable(name, 64)} does not exist. Projects: ${slugs(all.projects)}`;
   return refused(failed(problem));
 }
 
@@ -114,7 +110,7 @@ function projectsWith(call: Call, hostname: string): Promise<Projects> {
   return projectsIn(call, `?hostname=${encodeURIComponent(hostname)}`);
 }
 
-/** The name as the DNS has it. The service reads it, so that every spelling which it takes is taken here. */
+/** The DNS form of a name. The service parses it, so all spellings of the API work. */
 async function readHostname(call: Call, typed: string) {
   const answer = await call('GET', `/v1/hostname?text=${encodeURIComponent(typed)}`);
   if (!answer.ok && answer.code === 'invalid_hostname') {
@@ -125,10 +121,10 @@ async function readHostname(call: Call, typed: string) {
 }
 
 function attachedNowhere(hostname: string, who = 'no project has'): string {
-  return `${who} ${printable(hostname, 80)}: signpost domains list shows which there are, signpost domains add attaches it`;
+  return `${who} ${printable(hostname, 80)}. To list domains: signpost domains list. To attach it: signpost domains add`;
 }
 
-/** How many projects a refusal names. */
+/** How many projects an error lists. */
 const SLUGS_MAX = 10;
 
 function slugs(projects: readonly ProjectShown[]): string {
