@@ -1,4 +1,4 @@
-/** What the edge asks of the rest of the system. */
+/** Dependencies of the edge. */
 import type { Logger } from 'pino';
 import type { EdgeCertificate } from '../certificates/served/proof-certificate.ts';
 import type { TicketKeys } from '../certificates/vault/derived-secrets.ts';
@@ -9,40 +9,43 @@ import type { UpstreamReach } from './proxy/upstream.ts';
 import type { RequestLimitRules } from './request-limit.ts';
 import type { VisitorRules } from './visitor-limits.ts';
 
-/** What the edge asks of the rest of the system. What may reject says so; nothing else does. */
+/** Dependencies of the edge. They only reject where documented. */
 export type EdgeDeps = {
   /**
-   * The key authorization to answer (RFC 8555, 8.3), only for the host name that the token was made for. This and the next
-   * are asked for names that are held, and for no others.
+   * The key authorization for a token (RFC 8555, 8.3), only for the host name of the token. This
+   * and the next are only called for held names.
    */
   readonly findChallenge: (token: string, hostname: string) => Promise<string | null>;
   /**
-   * The certificate that answers the name's open tls-alpn-01 challenge (RFC 8737, 3), or where a token is given the probe
-   * of ours that it belongs to; null: there is none such. Null instead of it: names are not proved in this way, and no
-   * connection is read for it.
+   * The certificate for the name's open tls-alpn-01 challenge (RFC 8737, 3), or with a token for
+   * the probe that it belongs to; null: there is none. If the field itself is null, tls-alpn-01 is
+   * off and connections are not inspected.
    */
   readonly findChallengeCertificate:
     | ((hostname: string, probeToken: string | null) => Promise<EdgeCertificate | null>)
     | null;
   /**
-   * Null: unknown, removed, or not held. What it answers is remembered, and counts for 3 s; for longer while the edge
-   * hears of changes (Edge.hear), or while this rejects (docs/decisions/0017).
+   * Null: unknown, removed, or not held. Results are cached for 3 s, or longer while change
+   * notifications arrive (Edge.notify) or while this rejects (docs/decisions/0017).
    */
   readonly findRoute: (hostname: string) => Promise<EdgeRoute | null>;
-  /** Asked where findRoute rejects or is late: whether nobody could change a route now. Never rejects. */
+  /**
+   * Called if findRoute rejects or is late: whether the database is down, so that no route can have
+   * changed. Never rejects.
+   */
   readonly isDatabaseAway: () => Promise<boolean>;
-  /** What an id stands for never changes: a renewal has an id of its own. Null: there is none such (any more). */
+  /** A certificate never changes: a renewal has a new ID. Null: it does not exist (anymore). */
   readonly loadCertificate: (certificateId: string) => Promise<EdgeCertificate | null>;
-  /** What signs the requests to deploys. It is asked for each key once, while that is kept. */
+  /** Signs requests to deploys. Called once per key while the key is cached. */
   readonly signingKey: SigningKey;
-  /** In PEM, what the certificate of this deploy's upstream must lead to; null: there is nothing such (any more). */
+  /** The CA certificates in PEM for this deploy's upstream; null: there are none (anymore). */
   readonly loadUpstreamCa: (deployId: string) => Promise<string | null>;
-  /** Any `max` of the names that are held, whose first handshake is prepared for; missing: that of none is. */
+  /** Up to `max` held names to prepare first handshakes for. Missing: no preparation. */
   readonly listNames?: (max: number) => Promise<readonly string[]>;
-  /** What session tickets are sealed with, the same in every process. */
+  /** Keys of session tickets, shared by all processes. */
   readonly ticketKeys: TicketKeys;
   readonly reach: UpstreamReach;
-  /** Where Caddy reaches us, and the secret by which we know it; missing: visitors reach us themselves. */
+  /** Where Caddy reaches the edge, and its secret. Missing: visitors connect directly. */
   readonly caddy?: { readonly address: string; readonly port: number; readonly secret: string };
   readonly visitors: VisitorRules;
   readonly requests: RequestLimitRules;
@@ -52,41 +55,49 @@ export type EdgeDeps = {
   readonly limits?: Partial<EdgeLimits>;
 };
 
-/** What a slow or silent peer may cost; in milliseconds, where nothing else is said. */
+/** Limits for slow or silent peers, in milliseconds unless stated otherwise. */
 export type EdgeLimits = {
-  /** For the ClientHello, and as long again for the rest of the handshake. */
+  /** For the ClientHello, and again for the rest of the handshake. */
   readonly handshakeMs: number;
-  /** From the first byte of a request, or the opening of a connection, to the end of its headers. */
+  /**
+   * From the first byte of a request, or from opening the connection, to the end of its headers.
+   */
   readonly headersMs: number;
-  /** The same to the end of its body. */
+  /** The same, to the end of its body. */
   readonly requestMs: number;
   /** Between two requests on one connection. */
   readonly keepAliveMs: number;
-  /** From the last byte of a request that an upstream took to its answer; interim responses are none. */
+  /**
+   * From the last request byte that the upstream read to its final response; interim responses do
+   * not count.
+   */
   readonly firstByteMs: number;
-  /** Silence within an answer; event streams send a comment more often. */
+  /** Silence within a response; event streams send comments more often. */
   readonly silenceMs: number;
-  /** Within this time a visitor for whom something waits takes `readBytesMin` of it. */
+  /** A visitor with pending data must read `readBytesMin` within this time. */
   readonly readMs: number;
   /** In bytes. */
   readonly readBytesMin: number;
-  /** Bytes that wait for all visitors together; beyond it the connections that hold the most are ended. */
+  /**
+   * Bytes waiting for all visitors together. Above it, the connections with the most pending data
+   * are closed.
+   */
   readonly heldBytesMax: number;
   /** Between two counts of those bytes. */
   readonly heldCheckMs: number;
-  /** Silence of a WebSocket, both ways. */
+  /** Silence of a WebSocket in both directions. */
   readonly webSocketSilenceMs: number;
-  /** Between two checks of the routes of the names that have open connections; mostly from memory. */
+  /** Between two checks of the routes of all open connections, mostly from memory. */
   readonly recheckMs: number;
-  /** How long a route counts after the last moment at which it is known to have been right. */
+  /** How long a route stays valid after it was last confirmed. */
   readonly routeFreshMs: number;
-  /** How long a visitor waits for the database where a route is known from before. */
+  /** How long a visitor waits for the database if a cached route exists. */
   readonly routePatienceMs: number;
-  /** Between two look-ups while the database cannot be asked. */
+  /** Between two lookups while the database is unavailable. */
   readonly routeRetryMs: number;
 };
 
-/** The limits of an edge that faces the internet. */
+/** The limits of an edge on the public internet. */
 export const edgeLimits: EdgeLimits = {
   handshakeMs: 10_000,
   headersMs: 10_000,
@@ -94,16 +105,19 @@ export const edgeLimits: EdgeLimits = {
   keepAliveMs: 15_000,
   firstByteMs: 30_000,
   silenceMs: 120_000,
-  // Our choice: 1 KiB/s, what one slot of GPRS gives at its worst (CS-1, 9.05 kbit/s; phones use several). Over as long a
-  // time as silence may last, because what is taken shows in leaps: where the send buffer has grown, of a megabyte and more.
+  // 1 KiB/s: the worst speed of one GPRS slot (CS-1, 9.05 kbit/s; phones use several). Measured
+  // over the allowed silence, because progress is visible only in steps of the send buffer, which
+  // can be over a megabyte.
   readMs: 120_000,
   readBytesMin: 122_880,
-  // Our choice: 2,000 visitors who take nothing, at the 128 KiB that a stream and its socket hold of an answer.
+  // 2,000 visitors who read nothing, at the 128 KiB that a stream and its socket buffer per
+  // response.
   heldBytesMax: 268_435_456,
   heldCheckMs: 1_000,
-  // Our choice: many times the heartbeat of the usual libraries (socket.io 25 s, Phoenix 30 s).
+  // Many times the heartbeat of common libraries (socket.io 25 s, Phoenix 30 s).
   webSocketSilenceMs: 600_000,
-  // With routeFreshMs and half a second for the look-up not more than the 5 s that a removal may take at most.
+  // Together with routeFreshMs and half a second for the lookup, at most the 5 s that a removal
+  // can take.
   recheckMs: 1_000,
   routeFreshMs: 3_000,
   routePatienceMs: 1_500,

@@ -1,6 +1,6 @@
 /**
- * The listener that serves customers' domains: HTTP for challenges and redirects, HTTPS for the deploys.
- * What it knows of a domain it asks for when it needs it, and remembers as long as that counts (routes.ts).
+ * The edge serves customers' domains: HTTP for challenges and redirects, HTTPS for deploys. It
+ * looks up domains on demand and caches them (routes.ts).
  */
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -23,36 +23,38 @@ import { createTlsServers, SERVERS_MAX } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 import { createVisitorLimits } from './visitor-limits.ts';
 
-/** Where visitors come in. `gatewayPort`: where Caddy passes them on, whose the other two are then. */
+/** The ports for visitors. `gatewayPort`: the port for Caddy, which then owns the other two. */
 export type EdgePorts = {
   readonly httpPort: number;
   readonly httpsPort: number;
   readonly gatewayPort?: number;
 };
 
-/** What to open. `publicHttpsPort`: where visitors reach the HTTPS port, and redirects lead; missing: where it listens. */
+/**
+ * The ports to open. `publicHttpsPort`: the public HTTPS port, used in redirects; defaults to the
+ * listening port.
+ */
 export type EdgePlace = Omit<EdgePorts, 'gatewayPort'> & {
   readonly host: string;
   readonly publicHttpsPort?: number | undefined;
 };
 
-/** The edge of a process. */
 export type Edge = {
   /**
-   * Opens the ports (0: any free one) and says which. Where one cannot be had it rejects, with none open, and names the
-   * variable that chose it.
+   * Opens the ports (0: any free one) and returns them. If one cannot be opened, it closes the
+   * others and rejects with an error that names the variable.
    */
   readonly listen: (where: EdgePlace) => Promise<EdgePorts>;
   /**
-   * Takes a change of routes. A name that is gone is forgotten, and what is open for it is cut off: answers under way, and
-   * connections that wait for a request. Where nobody calls this the edge finds out by itself, within some 4 s.
+   * Applies a route change. A removed name is dropped from the cache, and its responses and idle
+   * connections are closed. Without notifications, the edge finds changes itself within about 4 s.
    */
   readonly notify: (notification: RouteNotification) => void;
-  /** Stops accepting, lets requests on their way finish until the deadline, then cuts them off. */
+  /** Stops accepting, lets running requests finish until the deadline, then aborts them. */
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
-/** An edge that listens nowhere yet; it can be closed once and not opened again. */
+/** Creates an edge that is not listening yet. After closing, it cannot be reopened. */
 export function createEdge(given: EdgeDeps): Edge {
   const deps = { ...given, log: limitedLog(given.log) };
   const limits = { ...edgeLimits, ...deps.limits };
@@ -93,14 +95,14 @@ export function createEdge(given: EdgeDeps): Edge {
 }
 
 type Handler = (visit: Visit) => Promise<void>;
-/** What answers the two kinds of requests; neither rejects. */
+/** The handlers of the two ports; they do not reject. */
 type Visits = { readonly http: Handler; readonly https: Handler };
 
-/** Where visitors come in. */
+/** Where visitors connect: own ports, or Caddy. */
 type Front = Pick<Edge, 'listen' | 'close'> & Pick<PreparationDeps, 'makeReady' | 'keptMax'>;
 
 type FrontParts = {
-  /** Its routes come from memory. */
+  /** Its routes are cached. */
   readonly deps: EdgeDeps;
   readonly limits: EdgeLimits;
   readonly count: EdgeCounters;
@@ -109,7 +111,7 @@ type FrontParts = {
   readonly watchReader: (socket: Socket) => void;
 };
 
-/** Two ports of ours. */
+/** The edge's own two ports. */
 function ownFront({ deps, limits, count, visits, connections, watchReader }: FrontParts): Front {
   const handshakes = new EventEmitter();
   const findServer = createTlsServers({ ...deps, ...limits, receiver: handshakes });
@@ -157,14 +159,14 @@ function ownFront({ deps, limits, count, visits, connections, watchReader }: Fro
   };
 }
 
-/** What a connection of the visitor's own says. */
+/** A request on a direct connection. */
 function direct(request: IncomingMessage, response: ServerResponse): Visit {
   const { socket } = request;
   const client = socket.remoteAddress ?? 'unknown';
   return { request, response, client, serverName: serverNameOf(socket), connection: socket };
 }
 
-/** One address, to which Caddy comes. */
+/** One address, for Caddy. */
 function caddyFront(
   { deps, limits, count, visits, connections, watchReader }: FrontParts,
   { secret, address, port }: NonNullable<EdgeDeps['caddy']>,
@@ -197,7 +199,7 @@ function caddyFront(
   };
 }
 
-/** The one place where a fault meets a visitor, and where answers are counted. */
+/** The only place that catches exceptions and counts responses. */
 function guard(log: EdgeDeps['log'], count: EdgeCounters) {
   return (port: 'http' | 'https', handle: Handler): Handler =>
     async (visit) => {
@@ -228,8 +230,8 @@ function open(
 const EVERY_MS = 5_000;
 
 /**
- * The same log, with one line of each kind of error in `everyMs`: the first at once, and then, where more came, the last
- * of them with their `count`. A kind is what the line says, so there are few.
+ * A log with one line per message in `everyMs`: the first at once, then the latest with the `count`
+ * of all. There must be few distinct messages.
  */
 export function limitedLog(log: EdgeDeps['log'], everyMs: number = EVERY_MS): EdgeDeps['log'] {
   const held = new Map<string, { count: number; fields: object }>();

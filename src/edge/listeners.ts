@@ -1,4 +1,4 @@
-/** Servers with explicit limits against slow clients, and an orderly end. */
+/** Servers with limits against slow clients and a graceful shutdown. */
 import { constants } from 'node:crypto';
 import { type EventEmitter, once } from 'node:events';
 import {
@@ -25,42 +25,40 @@ import type { VisitorLimits } from './visitor-limits.ts';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** What both ports share. */
 type Common = {
   readonly visitors: VisitorLimits;
-  /** Ends a connection that hardly reads, whenever something waits for it. */
+  /** Closes a connection with pending data that hardly reads it. */
   readonly watchReader: (socket: Socket) => void;
 };
 
 type TlsParts = Common & {
   readonly handle: Handle;
-  /** Who shakes hands for a name; null: nobody does. What comes of it arrives at `handshakes`. */
+  /** The TLS server of a name; null if there is none. Its events arrive at `handshakes`. */
   readonly findServer: (serverName: string) => Promise<TlsServer | null>;
   readonly handshakes: EventEmitter;
-  /** Takes the connections that are no visitors'; null: there are none to look for. */
+  /** Takes connections of CAs and probes; null if there are none to detect. */
   readonly divert: Divert | null;
-  /** Is given every connection whose handshake is done. */
+  /** Receives every connection after its handshake. */
   readonly connections: Pick<OpenConnections, 'add'>;
   readonly log: EdgeDeps['log'];
   readonly count: Pick<EdgeCounters, 'handshake'>;
 };
 
-/** A server at one port, which is opened once and closed once. */
+/** A server on one port. It is opened once and closed once. */
 export type Listener = {
-  /** Resolves to the port; rejects where it cannot be had. */
+  /** Resolves to the port; rejects if it cannot be opened. */
   readonly listen: (host: string, port: number) => Promise<number>;
-  /** Stops accepting; what is under way may finish until the deadline. */
+  /** Stops accepting; running requests can finish until the deadline. */
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
-/** Of all visitors together, at each port. */
+/** For all visitors together, per port. */
 const CONNECTIONS_MAX = 10_000;
-/** Our choice, and Apache httpd's (LimitRequestFields). */
+/** The default of Apache httpd (LimitRequestFields). */
 const HEADERS_MAX = 100;
-/** Our choice: behind the one that is answered. Browsers and the usual clients do not pipeline at all. */
+/** In addition to the running one. Common clients do not pipeline. */
 const PIPELINED_MAX = 20;
 
-/** A server for plain HTTP. */
 export function plainListener(
   handle: Handle,
   { visitors, watchReader }: Common,
@@ -71,7 +69,7 @@ export function plainListener(
   return listener(server, turnsOf(handle, visitors), visitors.admitConnection, limits);
 }
 
-/** A server for TLS 1.2 and newer, HTTP/1.1 only; a failed handshake is the client's affair and only logged. */
+/** A server for TLS 1.2 and newer, HTTP/1.1 only. Failed handshakes are only logged. */
 export function tlsListener(parts: TlsParts, limits: EdgeLimits): Listener {
   const { handle, findServer, handshakes, divert, visitors, watchReader, connections } = parts;
   const { log, count } = parts;
@@ -80,7 +78,8 @@ export function tlsListener(parts: TlsParts, limits: EdgeLimits): Listener {
     IncomingMessage: EdgeRequest,
     handshakeTimeout: limits.handshakeMs,
     ...visitorsRules,
-    // It has no certificate, and refuses the names that have no server of their own (secure-contexts.ts).
+    // This server has no certificate and refuses all names that have no own server
+    // (secure-contexts.ts).
     secureOptions: visitorsRules.secureOptions | constants.SSL_OP_NO_TICKET,
   });
   for (const event of ['secureConnection', 'tlsClientError']) {
@@ -102,7 +101,7 @@ export function tlsListener(parts: TlsParts, limits: EdgeLimits): Listener {
   answerUpgrades(server, turns, handle);
   server.on('tlsClientError', (error) => {
     count.handshake('failed');
-    log.debug({ err: error }, 'a handshake failed');
+    log.debug({ err: error }, 'TLS handshake failed');
   });
   const admit = (socket: Socket) =>
     visitors.admitConnection(socket) && visitors.admitHandshake(socket);
@@ -111,19 +110,25 @@ export function tlsListener(parts: TlsParts, limits: EdgeLimits): Listener {
 
 function answerUpgrades(server: Server, turns: Turns<Exchange>, handle: Handle): void {
   server.on('upgrade', (request, socket: Socket, head) => {
-    // Node has let go of the connection, on which another answer is still under way.
+    // Node.js no longer handles the connection, on which another response is still in progress.
     if (turns.isBusy(socket)) socket.destroy();
     else handle(request, responseTo(request, socket, head));
   });
 }
 
-/** What Caddy adds to a visitor's fields: four of ours, and three of its own. Newer versions add Via, so a visitor has 99 there. */
+/**
+ * Caddy adds four of our fields and three of its own. Newer versions also add Via, which leaves a
+ * visitor 99 fields.
+ */
 const GATEWAY_FIELDS = 7;
 const GATEWAY_HEAD_BYTES = 24 * 1_024;
-/** Longer than Caddy keeps an idle connection (caddyfile.ts), so that it never sends a request on one that we close. */
+/**
+ * Longer than Caddy keeps an idle connection (caddyfile.ts), so that Caddy never uses a closing
+ * one.
+ */
 const GATEWAY_KEEP_ALIVE_MS = 90_000;
 
-/** A server for what Caddy passes on, over connections that are everybody's. */
+/** A server for requests forwarded by Caddy over shared connections. */
 export function gatewayListener(
   handle: Handle,
   watchReader: (socket: Socket) => void,
@@ -132,7 +137,7 @@ export function gatewayListener(
 ): Listener {
   const server = createHttpServer({
     ...limitOptions(limits),
-    // Caddy opens connections ahead, and has limits of its own for its visitors.
+    // Caddy opens connections in advance and has its own limits for visitors.
     headersTimeout: Math.min(GATEWAY_KEEP_ALIVE_MS, limits.requestMs),
     keepAliveTimeout: GATEWAY_KEEP_ALIVE_MS,
     maxHeaderSize: GATEWAY_HEAD_BYTES,
@@ -147,15 +152,18 @@ export function gatewayListener(
   return gateway;
 }
 
-/** What the parser refuses, by its codes (llhttp's HPE_… among them); every other one is 400. */
+/** Statuses by parser code (llhttp's HPE_…); all others are 400. */
 const parserStatuses: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
-/** Our choice: how long a refused client may take to read why. */
+/** How long a refused client can take to read the error. */
 const LINGER_MS = 1_000;
 
-/** Answers what never became a request, after the requests before it, and closes the connection. */
+/**
+ * Answers bytes that never became a request, after the previous requests, and closes the
+ * connection.
+ */
 function answerBroken(turns: Turns<Exchange>, newest: WeakMap<Duplex, Exchange>) {
   return (error: NodeJS.ErrnoException, socket: Duplex): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -167,12 +175,12 @@ function answerBroken(turns: Turns<Exchange>, newest: WeakMap<Duplex, Exchange>)
     const exchange = newest.get(socket);
     if (exchange === undefined || exchange.request.complete) turns.whenIdle(socket, refuse);
     else if (isUnanswered(exchange, socket))
-      refuse(); // the rest of its body never comes
+      refuse(); // the rest of its body will not arrive
     else socket.destroy();
   };
 }
 
-/** Whether a request is the one to be answered now, and nothing of its answer has been sent. */
+/** Whether a request is next to be answered and nothing of its response was sent. */
 function isUnanswered({ response }: Exchange, socket: Duplex): boolean {
   return response.socket === socket && !response.headersSent;
 }
@@ -185,7 +193,10 @@ function refuseRaw(socket: Duplex, status: number): void {
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
-/** One request of a connection at a time: the next one is handled when this one's answer has left, or nobody waits for it. */
+/**
+ * Runs one request per connection at a time: the next starts when the previous response is sent or
+ * abandoned.
+ */
 function turnsOf(
   handle: Handle,
   { penalize }: Pick<VisitorLimits, 'penalize'>,
@@ -213,8 +224,8 @@ function limitOptions({ headersMs, requestMs, keepAliveMs }: EdgeLimits) {
 }
 
 /**
- * Closes connections that are not admitted, before anything else of the server has them: a handshake costs more than a
- * connection does.
+ * Closes connections over the limit before the server handles them, because a handshake costs more
+ * than a connection.
  */
 function admitOnly(server: Server, admit: (socket: Socket) => boolean): void {
   const inside = server.listeners('connection');
@@ -234,10 +245,10 @@ function listener(
   admit: (socket: Socket) => boolean,
   { silenceMs }: EdgeLimits,
 ): Listener {
-  // Counted by us, because Node forgets connections that are still in their handshake.
+  // Counted here, because Node.js does not track connections that are still in their handshake.
   const sockets = new Set<Socket>();
   server.maxConnections = CONNECTIONS_MAX;
-  // Node drops the rest in silence; one more shows that there was a rest.
+  // Node.js drops further headers silently; one more shows that there were more.
   server.maxHeadersCount = HEADERS_MAX + GATEWAY_FIELDS + 1;
   server.timeout = silenceMs;
   server.on('connection', (socket: Socket) => {
@@ -248,7 +259,7 @@ function listener(
   const newest = new WeakMap<Duplex, Exchange>();
   server.on('clientError', answerBroken(turns, newest));
   server.on('request', (request, response) => {
-    // Closing: this answer is the connection's last.
+    // The server is closing: this is the connection's last response.
     if (!server.listening) response.shouldKeepAlive = false;
     newest.set(request.socket, { request, response });
     turns.take(request.socket, { request, response });
@@ -257,7 +268,7 @@ function listener(
     async listen(host, port) {
       server.listen(port, host);
       await once(server, 'listening');
-      const { port: actual } = server.address() as AddressInfo; // a TCP server's, and it listens
+      const { port: actual } = server.address() as AddressInfo; // a listening TCP server
       return actual;
     },
     async close(deadlineMs) {

@@ -1,28 +1,28 @@
-/** Which connections are open for which domain, so that a removal also ends what is under way on them. */
+/** Tracks open connections by domain, so that a removal also closes them. */
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
 
-/** What is cut off when its name goes: a visitor's connection, or one answer where connections are shared. */
+/** A visitor's connection, or one response on a shared connection. */
 export type Connection = {
   readonly destroyed: boolean;
   readonly destroy: () => unknown;
   readonly once: (event: 'close', act: () => void) => unknown;
 };
 
-/** What is open, by the name that it is open for. */
+/** Open connections by name. */
 export type OpenConnections = {
-  /** Watches a connection, idle or not, until it closes. It speaks for this one name only. */
+  /** Tracks a connection, idle or not, until it closes. It belongs to one name. */
   readonly add: (hostname: string, connection: Connection) => void;
-  /** Whose deploy is asked on a connection from now on. It stays with the first project. */
+  /** Assigns a connection to the project whose deploy answers on it. The first project stays. */
   readonly bindTo: (connection: Connection, projectId: string) => void;
-  /** Destroys the connections that are open for a name. */
+  /** Closes all connections of a name. */
   readonly drop: (hostname: string) => void;
 };
 
 /**
- * While connections are open, asks for the route of each of their names again, `recheckMs` after the last round, and
- * drops a name without one: its domain may have been removed, and the edge not been told. Where the name is another
- * project's now, it drops what belongs to the one before. Most answers come from memory; for the others the look-ups of a
- * round go to the database together. One that fails drops nothing.
+ * While connections are open, rechecks the route of each name every `recheckMs` and closes the
+ * connections of removed names, in case a notification was lost. If a name moved to another
+ * project, it closes the previous project's connections. Most routes come from memory; the others
+ * are looked up in one query. A failed lookup closes nothing.
  */
 export function createOpenConnections(
   { findRoute, log }: Pick<EdgeDeps, 'findRoute' | 'log'>,
@@ -48,7 +48,7 @@ export function createOpenConnections(
     await Promise.all(
       [...byHostname.keys()].map((name) => recheck(name).catch((err) => faults.push(err))),
     );
-    // One line a round: without its database the edge may have thousands of names open.
+    // One line per round: thousands of names can be open when the database is down.
     if (faults.length > 0) {
       log.warn({ err: faults[0], count: faults.length }, 'open connections could not be rechecked');
     }
@@ -71,7 +71,8 @@ export function createOpenConnections(
       if (!owners.has(connection)) owners.set(connection, projectId);
     },
     add(hostname, connection) {
-      if (connection.destroyed) return; // its `close` may be over, and nothing else would take it out
+      // its `close` event may have fired already, and nothing else would remove it
+      if (connection.destroyed) return;
       const connections = byHostname.get(hostname) ?? new Set();
       byHostname.set(hostname, connections.add(connection));
       connection.once('close', () => {

@@ -1,4 +1,7 @@
-/** The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then a redirect or the project's deploy. */
+/**
+ * The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then a redirect or the project's
+ * deploy.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
@@ -17,19 +20,22 @@ import {
 } from './routes/redirect.ts';
 import type { Site } from './tls/secure-contexts.ts';
 
-/** A request of a visitor, and what is known of the connection that it came on. */
+/** A visitor's request, with facts about its connection. */
 export type Visit = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** What the visitor asked for in the TLS handshake; null: no domain, or there was none. */
+  /** The name from the TLS handshake; null if there is none or it is not a domain. */
   readonly serverName: string | null;
-  /** The visitor's address; `unknown` where the connection is gone. */
+  /** The visitor's address; `unknown` if the connection is gone. */
   readonly client: string;
-  /** What is cut off when the name goes. */
+  /** Closed when the name is removed. */
   readonly connection: Connection;
 };
 
-/** What a name is served with; null: with nothing, so the handshake fails. Throws what the look-up throws. */
+/**
+ * The site of a name; null if there is none, so the handshake fails. Throws what the lookup
+ * throws.
+ */
 export async function siteFor(
   { findRoute }: Pick<EdgeDeps, 'findRoute'>,
   serverName: string,
@@ -48,8 +54,8 @@ type HttpsDeps = Pick<EdgeDeps, 'findRoute'> &
   };
 
 /**
- * One request on an open connection; the route is asked for anew, because the domain may be gone by now. `httpsPort`: where
- * redirects lead.
+ * Handles one request on an open connection. The route is looked up again, because the domain can
+ * be removed at any time. `httpsPort`: the port of redirects.
  */
 export async function handleHttps(
   { findRoute, bindTo, requests, count }: HttpsDeps,
@@ -60,7 +66,7 @@ export async function handleHttps(
   const target = requestTarget(request, httpsPort);
   if (target === null) return sendPage(response, pages.badRequest());
   if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
-  // RFC 9110, 15.5.20 and 7.4: a connection speaks for the name its certificate was asked for.
+  // RFC 9110, 15.5.20 and 7.4: a connection is only valid for the name in its certificate request.
   if (target.hostname !== serverName) return sendPage(response, pages.misdirected());
 
   const route = await findRoute(target.hostname);
@@ -83,7 +89,10 @@ export async function handleHttps(
   await proxy.pass({ request, response, client, target, upstream, route });
 }
 
-/** Acts once, when the answer has left or the connection is closed. A WebSocket is over when its connection is. */
+/**
+ * Calls `act` once, when the response is sent or the connection closes. A WebSocket ends with its
+ * connection.
+ */
 function whenOver({ socket }: IncomingMessage, response: ServerResponse, act: () => void): void {
   const over = () => {
     response.off('close', over);
@@ -94,9 +103,9 @@ function whenOver({ socket }: IncomingMessage, response: ServerResponse, act: ()
   socket.once('close', over);
 }
 
-/** What the client asked for in its handshake; null: no domain. */
+/** The name in the client's handshake; null if it is not a domain. */
 export function serverNameOf(socket: Socket): string | null {
-  // A TLSSocket's property that @types/node leaves out.
+  // A property of TLSSocket that @types/node lacks.
   const name = 'servername' in socket ? socket.servername : null;
   return typeof name === 'string' ? canonicalHostname(name) : null;
 }
@@ -106,7 +115,7 @@ const CHALLENGE = /^\/\.well-known\/acme-challenge\/([\w-]{1,128})(?:\?|$)/;
 
 type HttpDeps = Pick<EdgeDeps, 'findChallenge' | 'findRoute'>;
 
-/** `httpsPort`: where redirects lead. Throws what the look-ups throw. */
+/** `httpsPort`: the port of redirects. Throws what the lookups throw. */
 export async function handleHttp(
   deps: HttpDeps,
   httpsPort: number,
@@ -116,12 +125,12 @@ export async function handleHttp(
   if (target === null) return sendPage(response, pages.badRequest());
   if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
   const [, token] = CHALLENGE.exec(target.path) ?? [];
-  // Before everything else: a name that has a certificate is challenged again for the next one.
+  // First, because a name with a certificate is challenged again for renewal.
   if (token !== undefined) return answerChallenge(deps, token, target, response);
 
   const route = await deps.findRoute(target.hostname);
   if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
-  // In one step, and also while the certificate of a name that only redirects is on its way.
+  // In one step, and even before the name's own certificate is issued.
   if (route.redirect !== null) return followRedirect(response, route.redirect, target, httpsPort);
   if (route.certificateId === null) {
     return sendPage(response, pages.certificatePending(target.hostname));
@@ -135,7 +144,7 @@ async function answerChallenge(
   { hostname }: RequestTarget,
   response: ServerResponse,
 ): Promise<void> {
-  // From memory: anybody may ask for any name.
+  // From memory, because anyone can request any name.
   const isHeld = (await deps.findRoute(hostname)) !== null;
   const keyAuthorization = isHeld ? await deps.findChallenge(token, hostname) : null;
   if (keyAuthorization === null) return sendPage(response, pages.noChallenge());

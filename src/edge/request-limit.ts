@@ -1,19 +1,20 @@
-/** How many requests may be under way to deploys at once, altogether and for one project: each has a connection of its own. */
+/**
+ * Limits concurrent requests to deploys, in total and per project. Each uses its own connection.
+ */
 import { createKeyedCount } from '../net/keyed-count.ts';
 
-/** The limits of one process: of all projects together, and of each. */
+/** Limits of one process. */
 export type RequestLimitRules = {
   readonly total: number;
   readonly perProject: number;
 };
 
-/** Counts the requests that are under way. */
 export type RequestLimit = {
-  /** Counts a request in, and returns what counts it out, once however often it is called; else which limit is reached. */
+  /** Counts a request and returns an idempotent release function, or the limit that is reached. */
   readonly admit: (projectId: string) => (() => void) | 'project' | 'total';
 };
 
-/** The count of one process. A project's own limit is said before the one of all. */
+/** Counts for one process. Checks the project's limit first. */
 export function createRequestLimit({ total, perProject }: RequestLimitRules): RequestLimit {
   const requests = createKeyedCount({ total, perKey: perProject });
   return {

@@ -1,4 +1,4 @@
-/** How much of the edge one visitor's address may have, and all visitors together: connections, and handshakes a second. */
+/** Limits per visitor address and in total: connections, and handshakes per second. */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { LRUCache } from 'lru-cache';
@@ -7,34 +7,36 @@ import { addressGroup, clientAddress } from '../net/client-address.ts';
 import { countConnections } from '../net/connections.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 
-/** How much visitors may have at once. */
 export type VisitorRules = {
-  /** Open connections, at both ports together. */
+  /** Open connections, on both ports together. */
   readonly connections: number;
-  /** Of those, for an IPv4 address, or an IPv6 /64. */
+  /** Per IPv4 address or IPv6 /64. */
   readonly connectionsPerAddress: number;
-  /** TLS handshakes that are begun; twice as many may come at once. */
+  /** Started TLS handshakes; bursts can be twice as large. */
   readonly handshakesPerSecond: number;
-  /** Of those, for an IPv4 address, or an IPv6 /64; five times as many may come at once, as when browsers are restarted. */
+  /** Per IPv4 address or IPv6 /64; bursts can be five times as large, as when browsers restart. */
   readonly handshakesPerSecondAndAddress: number;
-  /** Whose connections are everybody's: balancers that pass on the connections of others. */
+  /** Load balancers, whose connections belong to many visitors. */
   readonly isTrusted: (address: string) => boolean;
 };
 
-/** What is not admitted is to be closed: nobody has counted it. */
+/** A connection that is not admitted must be closed; it is not counted. */
 export type VisitorLimits = {
   /** Counts a connection until it closes. */
   readonly admitConnection: (socket: Socket) => boolean;
-  /** Takes one of the handshakes of this second. */
+  /** Takes one handshake of the current second. */
   readonly admitHandshake: (socket: Socket) => boolean;
-  /** Refuses the address of a connection that was abused further connections for ten seconds; a trusted one's never. */
+  /**
+   * Refuses further connections from an abusive address for ten seconds. Trusted addresses are
+   * exempt.
+   */
   readonly penalize: (socket: Duplex) => void;
 };
 
-/** Our choice: one line about all who were refused in that time, however many. */
+/** One log line per interval about all refused visitors. */
 const REPORT_EVERY_MS = 60_000;
 
-/** `now`: milliseconds of a clock that never goes back. */
+/** `now`: monotonic milliseconds. */
 export function createVisitorLimits(
   rules: VisitorRules,
   log: Pick<Logger, 'warn'>,
@@ -77,7 +79,7 @@ export function createVisitorLimits(
   };
 }
 
-/** Our choice: what a flood of requests on one connection costs is work of some 20 ms. */
+/** A flood of requests on one connection costs about 20 ms of work. */
 const PENALTY_MS = 10_000;
 const PENALTIES_MAX = 10_000;
 
@@ -85,7 +87,9 @@ function groupOf({ remoteAddress }: Socket, isTrusted: VisitorRules['isTrusted']
   return addressGroup(clientAddress(remoteAddress, undefined, isTrusted));
 }
 
-/** Reports the first refusal at once, and those that follow with the next line, a minute later at the earliest: `refused` counts them. */
+/**
+ * Reports the first refusal at once, and later ones in one line per minute; `refused` counts them.
+ */
 export function createReporter(log: Pick<Logger, 'warn'>, line: string): (address: string) => void {
   let refused = 0;
   let isQuiet = false;
@@ -101,15 +105,15 @@ export function createReporter(log: Pick<Logger, 'warn'>, line: string): (addres
   };
 }
 
-/** `burst`: how many may come at once, where none came for a while. */
+/** `burst`: how many can come at once after a pause. */
 export type TokenRate = { readonly perSecond: number; readonly burst: number };
 
 type Bucket = { tokens: number; at: number };
 
-/** A bucket that has long been unused is full, so one that is forgotten is as good. */
+/** Unused buckets are full, so dropping one has no effect. */
 const BUCKETS_MAX = 50_000;
 
-/** Takes a token of a key's bucket; false where it is empty. `now`: milliseconds of a clock that never goes back. */
+/** Takes a token from a key's bucket; false if it is empty. `now`: monotonic milliseconds. */
 export function createTokenBuckets(
   { perSecond, burst }: TokenRate,
   now: () => number,

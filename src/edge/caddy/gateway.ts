@@ -1,6 +1,7 @@
 /**
- * What Caddy asks of us where it stands in front (docs/edge.md): a certificate for each full handshake, and every request of
- * a visitor, which goes to its deploy through our proxy. Both come to one address of this machine, with a secret.
+ * The gateway for Caddy in front of the edge (docs/run/caddy.md). Caddy requests a certificate for each
+ * full handshake and forwards every visitor request. Both arrive at one local address, with a
+ * secret.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -19,7 +20,10 @@ import { canonicalHostname } from '../routes/redirect.ts';
 import { loadOnce } from '../tls/secure-contexts.ts';
 import { createReporter } from '../visitor-limits.ts';
 
-/** What Caddy says of a visitor's request. It sets them itself, in the place of whatever the visitor sent, and they end here. */
+/**
+ * Headers that Caddy sets about a visitor's request. Caddy overwrites the visitor's values, and the
+ * edge removes them.
+ */
 export const gatewayFields = {
   secret: 'Signpost-Edge-Secret',
   /** `http` or `https`. */
@@ -29,27 +33,30 @@ export const gatewayFields = {
   protocol: 'Signpost-Protocol',
 } as const;
 
-/** The user in the URL by which Caddy asks for certificates (RFC 7617); the password is the secret. */
+/** User name of Caddy's certificate requests (RFC 7617); the password is the secret. */
 export const GATEWAY_USER = 'caddy';
-/** Where it asks, with the parameter `server_name`. */
+/** Path of certificate requests, with the parameter `server_name`. */
 export const CERTIFICATE_PATH = '/certificate';
 
-/** What the gateway asks of the edge. Nothing here may wait for a database for longer than a visitor would. */
+/** Lookups here must not wait for the database longer than a visitor would. */
 export type GatewayDeps = Pick<EdgeDeps, 'log'> & {
   readonly secret: string;
-  /** The certificate of a name and its key in PEM; null: the handshake is to fail. */
+  /** The certificate of a name and its key in PEM; null: the handshake must fail. */
   readonly findCertificate: (serverName: string) => Promise<Uint8Array | null>;
   readonly handleHttp: (visit: Visit) => Promise<void>;
   readonly handleHttps: (visit: Visit) => Promise<void>;
   readonly connections: Pick<OpenConnections, 'add'>;
-  /** Counts requests by the address of their visitor. */
+  /** Counts requests by visitor address. */
   readonly visitors: ConnectionCount;
-  /** Balancers before Caddy, whose `X-Forwarded-For` is believed. */
+  /** Load balancers in front of Caddy whose `X-Forwarded-For` is trusted. */
   readonly isTrusted: (address: string) => boolean;
   readonly count: Pick<EdgeCounters, 'handshake' | 'refused'>;
 };
 
-/** Answers what comes to the gateway's address; 403 where it does not come from Caddy. Rejects as the look-ups do. */
+/**
+ * Answers requests at the gateway's address; 403 if they do not come from Caddy. Rejects if a
+ * lookup rejects.
+ */
 export function createGateway(
   deps: GatewayDeps,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -57,14 +64,14 @@ export function createGateway(
   const isSecret = sameAs(deps.secret);
   const report = createReporter(
     deps.log,
-    'a request without Caddy’s secret was refused: EDGE_CADDY_SECRET must be the same for Caddy',
+    'request without Caddy’s secret was refused: set EDGE_CADDY_SECRET to the same value for Caddy and Signpost',
   );
   const isCaddy = sameAs(
     `Basic ${Buffer.from(`${GATEWAY_USER}:${deps.secret}`).toString('base64')}`,
   );
   return async (request, response) => {
     const { headers } = request;
-    // Every request of a visitor has the field, whatever else it says.
+    // Every forwarded visitor request has this field.
     const secret = headers[nameOf('secret')];
     if (secret === undefined && isCaddy(headers.authorization)) {
       return answerCertificate(deps, request, response);
@@ -84,7 +91,7 @@ export function createGateway(
   };
 }
 
-/** As Node has it in a request. */
+/** The field name as Node.js writes it. */
 function nameOf(field: keyof typeof gatewayFields): string {
   return gatewayFields[field].toLowerCase();
 }
@@ -97,14 +104,16 @@ function sameAs(wanted: string): (given: string | string[] | undefined) => boole
   };
 }
 
-/** Our choice: how long a request that was broken off still counts: resetting costs us more than it costs the visitor. */
+/**
+ * How long an aborted request still counts, because resetting costs the edge more than the visitor.
+ */
 const BROKEN_OFF_MS = 5_000;
 
 type Place = { readonly leave: () => void; readonly response: ServerResponse };
 
 /**
- * Counts the requests of each address: from when Caddy passes one on until its connection is used again or closes, because an
- * answer that we have given may wait in Caddy for a visitor who does not read. False where it is one too many.
+ * Counts requests per address, from the forwarded request until its connection is reused or closed:
+ * a finished response can still wait in Caddy for a slow reader. False above the limit.
  */
 function createPlaces(visitors: ConnectionCount) {
   const places = new WeakMap<Socket, Place>();
@@ -133,7 +142,8 @@ async function passVisit(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  // What a removal cuts off. Caddy's connections are everybody's; one that has become a WebSocket is its visitor's.
+  // What a removal cuts off. Caddy's connections are shared; one that became a WebSocket belongs to
+  // its visitor.
   const connection = asksForWebSocket(request) ? request.socket : response;
   const visit = { request, response, client, connection };
   if (request.headers[nameOf('scheme')] !== 'https') {
@@ -144,7 +154,10 @@ async function passVisit(
   return handleHttps({ ...visit, serverName });
 }
 
-/** What the handshake was for. Caddy 2.6 does not know it of HTTP/3: there it is taken to be what the request is for. */
+/**
+ * The name of the TLS handshake. Caddy 2.6 does not provide it for HTTP/3; there, the request's
+ * host is used.
+ */
 function serverNameOf({ headers }: IncomingMessage): string | null {
   const said = canonicalHostname(String(headers[nameOf('serverName')] ?? ''));
   if (said !== null || headers[nameOf('protocol')] !== 'HTTP/3.0') return said;
@@ -159,7 +172,7 @@ function visitorOf({ headers }: IncomingMessage, isTrusted: GatewayDeps['isTrust
   return clientAddress(chain.slice(comma + 1).trim(), before, isTrusted);
 }
 
-/** Caddy waits as long as we take, and a visitor with it: beyond that the handshake fails. */
+/** Caddy and the visitor wait this long; then the handshake fails. */
 const CERTIFICATE_MS = 3_000;
 
 async function answerCertificate(
@@ -168,7 +181,7 @@ async function answerCertificate(
   response: ServerResponse,
 ): Promise<void> {
   const late = setTimeout(() => {
-    log.warn({}, 'a certificate could not be found in time');
+    log.warn({}, 'certificate lookup timed out');
     refuse(503);
   }, CERTIFICATE_MS);
   function refuse(status: 204 | 503): void {
@@ -178,7 +191,7 @@ async function answerCertificate(
   }
   try {
     const certificate = await findCertificate(serverNameIn(url));
-    if (response.headersSent) return; // it came too late
+    if (response.headersSent) return; // it arrived too late
     if (certificate === null) return refuse(204);
     count.handshake('completed');
     response.writeHead(200, {
@@ -200,10 +213,12 @@ function serverNameIn(target: string): string {
   return new URLSearchParams(query).get('server_name') ?? '';
 }
 
-/** Our choice, as many as secure contexts are kept: some 3 KB each, the key among them. */
+/** The number of secure contexts kept elsewhere; about 3 KB each, including the key. */
 export const BUNDLES_MAX = 1_000;
 
-/** A certificate's chain and key in one, as Caddy reads them; several handshakes at once load it once. */
+/**
+ * A certificate chain and key in one file, as Caddy expects. Concurrent handshakes share one load.
+ */
 export function createBundles({
   loadCertificate,
 }: Pick<EdgeDeps, 'loadCertificate'>): (certificateId: string) => Promise<Uint8Array | null> {

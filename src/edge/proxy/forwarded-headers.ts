@@ -1,4 +1,4 @@
-/** Which header fields a gateway passes on, and which it adds (RFC 9110, 7.6). */
+/** Which header fields the proxy forwards, and which it adds (RFC 9110, 7.6). */
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
@@ -8,7 +8,7 @@ import type {
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 import { asksForWebSocket, switching } from './websocket.ts';
 
-/** Fields of one connection (RFC 9110, 7.6.1), and those for the next proxy (11.7). */
+/** Fields of a single connection (RFC 9110, 7.6.1), and those for the next proxy (11.7). */
 const hopByHop: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -22,15 +22,15 @@ const hopByHop: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Not passed on of a request. What a client says about itself here is not believed: we are the first to see it. `Expect`
- * has been answered by the time a request is passed on.
+ * Request fields that are not forwarded: clients cannot make claims about themselves, because the
+ * edge sees them first. `Expect` is answered before a request is forwarded.
  */
 const ofRequests: ReadonlySet<string> = new Set([
   ...hopByHop,
   'expect',
   'forwarded',
   'front-end-https',
-  // A CGI program would take it for HTTP_PROXY, through which it sends its own requests (CVE-2016-5385).
+  // CGI programs would expose it as HTTP_PROXY and use it for their own requests (CVE-2016-5385).
   'proxy',
   'x-real-ip',
   'x-client-ip',
@@ -45,12 +45,12 @@ const ofRequests: ReadonlySet<string> = new Set([
   'fastly-client-ip',
   'fly-client-ip',
 ]);
-/** Whole families of the same: what a deploy behind another gateway may go by, and what only we may say. */
+/** Prefixes of such fields: deploys trust them from a gateway, and only the edge sets them. */
 const ofRequestsBegin = /^(?:x-forwarded-|signpost-)/;
 
 /**
- * Whether a field of a request is dropped. With underscores it is the same field to whoever reads it as a variable
- * (CGI, RFC 3875, 4.1.18: HTTP_X_FORWARDED_FOR), and Content_Length must not be taken for the length.
+ * Whether a request field is dropped. CGI treats underscores like hyphens (RFC 3875, 4.1.18:
+ * HTTP_X_FORWARDED_FOR), and Content_Length must not pass for the length.
  */
 function isDropped(name: string): boolean {
   if (ofRequests.has(name) || ofRequestsBegin.test(name)) return true;
@@ -59,7 +59,7 @@ function isDropped(name: string): boolean {
   return ofRequests.has(kin) || ofRequestsBegin.test(kin) || own.has(kin);
 }
 
-/** Fields whose underscored kin would contradict them. */
+/** Fields whose variants with underscores would contradict them. */
 const own: ReadonlySet<string> = new Set([
   'host',
   'via',
@@ -69,13 +69,13 @@ const own: ReadonlySet<string> = new Set([
   'cookie',
 ]);
 
-/** A message's length is not to be lost by naming it in `Connection`. */
+/** `Connection` cannot remove the message length. */
 const kept: ReadonlySet<string> = new Set(['content-length']);
 const none: ReadonlySet<string> = new Set();
 
 const PSEUDONYM = 'signpost';
 
-/** The header of the request that goes to the upstream; `host` in its one spelling, `client` the visitor's address. */
+/** Headers of the request to the upstream. `host` is canonical, `client` the visitor's address. */
 export function upstreamHeaders(
   request: IncomingMessage,
   client: string,
@@ -84,7 +84,7 @@ export function upstreamHeaders(
 ): OutgoingHttpHeaders {
   const { rawHeaders, headers, httpVersion } = request;
   const passed = endToEnd(rawHeaders, headers.connection, isDropped);
-  // Framed anew where it had no length, so that a body never goes out without its own end.
+  // A body without a length is chunked, so that it always has an end.
   if (headers['transfer-encoding'] !== undefined) passed['transfer-encoding'] = 'chunked';
   passed['host'] = host;
   const hop = `${httpVersion} ${PSEUDONYM}`;
@@ -97,20 +97,20 @@ export function upstreamHeaders(
 }
 
 /**
- * Not passed on of an answer: `Alt-Svc` (RFC 7838) would send visitors to another port of ours, where a deploy thinks of its
- * own.
+ * Response fields that are not forwarded. `Alt-Svc` (RFC 7838) would send visitors to another port
+ * of the edge, although the deploy means its own.
  */
 const ofAnswers: ReadonlySet<string> = new Set([...hopByHop, 'alt-svc']);
 
 /**
- * Gives the answer the name's own Strict-Transport-Security, where it has one: whatever the answer becomes, a page or the
- * deploy's. For answers over HTTPS alone, of a name that is held here (RFC 6797, 7.2 and 8.1).
+ * Sets the name's Strict-Transport-Security, if it has one, on any response. Only for HTTPS
+ * responses of a held name (RFC 6797, 7.2 and 8.1).
  */
 export function sayHsts(response: ServerResponse, { hsts }: Pick<EdgeRoute, 'hsts'>): void {
   if (hsts !== null) response.setHeader('Strict-Transport-Security', hsts);
 }
 
-/** The header of the answer that goes to the client. What `response` has already takes the place of the deploy's. */
+/** Headers of the response to the client. Fields already set on `response` replace the deploy's. */
 export function clientHeaders(
   { rawHeaders, headers }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
   response: Pick<ServerResponse, 'hasHeader'>,
@@ -119,12 +119,12 @@ export function clientHeaders(
   return endToEnd(rawHeaders, headers.connection, isDropped);
 }
 
-/** Whether a request has been through here before (RFC 9110, 7.6.3). */
+/** Whether a request already passed through here (RFC 9110, 7.6.3). */
 export function isLoop({ via = '' }: IncomingHttpHeaders): boolean {
   return via.split(',').some((hop) => hop.trim().split(/\s+/)[1] === PSEUDONYM);
 }
 
-/** The fields, names and values in turns, without those that are `dropped` and those that `Connection` names. */
+/** The raw fields without those in `dropped` and those that `Connection` names. */
 function endToEnd(
   fields: readonly string[],
   connection: string | undefined,
@@ -137,14 +137,14 @@ function endToEnd(
     const name = (fields[at] ?? '').toLowerCase();
     const value = fields[at + 1] ?? '';
     if (dropped(name) || named.has(name)) continue;
-    // A field may have the name of something that every object has.
+    // A field name can equal an inherited property name.
     const before = Object.hasOwn(passed, name) ? passed[name] : undefined;
     passed[name] = before === undefined ? value : [before, value].flat();
   }
   return passed;
 }
 
-/** What nearly every message says: no names of fields. */
+/** The common values of `Connection`, which name no fields. */
 const NAMES_NOTHING = /^(?:keep-alive|close)$/i;
 
 function namesIn(connection: string): ReadonlySet<string> {

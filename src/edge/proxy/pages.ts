@@ -1,37 +1,35 @@
-/** The few pages that the edge itself answers with: plain, without script, style or anything from outside. */
+/** The edge's own error pages: plain HTML without scripts, styles or external resources. */
 
 import type { ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import { html } from '../../net/html.ts';
 
-/** What a page of ours says, and what goes with it. */
 export type Page = {
   readonly status: number;
   /** Plain text; escaped here. */
   readonly title: string;
   readonly text: string;
   readonly retryAfterSeconds?: number;
-  /** Also ends the connection: nothing more is to be said on it. */
+  /** Closes the connection after the response. */
   readonly close?: boolean;
 };
 
-/** Every page that the edge answers with, each by the reason for it. */
 export const pages = {
   unknownHost: (hostname: string | null): Page => ({
     status: 404,
-    title: 'Nothing is published here',
+    title: 'No site here',
     text:
       hostname === null
-        ? 'The request does not say which domain it is for.'
-        : `${hostname} is not published here. If it is yours, your project says what is still missing.`,
+        ? 'The request does not name a domain.'
+        : `${hostname} is not published here. If you own it, check its status in your project.`,
     close: true,
   }),
-  /** Its connection was opened while it was served: the next one fails in its handshake. */
+  /** The connection was opened while the name was served. The next handshake fails. */
   noLongerServed: (hostname: string): Page => ({ ...pages.unknownHost(hostname), status: 421 }),
   certificatePending: (hostname: string): Page => ({
     status: 503,
     title: 'Almost there',
-    text: `The certificate for ${hostname} is on its way. This usually takes less than a minute.`,
+    text: `The certificate for ${hostname} is being issued. This usually takes less than a minute. Please reload the page.`,
     retryAfterSeconds: 15,
   }),
   misdirected: (): Page => ({
@@ -42,79 +40,82 @@ export const pages = {
   }),
   notDeployed: (hostname: string): Page => ({
     status: 503,
-    title: 'Nothing is deployed yet',
+    title: 'No deploy yet',
     text: `${hostname} works, but its project has no running deploy.`,
     retryAfterSeconds: 60,
   }),
   upstreamUnreachable: (hostname: string): Page => ({
     status: 502,
-    title: 'The site does not answer',
+    title: 'The site is unavailable',
     text: `The deploy behind ${hostname} could not be reached.`,
   }),
   upstreamRefused: (hostname: string): Page => ({
     status: 502,
-    title: 'The site cannot be reached',
-    text: `The deploy behind ${hostname} has an address that is not open to the public.`,
+    title: 'The site is unavailable',
+    text: `The address of the deploy behind ${hostname} is not allowed.`,
   }),
   upstreamUnverified: (hostname: string): Page => ({
     status: 502,
-    title: 'The site cannot be trusted',
-    text: `The deploy behind ${hostname} has a certificate that does not verify.`,
+    title: 'The site is unavailable',
+    text: `The certificate of the deploy behind ${hostname} is not valid.`,
   }),
   upstreamSlow: (hostname: string): Page => ({
     status: 504,
-    title: 'The site takes too long',
+    title: 'The site took too long to respond',
     text: `The deploy behind ${hostname} did not answer in time.`,
   }),
   loop: (hostname: string): Page => ({
     status: 508,
-    title: 'The site points at itself',
-    text: `The deploy behind ${hostname} leads back here.`,
+    title: 'Loop detected',
+    text: `The deploy behind ${hostname} sends requests back to this server.`,
   }),
   badRequest: (): Page => ({
     status: 400,
-    title: 'This request cannot be understood',
-    text: 'Its target or its Host header is malformed.',
+    title: 'Bad request',
+    text: 'The request target or the Host header is malformed.',
     close: true,
   }),
   tooManyFields: (): Page => ({
     status: 431,
     title: 'Too many header fields',
-    text: 'A request may have 100 header fields. A browser that sends more usually has too many cookies for this site.',
+    text: 'The limit is 100 header fields. Usually the browser has too many cookies for this site. Please delete them.',
     close: true,
   }),
   notAllowed: (): Page => ({
     status: 405,
-    title: 'This method is not allowed',
-    text: 'TRACE is not answered here.',
+    title: 'Method not allowed',
+    text: 'TRACE is not supported.',
     close: true,
   }),
   busy: (hostname: string): Page => ({
     status: 503,
-    title: 'Too many visitors at once',
-    text: `${hostname} has as many requests under way as it may have. Please try again in a few seconds.`,
+    title: 'Too many requests',
+    text: `${hostname} is receiving too many requests. Please try again in a few seconds.`,
     retryAfterSeconds: 5,
   }),
   tooMany: (): Page => ({
     status: 429,
-    title: 'Too many requests at once',
-    text: 'There are as many requests under way from your address, or altogether, as there may be. Please try again in a few seconds.',
+    title: 'Too many requests',
+    text: 'Your address sends too many requests, or the server is busy. Please try again in a few seconds.',
     retryAfterSeconds: 5,
   }),
   noChallenge: (): Page => ({
     status: 404,
-    title: 'No such challenge',
-    text: 'No certificate is being validated with this token for this domain.',
+    title: 'Unknown challenge',
+    text: 'This token does not belong to a pending certificate of this domain.',
   }),
   outOfOrder: (): Page => ({
     status: 503,
-    title: 'Temporarily out of order',
-    text: 'This is our fault. Please try again in a moment.',
+    title: 'Temporarily unavailable',
+    text: 'An internal error occurred. Please try again in a moment.',
     retryAfterSeconds: 10,
   }),
 } as const;
 
-/** Sends a page, unless the answer has begun: then the connection ends, so that nobody takes a part for the whole. */
+/**
+ * Sends a page. If the response has already started, it closes the connection instead, so that a
+ * partial response is not taken for a complete one.
+ */
 export function sendPage(response: ServerResponse, page: Page): void {
   if (response.headersSent) {
     response.destroy();
@@ -130,7 +131,7 @@ export function sendPage(response: ServerResponse, page: Page): void {
     'Cache-Control': 'no-store',
     ...(page.retryAfterSeconds === undefined ? {} : { 'Retry-After': page.retryAfterSeconds }),
   });
-  response.end(body); // node leaves the body out for HEAD
+  response.end(body); // Node.js omits the body for HEAD
 }
 
 function render({ status, title, text }: Page): string {

@@ -1,6 +1,6 @@
 /**
- * Passes a request to a project's deploy and its answer back, streaming both ways. Of protocol upgrades WebSocket is
- * passed on; with any other the request reaches the deploy as a plain one, without its hop-by-hop fields.
+ * Forwards requests to a project's deploy and streams the response back. WebSocket upgrades are
+ * forwarded; other upgrades reach the deploy as plain requests, without hop-by-hop fields.
  */
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -21,23 +21,22 @@ import {
 } from './upstream.ts';
 import { asksForWebSocket, isWebSocket, switching, tunnel } from './websocket.ts';
 
-/** A request that is passed on, and where its answer goes. */
+/** A request to forward and the response to write to. */
 export type Exchange = Passed & { readonly response: ServerResponse };
 
-/** Passes requests on to deploys. */
 export type UpstreamProxy = {
   /**
-   * Answers by the upstream, or by a page where that is impossible; resolves when it is under way, and rejects only for an
-   * upstream that is no URL.
+   * Answers with the upstream's response, or with an error page. Resolves when forwarding has
+   * started; rejects only if the upstream is not a URL.
    */
   readonly pass: (exchange: Exchange) => Promise<void>;
-  /** Ends the connections to upstreams. */
+  /** Closes the connections to upstreams. */
   readonly close: () => void;
 };
 
 type ProxyDeps = Pick<EdgeDeps, 'reach' | 'signingKey' | 'loadUpstreamCa' | 'log'>;
 
-/** A proxy with connections of its own. */
+/** A proxy with its own connection pool. */
 export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy {
   const { reach, log } = deps;
   const findTrust = createTrusts(deps);
@@ -48,13 +47,13 @@ export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy 
     const outgoing = upstreams.open(exchange, terms);
     let isLate = false;
     let isAnswered = () => false;
-    // Not the socket's own timeout, which interim responses (RFC 9110, 15.2) put off as often as an upstream likes.
+    // Not the socket's timeout, which every interim response (RFC 9110, 15.2) would restart.
     const patience = setTimeout(() => {
       isLate = true;
       outgoing.destroy();
     }, limits.firstByteMs);
     const abort = () => outgoing.destroy();
-    response.once('close', abort); // the client has left, or has its answer
+    response.once('close', abort); // the client disconnected or has its response
     outgoing.once('close', () => clearTimeout(patience));
     outgoing.once('response', (incoming) => {
       clearTimeout(patience);
@@ -86,7 +85,8 @@ export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy 
     async pass(exchange) {
       const { upstreamCaId } = exchange.route;
       const [isAllowed, trust] = await Promise.all([reach.decide(), findTrust(upstreamCaId)]);
-      if (hasLeft(exchange)) return; // or was cut off, while the route was looked up
+      // the client disconnected or was cut off during the route lookup
+      if (hasLeft(exchange)) return;
       if (isLoop(exchange.request.headers)) return giveUp(exchange, pages.loop);
       try {
         attempt(exchange, { isAllowed, trust }, isRepeatable(exchange.request));
@@ -100,58 +100,62 @@ export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy 
   };
 }
 
-/** Our choice. A context takes 32 KiB with one authority, 116 KiB with sixteen (measured, Node 20). */
+/** A context takes 32 KiB with one CA, 116 KiB with sixteen (measured, Node 20). */
 const TRUSTS_MAX = 500;
 
-/** By the id of a deploy, its own authorities; null for null. Rejects where they cannot be loaded, or are gone. */
+/**
+ * The CAs of a deploy by its ID; null for null. Rejects if they cannot be loaded or no longer
+ * exist.
+ */
 function createTrusts({ loadUpstreamCa }: Pick<EdgeDeps, 'loadUpstreamCa'>) {
   const kept = new LRUCache<string, Trust>({ max: TRUSTS_MAX });
   const find = loadOnce(kept, async (trustId: string) => {
     const ca = await loadUpstreamCa(trustId);
-    // An authority below another one may be all that is given, or the deploy's own certificate.
+    // The list may contain only an intermediate CA, or the deploy's own certificate.
     const rules = { minVersion: 'TLSv1.2', allowPartialTrustChain: true } as const;
     return ca === null ? null : { trustId, secureContext: createSecureContext({ ca, ...rules }) };
   });
   return async (deployId: string | null): Promise<Trust | null> => {
     if (deployId === null) return null;
     const trust = await find(deployId);
-    if (trust === null) throw new Error(`what deploy ${deployId} is verified by is gone`);
+    if (trust === null)
+      throw new Error(`the CA certificates of deploy ${deployId} no longer exist`);
     return trust;
   };
 }
 
 type Log = EdgeDeps['log'];
 
-/** Whether a kept connection may have ended before the deploy read the request. */
+/** Whether the deploy may have closed a kept connection before it read the request. */
 function isUnheard({ reusedSocket }: ClientRequest, { headersSent }: ServerResponse): boolean {
   return reusedSocket && !headersSent;
 }
 
-/** Whether the deploy's certificate was refused: it has not been sent anything of the request. */
+/** Whether the deploy's certificate was refused. Nothing of the request was sent. */
 function isUnverified({ socket }: ClientRequest): boolean {
-  // Null while nothing is wrong with it; @types/node does not say so.
+  // Null if there is no error; @types/node does not declare that.
   return socket instanceof TLSSocket && Boolean(socket.authorizationError);
 }
 
 function warnOfCertificate(exchange: Exchange, log: Log, { message }: Error): void {
   const { hostname } = exchange.target;
-  const reason = printable(message, REASON_MAX); // has names of the certificate in it
+  const reason = printable(message, REASON_MAX); // contains names from the certificate
   log.warn({ hostname, reason }, 'the certificate of a deploy does not verify');
   giveUp(exchange, pages.upstreamUnverified);
 }
 
-/** Characters of a line of the log. */
+/** Maximum length of a logged reason, in characters. */
 const REASON_MAX = 300;
 
 function fail(exchange: Exchange, log: Log, error: unknown, page: PageFor): void {
   const isRefused = error instanceof UpstreamRefused;
   const { hostname } = exchange.target;
   if (isRefused) log.warn({ hostname, reason: error.message }, 'an upstream is out of reach');
-  else log.debug({ err: error, hostname }, 'the upstream failed');
+  else log.debug({ err: error, hostname }, 'upstream request failed');
   giveUp(exchange, isRefused ? pages.upstreamRefused : page);
 }
 
-/** The answer is there, and what the deploy sent behind it has broken the deploy's connection alone. */
+/** The response is complete; extra data from the deploy only broke the deploy's connection. */
 function warnOfMore(
   { request: { method }, response, target }: Exchange,
   log: Log,
@@ -161,10 +165,12 @@ function warnOfMore(
   if (!isParsers) return;
   const { hostname } = target;
   const status = response.statusCode;
-  log.warn({ hostname, method, status, err: error }, 'a deploy sent more than its answer');
+  log.warn({ hostname, method, status, err: error }, 'deploy sent data after its response');
 }
 
-/** While a slow client is waited for, nobody listens to the upstream; such a client has limits of its own. */
+/**
+ * While waiting for a slow client, the upstream is not read; slow clients have their own limits.
+ */
 function endWhenSilent(
   outgoing: ClientRequest,
   incoming: IncomingMessage,
@@ -178,16 +184,20 @@ function endWhenSilent(
   });
 }
 
-/** The upstream's answer to the client; one cut short ends the client's connection too. */
+/**
+ * Sends the upstream's response to the client. If it is cut short, the client's connection is
+ * closed too.
+ */
 function answer(exchange: Exchange, incoming: IncomingMessage): void {
   const { response } = exchange;
   const { statusCode = 0 } = incoming;
   try {
-    // Node takes a 101 that names no protocol for an answer. To a visitor it would mean: the connection is yours.
+    // Node.js treats a 101 without an upgrade as a response. To the visitor it would mean that the
+    // connection is switched.
     if (statusCode < 200) throw new RangeError('no final status code');
     response.writeHead(statusCode, clientHeaders(incoming, response));
   } catch {
-    incoming.destroy(); // a status code or a field that HTTP does not have
+    incoming.destroy(); // an invalid status code or field
     giveUp(exchange, pages.upstreamUnreachable);
     return;
   }
@@ -199,19 +209,22 @@ function answer(exchange: Exchange, incoming: IncomingMessage): void {
   }
 }
 
-/** RFC 9110, 6.4.1. A deploy that sends a body all the same breaks its own connection, not the visitor's answer. */
+/**
+ * RFC 9110, 6.4.1. If a deploy sends a body anyway, only its own connection breaks, not the
+ * visitor's response.
+ */
 function isBodiless({ method }: IncomingMessage, statusCode: number): boolean {
   return method === 'HEAD' || statusCode === 204 || statusCode === 304;
 }
 
 /**
- * Not by `pipeline`, which makes an AbortController for each answer, and an error to abort it with at its end; nor by `pipe`,
- * which puts eight listeners in place, and takes them away again.
+ * Avoids `pipeline`, which creates an AbortController and an error per response, and `pipe`, which
+ * adds and removes eight listeners.
  */
 function passOn(incoming: IncomingMessage, response: ServerResponse): void {
   let isSilent = true;
   incoming.on('data', (chunk: Buffer) => {
-    isSilent = false; // the header goes along with it
+    isSilent = false; // the headers are sent with it
     if (!response.write(chunk)) incoming.pause();
   });
   response.on('drain', () => incoming.resume());
@@ -221,13 +234,13 @@ function passOn(incoming: IncomingMessage, response: ServerResponse): void {
     if (!incoming.readableEnded) response.destroy();
   });
   response.on('error', () => {});
-  // An event stream may be silent for a while.
+  // An event stream can be silent for a while.
   setImmediate(() => {
     if (isSilent && !response.writableEnded) response.flushHeaders();
   });
 }
 
-/** The upstream's 101. RFC 9110, 15.2.2: it is for those alone who asked to switch, and for what they asked for. */
+/** The upstream's 101. RFC 9110, 15.2.2: only for clients that requested this upgrade. */
 function answerUpgrade(
   exchange: Exchange,
   incoming: IncomingMessage,
@@ -257,11 +270,11 @@ type PageFor = (hostname: string) => Page;
 
 function giveUp({ request, response, target }: Exchange, page: PageFor): void {
   request.unpipe();
-  // Half a body is left on the connection: reading it to its end could take for ever.
+  // Half a body is left on the connection, and reading the rest could take forever.
   sendPage(response, { ...page(target.hostname), close: !request.complete });
 }
 
-/** While the body goes out the upstream need not answer: `patience` counts from its last part. */
+/** While the body is sent, the upstream need not answer: `patience` restarts with each chunk. */
 function sendBody(
   request: IncomingMessage,
   outgoing: ClientRequest,
@@ -271,24 +284,24 @@ function sendBody(
     outgoing.end();
     return;
   }
-  request.on('data', () => patience.refresh()); // of a cleared timer this does nothing
+  request.on('data', () => patience.refresh()); // does nothing for a cleared timer
   request.pipe(outgoing);
 }
 
-/** Whether there is nobody to answer any more. */
+/** Whether the client is gone. */
 function hasLeft({ request, response }: Exchange): boolean {
   return request.socket.destroyed || response.destroyed;
 }
 
-/** RFC 9112, 6: a request has a body where one of the two fields says so. */
+/** RFC 9112, 6: a request has a body if one of the two fields is present. */
 function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
 /**
- * Whether a request that met a kept connection's end may be sent once more (RFC 9110, 9.2.2): safe methods only,
- * because the deploy may have acted on it.
+ * Whether a request can be retried after a kept connection closed (RFC 9110, 9.2.2): only safe
+ * methods, because the deploy may have processed it.
  */
 function isRepeatable(request: IncomingMessage): boolean {
   return ['GET', 'HEAD', 'OPTIONS'].includes(request.method ?? '') && !hasBody(request);

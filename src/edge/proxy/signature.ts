@@ -1,32 +1,41 @@
-/** Signs the requests to deploys, as Stripe signs webhooks: so a deploy can tell that a request came through here. */
+/**
+ * Signs requests to deploys the way Stripe signs webhooks, so that deploys can verify that a
+ * request came through the edge.
+ */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 
 /**
- * Its name is ours, and not `Signature` (RFC 9421): that one is the visitors' own, and goes on untouched. What they send under
- * ours is dropped (forwarded-headers.ts).
+ * Not `Signature` (RFC 9421), which belongs to visitors and is forwarded unchanged. Visitors'
+ * values of this field are dropped (forwarded-headers.ts).
  */
 export const SIGNATURE_FIELD = 'signpost-signature';
 
-/** The key of a project's generation (src/core/operations/edge-route.ts), always the same, of 32 bytes. */
+/**
+ * The 32-byte key of a project and generation (src/core/operations/edge-route.ts). It never
+ * changes.
+ */
 export type SigningKey = (projectId: string, generation: number) => Uint8Array;
 
-/** What is signed of a request, each as it is sent to the deploy, in bytes (latin1). None of them can have a line break in it. */
+/**
+ * The signed parts of a request, each as sent to the deploy, in bytes (latin1). None can contain a
+ * line break.
+ */
 export type Signed = {
   readonly method: string;
   readonly host: string;
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
   readonly forwardedFor: string;
 };
 
-/** Our choice: 10,000 projects at some 200 bytes; the next one's key costs one HMAC. */
+/** 10,000 projects at about 200 bytes; a miss costs one HMAC. */
 const KEYS_MAX = 10_000;
 
 /**
- * Returns the function that makes the field of a request: `t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`, with a second `v1`
- * while the key before signs as well. `clock`: milliseconds since 1970.
+ * Returns the function that creates the field: `t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`,
+ * with a second `v1` while the previous key also signs. `clock`: milliseconds since 1970.
  */
 export function createSign(
   signingKey: SigningKey,

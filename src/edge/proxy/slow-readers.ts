@@ -1,25 +1,26 @@
 /**
- * Ends the connections of those who have an answer waiting and hardly read it. A timeout for silence does not: one byte now
- * and then, and it begins anew. Where more waits for all of them than may, those end first that hold the most.
+ * Closes connections that hardly read a waiting response. A silence timeout is not enough, because
+ * a single byte restarts it. If too much data waits in total, the connections with the most pending
+ * data are closed first.
  */
 import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
 import type { EdgeLimits } from '../deps.ts';
 
-/** How often a connection is checked within the time that it is judged by. */
+/** Checks per measuring interval. */
 const ROUNDS = 12;
 
-/** A connection for which something was waiting at the last check, and at those before it. */
+/** A connection with pending data at the last check and the ones before. */
 type Waiting = {
   readonly rounds: number;
-  /** Bytes that the visitor had taken at the first of them. */
+  /** Bytes that the visitor had read at the first of these checks. */
   readonly takenThen: number;
 };
 
 /**
- * Watches connections until they close. One at which something waits for the whole of `readMs`, and that takes less than
- * `readBytesMin` of it meanwhile, is destroyed. What counts as taken is what the kernel took, which is up to some
- * megabytes ahead of the visitor and moves in leaps.
+ * Watches connections until they close. A connection with pending data during all of `readMs` that
+ * reads less than `readBytesMin` is destroyed. Bytes count as read once the kernel takes them,
+ * which can be megabytes ahead of the visitor and grows in steps.
  */
 export function createReaderWatch(
   { readMs, readBytesMin, heldBytesMax, heldCheckMs }: ReaderLimits,
@@ -61,7 +62,7 @@ export function createReaderWatch(
   }
 
   return (socket) => {
-    if (socket.destroyed) return; // its `close` may be over
+    if (socket.destroyed) return; // its `close` event may have fired already
     scheduleHeldCheck();
     connections.set(socket, null);
     socket.once('close', () => connections.delete(socket));
@@ -71,7 +72,10 @@ export function createReaderWatch(
 
 type ReaderLimits = Pick<EdgeLimits, 'readMs' | 'readBytesMin' | 'heldBytesMax' | 'heldCheckMs'>;
 
-/** Those to end so that no more than `max` bytes wait for the others: the fewest, which hold the most. */
+/**
+ * The fewest connections to close so that at most `max` bytes wait for the others: those with the
+ * most pending data.
+ */
 export function heldTooMuch<T extends { readonly writableLength: number }>(
   connections: readonly T[],
   max: number,
@@ -88,13 +92,13 @@ export function heldTooMuch<T extends { readonly writableLength: number }>(
   return ended;
 }
 
-/** Bytes, where more are waiting; null where none are. */
+/** Bytes read so far if more are pending, otherwise null. */
 function takenBy({ bytesWritten, writableLength }: Socket): number | null {
-  // Node counts what waits among the bytes written.
+  // Node.js counts pending bytes as written.
   return writableLength === 0 ? null : bytesWritten - writableLength;
 }
 
-/** What is known of a connection after one more check of it; `taken` as takenBy says. */
+/** The state of a connection after another check; `taken` as in takenBy. */
 export function progressOf(
   before: Waiting | null,
   taken: number | null,

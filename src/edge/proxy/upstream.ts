@@ -26,7 +26,6 @@ import type { RequestTarget } from '../routes/redirect.ts';
 import { upstreamHeaders } from './forwarded-headers.ts';
 import { createSign, SIGNATURE_FIELD, type SigningKey } from './signature.ts';
 
-/** What a request is passed on with. */
 export type Passed = {
   readonly request: IncomingMessage;
   /** The visitor's address. */
@@ -37,30 +36,29 @@ export type Passed = {
   readonly route: Pick<EdgeRoute, 'projectId' | 'primary' | 'signing' | 'upstreamCaId'>;
 };
 
-/** On what a deploy is asked: where it may be, and by whom its certificate is verified. */
+/** Which addresses are allowed, and which CAs verify the certificate. */
 export type Terms = {
   readonly isAllowed: IsAllowed;
-  /** Null: by the authorities that Node.js trusts. */
+  /** Null: the CAs that Node.js trusts. */
   readonly trust: Trust | null;
 };
 
-/** Requests to deploys, over kept connections. */
 export type Upstreams = {
   /**
-   * A request as the client's, to be given its body. Throws PathRefused; UpstreamRefused, which may also be the request's
-   * error, where the upstream is out of reach; and a TypeError for what is no URL.
+   * Opens a request whose body is still to be sent. Throws PathRefused, UpstreamRefused (also
+   * emitted as the request's error) if the address is not allowed, and TypeError for an invalid
+   * URL.
    */
   readonly open: (passed: Passed, terms: Terms) => ClientRequest;
   readonly close: () => void;
 };
 
-/** What they ask of the rest of the edge. */
 type UpstreamsDeps = {
   readonly reach: Pick<UpstreamReach, 'lookup'>;
   readonly signingKey: SigningKey;
 };
 
-/** Connections of their own; how long an answer may take is the caller's to say. */
+/** Creates its own connection pools. The caller sets response timeouts. */
 export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps): Upstreams {
   const sign = createSign(signingKey);
   const kept = { keepAlive: true, maxFreeSockets: IDLE_MAX.origin, timeout: IDLE_MS };
@@ -72,7 +70,7 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
       const { url, host } = parse(upstream);
       refuseLiteral(url, isAllowed);
       const path = upstreamPath(url.pathname, target.path);
-      if (path === null) throw new PathRefused('it leads out of the path of its upstream');
+      if (path === null) throw new PathRefused('the path leads out of the upstream’s path');
       const { method = 'GET' } = request;
       const headers = upstreamHeaders(request, client, target.authority, route.primary);
       const forwardedFor = String(headers['x-forwarded-for']);
@@ -89,7 +87,8 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
         path,
         headers,
         lookup: guardedLookup(url, lookup, isAllowed),
-        // Without this Node would ask the deploy for the customer's domain, which stands in Host.
+        // Without this, Node.js would send the customer's domain, taken from Host, as the server
+        // name.
         servername: isIP(host) === 0 ? host : '',
       };
       if (url.protocol !== 'https:') return httpRequest({ ...options, agent: http });
@@ -102,14 +101,14 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
   };
 }
 
-/** A deploy's own authorities, as options of its connections. */
+/** A deploy's own CAs, as connection options. */
 export type Trust = {
-  /** The deploy's id. */
+  /** The deploy's ID. */
   readonly trustId: string;
   readonly secureContext: SecureContext;
 };
 
-/** Has no connection, nor a TLS session, serve where its certificate was verified by other authorities. */
+/** Keeps connections and TLS sessions apart if they were verified by different CAs. */
 function keepApart(agent: HttpsAgent): HttpsAgent {
   const nameOf = agent.getName.bind(agent);
   agent.getName = (options: RequestOptions & Partial<Trust> = {}) =>
@@ -119,10 +118,10 @@ function keepApart(agent: HttpsAgent): HttpsAgent {
 
 type Parsed = { readonly url: URL; readonly host: string };
 
-/** URLs of deploys that are kept parsed. */
+/** Cache size of parsed URLs. */
 const PARSED_MAX = 1_000;
 
-/** Reads an upstream's URL once while it is kept. Throws a TypeError for what is none. */
+/** Caches parsed upstream URLs. Throws a TypeError for an invalid URL. */
 function createParser(): (upstream: string) => Parsed {
   const kept = new LRUCache<string, Parsed>({ max: PARSED_MAX });
   return (upstream) => {
@@ -135,12 +134,14 @@ function createParser(): (upstream: string) => Parsed {
   };
 }
 
-/** Our choice: kept connections without a request, for one origin and for all of them at each agent. */
+/** Idle connections per origin and per agent. */
 const IDLE_MAX = { origin: 64, all: 1_000 } as const;
-/** Our choice: longer than a visitor takes between two requests, shorter than most servers keep one. */
+/**
+ * Longer than the usual pause between two requests, shorter than most servers keep a connection.
+ */
 const IDLE_MS = 15_000;
 
-/** Keeps no more than `IDLE_MAX.all` connections that wait for a request: a descriptor each. */
+/** Limits idle connections to `IDLE_MAX.all`, because each uses a file descriptor. */
 function boundIdle<A extends HttpAgent>(agent: A): A {
   const idle = new Set<Duplex>();
   const known = new WeakSet<Duplex>();
@@ -161,31 +162,31 @@ function boundIdle<A extends HttpAgent>(agent: A): A {
   return agent;
 }
 
-/** Whether an address may be connected to. */
+/** Whether an address can be connected to. */
 export type IsAllowed = (address: string) => boolean;
 
-/** Where deploys may be: how their names are looked up, and which addresses they may have. */
+/** How names of deploys are resolved, and which addresses are allowed. */
 export type UpstreamReach = {
   readonly lookup: Lookup;
-  /** What the addresses of one request are judged by. */
+  /** Returns the check for the addresses of one request. */
   readonly decide: () => Promise<IsAllowed>;
 };
 
-/** A deploy is at an address that it must not be at; `message` says what to do, for whoever runs the edge. */
+/** The deploy has an address that is not allowed. `message` tells the operator what to do. */
 export class UpstreamRefused extends Error {
   override readonly name = 'UpstreamRefused';
 }
 
-/** A request's path that no deploy below a path of its own is asked for. */
+/** The request path leads out of the upstream's path. */
 export class PathRefused extends Error {
   override readonly name = 'PathRefused';
 }
 
 /**
- * Public addresses that are not the platform's own, nor its storage's, and whatever lies in `UPSTREAM_NETWORKS`. Visitors
- * wait for the first look-up of our own addresses, and for none after it: while one is under way the last one's count. What
- * an address was judged to be counts for a second: every request of a deploy whose URL spells it out asks. `now`: milliseconds,
- * never backwards.
+ * Allows public addresses except those of the platform and its storage, and everything in
+ * `UPSTREAM_NETWORKS`. Visitors only wait for the first lookup of the platform's own addresses;
+ * later ones run in the background. The result for an address is cached for a second, because
+ * deploy URLs with literal addresses check it on every request. `now`: monotonic milliseconds.
  */
 export function upstreamReach(
   { dns, upstreams }: Pick<Config, 'dns' | 'upstreams'>,
@@ -203,7 +204,7 @@ export function upstreamReach(
         own = addresses;
         return addresses;
       });
-      resolved.catch(() => {}); // where nobody waits for it; the next request asks again
+      resolved.catch(() => {});
       const known = own ?? (await resolved);
       const isAllowed = onceEach(
         (address) => isNamed(address) || (isPublic(address) && !isOwn(address, known)),
@@ -214,7 +215,7 @@ export function upstreamReach(
   };
 }
 
-/** Our choice: judging an address asks the system for those of this machine. */
+/** Checking an address asks the system for this machine's own addresses. */
 const DECIDED_MS = 1_000;
 
 function onceEach(isAllowed: IsAllowed): IsAllowed {
@@ -226,15 +227,18 @@ function onceEach(isAllowed: IsAllowed): IsAllowed {
   };
 }
 
-/** Throws UpstreamRefused for an address that a URL spells out, in whatever notation; a name is judged when it is looked up. */
+/**
+ * Throws UpstreamRefused for a literal address in a URL, in any notation. Names are checked when
+ * resolved.
+ */
 export function refuseLiteral(url: URL, isAllowed: IsAllowed): void {
   const host = hostOf(url);
   if (isIP(host) !== 0 && !isAllowed(host)) throw refusalOf(host);
 }
 
 /**
- * Gives a socket the addresses that were judged, so that the name is not resolved a second time (DNS rebinding). One that is
- * not allowed spoils them all: which one is connected to is up to who answers first.
+ * Gives the socket the checked addresses, so that the name is not resolved again (DNS rebinding).
+ * One address that is not allowed rejects all, because any of them could be connected to.
  */
 export function guardedLookup(url: URL, lookup: Lookup, isAllowed: IsAllowed): LookupFunction {
   return (hostname, { all }, give) => {
@@ -252,13 +256,14 @@ export function guardedLookup(url: URL, lookup: Lookup, isAllowed: IsAllowed): L
 
 function refusalOf(address: string): UpstreamRefused {
   return new UpstreamRefused(
-    `${address} is not public, or is the platform's own or its storage's: where deploys are there, name it in UPSTREAM_NETWORKS`,
+    `${address} is not public or belongs to the platform. To allow deploys there, add it to UPSTREAM_NETWORKS`,
   );
 }
 
 /**
- * `prefix` is the path of an upstream's URL. Without one the request's path goes on byte for byte; behind one its dot
- * segments are resolved (RFC 3986, 5.2.4). Null where a deploy could still climb out of the prefix.
+ * Joins the upstream URL's path (`prefix`) and the request's path. Without a prefix, the request's
+ * path is unchanged; with one, dot segments are resolved (RFC 3986, 5.2.4). Null if the deploy
+ * could still leave the prefix.
  */
 export function upstreamPath(prefix: string, pathAndQuery: string): string | null {
   const before = prefix.replace(/\/$/, '');
@@ -268,18 +273,18 @@ export function upstreamPath(prefix: string, pathAndQuery: string): string | nul
 }
 
 /**
- * Whether a deploy that decodes a path before it reads it, or takes a backslash for a slash, would climb by it. Dot segments
- * in plain sight are gone (withoutDotSegments).
+ * Whether the path could leave the prefix in a deploy that decodes it first or treats backslashes
+ * as slashes. Plain dot segments are already resolved (withoutDotSegments).
  */
 function climbsWhenDecoded(pathAndQuery: string): boolean {
   const [path = ''] = pathAndQuery.split('?', 1);
   return /(?:[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\;]|%2f|%5c|%3b)/i.test(path);
 }
 
-/** `.` and `..`, each dot perhaps as %2e, which is the same (RFC 3986, 6.2.2.2). */
+/** `.` and `..`, also with dots encoded as %2e, which is equivalent (RFC 3986, 6.2.2.2). */
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 
-/** The path with its dot segments resolved, byte for byte the same where it has none. Never climbs above the root. */
+/** Resolves dot segments; other paths stay byte for byte the same. Never climbs above the root. */
 function withoutDotSegments(pathAndQuery: string): string {
   const end = pathAndQuery.search(/[?#]/);
   const path = end === -1 ? pathAndQuery : pathAndQuery.slice(0, end);

@@ -1,18 +1,21 @@
 /**
- * WebSocket over HTTP/1.1 (RFC 6455, 4): which requests ask for it, and the two connections joined once both sides agree.
- * What is said on it is between the visitor and the deploy; the edge reads no frames.
+ * WebSocket over HTTP/1.1 (RFC 6455, 4): detects upgrade requests and joins the two connections.
+ * The edge does not read frames.
  */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** What a handshake says of its one connection, each way. */
+/** Handshake fields for both directions. */
 export const switching = { connection: 'Upgrade', upgrade: 'websocket' } as const;
 
-/** A request whose wish to upgrade is heard where it is for WebSocket; any other may be ignored (RFC 9110, 7.8). */
+/** Only honors upgrades to WebSocket; others can be ignored (RFC 9110, 7.8). */
 export class EdgeRequest extends IncomingMessage {
   asksToUpgrade = false;
 
-  /** Node asks this before its event `upgrade`, for which every protocol would do, and a body would be lost. */
+  /**
+   * Node.js reads this before its event `upgrade`, which accepts every protocol and would lose a
+   * body.
+   */
   get upgrade(): boolean {
     return this.asksToUpgrade && asksForWebSocket(this);
   }
@@ -21,14 +24,17 @@ export class EdgeRequest extends IncomingMessage {
   }
 }
 
-/** Whether a request opens a WebSocket: a GET without a body that names it, and nothing beside it (RFC 6455, 4.1). */
+/**
+ * Whether a request opens a WebSocket: a GET without a body that names only WebSocket (RFC 6455,
+ * 4.1).
+ */
 export function asksForWebSocket({ method, httpVersion, headers }: IncomingMessage): boolean {
   const isPlain =
     headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
   return method === 'GET' && httpVersion === '1.1' && isPlain && isWebSocket(headers);
 }
 
-/** Whether both fields of a handshake or its answer say so; Node joins several of one name with commas. */
+/** Whether both handshake fields say so; Node.js joins repeated fields with commas. */
 export function isWebSocket({ connection, upgrade }: IncomingMessage['headers']): boolean {
   const options = (connection ?? '').toLowerCase().split(',');
   return (
@@ -37,8 +43,8 @@ export function isWebSocket({ connection, upgrade }: IncomingMessage['headers'])
 }
 
 /**
- * What Node leaves to us where a request upgrades: a response on its connection, the last of it unless the deploy agrees.
- * `head`: what has come after the request.
+ * For upgrades, Node.js leaves the response to the application. This is the connection's last
+ * response unless the deploy agrees. `head`: bytes received after the request.
  */
 export function responseTo(request: IncomingMessage, socket: Socket, head: Buffer): ServerResponse {
   socket.on('error', () => {}); // `close` follows
@@ -50,15 +56,15 @@ export function responseTo(request: IncomingMessage, socket: Socket, head: Buffe
   socket.on('drain', drained);
   response.once('finish', () => {
     response.detachSocket(socket);
-    socket.destroySoon(); // as Node does after a connection's last answer
+    socket.destroySoon(); // as Node.js does after a connection's last response
   });
   return response;
 }
 
 /**
- * Joins two connections until both have ended; each waits for the slower (backpressure), and an end is passed on as an
- * end, so that what is under way the other way arrives. One that breaks off breaks off the other, and `silenceMs` without
- * a byte breaks off both.
+ * Joins two connections until both have ended, with backpressure. A regular end is forwarded, so
+ * that data in the other direction still arrives. A broken connection closes the other, and
+ * `silenceMs` without data closes both.
  */
 export function tunnel(client: Socket, upstream: Socket, silenceMs: number): void {
   client.setTimeout(silenceMs).once('timeout', () => client.destroy());
@@ -71,6 +77,6 @@ export function tunnel(client: Socket, upstream: Socket, silenceMs: number): voi
   upstream.pipe(client);
   upstream.once('close', () => {
     if (!upstream.readableEnded) client.destroy();
-    client.resume(); // what it still says is heard by nobody, but its end is waited for
+    client.resume(); // discards data, but waits for the end
   });
 }

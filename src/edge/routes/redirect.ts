@@ -1,20 +1,20 @@
-/** Sends a visitor to the same place over HTTPS, at this or another domain. */
+/** Redirects a visitor to the same path over HTTPS, on this or another domain. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 
-/** To where a route redirects, with the status that the project chose; path and query stay as they came. */
+/** Redirects to the route's target with the project's status; path and query are unchanged. */
 export function followRedirect(
   response: ServerResponse,
   { to, status }: NonNullable<EdgeRoute['redirect']>,
   { path }: RequestTarget,
   httpsPort: number,
 ): void {
-  // Settings change, and count for the next request: also for a browser, which would keep a 301 for ever.
+  // Settings can change at any time, and browsers would cache a 301 forever.
   response.setHeader('Cache-Control', 'no-cache');
   redirect(response, status, locationOf(to, httpsPort, path));
 }
 
-/** To HTTPS at the same host. 308 keeps method and body (RFC 9110, 15.4.9). */
+/** Redirects to HTTPS on the same host. 308 keeps method and body (RFC 9110, 15.4.9). */
 export function redirectToHttps(
   response: ServerResponse,
   { hostname, path }: RequestTarget,
@@ -23,7 +23,7 @@ export function redirectToHttps(
   redirect(response, 308, locationOf(hostname, httpsPort, path));
 }
 
-/** Never another host: `path` begins with a slash, which ends the authority (RFC 3986, 3.2). */
+/** Cannot change the host: `path` starts with a slash, which ends the authority (RFC 3986, 3.2). */
 function locationOf(hostname: string, httpsPort: number, path: string): string {
   const port = httpsPort === 443 ? '' : `:${httpsPort}`;
   return `https://${hostname}${port}${path}`;
@@ -34,35 +34,38 @@ function redirect(response: ServerResponse, status: number, location: string): v
   response.end();
 }
 
-/** Whom and what a request is for (RFC 9112, 3.2), checked. */
+/** The validated host and path of a request (RFC 9112, 3.2). */
 export type RequestTarget = {
   /** Lower case, no port, no trailing dot. */
   readonly hostname: string;
-  /** The host in its one spelling, with our port where that is not 443 and the client named it. */
+  /** The canonical host, with our port if it is not 443 and the client named it. */
   readonly authority: string;
-  /** Begins with `/`; the query with it. */
+  /** Starts with `/`; includes the query. */
   readonly path: string;
 };
 
-/** Letters, digits, hyphens and underscores in labels of 1 to 63 characters, 253 in all; no address. */
+/**
+ * Letters, digits, hyphens and underscores in labels of 1 to 63 characters, 253 in total; not an IP
+ * address.
+ */
 const HOSTNAME = /^(?=.{1,253}$)(?=.*[a-z])[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 
-/** The target of a request; null where it has none that could be anybody's. */
+/** The target of a request; null if it cannot belong to any domain. */
 export function requestTarget(
   { url = '', rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>,
   httpsPort: number,
 ): RequestTarget | null {
   const host = hostIn(rawHeaders);
-  if (host === null) return null; // RFC 9112, 3.2: whoever reads the other one is deceived
+  if (host === null) return null; // RFC 9112, 3.2: several Host headers are ambiguous
   if (url.startsWith('/')) return withHost(host, url, httpsPort);
   if (url === '*') return withHost(host, '/', httpsPort); // OPTIONS *
-  // The absolute form overrules the Host header (RFC 9112, 3.2.2).
+  // The absolute form overrides the Host header (RFC 9112, 3.2.2).
   const [, authority, path] = /^https?:\/\/([^/?#]+)([^#]*)$/i.exec(url) ?? [];
   if (authority === undefined || path === undefined) return null;
   return withHost(authority, path.startsWith('/') ? path : `/${path}`, httpsPort);
 }
 
-/** The Host header of names and values in turns; empty where there is none, null where there are several. */
+/** The Host header of a raw header list; empty if missing, null if repeated. */
 function hostIn(fields: readonly string[]): string | null {
   let host: string | null = null;
   for (let at = 0; at < fields.length; at += 2) {
@@ -76,7 +79,7 @@ function hostIn(fields: readonly string[]): string | null {
 
 const HOST = 'host';
 
-/** A host name in its one spelling (RFC 4343: case does not matter; the root's dot may be written), or null. */
+/** The canonical host name (RFC 4343: case-insensitive; a trailing dot is allowed), or null. */
 export function canonicalHostname(text: string): string | null {
   const name = text.toLowerCase().replace(/\.$/, '');
   return HOSTNAME.test(name) ? name : null;

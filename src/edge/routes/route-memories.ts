@@ -1,4 +1,7 @@
-/** What an edge process remembers of names, within bounds, and whether it still counts (src/core/operations/route-memory.ts). */
+/**
+ * The route cache of an edge process, and whether its entries are still valid
+ * (src/core/operations/route-memory.ts).
+ */
 import { LRUCache } from 'lru-cache';
 import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
 import {
@@ -12,23 +15,23 @@ import {
 import type { EdgeDeps } from '../deps.ts';
 
 const KNOWN_MAX = 50_000;
-/** Names that nobody holds have places of their own: whoever asks for names at random drives out no real one. */
+/** Unknown names have their own cache, so that random names do not evict real ones. */
 const UNKNOWN_MAX = 10_000;
-/** Projects whose routes have changed; at more than that, every route counts as changed. */
+/** Projects with changed routes. Above this number, all routes count as changed. */
 const PROJECTS_MAX = 1_000;
 
-/** What is remembered of a name, and what it counts for. */
+/** A cached route and its validity. */
 export type Recalled = {
-  /** Null: nobody holds the name. */
+  /** Null: the name is not held. */
   readonly route: EdgeRoute | null;
   readonly verdict: Exclude<MemoryVerdict, 'forget'>;
 };
 
-/** The names that a process remembers. */
+/** The route cache of a process. */
 export type Memories = {
-  /** Null: nothing, or nothing that counts. */
+  /** Null: not cached, or not usable. */
   readonly recall: (hostname: string) => Recalled | null;
-  /** In the place of what was known; `readAt`: when the question was asked. */
+  /** Replaces the cached route; `readAt`: when the query started. */
   readonly keep: (hostname: string, route: EdgeRoute | null, readAt: number) => void;
   readonly notify: (notification: RouteNotification) => void;
   readonly sizes: () => { readonly known: number; readonly unknown: number };
@@ -36,7 +39,7 @@ export type Memories = {
 
 type Memory = { readonly route: EdgeRoute | null; readonly readAt: number; isOutdated: boolean };
 
-/** `clock`: milliseconds, never backwards. */
+/** `clock`: monotonic milliseconds. */
 export function createMemories(clock: () => number, freshMs: number): Memories {
   const known = new LRUCache<string, Memory>({ max: KNOWN_MAX });
   const unknown = new LRUCache<string, Memory>({ max: UNKNOWN_MAX });
@@ -62,7 +65,7 @@ export function createMemories(clock: () => number, freshMs: number): Memories {
       if ('hostname' in notification) {
         unknown.delete(notification.hostname);
         const memory = known.peek(notification.hostname);
-        // What changed stays, for the case that the database cannot be asked what it is now.
+        // An outdated entry stays as a fallback if the database is unavailable.
         if (memory !== undefined) memory.isOutdated = true;
         if (notification.kind === 'gone') known.delete(notification.hostname);
       } else if (notification.kind === 'project_changed') {
@@ -83,7 +86,7 @@ function afterNotification(
   return { ...before, completeUntil: notification.until };
 }
 
-/** When each project's routes changed last; instead of searching for the names of one among all. */
+/** The time of each project's last route change, instead of searching all names. */
 function createProjectChanges() {
   const changes = new Map<string, number>();
   let all = Number.NEGATIVE_INFINITY;
@@ -100,23 +103,23 @@ function createProjectChanges() {
   };
 }
 
-/** Whether the database can be asked, as look-ups found it. */
+/** Tracks whether the database is available, as seen by lookups. */
 export type Outage = {
-  /** A look-up failed, or takes too long. */
+  /** A lookup failed or timed out. */
   readonly begin: (fault: unknown) => void;
-  /** A look-up was answered. */
+  /** A lookup succeeded. */
   readonly end: () => void;
-  /** Whether nobody waits for the database: what was judged so is used at once. */
+  /** Whether to use a cached entry at once, without waiting for the database. */
   readonly isBridged: (verdict: MemoryVerdict) => boolean;
-  /** The same once a look-up has failed, where it may have to be found out first. */
+  /** The same after a failed lookup, which can require a check of the database. */
   readonly mayBridge: (verdict: MemoryVerdict) => Promise<boolean>;
-  /** Whether somebody is to try again; then the caller does. */
+  /** Whether it is time for a retry; then the caller must make it. */
   readonly takeTurn: () => boolean;
 };
 
 type OutageDeps = Pick<EdgeDeps, 'isDatabaseAway' | 'log'> & { readonly clock: () => number };
 
-/** `retryMs`: between two tries, and between two checks whether the database is there. */
+/** `retryMs`: between two retries, and between two checks of the database. */
 export function createOutage({ isDatabaseAway, log, clock }: OutageDeps, retryMs: number): Outage {
   let triedAt: number | null = null;
   let isAway = false;
@@ -128,14 +131,14 @@ export function createOutage({ isDatabaseAway, log, clock }: OutageDeps, retryMs
     probedAt = clock();
     probing = isDatabaseAway().then((found) => {
       probing = null;
-      isAway = found && triedAt !== null; // it may have answered meanwhile
+      isAway = found && triedAt !== null; // a lookup may have succeeded in the meantime
       return isAway;
     });
   }
 
   return {
     begin(err) {
-      if (triedAt === null) log.warn({ err }, 'routes cannot be read; those known are served on');
+      if (triedAt === null) log.warn({ err }, 'routes cannot be read; cached ones stay in use');
       triedAt = clock();
       probe();
     },

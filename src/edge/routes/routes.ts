@@ -1,6 +1,6 @@
 /**
- * Where the edge asks for routes: from memory where that counts, else of the database; and from memory once more while the
- * database cannot be asked, so that visitors outlast its outage (docs/decisions/0017).
+ * Route lookups: from the cache if valid, otherwise from the database. If the database is
+ * unavailable, cached routes are used so that sites stay up (docs/decisions/0017).
  */
 import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
 import type { EdgeDeps, EdgeLimits } from '../deps.ts';
@@ -12,22 +12,21 @@ import {
   type Recalled,
 } from './route-memories.ts';
 
-/** The routes of a process: from memory, or from the database. */
 export type Routes = {
-  /** Null: unknown, removed, or not held. Rejects as the look-up does where it fails and nothing is known from before. */
+  /** Null: unknown, removed, or not held. Rejects if the lookup fails and nothing is cached. */
   readonly find: (hostname: string) => Promise<EdgeRoute | null>;
   readonly notify: (notification: RouteNotification) => void;
-  /** How many names are remembered. */
+  /** The number of cached names. */
   readonly sizes: Memories['sizes'];
 };
 
 type RoutesDeps = Pick<EdgeDeps, 'findRoute' | 'isDatabaseAway' | 'log'> & {
-  /** Milliseconds, never backwards. */
+  /** Monotonic milliseconds. */
   readonly clock?: () => number;
 };
 type RoutesLimits = Pick<EdgeLimits, 'routeFreshMs' | 'routePatienceMs' | 'routeRetryMs'>;
 
-/** Routes that remember nothing yet, and are notified of nothing. `limits`: in milliseconds. */
+/** Creates an empty cache. `limits`: in milliseconds. */
 export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
   const { clock = () => performance.now() } = deps;
   const memories = createMemories(clock, limits.routeFreshMs);
@@ -38,12 +37,12 @@ export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
     const recalled = memories.recall(hostname);
     if (recalled?.verdict === 'use') return recalled.route;
     if (recalled === null || !outage.isBridged(recalled.verdict)) return ask(hostname, recalled);
-    // Nobody waits for a database that does not answer. One look-up at a time finds out whether it does.
+    // Visitors do not wait for an unavailable database. One lookup at a time probes it.
     if (outage.takeTurn()) flights.join(hostname);
     return recalled.route;
   }
 
-  /** Of the database; `spare` is what may count where it cannot be asked. */
+  /** Queries the database; `spare` is used if it is unavailable. */
   async function ask(hostname: string, spare: Recalled | null): Promise<EdgeRoute | null> {
     const flight = flights.join(hostname);
     const route = await (spare === null
@@ -64,7 +63,10 @@ export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
   };
 }
 
-/** A look-up under way. What is heard of before it ends may have happened before it looked, or after: it is outdated. */
+/**
+ * A lookup in progress. A notification during the lookup makes it outdated, because the order is
+ * unknown.
+ */
 type Flight = { readonly answer: Promise<EdgeRoute | null>; isOutdated: boolean };
 
 type FlightDeps = Pick<EdgeDeps, 'findRoute'> & {
@@ -72,7 +74,7 @@ type FlightDeps = Pick<EdgeDeps, 'findRoute'> & {
   readonly keep: (hostname: string, route: EdgeRoute | null, readAt: number) => void;
 };
 
-/** One look-up of a name at a time, however many wait for it. */
+/** One lookup per name at a time, shared by all waiters. */
 function createFlights({ findRoute, clock, keep }: FlightDeps, outage: Outage) {
   const flights = new Map<string, Flight>();
 
@@ -103,7 +105,7 @@ function createFlights({ findRoute, clock, keep }: FlightDeps, outage: Outage) {
   };
 }
 
-/** Rejects where the answer does, or takes longer, which `onLate` is told. */
+/** Rejects if the answer rejects or takes longer than `ms`; `onLate` is called on a timeout. */
 function within<T>(ms: number, answer: Promise<T>, onLate: (fault: Error) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

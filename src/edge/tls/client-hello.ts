@@ -1,21 +1,21 @@
 /**
- * A client's first message, read before TLS reads it (RFC 8446, 4.1.2 and 5.1; the same in RFC 5246): what it is asked
- * for there decides which certificate it may see, and node:tls tells the protocols of RFC 7301 too late for that.
- * What is no ClientHello, or one that nobody writes, is left to TLS to refuse.
+ * Parses the ClientHello before TLS does (RFC 8446, 4.1.2 and 5.1; the same in RFC 5246). Its name
+ * and protocols select the certificate, and node:tls reports the protocols (RFC 7301) too late.
+ * Invalid messages are left for TLS to refuse.
  */
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 
-/** What is read of a ClientHello (RFC 8446, 4.1.2) before anybody answers it. */
+/** The parsed parts of a ClientHello (RFC 8446, 4.1.2). */
 export type ClientHello = {
-  /** As it was written (RFC 6066, 3); null: no name. */
+  /** As sent (RFC 6066, 3); null: no name. */
   readonly serverName: string | null;
-  /** The application protocols offered (RFC 7301, 3.1), the preferred one first. */
+  /** Offered application protocols (RFC 7301, 3.1), preferred first. */
   readonly protocols: readonly string[];
 };
 
-/** `bytes`: so many, counted from the start, must be there before parsing again can say more. */
+/** `bytes`: how many bytes from the start are needed before parsing again. */
 export type HelloRead =
   | { readonly kind: 'hello'; readonly hello: ClientHello }
   | { readonly kind: 'needs'; readonly bytes: number }
@@ -27,26 +27,29 @@ const RECORD_HEADER = 5;
 const MESSAGE_HEADER = 4;
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
-/** RFC 8446, 5.1: of a record. Our choice for the whole message, too: with post-quantum keys they have some 2 KiB. */
+/**
+ * RFC 8446, 5.1: the limit of a record. Also used for the whole message: with post-quantum keys it
+ * has about 2 KiB.
+ */
 const BYTES_MAX = 16_384;
-/** Our choice: some clients send two or three. */
+/** Some clients send two or three. */
 const RECORDS_MAX = 16;
 const SERVER_NAME = 0;
 const ALPN = 16;
 
-/** What a connection's first bytes say. Never throws. */
+/** Parses a connection's first bytes. Never throws. */
 export function readClientHello(bytes: Buffer): HelloRead {
   const message = messageOf(bytes);
   if (!Buffer.isBuffer(message)) return message;
   try {
     return { kind: 'hello', hello: parse(message) };
   } catch (fault) {
-    if (fault instanceof RangeError) return unreadable; // a length that leads out of the message
+    if (fault instanceof RangeError) return unreadable; // a length that exceeds the message
     throw fault;
   }
 }
 
-/** The handshake message within its records (RFC 8446, 5.1: it may be cut anywhere). */
+/** Reassembles the handshake message from its records (RFC 8446, 5.1: it can be split anywhere). */
 function messageOf(bytes: Buffer): Buffer | HelloRead {
   let message: Buffer = Buffer.alloc(0);
   let at = 0;
@@ -63,7 +66,7 @@ function messageOf(bytes: Buffer): Buffer | HelloRead {
   return unreadable;
 }
 
-/** What the record that begins there carries. */
+/** The payload of the record at this position. */
 function recordAt(bytes: Buffer, at: number): Buffer | HelloRead {
   if (bytes.length < at + RECORD_HEADER) return { kind: 'needs', bytes: at + RECORD_HEADER };
   const length = bytes.readUInt16BE(at + 3);
@@ -75,11 +78,12 @@ function recordAt(bytes: Buffer, at: number): Buffer | HelloRead {
     : bytes.subarray(at + RECORD_HEADER, end);
 }
 
-/** Throws a RangeError where a length leads out of its place. */
+/** Throws a RangeError if a length exceeds its container. */
 function parse(body: Buffer): ClientHello {
   let at = 2 + 32; // version and random
   for (const prefix of [1, 2, 1]) at += prefix + vector(body, at, prefix).length; // session, suites, compression
-  const extensions = at === body.length ? body.subarray(at) : vector(body, at, 2); // TLS 1.2 may have none
+  // TLS 1.2 can have none
+  const extensions = at === body.length ? body.subarray(at) : vector(body, at, 2);
   let serverName: string | null = null;
   let protocols: readonly string[] = [];
   for (at = 0; at < extensions.length; ) {
@@ -92,7 +96,7 @@ function parse(body: Buffer): ClientHello {
   return { serverName, protocols };
 }
 
-/** RFC 6066, 3: a list that nobody has ever put more than one host name (type 0) into. */
+/** RFC 6066, 3: in practice, the list has one host name (type 0). */
 function serverNameIn(data: Buffer): string | null {
   const names = vector(data, 0, 2);
   return names[0] === 0 ? vector(names, 1, 2).toString('latin1') : null;
@@ -109,25 +113,26 @@ function protocolsIn(data: Buffer): string[] {
   return protocols;
 }
 
-/** What follows a length of `prefix` bytes at `at` (RFC 8446, 3.4). */
+/** The vector at `at` with a length of `prefix` bytes (RFC 8446, 3.4). */
 function vector(data: Buffer, at: number, prefix: number): Buffer {
   const start = at + prefix;
   const end = start + data.readUIntBE(at, prefix);
-  if (end > data.length) throw new RangeError('a vector leads out of its message');
+  if (end > data.length) throw new RangeError('a vector exceeds its message');
   return data.subarray(start, end);
 }
 
-/** What becomes of a connection. It is TLS's to begin with, where nobody else takes it. */
+/** Takes over a connection, or returns null to leave it to TLS. */
 export type Divert = (hello: ClientHello) => ((socket: Socket) => Promise<boolean>) | null;
 
-/** The server that shakes hands for a name; null: none does. Must not reject. */
+/** The TLS server of a name; null if there is none. Must not reject. */
 export type FindServer = (serverName: string) => Promise<TlsServer | null>;
 
 /**
- * Reads what a connection asks for, and gives it to whoever is to shake hands: the server of the name, or `server` itself,
- * which has no certificate, and refuses. A ClientHello that is not there after `helloMs`, or not given away by then, ends its
- * connection; what is none goes to `server`, too. Whoever is diverted has the connection when the promise gives true;
- * where it gives false it is as if nothing had been. It must not reject.
+ * Reads the ClientHello and passes the connection to the server of the name, or to `server`, which
+ * has no certificate and refuses it. Connections without a complete ClientHello after `helloMs`, or
+ * not passed on by then, are closed; invalid ones also go to `server`. A diverted connection is
+ * taken if the promise resolves to true; otherwise it continues normally. The promise must not
+ * reject.
  */
 export function readBeforeHandshake(
   server: Server,
@@ -135,7 +140,8 @@ export function readBeforeHandshake(
   divert: Divert | null,
   findServer: FindServer,
 ): void {
-  // Node's own listener begins the handshake (tls, event `connection`: connections may be injected by it).
+  // Node's own listener starts the handshake (tls, event `connection`, also for injected
+  // connections).
   const own = server.listeners('connection');
   server.removeAllListeners('connection');
 
@@ -159,7 +165,10 @@ export function readBeforeHandshake(
   });
 }
 
-/** Calls back once, null for what is no ClientHello; every byte is in the socket's buffer again by then. */
+/**
+ * Calls back once, with null for an invalid ClientHello. All bytes are back in the socket's buffer
+ * by then.
+ */
 function onHello(socket: Socket, found: (hello: ClientHello | null) => Promise<void>): void {
   let held: Buffer | null = null;
   let needs = 0;
@@ -176,5 +185,5 @@ function onHello(socket: Socket, found: (hello: ClientHello | null) => Promise<v
   });
 }
 
-/** Before TLS has the connection, its errors end it, which is all that they can mean. */
+/** Before TLS takes over, an error just ends the connection. */
 function ignore(): void {}

@@ -1,34 +1,33 @@
 /**
- * Before anybody visits: what the first handshake of a name needs is made ready as soon as the name has it. Reading a key and
- * a chain takes OpenSSL several times what a handshake does, and a visitor would wait for the database besides.
+ * Prepares certificates for the first handshake of a name as soon as the name has one. Parsing a
+ * key and chain takes OpenSSL longer than a handshake, and a visitor would also wait for the
+ * database.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RouteNotification } from '../../core/operations/edge-route.ts';
 import type { EdgeDeps } from '../deps.ts';
 import type { Site } from './secure-contexts.ts';
 
-/** Names that are looked up together; no more than one query takes. */
+/** Names looked up together; at most one query's worth. */
 const LOOKUPS_AT_ONCE = 500;
-/** Certificates that are read one after the other, before visitors have their turn: some 5 ms. */
+/** Certificates parsed in a row before other work gets a turn: about 5 ms. */
 const READ_AT_ONCE = 4;
-/** Names that wait to be made ready. The others are made ready by their first visitor, as all of them could be. */
+/** Names waiting for preparation. Others are prepared by their first visitor. */
 const WAITING_MAX = 10_000;
 
-/** What making ready asks of the edge. */
 export type PreparationDeps = Pick<EdgeDeps, 'findRoute' | 'listNames' | 'log'> & {
-  /** Keeps what the handshakes of a site need. */
+  /** Loads and caches everything that a site's handshakes need. */
   readonly makeReady: (site: Site) => Promise<unknown>;
-  /** How many are kept ready. */
+  /** Number of sites kept ready. */
   readonly keptMax: number;
 };
 
-/** Makes names ready as their routes change. */
 export type Preparation = {
-  /** What a name's first handshake needs may be something else from now on, or have been missed for all of them. */
+  /** Handles route changes, including that some may have been missed. */
   readonly notify: (notification: RouteNotification) => void;
 };
 
-/** At most half of a processor's time goes into it. What fails is left to the first visitor. */
+/** Uses at most half of a CPU. Failures are left to the first visitor. */
 export function createPreparation(deps: PreparationDeps): Preparation {
   const waiting = new Set<string>();
   let isRunning = false;
@@ -38,7 +37,9 @@ export function createPreparation(deps: PreparationDeps): Preparation {
     while (waiting.size > 0) {
       const names = [...waiting].slice(0, LOOKUPS_AT_ONCE);
       for (const name of names) waiting.delete(name);
-      await prepare(names, deps).catch((err: unknown) => deps.log.debug({ err }, 'not prepared'));
+      await prepare(names, deps).catch((err: unknown) =>
+        deps.log.debug({ err }, 'names could not be prepared'),
+      );
     }
     isRunning = false;
   }
@@ -50,13 +51,15 @@ export function createPreparation(deps: PreparationDeps): Preparation {
 
   function addAll(): void {
     const { listNames, keptMax, log } = deps;
-    listNames?.(keptMax).then(add, (err: unknown) => log.debug({ err }, 'not prepared'));
+    listNames?.(keptMax).then(add, (err: unknown) =>
+      log.debug({ err }, 'names could not be prepared'),
+    );
   }
 
   return {
     notify(notification) {
       if (notification.kind === 'changed') add([notification.hostname]);
-      // Not before: what was read earlier would have to be read again.
+      // Earlier results would have to be read again.
       if (notification.kind === 'listening') addAll();
     },
   };
@@ -75,6 +78,7 @@ async function prepare(
   for (let from = 0; from < sites.length; from += READ_AT_ONCE) {
     const began = performance.now();
     await Promise.all(sites.slice(from, from + READ_AT_ONCE).map(makeReady));
-    await wait(performance.now() - began, null, { ref: false }); // a process that stops need not finish
+    // must not keep a stopping process alive
+    await wait(performance.now() - began, null, { ref: false });
   }
 }

@@ -1,4 +1,7 @@
-/** Certificates ready for TLS. An id's certificate never changes; which id counts for a name is what its route says. */
+/**
+ * Certificates ready for TLS. A certificate ID never changes its content; the route of a name
+ * selects the ID.
+ */
 import { constants, createHash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { createServer, type SecureContext, type Server } from 'node:tls';
@@ -7,12 +10,12 @@ import type { EdgeCertificate } from '../../certificates/served/proof-certificat
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 import type { EdgeDeps, EdgeLimits } from '../deps.ts';
 
-/** How many servers are kept. One with a P-256 chain takes some 45 KiB (measured, Node 20). */
+/** Number of cached servers. One with a P-256 chain takes about 45 KiB (measured, Node 20). */
 export const SERVERS_MAX = 1_000;
 
 /**
- * TLS 1.2 and newer. For 1.2 the suites of RFC 9325, 4.2 that fit our keys, which are all P-256: forward secrecy and
- * authenticated encryption. For every server alike.
+ * TLS 1.2 and newer for all servers. For 1.2, the suites of RFC 9325, 4.2 for P-256 keys: forward
+ * secrecy and authenticated encryption.
  */
 export const tlsRules = {
   minVersion: 'TLSv1.2',
@@ -26,30 +29,36 @@ export const tlsRules = {
   ].join(':'),
 } as const;
 
-/** HTTP/1.1 alone, and no renegotiation: a client could have us calculate again and again on one connection (RFC 9325, 3.5). */
+/**
+ * Only HTTP/1.1, and no renegotiation, which would let a client cause expensive work repeatedly
+ * (RFC 9325, 3.5).
+ */
 export const visitorsRules = {
   ...tlsRules,
   ALPNProtocols: ['http/1.1'],
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-/** What a handshake shows, and for whom. */
+/** The certificate of a handshake, and its owner. */
 export type Site = Pick<EdgeRoute, 'hostname' | 'projectId'> & { readonly certificateId: string };
 
-/** Is given what comes of handshakes, as node:tls emits it: `secureConnection` and `tlsClientError`. */
+/** Receives the events of node:tls: `secureConnection` and `tlsClientError`. */
 export type Receiver = Pick<EventEmitter, 'emit'>;
 
 /**
- * The server of a site, which listens nowhere and is given connections by its event `connection`, in the turn of the event
- * loop in which it comes. Null where the certificate is gone; several handshakes at once load it once. Throws what
- * loading throws.
+ * The TLS server of a site. It does not listen; pass connections by its event `connection`, in the
+ * same turn of the event loop. Null if the certificate no longer exists. Concurrent handshakes
+ * share one load. Throws what loading throws.
  */
 export type FindServer = (site: Site) => Promise<Server | null>;
 
 type ServersDeps = Pick<EdgeDeps, 'loadCertificate' | 'ticketKeys'> &
   Pick<EdgeLimits, 'handshakeMs'> & { readonly receiver: Receiver };
 
-/** A server with a certificate of its own for each site, because that decides whose sessions it resumes. `keptMax`: fewer in tests. */
+/**
+ * Each site has its own server, because a server determines whose sessions are resumed. `keptMax`:
+ * fewer in tests.
+ */
 export function createTlsServers(deps: ServersDeps, keptMax: number = SERVERS_MAX): FindServer {
   const kept = new LRUCache<string, Made>({ max: keptMax, dispose: letGo });
   const find = loadOnce(
@@ -83,64 +92,64 @@ function make(
       ...visitorsRules,
       cert: chain,
       key,
-      ca: [], // visitors show no certificates
+      ca: [], // no client certificates
       handshakeTimeout: handshakeMs,
       ticketKeys: keys,
       sessionTimeout: SESSION_SECONDS,
       sessionIdContext: sessionContext(site),
     });
     server.on('secureConnection', (connection) => {
-      // Of a resumed TLS 1.2 session Node does not know it. It is the name that this server was found for.
+      // Node.js does not set it for resumed TLS 1.2 sessions. This server was found by that name.
       Object.assign(connection, { servername: site.hostname });
       receiver.emit('secureConnection', connection);
     });
     server.on('tlsClientError', (...fault) => receiver.emit('tlsClientError', ...fault));
     return { server, keys };
   } finally {
-    if (typeof key !== 'string') key.fill(0); // OpenSSL has its own
+    if (typeof key !== 'string') key.fill(0); // OpenSSL has its own copy
   }
 }
 
-/** As long as ticket keys count at most (src/certificates/vault/derived-secrets.ts). */
+/** The maximum validity of ticket keys (src/certificates/vault/derived-secrets.ts). */
 const SESSION_SECONDS = 12 * 3_600;
 /** SSL_MAX_SID_CTX_LENGTH. */
 const SESSION_CONTEXT_BYTES = 32;
 
 /**
- * OpenSSL resumes a session only in the context that it began in, and makes a whole handshake otherwise
- * (SSL_CTX_set_session_id_context(3)): the same name, held by the same project, with the same certificate.
+ * OpenSSL resumes a session only in its original context, otherwise it makes a full handshake
+ * (SSL_CTX_set_session_id_context(3)). The context is name, project and certificate.
  */
 function sessionContext(site: Site): string {
   const hash = createHash('sha256').update(nameOf(site)).digest('base64url');
   return hash.slice(0, SESSION_CONTEXT_BYTES);
 }
 
-/** None of the three has a space in it. */
+/** None of the three contains a space. */
 function nameOf({ hostname, projectId, certificateId }: Site): string {
   return `${hostname} ${projectId} ${certificateId}`;
 }
 
 /**
- * Frees what OpenSSL holds for a server, as Node does with a context of a single connection (lib/_tls_wrap.js). V8 hardly
- * knows its size, and would leave thousands of them, for hundreds of megabytes. Connections that use it hold it on their own;
- * whoever has just been given it comes first.
+ * Frees OpenSSL's memory of a server, as Node.js does for a single connection's context
+ * (lib/_tls_wrap.js). V8 underestimates its size and would keep hundreds of megabytes. Connections
+ * hold their own reference; a caller that has just received the server goes first.
  */
 function letGo({ server }: Made): void {
   const { context } = contextOf(server);
   setImmediate(() => context.close?.());
 }
 
-/** A property that @types/node leaves out. */
+/** A property that @types/node lacks. */
 function contextOf(server: Server): SecureContext {
   return (server as unknown as { readonly _sharedCreds: SecureContext })._sharedCreds;
 }
 
 type Sealed = { readonly chain: string; readonly sealedKey: Uint8Array };
 
-/** Some 20,000 of Let's Encrypt's, at 3 KiB. */
+/** About 20,000 Let's Encrypt certificates of 3 KiB. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** Loads as `load` does, and each id once while it is kept. What is not there is not kept, and asked for again. */
+/** Caches `load` by ID. Missing certificates are not cached. */
 export function keepCertificates(
   load: (certificateId: string) => Promise<Sealed | null>,
 ): (certificateId: string) => Promise<Sealed | null> {
@@ -152,9 +161,9 @@ export function keepCertificates(
 }
 
 /**
- * The value of what is asked for, by its name: from `kept`, from a load that is under way, or loaded now. Loads under way
- * have no place among what is kept, so that however many there are, none drives out another. What is not there (null) is
- * not kept, and what `load` throws is thrown to everybody who waits.
+ * Returns the cached value, joins a running load, or loads it now. Running loads are not part of
+ * the cache, so they evict nothing. Missing values (null) are not cached. Errors of `load` reach
+ * everyone who waits.
  */
 export function loadOnce<Asked, Value extends object>(
   kept: LRUCache<string, Value>,

@@ -1,6 +1,6 @@
 /**
- * tls-alpn-01 (RFC 8737): an authority that validates a name offers `acme-tls/1` and nothing else, and is shown a
- * certificate that carries the proof. Nothing is ever served over such a connection.
+ * tls-alpn-01 (RFC 8737): a validating CA offers only `acme-tls/1` and gets a certificate with the
+ * proof. No data is served on such a connection.
  */
 import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
@@ -13,8 +13,8 @@ import { tlsRules } from './secure-contexts.ts';
 const PROTOCOL = 'acme-tls/1';
 
 /**
- * Takes the connections of authorities, and of our own probes, where there is a proof to show to them. Null where names
- * are not proved in this way.
+ * Takes connections of CAs and of our own probes if there is a proof to present. Null if
+ * tls-alpn-01 is off.
  */
 export function answerChallenges(
   {
@@ -26,16 +26,18 @@ export function answerChallenges(
 ): Divert | null {
   if (findChallengeCertificate === null) return null;
   return ({ serverName, protocols: [first, token = null, ...others] }) => {
-    // Section 3: negotiated with nobody who offers something else, too. A probe brings its token along (probe.ts).
+    // Section 3: never negotiated together with other protocols. A probe adds its token as a
+    // protocol (probe.ts).
     if (first !== PROTOCOL || others.length > 0) return null;
     const hostname = canonicalHostname(serverName ?? '');
     if (hostname === null) return null;
     return async (socket) => {
       try {
-        // From memory: anybody may ask for any name.
+        // From memory, because anyone can request any name.
         const isHeld = (await findRoute(hostname)) !== null;
         const certificate = isHeld ? await findChallengeCertificate(hostname, token) : null;
-        if (certificate === null || socket.destroyed) return false; // TLS knows no such protocol, and refuses it
+        // TLS does not know this protocol and refuses it
+        if (certificate === null || socket.destroyed) return false;
         show(socket, certificate, handshakeMs, log);
         return true;
       } catch (err) {
@@ -46,7 +48,7 @@ export function answerChallenges(
   };
 }
 
-/** A server for this connection alone: they are few, and each has another certificate. */
+/** A separate server per connection: they are few, and each has a different certificate. */
 function show(
   socket: Socket,
   { chain, key }: EdgeCertificate,
@@ -61,9 +63,9 @@ function show(
     handshakeTimeout,
   });
   once.on('secureConnection', (connection) => {
-    connection.on('error', () => {}); // whoever has seen the certificate may leave as they like
+    connection.on('error', () => {}); // the client can disconnect once it has the certificate
     connection.destroySoon();
   });
-  once.on('tlsClientError', (err) => log.debug({ err }, 'the handshake of a challenge failed'));
+  once.on('tlsClientError', (err) => log.debug({ err }, 'challenge handshake failed'));
   once.emit('connection', socket);
 }
