@@ -1,4 +1,4 @@
-/** The climb for CAA records (RFC 8659, 3), up to the first level that has some or cannot tell. */
+/** The CAA climb (RFC 8659, 3), up to the first level that has records or gives no answer. */
 import {
   type Answer,
   type CaaLevel,
@@ -16,7 +16,7 @@ import type { RecordType } from '../wire/records.ts';
 import type { Loaded } from '../wire/shared.ts';
 import type { ObservationContext, Parts } from './context.ts';
 
-/** A set, or why there is none, and the name that it is published at. */
+/** The answer of one level, and the name where its records are published. */
 type Level = { readonly answer: Answer<CaaRecord>; readonly at: string };
 type Asking = {
   readonly parts: Parts;
@@ -25,8 +25,8 @@ type Asking = {
 };
 
 /**
- * Makes the climb as it is now and asks every level again, as is due before an order (RFC 8659, 3). `recursively`: by
- * the replies of the resolvers alone. Levels are nearest first.
+ * Makes the climb with the current records and queries every level again, as required before an
+ * order (RFC 8659, 3). `recursively`: only through resolvers. Closest level first.
  */
 export function climbForCaa(
   asking: Asking,
@@ -38,8 +38,9 @@ export function climbForCaa(
 }
 
 /**
- * Makes the climb as it would be with the record in place: a subdomain's own level is the target's set, and the levels
- * above are those of the host name. `answering`: servers by name that have just answered, asked before others.
+ * Makes the climb as if the record were in place: a subdomain's own level is the target's CAA set,
+ * and the levels above are those of the host name. `answering`: servers that just answered, queried
+ * first.
  */
 export async function climbAsIfPointed(
   context: ObservationContext,
@@ -53,13 +54,13 @@ export async function climbAsIfPointed(
   const { level, confirmed } = await targetLevel(context, recursively);
   if (isEnd(level)) return [shownAt(hostname, level)];
   const above = await climb(parentOf(hostname) ?? '.', (name) => lookupSet(name, ask));
-  // A resolver that denies the target's set must not let one above it forbid.
+  // A resolver that denies the target's CAA set must not let a higher level forbid issuance.
   const decides = recordsOf(above.at(-1)?.answer ?? null).length > 0;
   const own = decides && !confirmed ? await targetSet(context, 'zone') : level;
   return [shownAt(hostname, own), ...(isEnd(own) ? [] : above)];
 }
 
-/** Asks for one level of `climbAsIfPointed` again, by the zone's own servers. */
+/** Queries one level of `climbAsIfPointed` again, at the zone's own servers. */
 export async function levelAgain(context: ObservationContext, name: string): Promise<CaaLevel> {
   const { hostname, apex } = context.check;
   if (name === hostname && !apex) {
@@ -69,7 +70,7 @@ export async function levelAgain(context: ObservationContext, name: string): Pro
   return shownAt(name, await lookupSet(name, ask));
 }
 
-/** From a name up to its top level, never the root; one question after the other, as most climbs are short. */
+/** From a name up to its top level, without the root. Sequential, because most climbs are short. */
 async function climb(
   from: string,
   levelAt: (name: string) => Promise<Level>,
@@ -77,7 +78,8 @@ async function climb(
   const levels: CaaLevel[] = [];
   for (let name = from; name !== '.'; name = parentOf(name) ?? '.') {
     const level = await levelAt(name);
-    // A top level that does not exist is a broken resolver, not permission; Boulder sees it so, too.
+    // A nonexistent top level means a broken resolver, not permission. Boulder treats it the same
+    // way.
     const missing = parentOf(name) === '.' && level.answer.kind === 'nxdomain';
     levels.push(shownAt(name, missing ? { ...level, answer: { kind: 'servfail' } } : level));
     if (isEnd(level)) break;
@@ -85,19 +87,19 @@ async function climb(
   return levels;
 }
 
-/** As observations keep it. */
+/** The form stored in observations. */
 function shownAt(name: string, { answer, at }: Level): CaaLevel {
   return at === name ? { name, answer } : { name, publishedAt: at, answer };
 }
 
-/** Only "there is none" lets the climb go on. */
+/** Only a proven absence continues the climb. */
 function isEnd({ answer }: Level): boolean {
   return answer.kind === 'records' || !isConclusive(answer);
 }
 
 /**
- * The set of one level. Behind an alias it counts as the level's own, and there is no climbing from the alias's
- * target (RFC 8659, 3).
+ * The CAA set of one level. Behind an alias, the target's set counts, and its parents are not
+ * climbed (RFC 8659, 3).
  */
 async function lookupSet(level: string, ask: AskName): Promise<Level> {
   const end = await followAliases(level, ask);
@@ -112,8 +114,8 @@ async function lookupSet(level: string, ask: AskName): Promise<Level> {
 }
 
 /**
- * The platform's own name: a resolver may say that it has no set. Whatever else it says, its zone is to confirm; and
- * where that zone is known already, asking it costs no more.
+ * The platform's own name. A resolver can say that it has no CAA set. Any other answer is confirmed
+ * at the zone, as is every answer if the zone is already known.
  */
 async function targetLevel(context: ObservationContext, recursively: boolean) {
   const { parts, check } = context;
@@ -134,8 +136,9 @@ function targetSet(
 }
 
 /**
- * Levels of the customer's own domain and alias targets are asked where they are published. Those above it belong to
- * registries, which hardly ever have a set, and every climb ends there: they are asked of the recursive servers.
+ * Levels of the customer's domain and alias targets are queried at their own zones. Higher levels
+ * belong to registries, which rarely have CAA records but are part of every climb, so resolvers
+ * answer for them.
  */
 function levelAsker(
   asking: Asking,
@@ -160,7 +163,10 @@ function remembered(reply: NameReply): Loaded<NameReply> {
   return { value: reply, ttlMs: rememberMs(ttlSeconds), failed: false };
 }
 
-/** That there is none can only permit. A set may forbid, so the registry's own servers are to confirm it. */
+/**
+ * A missing set only permits issuance. An existing set can forbid it, so the registry's servers
+ * confirm it.
+ */
 async function askAbove(asking: Asking, name: string): Promise<NameReply> {
   const reply = await askRecursively(asking, name, 'CAA');
   const none =
@@ -168,7 +174,7 @@ async function askAbove(asking: Asking, name: string): Promise<NameReply> {
   return none ? reply : askZone(asking, name, 'CAA');
 }
 
-/** Asks the zone's own servers. Their reply ends with an alias, so `whole` is false. */
+/** Queries the zone's own servers. Their answer stops at an alias, so `whole` is false. */
 export async function askZone(
   { parts, budget, answering }: Asking,
   name: string,
@@ -179,7 +185,7 @@ export async function askZone(
   return reply.kind === 'message' ? { ...reply, whole: false } : reply;
 }
 
-/** Asks the resolvers in turn. A resolver follows an alias to its end, so `whole` is true. */
+/** Queries the resolvers in order. They follow aliases to the end, so `whole` is true. */
 export async function askRecursively(
   { parts, budget }: Asking,
   name: string,

@@ -1,4 +1,7 @@
-/** What all checks of a process share (`Parts`), and what the questions of one check share (`ObservationContext`). */
+/**
+ * Shared state of all checks of a process (`Parts`), and of the queries of one check
+ * (`ObservationContext`).
+ */
 import type { Config } from '../../config/config.ts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
 import { zoneBelow } from '../../core/names/instructions.ts';
@@ -20,25 +23,25 @@ import {
 } from '../wire/budget.ts';
 import type { Shared } from '../wire/shared.ts';
 
-/** The name to check, and the record that it is to have. */
+/** The name to check and its expected record. */
 export type CheckTarget = {
-  /** A-labels in lower case without a trailing dot, as src/core/names/hostname.ts gives them. */
+  /** A-labels in lower case without a trailing dot, as in src/core/names/hostname.ts. */
   readonly hostname: string;
-  /** What a CNAME must point to; `startObservation` turns it into lower case. */
+  /** The expected CNAME target; `startObservation` converts it to lower case. */
   readonly target: string;
   /**
-   * Whether the name is diagnosed by addresses, because no CNAME may stand there: those of the target are then asked
-   * for.
+   * Whether the name is diagnosed by addresses because it cannot have a CNAME. Then the target's
+   * addresses are queried too.
    */
   readonly apex: boolean;
-  /** The zone delegated below the registrable domain that the host name is in, once it is known. */
+  /** The delegated zone of the host name below the registrable domain, once known. */
   readonly zone?: string;
 };
 
-/** The CAA replies for names above registrable domains, remembered by name and shared by all checks. */
+/** Cached CAA replies for names above registrable domains, shared by all checks. */
 export type RegistryCaa = Shared<NameReply>;
 
-/** What all checks of a process share. Built once, by `createObserver`. */
+/** Shared by all checks of a process. Built once by `createObserver`. */
 export type Parts = {
   readonly config: Config['dns'];
   readonly recursive: Recursive;
@@ -46,29 +49,30 @@ export type Parts = {
   readonly authorities: Authorities;
   readonly authoritative: Authoritative;
   readonly reachability: Reachability;
-  /** Replies about public suffixes, which every climb for CAA passes. */
+  /** Replies about public suffixes, which every CAA climb passes. */
   readonly registryCaa: RegistryCaa;
-  /** PLATFORM_ADDRESSES in the form that addresses from the wire have; empty: whatever the target resolves to. */
+  /** PLATFORM_ADDRESSES in the form of addresses on the wire; empty: use the target's addresses. */
   readonly platform: readonly string[];
-  /** What one check may spend. */
+  /** The limits of one check. */
   readonly limits: Limits;
   readonly now: () => Date;
 };
 
-/** One check under way. `askServer` remembers replies, so a context must not outlive its check. */
+/** One running check. `askServer` caches replies, so a context must not outlive its check. */
 export type ObservationContext = {
   readonly parts: Parts;
   readonly check: CheckTarget;
-  /** What the questions to authorities are paid from. */
+  /** Limits the queries to authoritative servers. */
   readonly budget: Budget;
-  /** The same budget with the time that is kept back for asking the resolvers instead. */
+  /** The same budget including the time reserved for falling back to resolvers. */
   readonly whole: Budget;
-  /** As `Observation` has them: when it began, and what it has taken so far. */
+  /** As in `Observation`: the start and the cost so far. */
   readonly at: string;
   readonly cost: () => Spent;
   /**
-   * Asks one server. The same question again gives the first reply again without a message; another question goes to the
-   * address at which the server was found. Rejects with RangeError for a name that cannot be asked.
+   * Queries one server. A repeated query returns the first reply without sending a message; other
+   * queries go to the address where the server was found. Rejects with RangeError for an invalid
+   * name.
    */
   readonly askServer: (
     zone: Zone,
@@ -78,14 +82,14 @@ export type ObservationContext = {
 };
 
 /**
- * The time for a server's first reply: one that is silent at both its addresses must leave time for the rest. Our
- * choice.
+ * Maximum wait for a server's first reply: a server silent at both addresses must leave time for
+ * the others.
  */
 const FIRST_WORD_MS = 4_000;
 
 /**
- * The context for the zone that the host name turned out to be in. Where a zone of its own begins at the host name, the
- * name is an apex like others. Returns `context` itself where no zone lies below the registrable domain.
+ * The context for the zone of the host name. If a zone starts at the host name, the name is an
+ * apex. Returns `context` itself if no zone exists below the registrable domain.
  */
 export function inZone(
   context: ObservationContext,
@@ -97,10 +101,13 @@ export function inZone(
   return { ...context, check: { hostname, target, apex: apex || below === hostname, zone: below } };
 }
 
-/** Kept back for the resolvers while authorities were out of reach a moment ago; at most half of the check's time. */
+/**
+ * Reserved for the resolvers if authoritative servers were unreachable recently; at most half of
+ * the check's time.
+ */
 const FALLBACK_MS = 2_000;
 
-/** Starts a check; its budget runs from this call on. Sends nothing. */
+/** Starts a check; its budget starts now. Sends nothing. */
 export function startObservation(parts: Parts, given: CheckTarget): ObservationContext {
   const { limits, asker, reachability } = parts;
   const whole = startBudget(limits);

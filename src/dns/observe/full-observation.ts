@@ -1,4 +1,7 @@
-/** A full check by the replies of the zone's own servers, each asked by itself, and of the resolvers where those have it right. */
+/**
+ * A full check: queries each of the zone's own servers, and resolvers if those have the right
+ * record.
+ */
 import type {
   Delegation,
   Nearby,
@@ -40,7 +43,10 @@ type ZoneObservation = Pick<
   readonly delegation: Delegation | null;
 };
 
-/** Makes a whole check that starts at what is known of the zone. Never rejects for what the network does. */
+/**
+ * Makes a full check, starting from what is known about the zone. Network failures do not reject
+ * it.
+ */
 export async function observeInFull(
   context: ObservationContext,
   start: Zone | Unregistered | NoZone,
@@ -56,7 +62,7 @@ export async function observeInFull(
   };
 }
 
-/** Without a zone there is nobody else to ask: the one view is the registry's denial, or the resolver's failure. */
+/** Without a zone, the only view is the registry's denial or the resolver's failure. */
 function withoutZone(start: Unregistered | NoZone): ZoneObservation {
   const nothing = { world: [], nearby: nothingNearby, caa: null, targetAddresses: [] };
   if (start.kind !== 'unregistered') {
@@ -91,8 +97,8 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   const [around, caa, world] = await Promise.all([
     observeAround(context, zone, seen, pointing),
     climbAsIfPointed(context, false, answeringNames),
-    // Resolvers are asked only once the record is right: an earlier question would make them remember "there is none"
-    // (RFC 2308, 5).
+    // Resolvers are only queried once the record is right: an earlier query would make them cache
+    // its absence (RFC 2308, 5).
     pointing === 'right' ? observeWorld(context) : [],
   ]);
   return {
@@ -106,8 +112,8 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
 }
 
 /**
- * Nothing is known of the name, so nothing else is asked. The zone is forgotten: the next check finds out who is
- * responsible.
+ * No server answered, so nothing else is queried. The zone is dropped from the cache: the next
+ * check looks up the delegation again.
  */
 function withoutAnswer(
   { parts, check }: ObservationContext,
@@ -125,7 +131,10 @@ function withoutAnswer(
   };
 }
 
-/** Asks for what explains a name that is wrong; for one that is right, whether a wildcard answers, and each server's SOA. */
+/**
+ * Queries that explain a wrong name; for a right one, whether a wildcard answers, and each server's
+ * SOA.
+ */
 async function observeAround(
   context: ObservationContext,
   zone: Zone,
@@ -152,18 +161,18 @@ async function observeAround(
   };
 }
 
-/** What the servers of a zone show: one view for each server, never empty. */
+/** One view per server of a zone; never empty. */
 export type ZoneViews = {
-  /** The zone that the host name is in after all, referrals followed. */
+  /** The zone of the host name after following referrals. */
   readonly zone: Zone;
   readonly seen: readonly [Seen, ...Seen[]];
-  /** The zone's own NS set, sorted; null where none of its servers answered. */
+  /** The zone's own NS set, sorted; null if no server answered. */
   readonly atZone: OwnServers;
 };
 
 /**
- * Asks all servers of a zone at once, and those of the zone below where one refers to it, at most REFERRALS_MAX times.
- * Where the referrals do not end, the result is one view that failed.
+ * Queries all servers of a zone concurrently, and those of a child zone after a referral, at most
+ * REFERRALS_MAX times. Endless referrals result in one failed view.
  */
 export async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneViews> {
   let zone = start;
@@ -175,7 +184,7 @@ export async function viewZone(context: ObservationContext, start: Zone): Promis
   return { zone, seen: atLeastOne(zone, []), atZone: null };
 }
 
-/** Asks the servers of the delegation, and where one of them answers, those that only the zone itself names. */
+/** Queries the delegated servers and, if one answers, those listed only by the zone itself. */
 async function viewAll(context: ObservationContext, zone: Zone): Promise<ZoneViews | Referral> {
   const seen = await viewServers(context, zone, zone.servers);
   if ('kind' in seen) return seen;
@@ -196,7 +205,9 @@ async function viewServers(
   return referral ?? all.filter((one): one is Seen => !('kind' in one));
 }
 
-/** The zone's own NS set, by the first server that answers; not asked where there is nothing to compare it with. */
+/**
+ * The zone's own NS set from the first server that answers; skipped if there is nothing to compare.
+ */
 async function ownServers(
   context: ObservationContext,
   zone: Zone,
@@ -214,14 +225,14 @@ async function ownServers(
   });
 }
 
-/** Returns those that answered about the host name, in the same order. */
+/** The views that contain an answer about the host name, in the same order. */
 export function thoseThatAnswer(seen: readonly Seen[]): readonly Seen[] {
   return seen.filter(({ view }) => view.state === 'answers');
 }
 
 /**
- * Resolves with the views, each with the SOA record of its server: from a reply that came already, else asked for. Null
- * where the server does not answer or shows none. The order is kept.
+ * Adds each server's SOA record, from an earlier reply or a new query; null if the server has none
+ * or does not answer. Keeps the order.
  */
 export function withSoa(
   context: ObservationContext,
@@ -241,7 +252,7 @@ export function withSoa(
   );
 }
 
-/** A delegation without a usable name server, or one that leads ever further down, leaves nobody to ask. */
+/** An unusable delegation or an endless chain of referrals results in one failed view. */
 function atLeastOne(zone: Zone, seen: readonly Seen[]): readonly [Seen, ...Seen[]] {
   const [first, ...rest] = seen;
   if (first !== undefined) return [first, ...rest];

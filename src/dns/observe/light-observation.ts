@@ -1,8 +1,8 @@
 /**
- * Whether a name that was not right is as it was: most checks of a pending domain find nothing new. That is seen by
- * one question to each server, or to one of them, and one or two more. At an apex with addresses ours are asked for, too,
- * and where CAA records decide, the names between those and the host name. Whatever differs is for a full check to find
- * out.
+ * Checks cheaply whether a wrong name is unchanged, which is the result of most checks of pending
+ * domains. It queries each server or one of them, plus one or two more. For an apex with addresses
+ * it also queries the target's addresses, and if CAA records decide, the names up to them. Any
+ * difference leads to a full check.
  */
 
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
@@ -24,13 +24,15 @@ import { answerOf, isSame, sameNames } from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
 import { askResolver } from './world.ts';
 
-/** A zone, or why there is none. */
 type Start = Zone | Unregistered | NoZone;
 
-/** `light` asks one of the servers that showed the same, `compare` asks each of them (src/core/diagnosis/check-depth.ts). */
+/**
+ * `light` queries one of the servers that had the same answer, `compare` queries each of them
+ * (src/core/diagnosis/check-depth.ts).
+ */
 export type LightDepth = Exclude<CheckDepth, 'full'>;
 
-/** Whether everything that decided an earlier observation is as it was; false as soon as anything differs. */
+/** Whether everything that decided an earlier observation is unchanged. */
 export async function stillHolds(
   given: ObservationContext,
   start: Start,
@@ -43,7 +45,7 @@ export async function stillHolds(
   return isUnchanged(context, await zoneAsBefore(context, start, previous), previous, depth);
 }
 
-/** An observation that was right, or that saw too little, never holds. */
+/** A correct or incomplete observation must always be repeated in full. */
 function mayStillHold(context: ObservationContext, previous: Observation): boolean {
   return (
     previous.hostname === context.check.hostname &&
@@ -53,7 +55,7 @@ function mayStillHold(context: ObservationContext, previous: Observation): boole
   );
 }
 
-/** Servers answered, but what they or the target showed was not enough to decide: mostly for a moment only. */
+/** Servers answered, but not enough to decide, which is usually temporary. */
 function wasHalfSeen(
   { check }: ObservationContext,
   { servers, targetAddresses }: Observation,
@@ -65,7 +67,7 @@ function wasHalfSeen(
   );
 }
 
-/** Where only the zone above is remembered, its servers are asked for the cut again that was there before. */
+/** If only the parent zone is cached, its servers are queried for the same zone cut. */
 async function zoneAsBefore(
   context: ObservationContext,
   start: Zone,
@@ -83,7 +85,7 @@ async function zoneAsBefore(
   return zone;
 }
 
-/** Asks as little as it takes. */
+/** Uses as few queries as possible. */
 async function isUnchanged(
   context: ObservationContext,
   start: Zone,
@@ -104,7 +106,7 @@ async function isUnchanged(
     enough.length > 0
       ? [await firstWord(enough, wordOf)]
       : await Promise.all(zone.servers.map(wordOf));
-  // Servers that our own limits keep us from asking say nothing; where that is all of them, it is no check.
+  // If our own rate limits skip all servers, nothing was checked.
   if (words.includes('changed') || !words.includes('same')) return false;
   return (
     (await isSameAaaa(context, zone, previous)) &&
@@ -113,7 +115,7 @@ async function isUnchanged(
   );
 }
 
-/** The servers that answered, where all of those showed the same: any of them will do. Otherwise none. */
+/** The servers that answered, if all had the same answer; otherwise none. */
 function alike(servers: readonly NameServer[], views: readonly ServerView[]) {
   const answering = views.filter(({ state }) => state === 'answers');
   const [first] = answering;
@@ -126,7 +128,7 @@ function alike(servers: readonly NameServer[], views: readonly ServerView[]) {
     : [];
 }
 
-/** Of any server that we may ask just now, in a random order, so that none is left out for long. */
+/** Queries any server that rate limits allow, in random order so that none is skipped for long. */
 async function firstWord(
   servers: readonly NameServer[],
   wordOf: (server: NameServer) => Promise<Comparison>,
@@ -139,7 +141,10 @@ async function firstWord(
   return 'nothing';
 }
 
-/** An apex is measured by what the target resolves to, which may have moved to where the apex points already. */
+/**
+ * An apex is compared with the target's addresses, which may have changed to where the apex already
+ * points.
+ */
 async function isSameTarget(
   context: ObservationContext,
   { servers, targetAddresses }: Observation,
@@ -149,7 +154,7 @@ async function isSameTarget(
   return sameNames(await targetAddressesOf(context, servers, false), targetAddresses);
 }
 
-/** The zone's own NS set; where it is not remembered, as it was: to ask for it is for a whole check. */
+/** The zone's own NS set. If it is not cached, the earlier one: only a full check queries it. */
 function ownServersNow({ parts }: ObservationContext, zone: Zone, { delegation }: Observation) {
   const before = delegation?.kind === 'delegated' ? delegation.atZone : null;
   return parts.authorities.knownOwnServers(zone) ?? before;
@@ -180,15 +185,15 @@ function compareFirst(
   return same ? 'same' : 'changed';
 }
 
-/** Beside a forbidden neighbour the alias may have been seen with the AAAA answer only, which is asked for then. */
+/** With a forbidden CNAME neighbor, the alias can be visible only in the AAAA answer. */
 function isSameAlias(alias: Answer<string>, { cname, a }: ServerView): boolean {
   const hidden = alias.kind === 'nodata' && cname.kind === 'records' && a.kind === 'records';
   return hidden || isSame(alias, cname);
 }
 
 /**
- * Where A says there is nothing, or nothing wrong, the rest may have changed. One server is asked, one that was not
- * right: while that shows the same, the name is as wrong as it was.
+ * If the A answer shows nothing wrong, the AAAA answer can have changed. One server that was wrong
+ * is queried: while it is unchanged, the name is still wrong.
  */
 async function isSameAaaa(
   context: ObservationContext,
@@ -208,7 +213,7 @@ async function isSameAaaa(
   );
 }
 
-/** The alias of the AAAA answer, which shows none where there are AAAA records as well. */
+/** The alias in the AAAA answer; AAAA records hide it. */
 function isSameBeside(alias: Answer<string>, { cname, aaaa }: ServerView): boolean {
   if (alias.kind === 'records') return isSame(alias, cname);
   return cname.kind !== 'records' || aaaa.kind === 'records';
@@ -218,7 +223,7 @@ function wasAskedForAaaa({ cname, a }: ServerView): boolean {
   return cname.kind === 'nodata' || (cname.kind === 'records' && a.kind === 'records');
 }
 
-/** Where the record was right, it was DNSSEC or CAA that was not: what decided is asked again. */
+/** If the record was right, DNSSEC or CAA was the problem, so that is queried again. */
 async function isSameBeyond(context: ObservationContext, previous: Observation): Promise<boolean> {
   const { check, parts } = context;
   if (pointingOfViews(check, previous.servers, previous.targetAddresses) !== 'right') return true;
@@ -235,7 +240,10 @@ async function isSameBeyond(context: ObservationContext, previous: Observation):
   return !still.includes(false) && (await areSameLevels(context, previous.caa ?? []));
 }
 
-/** The level that decides, and those nearer, where a set would decide in its place; but not the platform's own. */
+/**
+ * The deciding level and closer ones, where a new set would take precedence. The platform's own
+ * level is skipped.
+ */
 async function areSameLevels(
   context: ObservationContext,
   caa: readonly CaaLevel[],
@@ -247,7 +255,7 @@ async function areSameLevels(
   const same = await Promise.all(
     levels.map(async (level) => {
       const again = await levelAgain(context, level.name);
-      // A failure may meet us at another name of the chain each time.
+      // A failure can occur at a different name of the chain each time.
       const moved = again.answer.kind === 'records' && again.publishedAt !== level.publishedAt;
       return !moved && isSame(again.answer, level.answer);
     }),
@@ -255,17 +263,17 @@ async function areSameLevels(
   return !same.includes(false);
 }
 
-/** Perhaps because of signatures; silence and refusals are the resolver's own, and blame nobody. */
+/** A SERVFAIL can be caused by DNSSEC. Silence and refusals are the resolver's own problem. */
 function fails({ a }: ResolverView): boolean {
   return a.kind === 'servfail';
 }
 
-/** A set, or none for want of an answer. */
+/** A CAA set, or a missing answer. */
 function decides({ answer }: CaaLevel): boolean {
   return answer.kind === 'records' || !isConclusive(answer);
 }
 
-/** Nothing about it blocked: a right record, answers of the world, and no CAA set or failure. */
+/** Nothing blocked: the record is right, resolvers answer, and CAA neither forbids nor fails. */
 function wasWell({ check }: ObservationContext, previous: Observation): boolean {
   return (
     pointingOfViews(check, previous.servers, previous.targetAddresses) === 'right' &&

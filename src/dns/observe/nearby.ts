@@ -1,4 +1,4 @@
-/** What stands around a host name: whether a wildcard answers, and where a mistaken record may have ended up. */
+/** Looks around a host name: for a wildcard, and for records created at a wrong name. */
 import { randomBytes } from 'node:crypto';
 import type { Answer, Nearby, NearbyName, ServerView } from '../../core/diagnosis/observation.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
@@ -12,18 +12,17 @@ import { askZone } from './caa.ts';
 import type { ObservationContext } from './context.ts';
 import { answerOf, type Seen, withoutReferral } from './server-view.ts';
 
-/** The replies about a random name beside the host name, keyed by the name of the server that was asked. */
+/** The replies about a random sibling name, by server name. */
 export type Siblings = { readonly name: string; readonly replies: ReadonlyMap<string, Reply> };
 
-/** As long as a name can be, in characters: 255 octets on the wire. */
+/** In characters: 255 octets on the wire. */
 const NAME_MAX = 253;
-/** In letters: long enough that nobody has the name, and that no two checks ask for the same one. */
+/** In letters: long enough to be unique and unused. */
 const RANDOM_LABEL = 24;
 
 /**
- * Asks each of `servers` for a random name beside the host name, to see whether a wildcard answers. Null for an apex,
- * also that of a zone of its own: what is beside it is another zone's. Null too where the name would be longer than 253
- * characters.
+ * Queries each server for a random sibling name to detect a wildcard. Null for an apex, because its
+ * siblings belong to another zone, and if the name would exceed 253 characters.
  */
 export async function askSiblings(
   context: ObservationContext,
@@ -44,10 +43,7 @@ export async function askSiblings(
   return { name, replies: new Map(replies) };
 }
 
-/**
- * What the first server that could tell shows at the random name; the first failure where none could. Null: nobody was
- * asked.
- */
+/** The first usable answer for the random name, or the first failure. Null: not queried. */
 export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
   if (siblings === null) return null;
   const replies = [...siblings.replies.values()];
@@ -60,8 +56,8 @@ export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
 }
 
 /**
- * Asks one server for a CNAME at the names where the record may stand by mistake; nothing for the apex of a delegated
- * zone. Names longer than 253 characters are left out.
+ * Queries one server for CNAMEs at likely wrong names; none for the apex of a delegated zone. Names
+ * over 253 characters are skipped.
  */
 export async function askMistakes(
   context: ObservationContext,
@@ -70,14 +66,14 @@ export async function askMistakes(
 ): Promise<Pick<Nearby, 'doubled' | 'wrongHosts'>> {
   const { hostname, zone: below } = context.check;
   if (below === hostname) return { doubled: null, wrongHosts: [] };
-  // What a customer's form adds is the customer's domain, even where we had to ask the zone above it.
+  // Provider forms append the customer's domain, even if its parent zone had to be queried.
   const domain = registrableDomain(hostname);
   const added = isWithin(zone.name, domain) ? zone.name : domain;
   const ask = async (name: string): Promise<NearbyName> => {
     const { reply } = await context.askServer(zone, server, { name, type: 'CNAME' });
     return { name, cname: answerOf(reply, name, 'CNAME') };
   };
-  // The name relative to the domain, typed into the form of the zone that is delegated below it.
+  // The name relative to the domain, entered in the form of a delegated child zone.
   const tooDeep = below === undefined ? [] : [`${splitAtZone(hostname).label}.${below}`];
   const others = [`www.${hostname}`, added, ...tooDeep].filter(
     (name) => name !== hostname && name.length <= NAME_MAX,
@@ -91,8 +87,8 @@ export async function askMistakes(
 }
 
 /**
- * Asks for the MX and TXT records at a name without an alias, of the first server that says there is no alias. Null
- * where none says so.
+ * Queries MX and TXT records at a name without an alias, from the first server that reports no
+ * alias. Null if none does.
  */
 export async function askBeside(
   context: ObservationContext,
@@ -111,7 +107,7 @@ export async function askBeside(
   return mx && txt ? { server: one.server.name, mx, txt } : null;
 }
 
-/** Follows the first alias that is not the target; null where no server shows one. */
+/** Follows the first alias that is not the target; null if there is none. */
 export async function chainOf(
   context: ObservationContext,
   servers: readonly Seen[],
@@ -128,19 +124,19 @@ export async function chainOf(
   return null;
 }
 
-/** Returns the alias of a view that is not the target; undefined where there is none. */
+/** The alias in a view if it is not the target; undefined otherwise. */
 export function aliasIn({ cname }: Pick<ServerView, 'cname'>, target: string): string | undefined {
   return cname.kind === 'records' ? cname.records.find((one) => one !== target) : undefined;
 }
 
-/** Lower-case letters, which every name server takes. */
+/** Lower-case letters, which every name server accepts. */
 function randomLabel(): string {
   return [...randomBytes(RANDOM_LABEL)]
     .map((byte) => String.fromCharCode(97 + (byte % 26)))
     .join('');
 }
 
-/** Stands for a check that asked nothing around the host name. */
+/** For checks that query nothing around the host name. */
 export const nothingNearby: Nearby = {
   sibling: null,
   doubled: null,
@@ -148,16 +144,16 @@ export const nothingNearby: Nearby = {
   chain: null,
 };
 
-/** An alias chain: at most 8 names, the first alias included, and how it ends. */
+/** An alias chain of at most 8 names, including the first alias, and how it ends. */
 export type Chain = NonNullable<Nearby['chain']>;
 
-/** Names kept of a chain, as `Nearby` has it. */
+/** The limit of `Nearby`. */
 const NAMES_MAX = 8;
 
 /**
- * Follows `alias`, first by the records of the message that it came with, then by asking whoever is responsible for each
- * name. A circle ends with the name that repeats, which may be the host name. It ends as `unknown` at a name that nobody
- * could tell about, and at the eighth name. Never rejects for what the network does.
+ * Follows `alias`, first in the message that contained it, then by querying the servers of each
+ * name. A loop ends with the repeated name, which can be the host name. The chain ends as `unknown`
+ * if a name has no usable answer, and at the eighth name. Network failures do not reject it.
  */
 export async function followChain(
   { check }: ObservationContext,

@@ -1,4 +1,7 @@
-/** One check of a host name: what its servers show, what stands around it, and which CAA records would apply. */
+/**
+ * Checks a host name: the answers of its servers, the names around it, and the CAA records that
+ * would apply.
+ */
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
 import type { Answer, CaaLevel, Observation } from '../../core/diagnosis/observation.ts';
@@ -40,54 +43,51 @@ import { lookupAddresses } from './target.ts';
 /** An earlier observation of the same name, and how closely to check whether it still holds. */
 export type Earlier = { readonly observation: Observation; readonly depth: LightDepth };
 
-/**
- * Makes observations. Every call has a budget of its own, starts it at once, and never rejects for what the network
- * does.
- */
+/** Every call has its own budget and starts at once. Network failures do not reject it. */
 export type Observer = {
   /**
-   * Makes one check. It costs at most the limits; a question that they cut off is a timeout or not asked. Where
-   * `earlier`, a check that was not right, is found unchanged by a few questions, that very object is the result, so
-   * callers may compare by identity.
+   * Makes one check within the limits; queries cut off by them are timeouts or not queried. If
+   * `earlier` was wrong and a few queries find it unchanged, the same object is returned, so
+   * callers can compare by identity.
    */
   readonly observe: (check: CheckTarget, earlier?: Earlier) => Promise<Observation>;
   /**
-   * Resolves with the IPv4 and IPv6 addresses that a name leads to, aliases followed, as a recursive server answers;
-   * empty where there are none or nobody could tell.
+   * The IPv4 and IPv6 addresses of a name after following aliases, as a resolver returns them.
+   * Empty if there are none or no resolver answers.
    */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
   /**
-   * Makes the CAA climb alone, asking every level again (RFC 8659, 3). Nearest level first, up to the first that has a
-   * set or gives no answer.
+   * Makes only the CAA climb and queries every level again (RFC 8659, 3). Closest level first, up
+   * to the first with records or without an answer.
    */
   readonly lookupCaa: (hostname: string) => Promise<readonly CaaLevel[]>;
   /**
-   * Resolves with the TXT records at a name, one answer for each server of its zone, paid from what a check has left of
-   * the limits. Empty for a name that is too long to ask.
+   * The TXT records at a name, one answer per server of its zone, within the remaining limits of a
+   * check. Empty for a name that is too long.
    */
   readonly lookupTexts: (name: string, spentAlready: Spent) => Promise<readonly Answer<string>[]>;
 };
 
-/** What an observer is made of. Only `wire`, `config` and `platformAddresses` have no default. */
+/** Only `wire`, `config` and `platformAddresses` are required. */
 export type ObserverOptions = {
   readonly wire: Wire;
-  /** Made from the wire where it is missing; a given one has to report to `reachability` and `count` itself. */
+  /** By default created from the wire. A custom one must report to `reachability` and `count`. */
   readonly throttle?: Throttle;
-  /** Whether authorities can be reached from here; one of its own where it is missing. */
+  /** Whether authoritative servers can be reached; created by default. */
   readonly reachability?: Reachability;
   readonly config: Config['dns'];
-  /** What an apex must show; empty: whatever the target resolves to. */
+  /** The expected addresses of an apex; empty: use the target's addresses. */
   readonly platformAddresses: readonly string[];
-  /** What one check may spend; `defaultLimits` unless given. */
+  /** The limits of one check; `defaultLimits` by default. */
   readonly limits?: Limits;
-  /** Called for every question that was sent, and for those that this machine could not send. */
+  /** Called for every query sent, and for those that this machine failed to send. */
   readonly count?: CountQuestion;
   readonly now?: () => Date;
 };
 
 /**
- * Builds what every check shares: the resolvers, the remembered zones and the platform's addresses. Sends nothing.
- * Throws for a platform address that cannot be parsed. One observer is enough for a process.
+ * Builds the shared state: resolvers, cached zones and platform addresses. Sends nothing. Throws
+ * for an invalid platform address. A process needs only one.
  */
 export function createObserver(options: ObserverOptions): Observer {
   const parts = createParts(options);
@@ -129,7 +129,8 @@ async function observe(
 ): Promise<Observation> {
   const { parts, check, budget } = context;
   if (!parts.config.authoritative) return observeRecursively(inWholeTime(context), 'configured');
-  // While port 53 is blocked one check a minute still asks authorities, so that the end of the block is seen.
+  // While port 53 is blocked, one check per minute still queries authoritative servers to detect
+  // the end of the block.
   if (!parts.reachability.mayProbe())
     return observeRecursively(inWholeTime(context), 'port_53_blocked');
   const start = await parts.authorities.zoneFor(check.hostname, budget);
@@ -141,7 +142,7 @@ async function observe(
   }
   const seen = await observeInFull(context, start);
   const answered = seen.servers.some(({ state }) => state === 'answers');
-  // The block may have been found out by this very check: its customer gets the resolvers' reply now, not at the next one.
+  // If this check detected the block, it uses the resolvers at once.
   return !answered && parts.reachability.isBlocked() && !isSpent(context.whole)
     ? observeRecursively(inWholeTime(context), 'port_53_blocked')
     : seen;
@@ -162,13 +163,13 @@ async function lookupCaa(parts: Parts, hostname: string): Promise<readonly CaaLe
   return climbForCaa(asking, hostname, start.kind === 'unreached');
 }
 
-/** As long as a name can be, in characters: 255 octets on the wire. */
+/** In characters: 255 octets on the wire. */
 const NAME_MAX = 253;
 
 /**
- * Resolves with one answer for each server of the zone; with a single one by the resolvers where the zone's own servers
- * are not to be asked or cannot be reached. An alias is not followed: it says that there is no TXT record at the name
- * itself. Empty for a name of more than 253 characters.
+ * One answer per server of the zone. If the zone's own servers are disabled or unreachable, a
+ * single answer through the resolvers. An alias means no TXT record at this name, and is not
+ * followed. Empty for a name over 253 characters.
  */
 export async function lookupTexts(
   parts: Parts,
@@ -191,7 +192,7 @@ export async function lookupTexts(
   }
 }
 
-/** All at once, and again those of the zone below where one of them refers to it. */
+/** Queries all concurrently, and the child zone's servers after a referral. */
 async function askServers(
   { asker, authorities }: Parts,
   name: string,

@@ -1,4 +1,7 @@
-/** A check by the word of the configured recursive servers alone: where the zone's own servers are not to be asked. */
+/**
+ * A check that only uses the configured resolvers, if the zone's own servers must not or cannot be
+ * queried.
+ */
 import type { Nearby, Observation, ServerView } from '../../core/diagnosis/observation.ts';
 import { NOBODY } from '../servers/recursive.ts';
 import { classifyRecursive, untold } from '../servers/reply.ts';
@@ -11,8 +14,9 @@ import { targetAddressesOf } from './target.ts';
 import { askResolver, type ResolverSeen, viewOfResolver } from './world.ts';
 
 /**
- * Makes a check by the resolvers alone, asked in turn until one can tell. Where all fail, the view is that of the first,
- * which may still know the alias. `why` is kept in the observation. Never rejects for what the network does.
+ * Queries the resolvers in order until one answers. If all fail, the view is the first one's, which
+ * can still contain the alias. `why` is stored in the observation. Network failures do not reject
+ * it.
  */
 export async function observeRecursively(
   context: ObservationContext,
@@ -27,7 +31,7 @@ export async function observeRecursively(
   const speaker = world.find(({ reply }) => reply.kind === 'message') ?? world[0];
   const view = speaker ? await serverView(context, speaker) : nobody;
   const isKnown = view.cname.kind === 'records' || view.state === 'answers';
-  // Asked after the name itself: where nobody answers for that, the rest of the budget matters little.
+  // After the name itself: if that has no answer, the remaining budget does not matter.
   const targetAddresses = await targetAddressesOf(context, [view], true);
   return {
     hostname: context.check.hostname,
@@ -54,7 +58,7 @@ async function serverView(
     return { server: address, address, ...answering(reply), cname, a, aaaa, ...nothingMore };
   }
   const failure = untoldView(address, address, reply);
-  // It fails for an alias whose target cannot be resolved, although the alias itself may be right.
+  // A query fails if the alias target cannot be resolved, even if the alias is right.
   const again = classifyRecursive(await askResolver(context, resolver, 'CNAME', false));
   if (again.kind !== 'message') return failure;
   const cname = textsAt(again.message, context.check.hostname, 'CNAME');
@@ -63,7 +67,7 @@ async function serverView(
   return { ...failure, cname, a: beside, aaaa: beside };
 }
 
-/** A resolver has followed the alias to its end: nobody is asked. */
+/** Resolvers follow aliases to the end, so no query is needed. */
 async function chainIn(
   context: ObservationContext,
   speaker: ResolverSeen | undefined,
@@ -80,5 +84,5 @@ async function chainIn(
   }));
 }
 
-/** A host without any name server. */
+/** For a host without any resolver. */
 const nobody: ServerView = untoldView(NOBODY, null, untold('servfail'));

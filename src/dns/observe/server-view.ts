@@ -1,4 +1,4 @@
-/** What one server shows at a host name, with as few questions as that takes. */
+/** One server's answers about a host name, with as few queries as possible. */
 import {
   type Answer,
   type CaaRecord,
@@ -19,10 +19,12 @@ import type { Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
 import type { ObservationContext } from './context.ts';
 
-/** The addresses and the alias at a name; of a server that could not tell, the reason in each of the three. */
+/**
+ * The addresses and alias at a name; if the server gave no usable answer, the reason in all three.
+ */
 export type NameView = Pick<ServerView, 'cname' | 'a' | 'aaaa'>;
 
-/** One server's view and the reply to the question for A that it began with; `message` is null where there was none. */
+/** One server's view and its reply to the A query; `message` is null if there was none. */
 export type Seen = {
   readonly server: NameServer;
   readonly view: ServerView;
@@ -30,8 +32,8 @@ export type Seen = {
 };
 
 /**
- * Asks one server of the zone about the host name, by one or two questions. A referral is returned for the caller to
- * follow.
+ * Queries one server about the host name, with one or two queries. Referrals are returned for the
+ * caller to follow.
  */
 export async function viewOfServer(
   context: ObservationContext,
@@ -55,37 +57,36 @@ export async function viewOfServer(
   };
 }
 
-/** The view of a server that said nothing usable about the host name; `address` is null where there is nowhere to ask it. */
+/** The view of a server without a usable answer; `address` is null if it has none. */
 export function silent(server: NameServer, address: string | null, reply: NoReply): Seen {
   return { server, message: null, view: untoldView(server.name, address, reply) };
 }
 
-/** Returns a view in which every answer is the failure that `reply` amounts to. */
+/** A view in which every answer is the failure of `reply`. */
 export function untoldView(server: string, address: string | null, reply: NoReply): ServerView {
   const { state, aa, rcode, rttMs } = reply;
   const failure = failureOf(reply);
   return { server, address, state, aa, rcode, ...allOf(failure), ...nothingMore, rttMs };
 }
 
-/** The fields of a view that are the same for every server that answered. */
+/** The fields that are the same for every server that answered. */
 export function answering({ message, rttMs }: ReplyMessage) {
   const { authoritative: aa, rcode } = message;
   return { state: 'answers', aa, rcode, rttMs } as const;
 }
 
-/** The fields of a view that are not asked for, as null. */
+/** Fields that are not queried. */
 export const nothingMore = { mx: null, txt: null, soa: null } as const;
 
-/** Gives CNAME, A and AAAA the same answer. */
 export function allOf(answer: Failure | { readonly kind: 'nxdomain' }): NameView {
   return { cname: answer, a: answer, aaaa: answer };
 }
 
 /**
- * Reads the answer to the A question; asks for more only where it leaves something open.
- * - NXDOMAIN: nothing of any type exists (RFC 8020, 2). One question.
- * - An alias: there is nothing beside it (RFC 1034, 3.6.2). One question.
- * - Else the AAAA question is asked, too; that the A answer held no CNAME says that there is none.
+ * Reads the reply to the A query and sends more only if needed.
+ * - NXDOMAIN: no record of any type exists (RFC 8020, 2). One query.
+ * - A CNAME excludes other records (RFC 1034, 3.6.2). One query.
+ * - Otherwise AAAA is queried too; the A answer proved that there is no CNAME.
  */
 export async function viewFrom(
   hostname: string,
@@ -104,14 +105,13 @@ export async function viewFrom(
   }
   const second = reply.message;
   const aaaa = textsAt(second, hostname, 'AAAA');
-  // Where a forbidden neighbour hid the alias from the A question, it shows here.
+  // If a forbidden neighbor hid the alias from the A answer, it is visible here.
   const alias = textsAt(second, hostname, 'CNAME');
   return { view: { cname: alias.kind === 'records' ? alias : cname, a, aaaa }, second };
 }
 
 /**
- * Turns a referral into a refusal: a server that has just answered for the name and now points elsewhere contradicts
- * itself.
+ * Converts a referral into a refusal: a server that just answered for the name contradicts itself.
  */
 export function withoutReferral(reply: Reply | Referral): Reply {
   if (reply.kind !== 'referral') return reply;
@@ -119,7 +119,7 @@ export function withoutReferral(reply: Reply | Referral): Reply {
 }
 
 /**
- * Returns what a reply says about a name's own records of one type. Aliases are not followed; a referral counts as
+ * The records of one type at the name itself. Aliases are not followed; a referral counts as
  * refused.
  */
 export function answerOf(reply: Reply | Referral, name: string, type: TextType): Answer<string> {
@@ -127,14 +127,14 @@ export function answerOf(reply: Reply | Referral, name: string, type: TextType):
   return direct.kind === 'message' ? textsAt(direct.message, name, type) : failureOf(direct);
 }
 
-/** Whether two lists have the same names in the same order. */
+/** Compares names including their order. */
 export function sameNames(one: readonly string[], other: readonly string[]): boolean {
   return one.join(' ') === other.join(' ');
 }
 
 /**
- * Whether two answers say the same, whatever their TTL and the order of the records. Fields are compared by value
- * because a database stores JSON keys in an order of its own.
+ * Whether two answers are equal, ignoring TTL and record order. Fields are compared by value,
+ * because databases reorder JSON keys.
  */
 export function isSame<R extends string | CaaRecord>(one: Answer<R>, other: Answer<R>): boolean {
   const textOf = (answer: Answer<R>) =>

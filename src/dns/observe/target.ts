@@ -1,6 +1,6 @@
 /**
- * What the platform's own target resolves to: an apex can be diagnosed by its addresses only, and where addresses stand
- * in a CNAME's way it matters whether they are ours.
+ * Resolves the platform's target: an apex is diagnosed by its addresses, and if addresses block a
+ * CNAME it matters whether they are ours.
  */
 
 import {
@@ -19,9 +19,9 @@ import { askRecursively, askZone } from './caa.ts';
 import type { CheckTarget, ObservationContext, Parts } from './context.ts';
 
 /**
- * Resolves with all addresses of the target: PLATFORM_ADDRESSES where they are set, else what it resolves to, sorted.
- * Empty where the A or the AAAA answer is missing, because by half a set our own addresses would count as foreign; empty
- * too where no server of a subdomain shows an address to compare with.
+ * All target addresses: PLATFORM_ADDRESSES if set, otherwise the resolved ones, sorted. Empty if
+ * the A or AAAA answer is missing, because our own addresses would look foreign, and if no server
+ * of a subdomain has an address to compare with.
  */
 export async function targetAddressesOf(
   context: ObservationContext,
@@ -38,7 +38,10 @@ export async function targetAddressesOf(
   return answers.every(isConclusive) ? answers.flatMap(recordsOf).toSorted() : [];
 }
 
-/** A resolver that hides IPv6, or sends us to a page of its own, must not decide what is foreign: the zone is asked. */
+/**
+ * Queries the zone, because a resolver that hides IPv6 or redirects must not decide which addresses
+ * are foreign.
+ */
 async function addressesBehind(
   { parts, budget, check }: ObservationContext,
   type: 'A' | 'AAAA',
@@ -49,7 +52,7 @@ async function addressesBehind(
   return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
 }
 
-/** What all views of a name together come to: right, wrong, or unknown. */
+/** Combines the views of a name: right, wrong, or unknown. */
 export function pointingOfViews(
   check: CheckTarget,
   views: readonly ServerView[],
@@ -60,8 +63,8 @@ export function pointingOfViews(
 }
 
 /**
- * Resolves with the IPv4 and then the IPv6 addresses at the end of the name's aliases, as a recursive server answers.
- * Where one of the two answers is missing, those of the other. Never rejects for what the network does.
+ * The IPv4, then the IPv6 addresses at the end of the name's aliases, as a resolver returns them.
+ * If one of the two answers is missing, the other's addresses. Network failures do not reject it.
  */
 export async function lookupAddresses(
   parts: Parts,

@@ -1,4 +1,4 @@
-/** What validating resolvers answer everybody: asked once the zone's own servers have it right. */
+/** Queries validating resolvers, once the zone's own servers have the right record. */
 import type { SocketAddress } from '../../config/config.ts';
 import { isBogus } from '../../core/diagnosis/extended-errors.ts';
 import type { ExtendedError, ResolverView } from '../../core/diagnosis/observation.ts';
@@ -9,30 +9,30 @@ import type { RecordType } from '../wire/records.ts';
 import type { ObservationContext } from './context.ts';
 import { allOf, type NameView, viewFrom } from './server-view.ts';
 
-/** One resolver's view, and its reply to the question for A that the view began with. */
+/** One resolver's view and its reply to the A query. */
 export type ResolverSeen = {
   readonly resolver: SocketAddress;
   readonly reply: Reply;
   readonly view: ResolverView;
 };
 
-/** Two are enough to see whether one is alone with what it remembers. */
+/** Two suffice to detect a resolver with an outdated cache. */
 const RESOLVERS_MAX = 2;
 
 /**
- * Asks two of the configured resolvers, each by itself, preferably such as were not silent a moment ago. Views are in
- * the order of the configuration, so that two observations compare.
+ * Queries two of the configured resolvers, preferring those that answered recently. Views are in
+ * configuration order, so that observations can be compared.
  */
 export async function observeWorld(context: ObservationContext): Promise<readonly ResolverView[]> {
   const { servers, inTurn } = context.parts.recursive;
   const preferred = inTurn().slice(0, RESOLVERS_MAX);
-  // In the order of the configuration, so that two observations compare.
+  // In configuration order, so that observations can be compared.
   const resolvers = servers.filter((server) => preferred.includes(server));
   const seen = await Promise.all(resolvers.map((resolver) => viewOfResolver(context, resolver)));
   return seen.map(({ view }) => view);
 }
 
-/** Asks with DO, so that the answer says whether the signatures are good (RFC 4035, 3.2.1). */
+/** Queries with DO, so that the answer reports DNSSEC validation (RFC 4035, 3.2.1). */
 export async function viewOfResolver(
   context: ObservationContext,
   resolver: SocketAddress,
@@ -71,14 +71,15 @@ async function shownBy(
   return (await viewFrom(context.check.hostname, reply.message, askAaaa)).view;
 }
 
-/** The answer to the question for A, and after a SERVFAIL what else that took. */
+/** The reply to the A query, and additional results after a SERVFAIL. */
 type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
   readonly answer: WireAnswer;
 };
 
 /**
- * With CD a resolver answers though the signatures are bad (RFC 4035, 3.2.2): then they are the reason, unless it had
- * failed for once only. So it is asked a third time; where nothing comes of that, nothing is known of the reason.
+ * With CD, a resolver answers despite invalid signatures (RFC 4035, 3.2.2); then they are the
+ * cause, unless the failure was temporary. A third query checks that; without an answer, the cause
+ * stays unknown.
  */
 async function askConfirmed(
   context: ObservationContext,
@@ -106,7 +107,10 @@ function errorsIn(answer: WireAnswer): readonly ExtendedError[] {
   return answer.kind === 'response' ? answer.message.extendedErrors : [];
 }
 
-/** The second failure may come out of a cache, with less to say: it counts where only that one blames signatures. */
+/**
+ * The second failure can come from a cache with less detail. It counts if only it blames
+ * signatures.
+ */
 function bothErrors(
   first: readonly ExtendedError[],
   second: readonly ExtendedError[],
@@ -115,7 +119,9 @@ function bothErrors(
   return first.some(blames) ? first : [...first, ...second.filter(blames)];
 }
 
-/** Asks one resolver one question about the host name, with DO. `checkingDisabled` sets CD (RFC 4035, 3.2.2). */
+/**
+ * Queries one resolver about the host name, with DO. `checkingDisabled` sets CD (RFC 4035, 3.2.2).
+ */
 export function askResolver(
   { parts, budget, check }: ObservationContext,
   resolver: SocketAddress,

@@ -1,20 +1,23 @@
-/** From a name to the end of its aliases, each of them asked of whoever is responsible for it. */
+/** Follows a name's aliases, querying the servers responsible for each name. */
 
 import type { Message } from '../wire/message.ts';
 import { type Failure, failureOf } from './reply.ts';
 import { ALIASES_MAX, aliasChain } from './select.ts';
 
-/** A server's reply about a name, or why there is none. `whole`: the server has followed an alias to its end itself. */
+/**
+ * A server's reply about a name, or why there is none. `whole`: the server followed aliases to the
+ * end.
+ */
 export type NameReply =
   | { readonly kind: 'message'; readonly message: Message; readonly whole: boolean }
   | Failure;
 
-/** Asks somebody about a name. The type of the records is the caller's choice. */
+/** Queries a name. The caller chooses the record type. */
 export type AskName = (name: string) => Promise<NameReply>;
 
 /**
- * The reply about the last name of a chain, or why there is none. `at`: that name; the first one itself where it is no
- * alias, or where the chain has no end.
+ * The reply about the last name of a chain, or why there is none. `at`: that name; the first name
+ * if it is not an alias or the chain has no end.
  */
 export type ChainEnd = (
   | { readonly kind: 'message'; readonly message: Message }
@@ -22,8 +25,8 @@ export type ChainEnd = (
 ) & { readonly at: string };
 
 /**
- * Follows the aliases of `name`, one question after the other. A circle, and a chain of more than ALIASES_MAX, ends in
- * `servfail`: it could not tell. Rejects only where `ask` does.
+ * Follows the aliases of `name` sequentially. Loops and chains over ALIASES_MAX end in `servfail`.
+ * Rejects only if `ask` does.
  */
 export async function followAliases(name: string, ask: AskName): Promise<ChainEnd> {
   const seen = new Set<string>();
@@ -38,7 +41,7 @@ export async function followAliases(name: string, ask: AskName): Promise<ChainEn
     if (target === undefined || reply.whole) {
       return { kind: 'message', message, at: chain.at(-1) ?? at };
     }
-    // An authority's word ends with the alias: whoever is responsible for the target is asked about it.
+    // An authoritative reply stops at the alias; the target's own servers are queried next.
     at = target;
   }
   return { kind: 'failure', failure: { kind: 'servfail' }, at: name };

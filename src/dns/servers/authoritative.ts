@@ -1,4 +1,4 @@
-/** A question to the name servers of the zone that a name is in, referrals followed downwards. */
+/** Queries the name servers of a name's zone and follows referrals downward. */
 
 import type { Budget } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
@@ -14,16 +14,15 @@ import {
 } from './reply.ts';
 import type { Zone } from './zone.ts';
 
-/** What a question may cost, and whom to ask first. */
 export type AskOptions = {
   readonly budget: Budget;
-  /** Names of servers that have just answered: they are asked before the others. */
+  /** Names of servers that just answered; they are queried first. */
   readonly answering?: ReadonlySet<string>;
 };
 
-/** Asks the zone of a name. Rejects with RangeError for a name that cannot be asked, never for what the network does. */
+/** Rejects with RangeError for an invalid name, never because of the network. */
 export type Authoritative = {
-  /** Resolves with the reply of the first server that can tell; else with the failure of the first one. */
+  /** The first usable reply, or the first failure. */
   readonly ask: (
     name: string,
     type: RecordType,
@@ -32,8 +31,8 @@ export type Authoritative = {
 };
 
 /**
- * Asks the deepest zone that is known. What its servers refer to is remembered, so that the next question about a name
- * there goes straight to the right ones.
+ * Queries the deepest known zone. Referrals are cached, so that the next query goes to the right
+ * servers.
  */
 export function createAuthoritative(
   asker: AuthorityAsker,
@@ -57,7 +56,7 @@ export function createAuthoritative(
     return { kind: 'servfail' };
   }
 
-  /** Asks one server after the other until one can tell. */
+  /** Queries the servers in order until one gives a usable reply. */
   async function askZone(
     zone: Zone,
     question: AuthorityQuestion,
@@ -69,7 +68,7 @@ export function createAuthoritative(
       if (reply.kind === 'message' || reply.kind === 'referral') return reply;
       failure ??= failureOf(reply);
     }
-    // Perhaps the domain has moved to other servers: the next check asks for them again.
+    // The domain may have moved to other servers: the next check looks them up again.
     authorities.forget(zone, question.name);
     return failure ?? { kind: 'servfail' };
   }

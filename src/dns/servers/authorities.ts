@@ -1,8 +1,8 @@
 /**
- * From a host name to the zone it is in and that zone's name servers. No recursive server is ever asked about the host
- * name itself: it would remember "there is none" for as long as the zone likes (RFC 2308, 5), and answer everybody with
- * it. A recursive server says where to ask, never what is not there: a domain must not lose its status by one that
- * denies, so only a registry's or a zone's own servers can (delegation.ts).
+ * Finds the zone of a host name and the zone's name servers. Resolvers are never queried for the
+ * host name itself, because they would cache its absence (RFC 2308, 5) and return that to everyone.
+ * They only say where to query. Absence is only accepted from a registry's or zone's own servers,
+ * so that a broken resolver cannot cost a domain its status (delegation.ts).
  */
 
 import type { Budget } from '../wire/budget.ts';
@@ -21,44 +21,44 @@ import {
 import type { Referral } from './reply.ts';
 import { CACHE_MAX, registrableDomain, rememberMs, type Zone } from './zone.ts';
 
-/** What a zone's own servers say its NS set is, sorted; null where none of them answered. */
+/** The NS set reported by the zone's own servers, sorted; null if none answered. */
 export type OwnServers = readonly string[] | null;
 
-/** Zones and their name servers, remembered. Only `zoneFor` and `ownServers` may send something. */
+/** A cache of zones and their name servers. Only `zoneFor` and `ownServers` can send queries. */
 export type Authorities = {
   /**
-   * Resolves with the deepest zone known for a name, or why there is none. Its servers may refer further down: call
-   * `delegated` with the referral then.
+   * The deepest known zone of a name, or why there is none. Its servers can refer further down:
+   * then call `delegated` with the referral.
    */
   readonly zoneFor: (
     name: string,
     budget: Budget,
   ) => Promise<Zone | Unregistered | NoZone | Unreached>;
-  /** Returns the deepest zone that is remembered; undefined where somebody would have to be asked. */
+  /** The deepest cached zone; undefined if a query would be needed. */
   readonly knownZone: (name: string) => Zone | undefined;
-  /** Returns the zone that a server of `parent` has referred to, and remembers it. */
+  /** Caches and returns the zone that a server of `parent` referred to. */
   readonly delegated: (referral: Referral, parent: Zone) => Zone;
-  /** Resolves with what is remembered of the zone's own NS set, else with what `load` finds. */
+  /** The cached NS set of the zone, or the result of `load`. */
   readonly ownServers: (
     zone: Zone,
     budget: Budget,
     load: () => Promise<Loaded<OwnServers>>,
   ) => Promise<OwnServers>;
-  /** Returns the NS set as far as it is remembered; null where it is not. */
+  /** The cached NS set; null if it is not cached. */
   readonly knownOwnServers: (zone: Zone) => OwnServers;
   /**
-   * Forgets the zone and the delegation of the name. To be called after none of its servers could tell: the delegation
-   * may have changed.
+   * Drops the zone and the delegation of the name. Call it if none of its servers answered, because
+   * the delegation may have changed.
    */
   readonly forget: (zone: Zone, name: string) => void;
 };
 
-/** Remembers nothing at first. One is enough for a process: what is learnt about zones is shared by all lookups. */
+/** Starts empty. A process needs only one, so that all lookups share the cache. */
 export function createAuthorities(parts: DelegationParts): Authorities {
   const zones = createShared<Cut>({ max: CACHE_MAX });
   const own = createShared<OwnServers>({ max: CACHE_MAX });
 
-  /** Zones above the registrable domain do not count here: they only know whom to refer to. */
+  /** Zones above the registrable domain do not count: they only give referrals. */
   function knownZone(name: string): Zone | undefined {
     const registrable = registrableDomain(name);
     for (let at: string | undefined = name; at !== undefined; at = parentOf(at)) {
@@ -76,7 +76,7 @@ export function createAuthorities(parts: DelegationParts): Authorities {
     const cut = await zones.get(registrable, budget, () =>
       lookupDelegation(parts, registrable, aboveAt(budget), budget),
     );
-    // No servers for a top level that the suffix list has (core/names/zone.ts): that resolver knows nothing.
+    // A resolver that knows no servers for a listed top level (core/names/zone.ts) is broken.
     return cut.kind === 'none' ? ({ ...cut, kind: 'servfail' } as const) : cut;
   }
 
@@ -99,14 +99,17 @@ export function createAuthorities(parts: DelegationParts): Authorities {
     ownServers: (zone, budget, load) => own.get(ownKey(zone), budget, load),
     knownOwnServers: (zone) => own.peek(ownKey(zone)) ?? null,
     forget(zone, name) {
-      // A name without a zone of its own is remembered with the zone above.
+      // a name without its own zone is cached with its parent zone
       for (const key of [zone.name, registrableDomain(name)]) zones.forget(key);
       own.forget(ownKey(zone));
     },
   };
 }
 
-/** What servers said of their zone before it was delegated to others is not held against those. */
+/**
+ * The key contains the delegation, so that a re-delegated zone does not inherit the earlier
+ * servers' answers.
+ */
 function ownKey({ name, delegation }: Zone): string {
   return [name, ...(delegation?.atParent ?? [])].join(' ');
 }

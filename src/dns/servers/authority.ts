@@ -1,4 +1,7 @@
-/** One question to one name server of a zone: found by its name, asked through the throttle, its answer classified. */
+/**
+ * Sends one query to one name server of a zone: resolves its name, applies the throttle and
+ * classifies the answer.
+ */
 import { type Budget, isSpent } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Family, HostAddress, Hosts } from './hosts.ts';
@@ -12,17 +15,19 @@ import {
 } from './reply.ts';
 import { hasResponded, operatorOf, type Throttle } from './throttle.ts';
 
-/** What came of asking a server. `address`: where it was asked, or must not be; null where there was nowhere to ask it. */
+/**
+ * The result of querying a server. `address`: the address used or refused; null if there was none.
+ */
 export type Contact = { readonly address: string | null; readonly reply: Reply | Referral };
 
-/** A question without recursion. `name` is in the form of wire/name.ts. */
+/** A query without recursion. `name` is in the form of wire/name.ts. */
 export type AuthorityQuestion = { readonly name: string; readonly type: RecordType };
 
-/** Asks name servers. Rejects with RangeError for a name that cannot be asked, never for what the network does. */
+/** Rejects with RangeError for an invalid name, never because of the network. */
 export type AuthorityAsker = {
   /**
-   * Asks at the server's IPv4 address; where that is silent, or there is none, at its IPv6 address. Resolves with the
-   * contact that says more.
+   * Queries the server's IPv4 address and, if that is silent or missing, its IPv6 address. Resolves
+   * with the more informative result.
    */
   readonly ask: (
     zone: string,
@@ -30,7 +35,7 @@ export type AuthorityAsker = {
     question: AuthorityQuestion,
     budget: Budget,
   ) => Promise<Contact>;
-  /** Asks at an address where the server was found before. A reserved address is refused without a message. */
+  /** Queries a known address of the server. A reserved address is refused without a message. */
   readonly askAt: (
     address: string,
     zone: string,
@@ -38,24 +43,24 @@ export type AuthorityAsker = {
     question: AuthorityQuestion,
     budget: Budget,
   ) => Promise<Reply | Referral>;
-  /** Whether any authority has ever answered this process. */
+  /** Whether any authoritative server has ever answered this process. */
   readonly hasResponded: () => boolean;
 };
 
-/** What an asker is made of. `authorityPort` is 53 but for laboratories. */
+/** `authorityPort` is 53 except in test labs. */
 export type AuthorityAskerOptions = {
   readonly throttle: Throttle;
   readonly hosts: Hosts;
   readonly authorityPort: number;
 };
 
-/** One is enough for a process. What becomes of its questions is reported to `Reachability` by the throttle. */
+/** A process needs only one. The throttle reports the results to `Reachability`. */
 export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityAsker {
   const { throttle, hosts, authorityPort } = options;
   let responded = false;
 
   const askAt: AuthorityAsker['askAt'] = async (address, zone, server, question, budget) => {
-    // Also one that an earlier check has kept: a zone could aim us at our own network.
+    // Also checks addresses from earlier checks: a zone could point to our own network.
     if (!hosts.mayAsk(address)) return untold('reserved_address');
     if (isSpent(budget)) return untold('not_asked');
     const answer = await throttle.ask(
@@ -79,7 +84,7 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
     if (found.kind === 'none' || found.kind === 'failed') {
       return { address: null, reply: untold(stateWithout(found, budget)) };
     }
-    // A reserved one is not asked: `askAt` says so.
+    // `askAt` refuses reserved addresses.
     const { address } = found;
     return { address, reply: await askAt(address, zone, server, question, budget) };
   }
@@ -89,13 +94,18 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
 
 type Asked = Parameters<AuthorityAsker['ask']>;
 
-/** A server without an answer at its IPv4 address, or without one, may answer at the other, unless we cannot tell where. */
+/**
+ * Whether the other address family is worth trying: no answer or no address here, and the lookup
+ * did not fail.
+ */
 function isWorthAnother(contact: Contact): boolean {
   const isUnknown = contact.address === null && stateOf(contact) === 'not_asked';
   return weight(contact) < ANSWERED && !isUnknown;
 }
 
-/** Any answer says more than silence, silence more than what keeps us from asking, and to have no address the least. */
+/**
+ * Any answer outranks silence, silence outranks our own limits, and a missing address ranks last.
+ */
 const weights: { readonly [S in NoReply['state']]?: number } = {
   no_address: 0,
   reserved_address: 1,
@@ -114,8 +124,8 @@ function stateOf({ reply }: Contact): NoReply['state'] | undefined {
 }
 
 /**
- * A resolver that fails has found nobody who knows the address; one that is silent or refuses is our own trouble, and
- * nothing is known of the server.
+ * A resolver failure means that the address could not be determined. A silent or refusing resolver
+ * is our own problem and says nothing about the server.
  */
 function stateWithout(
   found: Extract<HostAddress, { readonly kind: 'none' | 'failed' }>,

@@ -1,59 +1,62 @@
 /**
- * A server that has been silent several times about a zone is left alone with it for a while: asking on would load it,
- * and the network before it, for nothing (RFC 9520, 2.3 and 3.2). Silence about one zone says nothing of the others,
- * which may be other customers'; a server that is silent about several zones in a row is left alone altogether. The
- * state machine is pure; `createCircuits` keeps one for each server and one for each zone there.
+ * Stops querying a server about a zone for a while after repeated silence, to avoid useless load
+ * (RFC 9520, 2.3 and 3.2). Silence about one zone does not affect others, but a server that is
+ * silent about several zones in a row is paused completely. The state machine is pure;
+ * `createCircuits` keeps one per server and one per zone at a server.
  */
 import { LRUCache } from 'lru-cache';
 
 /**
- * What is known of a server. `closed`: it is asked; `timeouts` in a row so far. `open`: not asked before `until`.
- * `probing`: one question is under way. Times are in milliseconds on the clock of the caller.
+ * The state of a server. `closed`: queried; `timeouts` in a row so far. `open`: not queried before
+ * `until`. `probing`: one query is in progress. Times are in milliseconds on the caller's clock.
  */
 export type Circuit =
   | { readonly kind: 'closed'; readonly timeouts: number }
   | { readonly kind: 'open'; readonly until: number; readonly openMs: number }
   | { readonly kind: 'probing'; readonly openMs: number };
 
-/** What came of a question: any answer, even an unreadable one; silence; or nothing, because we ourselves gave up. */
+/**
+ * The result of a query: any answer, even a malformed one; silence; or nothing, because our own
+ * limits stopped it.
+ */
 export type Outcome = 'answer' | 'silence' | 'nothing';
 
-/** When a server is left alone, and for how long. */
+/** When a server is paused, and for how long. */
 export const circuitLimits = {
   /**
-   * Each is two datagrams (wire.ts), so six in a row are lost: on a path that loses one in ten, once in a million. Our
-   * choice.
+   * Each query sends two datagrams (wire.ts), so six in a row are lost: on a path with 10 % loss,
+   * once in a million.
    */
   timeouts: 3,
-  /** As long as a customer who is watching can bear. Our choice. */
+  /** Short enough for a customer who is watching. */
   openMs: 30_000,
   /** Failures "MUST NOT be cached for longer than 5 minutes" (RFC 9520, 3.2). */
   openMsMax: 5 * 60_000,
 } as const;
 
-/** The circuit of a server that nothing bad is known of. */
+/** The state of a server without known problems. */
 export const closed: Circuit = { kind: 'closed', timeouts: 0 };
 
-/** Whether a question may be sent at `now`, in milliseconds on any steady clock. */
+/** Whether a query can be sent at `now`, in milliseconds on a monotonic clock. */
 export function admits(circuit: Circuit, now: number): boolean {
   return circuit.kind === 'closed' || (circuit.kind === 'open' && now >= circuit.until);
 }
 
-/** The circuit after an admitted question has been sent: the first one after a pause is the only one for now. */
+/** The state after an admitted query was sent: after a pause, only one probe runs at a time. */
 export function afterSending(circuit: Circuit): Circuit {
   return circuit.kind === 'open' ? { kind: 'probing', openMs: circuit.openMs } : circuit;
 }
 
 /**
- * The circuit after a question has ended. Each pause is twice as long as the one before it, up to 5 minutes, until an
- * answer comes.
+ * The state after a query ended. Each pause is twice as long as the previous one, up to 5 minutes,
+ * until an answer arrives.
  */
 export function afterOutcome(circuit: Circuit, outcome: Outcome, now: number): Circuit {
   if (outcome === 'answer') return closed;
-  // Of a question that was sent before the pause.
+  // From a query sent before the pause.
   if (circuit.kind === 'open') return circuit;
   if (outcome === 'nothing') {
-    // The next one probes.
+    // The next query is the probe.
     return circuit.kind === 'probing' ? openUntil(now, circuit.openMs) : circuit;
   }
   if (circuit.kind === 'probing') return openFor(2 * circuit.openMs, now);
@@ -63,24 +66,27 @@ export function afterOutcome(circuit: Circuit, outcome: Outcome, now: number): C
     : openFor(circuitLimits.openMs, now);
 }
 
-/** The circuits of all servers. `server` is any key that stands for one. */
+/** The circuits of all servers. `server` is any key that identifies one. */
 export type Circuits = {
-  /** Whether the server may be asked about the zone now. Changes nothing. */
+  /** Whether the server can be queried about the zone now. Changes nothing. */
   readonly admits: (server: string, zone: string) => boolean;
-  /** To be called when an admitted question is sent, and `ended` once for each of them. */
+  /** Call it when an admitted query is sent, and `ended` once for each. */
   readonly sent: (server: string, zone: string) => void;
   readonly ended: (server: string, zone: string, outcome: Outcome) => void;
 };
 
-/** Bounds what zones with many dead servers make us remember; the one unused for longest goes first. */
+/** Bounds memory under zones with many dead servers; least recently used entries are dropped. */
 const CIRCUITS_MAX = 10_000;
-/** No host name is longer; of a name of foreign bytes the end is enough. */
+/** No host name is longer; for escaped names, the end suffices. */
 const ZONE_CHARS = 255;
 
-/** A server as a whole: its circuit counts zones, those in `zones`, where a zone's own counts questions. */
+/**
+ * The overall state of a server. Its circuit counts zones (`zones`); the circuit of a zone counts
+ * queries.
+ */
 type Trouble = { readonly circuit: Circuit; readonly zones: readonly string[] };
 
-/** Remembers only servers that were silent, 10,000 of them and of their zones at most. `now` in milliseconds. */
+/** Stores only silent servers, at most 10,000 servers and zones. `now` in milliseconds. */
 export function createCircuits(now: () => number): Circuits {
   const zones = new LRUCache<string, Circuit>({ max: CIRCUITS_MAX });
   const servers = new LRUCache<string, Trouble>({ max: CIRCUITS_MAX });

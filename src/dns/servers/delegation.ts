@@ -1,7 +1,7 @@
 /**
- * Who is responsible for a registrable domain, asked of the zone above it: a resolver says where that zone's servers
- * are, and one of those says whom it delegates to, or that nobody has registered the name. A resolver alone never
- * denies anything: one that filters or is broken denies names that exist.
+ * Finds the delegation of a registrable domain. A resolver says where the parent zone's servers
+ * are, and one of those gives the delegation or says that the name is not registered. A denial by a
+ * resolver alone does not count: filtering or broken resolvers deny existing names.
  */
 
 import { type Budget, boundedBudget } from '../wire/budget.ts';
@@ -14,7 +14,7 @@ import { type Failure, type Referral, type ReplyMessage, referralTo } from './re
 import { recordsAt, shortestTtl } from './select.ts';
 import { chosen, FAILURE_TTL_MS, failed, rememberMs, sortedNames, type Zone } from './zone.ts';
 
-/** The registry's own server denies that there is a domain `zone`; `reply` is its NXDOMAIN. */
+/** The registry's own server says that `zone` does not exist; `reply` is its NXDOMAIN. */
 export type Unregistered = {
   readonly kind: 'unregistered';
   readonly zone: string;
@@ -24,13 +24,16 @@ export type Unregistered = {
   readonly reply: ReplyMessage;
 };
 
-/** A recursive server, `server`, could not tell. */
+/** The resolver `server` gave no usable answer. */
 export type NoZone = { readonly kind: Failure['kind']; readonly server: string };
 
-/** The servers of the zone above were silent, and no authority has ever answered: perhaps none can be reached from here. */
+/**
+ * The parent zone's servers were silent, and no authoritative server has ever answered: port 53 is
+ * probably blocked.
+ */
 export type Unreached = { readonly kind: 'unreached'; readonly server: string };
 
-/** What is known of the zone cut at a name. `none`: a recursive server says that no zone begins there. */
+/** The zone cut at a name. `none`: according to a resolver, no zone starts there. */
 export type Cut =
   | Zone
   | Unregistered
@@ -38,24 +41,24 @@ export type Cut =
   | Unreached
   | { readonly kind: 'none'; readonly server: string };
 
-/** Who is asked: resolvers for where a zone's servers are, and those servers themselves. */
+/** Resolvers locate a zone's servers; `asker` queries them. */
 export type DelegationParts = { readonly recursive: Recursive; readonly asker: AuthorityAsker };
 
-/** Resolves with the zone at a suffix, as resolvers know it; remembered, because the same suffixes are asked for often. */
+/** Resolves with the zone at a suffix according to resolvers; cached, because suffixes repeat. */
 export type AboveAt = (suffix: string) => Promise<Cut>;
 
-/** Two of them are enough: they are a registry's. */
+/** Two suffice, because registries run them. */
 const PARENT_SERVERS = 2;
-/** For each of them, in ms: a silent registry must leave time for another way. Our choice. */
+/** Per server, in ms: a silent registry must leave time for a fallback. */
 const PARENT_MS = 1_800;
-/** What only a resolver says of a delegation is asked for again soon. Our choice. */
+/** Delegations known only from a resolver are looked up again soon. */
 const FALLBACK_TTL_MS = 60_000;
-/** How many referrals are followed downwards, as many as BIND does. */
+/** The same limit as BIND. */
 export const REFERRALS_MAX = 7;
 
 /**
- * Finds the delegation of one registrable domain. Where the zone above cannot tell, a resolver's NS set stands in for
- * it, for a minute at most. Never rejects for what the network does.
+ * Finds the delegation of a registrable domain. If the parent zone gives no usable answer, a
+ * resolver's NS set is used for at most a minute. Network failures do not reject it.
  */
 export async function lookupDelegation(
   parts: DelegationParts,
@@ -76,7 +79,7 @@ export async function lookupDelegation(
 }
 
 /**
- * Asks a recursive server for the NS set of one name. Addresses that it adds are not believed but asked for (RFC 2181,
+ * Queries a resolver for the NS set of a name. Additional addresses are not trusted (RFC 2181,
  * 5.4.1), so `glue` is empty and `delegation` null.
  */
 export async function lookupServers(
@@ -96,7 +99,7 @@ export async function lookupServers(
   };
 }
 
-/** Returns the zone that a referral of a server of `parent` leads to, with at most four of its servers. */
+/** The zone of a referral from a server of `parent`, with at most four servers. */
 export function zoneOf({ zone, servers, ttlSeconds }: Referral, parent: string): Zone {
   const atParent = sortedNames(servers.map(({ name }) => name));
   return {
@@ -107,7 +110,10 @@ export function zoneOf({ zone, servers, ttlSeconds }: Referral, parent: string):
   };
 }
 
-/** The nearest suffix above a name that a resolver knows servers of; undefined right below the root. */
+/**
+ * The closest suffix above a name that a resolver knows servers of; undefined directly below the
+ * root.
+ */
 async function zoneAbove(name: string, aboveAt: AboveAt): Promise<Cut | undefined> {
   let cut: Cut | undefined;
   for (let at = parentOf(name); at !== undefined && at !== '.'; at = parentOf(at)) {
@@ -117,7 +123,10 @@ async function zoneAbove(name: string, aboveAt: AboveAt): Promise<Cut | undefine
   return cut;
 }
 
-/** What the servers of a zone above say, referrals in between followed; undefined where they could not tell. */
+/**
+ * The answer of the parent zone's servers after following referrals; undefined without a usable
+ * answer.
+ */
 async function askAbove(
   { asker }: DelegationParts,
   above: Zone,
@@ -145,7 +154,7 @@ type Word =
   | Referral
   | (ReplyMessage & { readonly server: string; readonly address: string | null });
 
-/** `silence`: nothing came from any of those that were asked. */
+/** `silence`: no queried server sent anything. */
 async function askServersAbove(
   asker: AuthorityAsker,
   parent: Zone,
@@ -162,13 +171,13 @@ async function askServersAbove(
     );
     if (reply.kind === 'referral') return reply;
     if (reply.kind === 'message') return { ...reply, server: server.name, address };
-    // Neither does anything come where this host cannot even send.
+    // This also covers a host that cannot send at all.
     silent &&= reply.state === 'timeout' || (address !== null && reply.state === 'not_asked');
   }
   return silent ? 'silence' : undefined;
 }
 
-/** An authoritative answer: the server holds the domain itself, or knows that there is none. */
+/** An authoritative answer: the server hosts the domain itself, or denies that it exists. */
 function cutOf(
   parent: Zone,
   name: string,
@@ -177,11 +186,11 @@ function cutOf(
   const { message } = reply;
   if (message.rcode === rcodes.NXDOMAIN) {
     const value = { kind: 'unregistered', zone: name, parent: parent.name, server, address, reply };
-    // Whoever has just bought it waits for us, so this is not kept for as long as the registry allows.
+    // Cached briefly, so that a newly registered name is found soon.
     return { value: { ...value, kind: 'unregistered' }, ttlMs: FAILURE_TTL_MS, failed: false };
   }
   const own = referralTo(name, message.answers, message, parent.name);
-  // No zone begins there: the name is in the zone above.
+  // No zone starts there: the name belongs to the parent zone.
   const value = own.servers.length > 0 ? zoneOf(own, parent.name) : parent;
   return { value, ttlMs: rememberMs(own.ttlSeconds), failed: false };
 }

@@ -1,4 +1,4 @@
-/** Where a zone's name servers are: the addresses of their names, from the delegation or from a resolver. */
+/** Finds the addresses of a zone's name servers, from the delegation or a resolver. */
 import { isIPv4 } from 'node:net';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
 import type { Budget } from '../wire/budget.ts';
@@ -8,12 +8,12 @@ import { type Failure, failureOf, type NameServer } from './reply.ts';
 import { addressesOf, recordsAt, shortestTtl } from './select.ts';
 import { CACHE_MAX, failed, rememberMs } from './zone.ts';
 
-/** The version of IP. */
+/** IP version. */
 export type Family = 4 | 6;
 
 /**
- * Where a server is asked. `none`: it has no address of this family. `reserved`: it has some, but none that may be
- * asked; `address` is the first of them. `failed`: the resolver could not tell.
+ * The address of a server. `none`: no address of this family. `reserved`: only addresses that must
+ * not be queried; `address` is the first. `failed`: the resolver gave no usable answer.
  */
 export type HostAddress =
   | { readonly kind: 'address'; readonly address: string }
@@ -21,28 +21,26 @@ export type HostAddress =
   | { readonly kind: 'reserved'; readonly address: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** Finds name servers. */
 export type Hosts = {
   /**
-   * Resolves with the first address of the family, sorted as text, that may be asked, so that every check asks the same
-   * one. Glue outweighs what resolvers say. Never rejects for what the network does.
+   * The first allowed address of the family in text order, so that every check uses the same one.
+   * Glue takes precedence over resolvers. Network failures do not reject it.
    */
   readonly find: (server: NameServer, family: Family, budget: Budget) => Promise<HostAddress>;
-  /** Whether an address, wherever it comes from, may be asked at all. */
+  /** Whether an address from any source can be queried. */
   readonly mayAsk: (address: string) => boolean;
 };
 
-/** Who knows addresses, and which of them may be asked. */
 export type HostsOptions = {
   readonly recursive: Recursive;
   /**
-   * Also asks name servers at private and reserved addresses (laboratories). Otherwise a zone could aim us at our own
-   * network.
+   * Also queries private and reserved addresses (test labs). Otherwise a zone could point to our
+   * own network.
    */
   readonly allowPrivate: boolean;
 };
 
-/** One is enough for a process: the servers of large providers are those of thousands of zones. */
+/** A process needs only one: large providers use the same servers for thousands of zones. */
 export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
   const known = createShared<readonly string[] | Failure>({ max: CACHE_MAX });
 
@@ -68,7 +66,9 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
   return { find, mayAsk };
 }
 
-/** A name server's name must not be an alias (RFC 2181, 10.3): only addresses of its own count. */
+/**
+ * The name of a name server must not be an alias (RFC 2181, 10.3): only its own addresses count.
+ */
 async function lookup(
   recursive: Recursive,
   name: string,

@@ -1,19 +1,19 @@
-/** How many questions a second an operator of name servers gets from us, over all of its servers: a token bucket each. */
+/** Rate limit per DNS operator over all of its servers: one token bucket each. */
 import { LRUCache } from 'lru-cache';
 
-/** `perSecond` in the long run, and `burst` at once after a while without any. */
+/** `perSecond` in the long run; `burst` at once after a pause. */
 export type Rate = { readonly perSecond: number; readonly burst: number };
 
-/** One bucket for each operator, by any key that stands for it. */
+/** One bucket per operator, by any key that identifies it. */
 export type OperatorRates = {
   /**
-   * True when one more question may be sent, in the order of the calls; false at the deadline, which is on the clock of
-   * performance.now(). A promise only where it has to wait.
+   * True if one more query can be sent, in call order; false at the deadline (on the clock of
+   * performance.now()). Returns a promise only if it has to wait.
    */
   readonly take: (operator: string, deadline: number) => boolean | Promise<boolean>;
 };
 
-/** `tokens` at the time `at`; `timer` runs while somebody waits for the next one. */
+/** `tokens` at time `at`; `timer` runs while callers wait. */
 type Bucket = {
   tokens: number;
   at: number;
@@ -21,10 +21,10 @@ type Bucket = {
   timer: NodeJS.Timeout | undefined;
 };
 
-/** A bucket that has long been unused is full, so one that was forgotten is equal to it. */
+/** Unused buckets are full, so dropping one has no effect. */
 const BUCKETS_MAX = 10_000;
 
-/** `now` in milliseconds on a steady clock. Every bucket is full at first. */
+/** `now` in milliseconds on a monotonic clock. Buckets start full. */
 export function createOperatorRates({ perSecond, burst }: Rate, now: () => number): OperatorRates {
   const buckets = new LRUCache<string, Bucket>({ max: BUCKETS_MAX });
 
@@ -78,11 +78,14 @@ export function createOperatorRates({ perSecond, burst }: Rate, now: () => numbe
   };
 }
 
-/** Waiting callers, first come, first served. */
+/** A FIFO queue of waiting callers. */
 export type Line = {
-  /** Resolves with true when the turn comes, with false at the deadline (on the clock of performance.now()). */
+  /**
+   * Resolves with true when it is the caller's turn, or false at the deadline (on the clock of
+   * performance.now()).
+   */
   readonly join: (deadline: number) => Promise<boolean>;
-  /** Lets the first one go that still waits. False: nobody does. */
+  /** Releases the first waiting caller. False: none is waiting. */
   readonly next: () => boolean;
   readonly isEmpty: () => boolean;
 };
@@ -93,12 +96,12 @@ type Place = {
   gone: boolean;
 };
 
-/** The longest that a timer of Node can be; longer ones would end at once. */
+/** The maximum delay of a Node.js timer; longer ones fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-/** From how many left-behind places on the list is shortened. */
+/** Number of abandoned entries before the list is compacted. */
 const TIDY = 64;
 
-/** Each step takes the same time however long the line is. Only callers that wait keep a timer, one each. */
+/** Each operation takes constant time. Only waiting callers have a timer. */
 export function createLine(): Line {
   let places: Place[] = [];
   let head = 0;

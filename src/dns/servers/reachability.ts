@@ -1,46 +1,46 @@
 /**
- * Whether port 53 is blocked for this process, as in many offices, hotels and containers. Then no silence says anything
- * about a customer's name servers, and the configured recursive servers are all there is to ask.
+ * Detects whether port 53 is blocked for this process, as in many offices, hotels and containers.
+ * Then silence says nothing about name servers, and only the configured resolvers can be used.
  */
 
-/** What this process knows of port 53. No call waits for anything. */
+/** No call waits. */
 export type Reachability = {
   /**
-   * Reports what became of a question to an authority, by its name. `answered` is true for any reply, also an unreadable
-   * one. Questions that our own limits cut short are not to be reported.
+   * Reports the result of a query to an authoritative server, by server name. `answered` is true for
+   * any reply, even a malformed one. Do not report queries cut short by our own limits.
    */
   readonly note: (server: string, answered: boolean) => void;
-  /** Whether no silence says anything at the moment. */
+  /** Whether silence is currently meaningless. */
   readonly isBlocked: () => boolean;
   /**
-   * Whether a check may ask authorities: always while nothing is blocked, else one check a minute. Who gets true has
-   * that turn, and asks.
+   * Whether a check can query authoritative servers: always if nothing is blocked, otherwise one
+   * check per minute. A caller that gets true must query.
    */
   readonly mayProbe: () => boolean;
 };
 
-/** From when on port 53 counts as blocked, and how often it is tried nevertheless. */
+/** When port 53 counts as blocked, and how often it is retried. */
 export const reachabilityLimits = {
-  /**
-   * Most zones have two servers, so three silent ones, whatever addresses each of them has, are hardly one customer's
-   * fault alone. Our choice.
-   */
+  /** Most zones have two servers, so three silent ones are unlikely to be one customer's fault. */
   servers: 3,
   /**
-   * A restarting router or a route that changes is silent for less. Four checks a new domain fit in
-   * (core/life/ladder.ts). Our choice.
+   * Restarting routers and route changes are shorter. A new domain is checked four times in this
+   * interval (core/life/ladder.ts).
    */
   silentMs: 60_000,
-  /** A blocked check that asks after all is slow, and one is enough to see that the block is gone. Our choice. */
+  /** Probing while blocked is slow, and one check suffices to detect the end of the block. */
   probeMs: 60_000,
 } as const;
 
-/** What is known since the last answer: who was silent (no more of them than are needed) and since when. */
+/**
+ * Since the last answer: which servers were silent (at most the required number), and since when.
+ */
 type Silence = { readonly servers: Set<string>; since: number };
 
 /**
- * Blocked: since the last answer of any authority at least three servers were silent, the first of them 60 s ago or
- * more. In a process that no authority has ever answered, three are enough. One answer clears it. `now` in milliseconds.
+ * Blocked: at least three servers were silent since the last answer, the first of them at least 60
+ * s ago. If no server has ever answered, three suffice without the delay. One answer clears it.
+ * `now` in milliseconds.
  */
 export function createReachability({
   now = () => performance.now(),
@@ -58,7 +58,7 @@ export function createReachability({
       if (silence.servers.size > 0) silence.servers.clear();
       return;
     }
-    // Not since the last answer: where nobody was asked for an hour, nobody could answer.
+    // The time starts with the first silent server, because idle time is not silence.
     if (silence.servers.size === 0) silence.since = now();
     if (silence.servers.size < reachabilityLimits.servers) silence.servers.add(server);
   }

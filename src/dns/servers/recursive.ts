@@ -1,4 +1,4 @@
-/** Questions to the configured recursive servers, in their order, until one can tell; the silent ones come last. */
+/** Queries the configured resolvers in order until one answers; recently silent ones come last. */
 import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 import type { SocketAddress } from '../../config/config.ts';
@@ -10,28 +10,26 @@ import type { Wire } from '../wire/wire.ts';
 import { classifyRecursive, type Reply, untold } from './reply.ts';
 import { type CountQuestion, questionOutcome } from './throttle.ts';
 
-/** One reply, and whose it is. */
 export type RecursiveAnswer = {
-  /** The address of the server that answered, or of the first one that failed; NOBODY where there is none. */
+  /**
+   * Address of the resolver that answered, or of the first that failed; NOBODY if there is none.
+   */
   readonly server: string;
   readonly reply: Reply;
 };
 
-/** A question to one server; recursion is always desired. */
+/** A query to one resolver, always with recursion. */
 export type RecursiveQuestion = Omit<Question, 'recursionDesired'>;
 
-/**
- * Asks the configured recursive servers. Rejects with RangeError for a name that cannot be asked, never for what the
- * network does.
- */
+/** Rejects with RangeError for an invalid name, never because of the network. */
 export type Recursive = {
-  /** In the order of the configuration; empty where the host has none. */
+  /** In configuration order; empty if the host has none. */
   readonly servers: readonly SocketAddress[];
-  /** Returns the same servers, with those last that were silent within the last 30 s. */
+  /** The same servers, with those that were silent within the last 30 s at the end. */
   readonly inTurn: () => readonly SocketAddress[];
-  /** Asks one after the other until one can tell; resolves with the first failure where none can. */
+  /** Queries the resolvers in order until one gives a usable reply; otherwise the first failure. */
   readonly ask: (name: string, type: RecordType, budget: Budget) => Promise<RecursiveAnswer>;
-  /** Asks one server only, whatever it says. */
+  /** Queries only this resolver. */
   readonly askOne: (
     question: RecursiveQuestion,
     server: SocketAddress,
@@ -40,15 +38,12 @@ export type Recursive = {
 };
 
 const DNS_PORT = 53;
-/**
- * For so long the others are asked before one that was silent: a check has no time to wait for it again each time. Our
- * choice.
- */
+/** How long a silent resolver is queried last, so that checks do not wait for it each time. */
 const QUIET_MS = 30_000;
 
 /**
- * Asks the system's own servers where `configured` is empty. `count` is called after every question, as operator
- * `recursive`.
+ * Uses the system's resolvers if `configured` is empty. `count` is called after every query, with
+ * operator `recursive`.
  */
 export function createRecursive(
   wire: Wire,
@@ -62,7 +57,7 @@ export function createRecursive(
     const answer = await wire.ask({ ...question, recursionDesired: true }, server, { budget });
     count('recursive', questionOutcome(answer));
     if (answer.kind !== 'timeout') quietUntil.delete(server);
-    // Cut short by our own budget, it may just be slow.
+    // If our own budget cut it short, the resolver may just be slow.
     else if (!isSpent(budget)) quietUntil.set(server, performance.now() + QUIET_MS);
     return answer;
   };
@@ -80,7 +75,7 @@ export function createRecursive(
       const reply = classifyRecursive(await askOne({ name, type }, server, budget));
       const answer = { server: server.address, reply };
       if (reply.kind === 'message') return answer;
-      // The one that was preferred, so its failure is the one to report.
+      // The failure of the preferred resolver is reported.
       failed ??= answer;
     }
     return failed ?? { server: NOBODY, reply: untold('servfail') };
@@ -89,12 +84,12 @@ export function createRecursive(
   return { servers, inTurn, ask, askOne };
 }
 
-/** The name of the server in an answer on a host that has no recursive servers. */
+/** The server name in an answer if the host has no resolvers. */
 export const NOBODY = 'none';
 
 /**
- * Parses what node:dns gives: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. What is none of
- * these is left out.
+ * Parses the forms of node:dns: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or
+ * `[2001:db8::1]:5353`. Skips everything else.
  */
 export function systemServers(texts: readonly string[]): readonly SocketAddress[] {
   return texts.flatMap((text) => {

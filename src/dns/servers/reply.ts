@@ -1,21 +1,21 @@
-/** What a server's response amounts to: a message that can be believed, a referral, or a reason why there is none. */
+/** Classifies a server's response: a usable message, a referral, or the reason for neither. */
 import type { Answer, ServerState } from '../../core/diagnosis/observation.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import { type Message, rcodes } from '../wire/message.ts';
 import { isWithin } from '../wire/name.ts';
 import { addressesOf, hasTooManyServers, recordsAt, shortestTtl } from './select.ts';
 
-/** "Could not tell"; it never means "there is none". */
+/** No usable answer. It never means that a record does not exist. */
 export type Failure = Extract<Answer<never>, { kind: 'servfail' | 'refused' | 'timeout' }>;
 
-/** A message with RCODE NOERROR or NXDOMAIN from a server that may say so. */
+/** A message with RCODE NOERROR or NXDOMAIN from a server that is allowed to give it. */
 export type ReplyMessage = {
   readonly kind: 'message';
   readonly message: Message;
   readonly rttMs: number;
 };
 
-/** Why a server gave no usable reply, and as much of its answer as there was: null where none came. */
+/** Why a server gave no usable reply, with its message if one arrived. */
 export type NoReply = {
   readonly kind: Failure['kind'];
   readonly state: Exclude<ServerState, 'answers'>;
@@ -24,13 +24,13 @@ export type NoReply = {
   readonly rttMs: number | null;
 };
 
-/** A message that can be believed, or why there is none. */
+/** A usable message, or the reason for none. */
 export type Reply = ReplyMessage | NoReply;
 
-/** A name server as it was delegated to; `glue` are the addresses that came along and may be believed. */
+/** A delegated name server; `glue` are its trusted addresses from the delegation. */
 export type NameServer = { readonly name: string; readonly glue: readonly string[] };
 
-/** "Ask the servers of this zone instead" (RFC 1034, 4.3.1). */
+/** A referral to the servers of another zone (RFC 1034, 4.3.1). */
 export type Referral = {
   readonly kind: 'referral';
   readonly zone: string;
@@ -38,7 +38,7 @@ export type Referral = {
   readonly ttlSeconds: number;
 };
 
-/** The failure that each state amounts to. A lame server refuses, in whatever words; our own limits are a timeout. */
+/** The failure for each state. A lame server counts as refused, our own limits as a timeout. */
 const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
   refused: 'refused',
   not_authoritative: 'refused',
@@ -52,7 +52,7 @@ const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
 
 const nothingSeen = { aa: null, rcode: null, rttMs: null } as const;
 
-/** Returns what stands for a server without a usable reply, with the failure that its state amounts to. */
+/** The value for a server without a usable reply. */
 export function untold(
   state: NoReply['state'],
   seen: Pick<NoReply, 'aa' | 'rcode' | 'rttMs'> = nothingSeen,
@@ -60,14 +60,13 @@ export function untold(
   return { kind: failureKinds[state], state, aa: seen.aa, rcode: seen.rcode, rttMs: seen.rttMs };
 }
 
-/** Returns the failure alone, as observations keep it. */
+/** Only the failure, as observations store it. */
 export function failureOf({ kind }: Failure): Failure {
   return { kind };
 }
 
 /**
- * Classifies the answer of a recursive server. One that does not offer recursion answers from what it happens to have:
- * refused.
+ * Classifies a resolver's answer. Without recursion, it only answers from its own data: refused.
  */
 export function classifyRecursive(answer: WireAnswer): Reply {
   if (answer.kind !== 'response') return untold(answer.kind);
@@ -79,8 +78,8 @@ export function classifyRecursive(answer: WireAnswer): Reply {
 }
 
 /**
- * Classifies the answer of a server of `zone` about `name`. Without the AA flag it is a referral downwards, or the
- * server is lame.
+ * Classifies the answer of a server of `zone` about `name`. Without the AA flag, it is a downward
+ * referral or the server is lame.
  */
 export function classifyAuthoritative(
   answer: WireAnswer,
@@ -89,8 +88,8 @@ export function classifyAuthoritative(
 ): Reply | Referral {
   if (answer.kind !== 'response') return untold(answer.kind);
   const { message, rttMs } = answer;
-  // An RCODE is about the end of a chain of aliases (RFC 6604, 3); the alias at the name itself counts. BIND says
-  // SERVFAIL of a circle.
+  // An RCODE is about the end of an alias chain (RFC 6604, 3), but here the alias at the name
+  // itself counts. BIND returns SERVFAIL for a loop.
   const isAlias = message.authoritative && recordsAt(message.answers, name, 'CNAME').length > 0;
   const state = isAlias ? undefined : stateByRcode(message);
   if (state !== undefined) return untold(state, seenIn(message, rttMs));
@@ -104,8 +103,8 @@ function seenIn({ authoritative, rcode }: Message, rttMs: number) {
 }
 
 /**
- * FORMERR, NOTIMP and whatever is new count as servfail: the server works, but not for this question. So does an NS set
- * that no zone has: a hostile one would have us remember it.
+ * FORMERR, NOTIMP and unknown codes count as servfail: the server works, but not for this query. An
+ * oversized NS set does too, because a hostile one would fill the cache.
  */
 function stateByRcode({ rcode, answers }: Message): 'refused' | 'servfail' | undefined {
   switch (rcode) {
@@ -120,7 +119,7 @@ function stateByRcode({ rcode, answers }: Message): 'refused' | 'servfail' | und
   }
 }
 
-/** Only downwards: a referral to the zone itself, above it or beside the name leads nowhere. */
+/** Only downward: a referral to the zone itself, above it or elsewhere is invalid. */
 function referralIn(message: Message, zone: string, name: string): Referral | undefined {
   if (message.rcode !== rcodes.NOERROR || message.answers.length > 0) return undefined;
   const cut = message.authority.find((record) => record.type === 'NS')?.name;
@@ -131,8 +130,8 @@ function referralIn(message: Message, zone: string, name: string): Referral | un
 }
 
 /**
- * Returns the NS records of `cut` among `records` as a referral, with the addresses that a server of `zone` may speak
- * for. Without such records it has no servers and a TTL of 0.
+ * The NS records of `cut` among `records` as a referral, with the addresses that a server of `zone`
+ * can vouch for. Without such records: no servers and a TTL of 0.
  */
 export function referralTo(
   cut: string,
@@ -143,7 +142,7 @@ export function referralTo(
   const found = recordsAt(records, cut, 'NS');
   const servers = found.map(({ target }) => ({
     name: target,
-    // A server speaks for addresses in its own zone only; others are looked up.
+    // A server can only vouch for addresses in its own zone; others are looked up.
     glue: isWithin(target, zone) ? addressesOf(additional, target) : [],
   }));
   return { kind: 'referral', zone: cut, servers, ttlSeconds: shortestTtl(found) };

@@ -1,25 +1,25 @@
-/** Choosing records from a message. Only records whose owner is the name that was asked for ever count. */
+/** Selects records from a message. Only records owned by the queried name count. */
 import type { Answer, Soa } from '../../core/diagnosis/observation.ts';
 import { type Message, rcodes } from '../wire/message.ts';
 import { isWithin } from '../wire/name.ts';
 import type { RecordOf, ResourceRecord } from '../wire/records.ts';
 
-/** More than this many records of one name and type are an attack or a mistake; no honest set comes near. */
+/** Larger record sets are attacks or mistakes. */
 const SET_MAX = 100;
 
-/** So are longer ones: what observations keep is bounded, however far names and escapes swell a message. Our choice. */
+/** Longer ones too: this bounds the size of stored observations. */
 const [NAMES_CHARS_MAX, TEXTS_CHARS_MAX] = [4_096, 16_384];
 
-/** The root, the largest zone of all, has 13. Our choice. */
+/** The root zone has 13. */
 const SERVERS_MAX = 32;
 
-/** As many addresses of one name server are remembered. Our choice. */
+/** Cached addresses per name server. */
 const ADDRESSES_MAX = 16;
 
-/** How many aliases are followed, as many as at large resolvers. */
+/** A common limit of large resolvers. */
 export const ALIASES_MAX = 8;
 
-/** Returns the records of one owner and type, in the order of the message. */
+/** The records of one owner and type, in message order. */
 export function recordsAt<T extends ResourceRecord['type']>(
   records: readonly ResourceRecord[],
   owner: string,
@@ -30,13 +30,15 @@ export function recordsAt<T extends ResourceRecord['type']>(
   );
 }
 
-/** Returns the addresses of one name server, IPv4 first; 16 of each family at most. */
+/** The addresses of one name server, IPv4 first; at most 16 per family. */
 export function addressesOf(records: readonly ResourceRecord[], owner: string): readonly string[] {
   const ofType = (type: 'A' | 'AAAA') => recordsAt(records, owner, type).slice(0, ADDRESSES_MAX);
   return [...ofType('A'), ...ofType('AAAA')].map(({ address }) => address);
 }
 
-/** Whether the NS records among these are more, or longer, than any zone's: then they are not worth remembering. */
+/**
+ * Whether the NS records exceed any legitimate zone in number or length; then they are not cached.
+ */
 export function hasTooManyServers(records: readonly ResourceRecord[]): boolean {
   let [servers, chars] = [0, 0];
   for (const record of records) {
@@ -47,15 +49,14 @@ export function hasTooManyServers(records: readonly ResourceRecord[]): boolean {
   return servers > SERVERS_MAX || chars > NAMES_CHARS_MAX;
 }
 
-/** Returns the lowest TTL in seconds; 0 for no records. */
+/** The lowest TTL in seconds; 0 without records. */
 export function shortestTtl(records: readonly { readonly ttlSeconds: number }[]): number {
   return records.length === 0 ? 0 : Math.min(...records.map(({ ttlSeconds }) => ttlSeconds));
 }
 
 /**
- * Returns what a message says about the records of a name's own. An alias means that there are none of another type (RFC
- * 1034, 3.6.2), and its NXDOMAIN is about the last name of the chain (RFC 6604, 3). A set that is too large is
- * `servfail`.
+ * The records at the name itself. An alias excludes other types (RFC 1034, 3.6.2), and NXDOMAIN is
+ * about the last name of the chain (RFC 6604, 3). An oversized set is `servfail`.
  */
 export function answerAt<T extends ResourceRecord['type'], R>(
   message: Message,
@@ -107,8 +108,8 @@ function charsOf(record: ResourceRecord): number {
 export type TextType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT';
 
 /**
- * As `answerAt`, with the records as text, each once and sorted, because servers rotate them: so the same set is the
- * same at every check.
+ * Like `answerAt`, with records as sorted, unique text, because servers rotate them: equal sets
+ * compare equal.
  */
 export function textsAt(message: Message, name: string, type: TextType): Answer<string> {
   const answer = answerAt(message, name, type, textOf);
@@ -124,7 +125,7 @@ function textOf(record: RecordOf<TextType>): string {
     case 'MX':
       return `${record.preference} ${record.exchange}`;
     case 'TXT':
-      // Its strings are one text, cut where they had to be (RFC 7208, 3.3).
+      // The strings form one text, split for length (RFC 7208, 3.3).
       return record.texts.join('');
     default:
       return record.address;
@@ -132,8 +133,8 @@ function textOf(record: RecordOf<TextType>): string {
 }
 
 /**
- * Returns the SOA record that comes with "there is none" (RFC 2308, 3), or that was asked for at the zone's name; null
- * where none is of a zone that `name` is in.
+ * The SOA record of a negative answer (RFC 2308, 3), or of a query for it; null if none is of a
+ * zone that contains `name`.
  */
 export function soaIn(message: Message, name: string): Soa | null {
   const soa = [...message.answers, ...message.authority].find(
@@ -145,8 +146,8 @@ export function soaIn(message: Message, name: string): Soa | null {
 }
 
 /**
- * Returns the names that an alias leads to, in order, by the records of one message; empty where `name` is no alias,
- * undefined where it leads in a circle or through more than ALIASES_MAX names.
+ * The names in an alias chain, from the records of one message. Empty if `name` is not an alias;
+ * undefined for loops and chains over ALIASES_MAX.
  */
 export function aliasChain(message: Message, name: string): readonly string[] | undefined {
   const chain: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Between the lookups and the wire: what keeps our load on others' servers low. Large providers get questions about
- * thousands of domains at once, and small ones must not notice us at all.
+ * Limits the load on foreign servers, between the lookups and the wire. Large providers receive
+ * queries for thousands of domains at once, and small ones must not notice us.
  */
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../../config/config.ts';
@@ -18,23 +18,23 @@ import {
 } from './operator-rates.ts';
 import type { Reachability } from './reachability.ts';
 
-/** Whose server is asked about what, and what that may cost. */
+/** Which server is queried about what, and the budget. */
 export type ThrottledOptions = {
   readonly budget: Budget;
-  /** The zone that the server is asked as a server of. */
+  /** The zone that the server is queried for. */
   readonly zone: string;
-  /** The name of the server, however many addresses it has. */
+  /** Name of the server, regardless of its number of addresses. */
   readonly serverName: string;
-  /** Whose server it is, see `operatorOf`. */
+  /** The operator of the server, see `operatorOf`. */
   readonly operator: string;
 };
 
-/** Asks authorities, and keeps to limits that all checks of the process share. */
+/** Queries authoritative servers within limits shared by all checks of the process. */
 export type Throttle = {
   /**
-   * Asks through the wire as soon as it may: at most two questions at once to one address and port, and so many a second
-   * to one operator, in order. `not_asked` where our own limits kept it from being sent in time. A server that has been
-   * silent is a timeout at once for a while (circuit-breaker.ts). Rejects as the wire does.
+   * Sends a query when allowed: at most two at once per address and port, and a rate per operator,
+   * in order. `not_asked` if our limits prevented it in time. A server that was silent repeatedly
+   * is an immediate timeout for a while (circuit-breaker.ts). Rejects as the wire does.
    */
   readonly ask: (
     question: Question,
@@ -43,21 +43,24 @@ export type Throttle = {
   ) => Promise<WireAnswer>;
 };
 
-/** Limits and observers; each has a default below. */
+/** All options have a default below. */
 export type ThrottleOptions = {
-  /** Of questions; retries and TCP are not counted. Some dozens of checks a second at one provider's zones. Our choice. */
+  /** Queries, without retries and TCP. Allows dozens of checks per second at one provider. */
   readonly rate?: Rate;
-  /** Silence shorter than this is not a server's fault: our budget ended. Our choice. */
+  /** Shorter silence is not the server's fault: our budget ended. */
   readonly patienceMs?: number;
-  /** Gets a note of every question that was sent; while it is blocked, no silence counts against a server. */
+  /**
+   * Receives the result of every query sent. While it is blocked, silence does not count against a
+   * server.
+   */
   readonly reachability?: Pick<Reachability, 'note' | 'isBlocked'>;
-  /** Called with the operator for every question that was handed to the wire. */
+  /** Called with the operator for every query sent. */
   readonly count?: CountQuestion;
-  /** Milliseconds on a steady clock. */
+  /** Monotonic milliseconds. */
   readonly now?: () => number;
 };
 
-/** Enough to go on while one answer is slow, and too few to be a burden to the smallest server. */
+/** Keeps going while one answer is slow, without burdening a small server. */
 const AT_ONCE = 2;
 
 const defaults = {
@@ -71,7 +74,7 @@ const defaults = {
 const TIMEOUT: WireAnswer = { kind: 'timeout' };
 const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
-/** Who sells the name decides, not who lends parts of it; an address stands for itself. */
+/** The registry's suffix list decides, without private suffixes; an address stands for itself. */
 const icannOnly = {
   allowPrivateDomains: false,
   extractHostname: false,
@@ -79,18 +82,20 @@ const icannOnly = {
   detectIp: true,
 } as const;
 
-/** Returns the registrable domain of a name server's name, e.g. `cloudflare.com`; the name itself where it has none. */
+/**
+ * The registrable domain of a name server's name, such as `cloudflare.com`; the name itself if it
+ * has none.
+ */
 export function operatorOf(serverName: string): string {
   return getDomain(serverName, icannOnly) ?? serverName;
 }
 
-/** Whether the server has sent anything, also what cannot be read or the beginning of an answer that never came. */
+/** Whether the server sent anything, including malformed or partial answers. */
 export function hasResponded(answer: WireAnswer): boolean {
   if (answer.kind === 'timeout') return answer.responded === true;
   return answer.kind !== 'not_asked';
 }
 
-/** What the functions below share. */
 type State = Required<ThrottleOptions> & {
   readonly wire: Wire;
   readonly places: Places;
@@ -98,7 +103,9 @@ type State = Required<ThrottleOptions> & {
   readonly circuits: Circuits;
 };
 
-/** One for the whole process, as a server does not care which of our checks asks. Sends nothing by itself. */
+/**
+ * One per process, because a server does not care which check queries it. Sends nothing until used.
+ */
 export function createThrottle(wire: Wire, given: ThrottleOptions = {}): Throttle {
   const options = { ...defaults, ...given };
   const state: State = {
@@ -122,13 +129,14 @@ async function ask(
   const key = `${server.address} ${server.port}`;
   if (isSpent(budget)) return NOT_ASKED;
   if (!circuits.admits(key, zone)) return TIMEOUT;
-  // No operator's line is for one server alone.
+  // The key includes the operator, so that queues of operators are separate.
   return within(places, `${operator} ${key}`, budget, async () => {
     if (!circuits.admits(key, zone)) return TIMEOUT;
-    // Before the place at the server: who waits for one operator must not keep others' questions from the same address.
+    // Before taking a slot at the server, so that waiting for one operator does not block others at
+    // the same address.
     if (!(await rates.take(operator, budget.deadline))) return NOT_ASKED;
     return within(places, key, budget, async () => {
-      // While we waited, the others may have met silence.
+      // The state may have changed while waiting.
       if (!circuits.admits(key, zone)) return TIMEOUT;
       if (isSpent(budget)) return NOT_ASKED;
       return send(state, key, question, server, options);
@@ -136,7 +144,7 @@ async function ask(
   });
 }
 
-/** Does it in one of the places, as soon as there is one. */
+/** Runs it as soon as a slot is free. */
 async function within(
   places: Places,
   key: string,
@@ -151,7 +159,7 @@ async function within(
   }
 }
 
-/** From here on the question is the server's to answer. */
+/** From here on, the result depends on the server. */
 async function send(
   { wire, circuits, reachability, patienceMs, count, now }: State,
   key: string,
@@ -165,11 +173,11 @@ async function send(
   try {
     const answer = await wire.ask(question, server, { budget });
     count(operator, questionOutcome(answer));
-    // It never left this host, so it says nothing of the server.
+    // It never left this host, so it says nothing about the server.
     if (answer.kind === 'not_asked') return answer;
     const answered = hasResponded(answer);
     const patient = now() - sentAt >= patienceMs;
-    // A check whose budget ended has learnt nothing.
+    // A check whose budget ended learned nothing.
     if (answered || patient || !isSpent(budget)) reachability.note(serverName, answered);
     if (answered) outcome = 'answer';
     else if (patient && !reachability.isBlocked()) outcome = 'silence';
@@ -179,15 +187,15 @@ async function send(
   }
 }
 
-/** Where questions are under way, and who waits there. */
+/** Concurrency slots and their waiting callers. */
 type Places = {
-  /** True when there is room; false where there was none before the deadline. */
+  /** True once there is a free slot; false at the deadline. */
   readonly enter: (key: string, deadline: number) => boolean | Promise<boolean>;
-  /** Once for each time that `enter` gave true. */
+  /** Call it once for each time that `enter` returned true. */
   readonly leave: (key: string) => void;
 };
 
-/** A server takes memory only while it is asked. */
+/** A server uses memory only while it is queried. */
 function createPlaces(): Places {
   const busy = new Map<string, { underWay: number; readonly line: Line }>();
   return {
@@ -197,7 +205,7 @@ function createPlaces(): Places {
         busy.set(key, { underWay: 1, line: createLine() });
         return true;
       }
-      // Where there is room nobody waits: whoever leaves calls the next one.
+      // A free slot implies an empty queue, because `leave` releases the next caller.
       if (place.underWay >= AT_ONCE) return place.line.join(deadline);
       place.underWay++;
       return true;
@@ -211,22 +219,22 @@ function createPlaces(): Places {
   };
 }
 
-/** Every outcome that a question is counted under; metrics begin each of them at 0. */
+/** All outcomes of the query metric; each starts at 0. */
 export const questionOutcomes = ['answered', 'failed', 'timeout', 'not_sent'] as const;
 
 /**
- * `failed`: SERVFAIL or REFUSED, which say nothing about the name. `timeout`: no answer came in time. `not_sent`: this
- * machine could not send it.
+ * `failed`: SERVFAIL or REFUSED, which say nothing about the name. `timeout`: no answer in time.
+ * `not_sent`: this machine failed to send it.
  */
 export type QuestionOutcome = (typeof questionOutcomes)[number];
 
 /**
- * Counts one question. `operator`: the registrable domain of a name server's name, or `recursive` for the resolvers that
- * the configuration names.
+ * Counts one query. `operator`: the registrable domain of a name server's name, or `recursive` for
+ * the configured resolvers.
  */
 export type CountQuestion = (operator: string, outcome: QuestionOutcome) => void;
 
-/** Returns the outcome that an answer is counted under. One that our own budget cut off is a timeout, too. */
+/** The outcome to count for an answer. Queries cut off by our own budget count as timeouts. */
 export function questionOutcome(answer: WireAnswer): QuestionOutcome {
   switch (answer.kind) {
     case 'not_asked':

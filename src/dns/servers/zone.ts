@@ -1,15 +1,21 @@
-/** A zone as it is delegated, and for how long that is remembered. */
+/** A delegated zone, and how long it is cached. */
 import { getDomain } from 'tldts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
 import type { Loaded } from '../wire/shared.ts';
 import type { NameServer } from './reply.ts';
 
-/** A zone cut and the servers responsible below it, at most four: the delegation's sorted by name, then the zone's own. */
+/**
+ * A zone cut and at most four of its servers: the delegated ones sorted by name, then the zone's
+ * own.
+ */
 export type Zone = {
   readonly kind: 'zone';
   readonly name: string;
   readonly servers: readonly NameServer[];
-  /** As a server of the zone above has it, all servers' names sorted; null where only a resolver answered. */
+  /**
+   * The delegation in the parent zone, with all server names sorted; null if only a resolver
+   * answered.
+   */
   readonly delegation: {
     readonly parent: string;
     readonly atParent: readonly string[];
@@ -17,16 +23,16 @@ export type Zone = {
   } | null;
 };
 
-/** How many names each store keeps. Bounds what hostile zones can make us remember. */
+/** Entries per cache. Bounds memory under hostile zones. */
 export const CACHE_MAX = 10_000;
-/** A change at the registrar is seen after this long, whatever TTL the old servers gave. Our choice. */
+/** Changes at the registrar are seen after this time, regardless of the old servers' TTL. */
 const TTL_MS_MAX = 10 * 60_000;
-/** RFC 9520, 3.2 wants failures remembered for 1 s to 5 min. */
+/** RFC 9520, 3.2 requires caching failures for 1 s to 5 min. */
 export const FAILURE_TTL_MS = 5_000;
-/** As Knot does: a zone that lists dozens of dead servers must not use up the budget. */
+/** The same as Knot: a zone with dozens of dead servers must not use up the budget. */
 const SERVERS_MAX = 4;
 
-/** Who sells the name decides, not who lends parts of it; the rest says that the name is a clean one already. */
+/** Uses the registry's suffixes only, without private ones. Names are already normalized. */
 const icannOnly = {
   allowPrivateDomains: false,
   extractHostname: false,
@@ -34,27 +40,27 @@ const icannOnly = {
   detectIp: false,
 } as const;
 
-/** Returns the name that a registry sells; for a name that has none, such as a public suffix, its last two labels. */
+/** The registrable domain; for a name without one, such as a public suffix, its last two labels. */
 export function registrableDomain(name: string): string {
   return getDomain(name, icannOnly) ?? name.split('.').slice(-2).join('.');
 }
 
-/** Wraps a value that says we could not tell, to be remembered for 5 s. */
+/** Wraps a failure, which is cached for 5 s. */
 export function failed<V>(value: V): Loaded<V> {
   return { value, ttlMs: FAILURE_TTL_MS, failed: true };
 }
 
 /**
- * Returns for how many ms a TTL is kept: 5 s at least, so that a TTL of 0 does not make every check ask again, and 10
- * minutes at most.
+ * How long a TTL is cached, in ms: at least 5 s, so that a TTL of 0 does not cause a query per
+ * check, and at most 10 minutes.
  */
 export function rememberMs(ttlSeconds: number): number {
   return Math.min(Math.max(ttlSeconds * 1000, FAILURE_TTL_MS), TTL_MS_MAX);
 }
 
 /**
- * Returns four servers at most, each name once, sorted: always the same, so that a zone whose servers disagree does not
- * change with each check.
+ * At most four servers with unique names, sorted, so that checks of a zone with inconsistent
+ * servers are stable.
  */
 export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
   return servers
@@ -64,8 +70,8 @@ export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
 }
 
 /**
- * Returns the zone with the servers that only its own NS set names after those of the delegation, as far as four allow:
- * some resolvers ask them as well (RFC 2181, 5.4.1). Returns `zone` itself where there are none.
+ * Appends servers that only the zone's own NS set lists, up to four in total: some resolvers query
+ * them too (RFC 2181, 5.4.1). Returns `zone` itself if there are none.
  */
 export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zone {
   const atParent = zone.delegation?.atParent;
@@ -76,12 +82,12 @@ export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zo
   return { ...zone, servers: [...zone.servers, ...added.map((name) => ({ name, glue: [] }))] };
 }
 
-/** Returns the delegation as observations keep it; null where only a resolver answered. */
+/** The delegation as observations store it; null if only a resolver answered. */
 export function delegationOf(zone: Zone, atZone: readonly string[] | null): Delegation | null {
   return zone.delegation && { kind: 'delegated', zone: zone.name, ...zone.delegation, atZone };
 }
 
-/** Returns each name once, sorted. */
+/** Unique names, sorted. */
 export function sortedNames(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }

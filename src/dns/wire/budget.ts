@@ -1,39 +1,39 @@
-/** What one check of a host name may cost, however hostile the name servers are that it meets. */
+/** Limits the cost of one check, even with hostile name servers. */
 /**
- * The most that one check may spend: messages sent, retries and TCP included; milliseconds of wall clock; bytes received
- * from DNS servers.
+ * The limits of one check: messages sent including retries and TCP, milliseconds, and bytes
+ * received.
  */
 export type Limits = { readonly questions: number; readonly ms: number; readonly bytes: number };
 
 /**
- * As large resolvers do: Unbound sends 32 questions for one, PowerDNS gives up after 7 s. An honest check receives a few
- * KiB; 64 KiB, our choice, leaves room for one answer of nearly any size that DNS allows. What arrives beyond that is
- * dropped unread.
+ * Similar to large resolvers: Unbound sends 32 queries per lookup, PowerDNS gives up after 7 s. A
+ * normal check receives a few KiB; 64 KiB leaves room for one answer of almost any size. Further
+ * bytes are dropped unread.
  */
 export const defaultLimits: Limits = { questions: 32, ms: 7_000, bytes: 64 * 1024 };
 
-/** What a check has left. Shared by all its questions, and counted down by the wire. */
+/** The remaining budget of a check, shared by its queries and counted down by the wire. */
 export type Budget = {
-  /** Messages; may be Infinity. */
+  /** Messages; can be Infinity. */
   questionsLeft: number;
-  /** Below 0 once more has arrived than was allowed. */
+  /** Negative once too much has arrived. */
   bytesLeft: number;
   /** On the clock of performance.now(). */
   readonly deadline: number;
-  /** The addresses that have had their question over TCP; null where any number is allowed. */
+  /** Addresses that already had their TCP query; null: unlimited. */
   readonly tcpAsked: Set<string> | null;
 };
 
-/** What was used of a budget: messages sent, bytes received, and whole milliseconds since it was started. */
+/** The used budget: messages sent, bytes received, and whole milliseconds since its start. */
 export type Spent = { readonly questions: number; readonly bytes: number; readonly ms: number };
 
-/** Returns a full budget whose time runs from this call on. */
+/** Returns a full budget that starts now. */
 export function startBudget({ questions, ms, bytes }: Limits): Budget {
   const deadline = performance.now() + ms;
   return { questionsLeft: questions, bytesLeft: bytes, deadline, tcpAsked: new Set() };
 }
 
-/** Returns the limits for what still belongs to a check that has spent this much; none is below 0. */
+/** The remaining limits after this much was spent; never negative. */
 export function leftOf(limits: Limits, { questions, ms, bytes }: Spent): Limits {
   return {
     questions: Math.max(0, limits.questions - questions),
@@ -42,7 +42,7 @@ export function leftOf(limits: Limits, { questions, ms, bytes }: Spent): Limits 
   };
 }
 
-/** A budget without an end, for a question on its own: the timeouts are its only bound. */
+/** A budget without limits, for a single query bounded only by its timeouts. */
 export const unlimited: Budget = {
   questionsLeft: Number.POSITIVE_INFINITY,
   bytesLeft: Number.POSITIVE_INFINITY,
@@ -50,7 +50,7 @@ export const unlimited: Budget = {
   tcpAsked: null,
 };
 
-/** What has been spent up to now of a budget that was started with these limits; what overran them is counted, too. */
+/** What was spent of a budget with these limits, including any excess. */
 export function spent(budget: Budget, limits: Limits): Spent {
   return {
     questions: limits.questions - budget.questionsLeft,
@@ -59,17 +59,17 @@ export function spent(budget: Budget, limits: Limits): Spent {
   };
 }
 
-/** Whether a further question would not be sent. Bytes, time and questions count. */
+/** Whether no further query can be sent. */
 export function isSpent(budget: Budget): boolean {
   return budget.questionsLeft <= 0 || isCutOff(budget, performance.now());
 }
 
-/** Whether not even the answers on their way are waited for. `now` is on the clock of performance.now(). */
+/** Whether even pending answers are abandoned. `now` is on the clock of performance.now(). */
 export function isCutOff({ bytesLeft, deadline }: Budget, now: number): boolean {
   return bytesLeft <= 0 || now >= deadline;
 }
 
-/** Takes off one message that is about to be sent. False: the budget is spent, and it must not be sent. */
+/** Deducts one message before it is sent. False: do not send it. */
 export function takeQuestion(budget: Budget): boolean {
   if (isSpent(budget)) return false;
   budget.questionsLeft--;
@@ -77,8 +77,8 @@ export function takeQuestion(budget: Budget): boolean {
 }
 
 /**
- * Takes off the one question over TCP that each address may have. False: it must not be sent. A connection costs both
- * sides far more than a datagram, and a server that truncates everything would have one for each question.
+ * Deducts the one TCP query per address. False: do not send it. A connection costs far more than a
+ * datagram, and a server that truncates everything would get one per query.
  */
 export function takeTcp(budget: Budget, address: string): boolean {
   if (budget.tcpAsked?.has(address) || !takeQuestion(budget)) return false;
@@ -86,13 +86,13 @@ export function takeTcp(budget: Budget, address: string): boolean {
   return true;
 }
 
-/** Takes off bytes that have arrived. False: they are too many and must not be read. They are taken off in any case. */
+/** Deducts received bytes. False: too many, do not read them. Deducts in any case. */
 export function takeBytes(budget: Budget, bytes: number): boolean {
   budget.bytesLeft -= bytes;
   return budget.bytesLeft >= 0;
 }
 
-/** Returns a view of `budget` that ends `ms` from now where that is sooner. What it spends is spent of `budget`, too. */
+/** A view of `budget` that ends in `ms` if that is sooner. It spends from `budget`. */
 export function boundedBudget(budget: Budget, ms: number): Budget {
   return {
     get questionsLeft() {

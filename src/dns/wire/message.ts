@@ -1,6 +1,6 @@
 /**
- * DNS messages (RFC 1035, 4): questions are written, responses are read. The decoder is our own, because it must never
- * confuse names.
+ * Encodes and decodes DNS messages (RFC 1035, 4). We have our own decoder, because names must never
+ * be confused.
  */
 import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { decodeName, encodeName } from './name.ts';
@@ -15,20 +15,20 @@ import {
 } from './records.ts';
 
 /**
- * A question. `name` is in the form of name.ts; `recursionDesired` is true for a recursive server, false for an
- * authority.
+ * `name` is in the form of name.ts; `recursionDesired` is true for a resolver, false for an
+ * authoritative server.
  */
 export type Question = {
   readonly name: string;
   readonly type: RecordType;
   readonly recursionDesired: boolean;
-  /** DO: signatures are welcome, and a validating server says whether it checked them (RFC 3225; RFC 6840, 5.8). */
+  /** DO: requests signatures and validation results (RFC 3225; RFC 6840, 5.8). */
   readonly dnssecOk?: boolean;
-  /** CD: a validating server must not hold back what it finds bogus (RFC 4035, 3.2.2). */
+  /** CD: a validating server must return bogus data too (RFC 4035, 3.2.2). */
   readonly checkingDisabled?: boolean;
 };
 
-/** A decoded message, with its records in the order in which they came. OPT is left among the `additional` records. */
+/** Records are in message order. OPT stays among the `additional` records. */
 export type Message = {
   readonly id: number;
   readonly response: boolean;
@@ -36,22 +36,22 @@ export type Message = {
   readonly truncated: boolean;
   readonly recursionDesired: boolean;
   readonly recursionAvailable: boolean;
-  /** AD: the server has checked the signatures (RFC 4035, 3.2.3). */
+  /** AD: the server validated the signatures (RFC 4035, 3.2.3). */
   readonly authenticData: boolean;
-  /** CD, as it was asked. */
+  /** CD, as queried. */
   readonly checkingDisabled: boolean;
-  /** RCODE, with the upper bits that EDNS adds where the message has them: 0 to 4095. */
+  /** RCODE including the upper bits from EDNS: 0 to 4095. */
   readonly rcode: number;
-  /** What the server says went wrong, from the OPT record (RFC 8914); empty where it says nothing. */
+  /** Extended errors from the OPT record (RFC 8914). */
   readonly extendedErrors: readonly ExtendedError[];
-  /** Undefined where the message repeats no question. */
+  /** Undefined if the message repeats no question. */
   readonly question: { readonly name: string; readonly typeCode: number } | undefined;
   readonly answers: readonly ResourceRecord[];
   readonly authority: readonly ResourceRecord[];
   readonly additional: readonly ResourceRecord[];
 };
 
-/** The RCODEs that we tell apart (RFC 1035, 4.1.1 and RFC 2136, 2.2). */
+/** RCODEs with their own handling (RFC 1035, 4.1.1 and RFC 2136, 2.2). */
 export const rcodes = {
   NOERROR: 0,
   FORMERR: 1,
@@ -62,11 +62,11 @@ export const rcodes = {
   NOTAUTH: 9,
 } as const;
 
-/** The length of the header of every message (RFC 1035, 4.1.1). */
+/** Length of the message header (RFC 1035, 4.1.1). */
 export const HEADER_OCTETS = 12;
 const CLASS_IN = 1;
 
-/** A check reads sets of 100 at most (servers/select.ts); reading thousands would only cost us. Our choice. */
+/** Checks use sets of at most 100 (servers/select.ts); this bounds the work. */
 const RECORDS_MAX = 500;
 
 // RFC 1035, 4.1.1 and RFC 4035, 3.1.6 and 3.2.
@@ -74,12 +74,12 @@ const [FLAG_QR, FLAG_AA, FLAG_TC, FLAG_RD] = [0x8000, 0x0400, 0x0200, 0x0100];
 const [FLAG_RA, FLAG_AD, FLAG_CD] = [0x0080, 0x0020, 0x0010];
 
 /**
- * Returns a question as it is sent, in the case of its name. With `edns`, an OPT record of 11 octets follows (edns.ts);
- * DO needs it. Throws RangeError for a name that cannot be asked.
+ * Encodes a query in the case of its name. With `edns`, an OPT record of 11 octets follows
+ * (edns.ts), which DO requires. Throws RangeError for an invalid name.
  */
 export function encodeQuestion(question: Question, id: number, edns: boolean): Buffer {
   const { name, type, recursionDesired, dnssecOk = false, checkingDisabled = false } = question;
-  // On the wire a name takes two octets more than its text, or fewer where something is escaped.
+  // On the wire, a name takes two octets more than its text, or fewer if characters are escaped.
   const room = HEADER_OCTETS + name.length + 2 + 4 + (edns ? OPT_OCTETS : 0);
   const bytes = Buffer.allocUnsafe(room);
   bytes.fill(0, 0, HEADER_OCTETS);
@@ -98,15 +98,15 @@ export function encodeQuestion(question: Question, id: number, edns: boolean): B
 }
 
 /**
- * Reads a message. Throws MalformedMessage for whatever cannot be read, for several questions, and for over 500 records.
- * Bytes behind the last record are ignored.
+ * Decodes a message. Throws MalformedMessage for unreadable messages, several questions and over
+ * 500 records. Ignores bytes after the last record.
  */
 export function decodeMessage(bytes: Uint8Array): Message {
   const reader: Reader = { bytes, offset: 0 };
   const id = u16(reader);
   const flags = u16(reader);
   const questions = u16(reader);
-  // One at most (RFC 9619).
+  // At most one (RFC 9619).
   if (questions > 1) throw new MalformedMessage('several questions');
   const answerCount = u16(reader);
   const authorityCount = u16(reader);
@@ -145,7 +145,7 @@ function decodeQuestion(reader: Reader): { name: string; typeCode: number } {
 }
 
 function decodeRecords(reader: Reader, count: number): ResourceRecord[] {
-  // The count is a claim: a message that ends sooner throws, so this never runs longer than the bytes last.
+  // A wrong count is safe: a short message throws, so the loop is bounded by the bytes.
   const records: ResourceRecord[] = [];
   for (let i = 0; i < count; i++) records.push(decodeRecord(reader));
   return records;

@@ -1,7 +1,7 @@
 /**
- * Domain names between the wire (RFC 1035, 3.1 and 4.1.4) and the form used everywhere else: lower case, no
- * trailing dot, and every byte outside [a-z0-9_*-] escaped (RFC 4343, 2.1), so that a label which contains a dot
- * can never be mistaken for two labels. The root is ".".
+ * Converts domain names between the wire (RFC 1035, 3.1 and 4.1.4) and the form used everywhere
+ * else: lower case, no trailing dot, and every byte outside [a-z0-9_*-] escaped (RFC 4343, 2.1), so
+ * that a dot inside a label cannot be confused with a label separator. The root is ".".
  */
 import { escapeByte, MalformedMessage, type Reader } from './reader.ts';
 
@@ -12,32 +12,35 @@ const BACKSLASH = 0x5c;
 const LABEL_OCTETS = 63;
 const NAME_OCTETS = 255;
 
-/** A name has at most 127 labels, so an honest one never needs more pointers. */
+/** A name has at most 127 labels, so valid names never need more pointers. */
 const POINTERS = 127;
 
-/** How each byte of a label is shown. Upper case is folded here: DNS compares ASCII without case (RFC 4343, 3). */
+/** The text of each byte. Upper case is folded: DNS compares ASCII without case (RFC 4343, 3). */
 const shown: readonly string[] = Array.from({ length: 256 }, (_, byte) => showByte(byte));
 
-/** The character of each byte that is shown as one; 0 for those that are escaped. */
+/** The character of each unescaped byte; 0 for escaped ones. */
 const plain = Uint8Array.from(shown, (text) => (text.length === 1 ? text.charCodeAt(0) : 0));
 
-/** The characters of each byte that is escaped, four places a byte. */
+/** The characters of each escaped byte, four per byte. */
 const escapes = Uint8Array.from(shown.flatMap((text) => [...Buffer.from(text.padEnd(4))]));
 
-/** A name is put together here, as one string from all of its bytes is cheaper than many joined; 4 characters a byte. */
+/**
+ * Names are assembled here, because one string from bytes is cheaper than joining many; 4
+ * characters per byte.
+ */
 const scratch = Buffer.alloc(NAME_OCTETS * 4);
 
 /**
- * Writes a name at `start` and returns the offset behind it; `into` must have two octets more room than the text is
- * long. Throws RangeError for what is no name: an empty or too long label, too many octets, an unescaped foreign
- * character.
+ * Writes a name at `start` and returns the offset after it. `into` must have two octets more than
+ * the text's length. Throws RangeError for invalid names: an empty or too long label, too many
+ * octets, or an unescaped foreign character.
  */
 export function encodeName(name: string, into: Uint8Array, start: number): number {
   if (name === '.') {
     into[start] = 0;
     return start + 1;
   }
-  // The octet before each label is its length, known once the label is written.
+  // The octet before each label is its length, written once the label is complete.
   let labelAt = start;
   let at = start + 1;
   for (let i = 0; i < name.length; i++) {
@@ -56,13 +59,13 @@ export function encodeName(name: string, into: Uint8Array, start: number): numbe
   return labelAt + 1;
 }
 
-/** The octet that a character of a name, or the escape that begins with it, stands for. */
+/** The octet of a character, or of the escape that starts with it. */
 function octetAt(name: string, at: number, code: number): number {
   if (code <= 0x20 || code > 0x7e) throw new RangeError(`a foreign character in: ${name}`);
   return code === BACKSLASH ? escaped(name, at) : code;
 }
 
-/** Gives the label at `labelAt` its length, and returns where the next one begins. */
+/** Writes the length of the label at `labelAt`, and returns where the next one starts. */
 function endLabel(name: string, into: Uint8Array, labelAt: number, end: number): number {
   const length = end - labelAt - 1;
   if (length < 1 || length > LABEL_OCTETS) throw new RangeError(`no label of a name in: ${name}`);
@@ -70,7 +73,7 @@ function endLabel(name: string, into: Uint8Array, labelAt: number, end: number):
   return end;
 }
 
-/** Reads a name, compressed or not, and moves the reader behind it. Throws MalformedMessage. */
+/** Decodes a name, compressed or not, and advances the reader. Throws MalformedMessage. */
 export function decodeName(reader: Reader): string {
   const { bytes, offset } = reader;
   const walk: Walk = { at: offset, segment: offset, after: -1, pointers: 0 };
@@ -88,7 +91,7 @@ export function decodeName(reader: Reader): string {
   return written === 0 ? '.' : scratch.toString('latin1', 0, written);
 }
 
-/** Writes a label's characters into the scratch at `written`, and returns the place behind them. */
+/** Writes a label's characters to the scratch buffer at `written`, and returns the new position. */
 function showLabel(bytes: Uint8Array, from: number, end: number, written: number): number {
   let next = written;
   for (let at = from; at < end; at++) {
@@ -100,7 +103,7 @@ function showLabel(bytes: Uint8Array, from: number, end: number, written: number
   return next;
 }
 
-/** By hand: a name may be foreign bytes only, and Buffer.write is slow for four of them. */
+/** Written by hand, because Buffer.write is slow for four bytes. */
 function showEscape(byte: number, written: number): number {
   const length = byte === DOT ? 2 : 4;
   for (let i = 0; i < length; i++) scratch[written + i] = escapes[4 * byte + i] ?? 0;
@@ -108,8 +111,8 @@ function showEscape(byte: number, written: number): number {
 }
 
 /**
- * Returns the name without its first label; "." above a name of one label, undefined above the root. Escaped dots count
- * as part of their label.
+ * The name without its first label: "." above a single label, undefined above the root. Escaped
+ * dots are part of their label.
  */
 export function parentOf(name: string): string | undefined {
   if (name === '.') return undefined;
@@ -119,10 +122,10 @@ export function parentOf(name: string): string | undefined {
   return '.';
 }
 
-/** Whether `name` is `zone` or below it. Both are in the form above; the root holds every name. */
+/** Whether `name` equals `zone` or is below it. The root contains every name. */
 export function isWithin(name: string, zone: string): boolean {
   if (zone === '.' || name === zone) return true;
-  // A backslash before a dot always escapes it: a backslash of the label itself is written \092.
+  // A backslash before a dot always escapes it: a literal backslash is written \092.
   return name.endsWith(`.${zone}`) && name.charCodeAt(name.length - zone.length - 2) !== BACKSLASH;
 }
 
@@ -146,18 +149,22 @@ function escaped(name: string, backslash: number): number {
   return Number(digits);
 }
 
-/** Where reading a name has come to: `segment` began at the last pointer's goal, `after` is behind the first pointer. */
+/**
+ * State of decoding a name: `segment` starts at the last pointer's target, `after` is the offset
+ * after the first pointer.
+ */
 type Walk = { at: number; segment: number; after: number; pointers: number };
 
-/** The length octet of the next label, pointers followed; 0 at the root. */
+/** The length octet of the next label after following pointers; 0 at the root. */
 function nextLength(bytes: Uint8Array, walk: Walk): number {
   let length = byteAt(bytes, walk.at);
   while (length > LABEL_OCTETS) {
-    // 01 and 10 are not in use (RFC 6891, 5).
+    // 01 and 10 are unused (RFC 6891, 5).
     if (length < 0xc0) throw new MalformedMessage('bad label');
     const goal = ((length & 0x3f) << 8) | byteAt(bytes, walk.at + 1);
     if (walk.after < 0) walk.after = walk.at + 2;
-    // "A prior occurrence of the same name" (RFC 1035, 4.1.4): strictly backwards, so there are no loops.
+    // "A prior occurrence of the same name" (RFC 1035, 4.1.4): strictly backward, so loops are
+    // impossible.
     if (goal >= walk.segment || ++walk.pointers > POINTERS)
       throw new MalformedMessage('bad pointer');
     walk.at = goal;

@@ -1,27 +1,26 @@
-/** Reading a message from front to back: numbers and text. */
-/** A place in a message; reading moves `offset` on, also beyond the end where it throws. */
+/** A position in a message. Reading advances `offset`, even past the end when it throws. */
 export type Reader = { readonly bytes: Uint8Array; offset: number };
 
-/** Reads 8 bits. Throws MalformedMessage. */
+/** Throws MalformedMessage. */
 export function u8(reader: Reader): number {
   const byte = reader.bytes[reader.offset++];
   if (byte === undefined) throw new MalformedMessage('the message ends too soon');
   return byte;
 }
 
-/** Reads 16 bits. Throws MalformedMessage. */
+/** Throws MalformedMessage. */
 export function u16(reader: Reader): number {
   return (u8(reader) << 8) | u8(reader);
 }
 
-/** Reads 32 bits, as a number that is not negative. Throws MalformedMessage. */
+/** Unsigned. Throws MalformedMessage. */
 export function u32(reader: Reader): number {
   return u16(reader) * 0x1_0000 + u16(reader);
 }
 
 /**
- * Reads bytes up to the offset `to` as text: printable ASCII stays, the rest and the backslash become \DDD. Throws
- * MalformedMessage where the message ends before `to`.
+ * Reads bytes up to the offset `to` as text: printable ASCII stays, other bytes and the backslash
+ * become \DDD. Throws MalformedMessage if the message ends before `to`.
  */
 export function text(reader: Reader, to: number): string {
   let shown = '';
@@ -33,12 +32,12 @@ export function text(reader: Reader, to: number): string {
   return shown;
 }
 
-/** Returns a byte as `\DDD`, decimal (RFC 1035, 5.1). */
+/** A byte as `\DDD`, decimal (RFC 1035, 5.1). */
 export function escapeByte(byte: number): string {
   return `\\${String(byte).padStart(3, '0')}`;
 }
 
-/** Thrown while reading a message that is not one; nothing else is ever thrown by the decoders here. */
+/** The only error that the decoders throw. */
 export class MalformedMessage extends Error {
   override readonly name = 'MalformedMessage';
 }

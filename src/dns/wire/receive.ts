@@ -1,4 +1,4 @@
-/** What arrives over UDP or TCP (RFC 7766), wanted or forged, and what is made of it. */
+/** Handles data that arrives over UDP or TCP (RFC 7766), including forged data. */
 
 import { connect } from 'node:net';
 import { takeBytes, takeTcp } from './budget.ts';
@@ -21,15 +21,14 @@ import {
 } from './tries.ts';
 import { find, leave, type Source, type UdpSocket } from './udp-sockets.ts';
 
-/** What `receive` needs of the wire that something arrives at. */
 export type Inlet = Outlet & {
   readonly options: { readonly tcpTimeoutMs: number };
   readonly closing: AbortController;
 };
 
 /**
- * Settles the question that this datagram answers, or has it ask again. Everything else is ignored, but what comes from
- * the server with the right id is taken off the budget of its question.
+ * Settles the query that this datagram answers, or retries it. Other datagrams are ignored, but
+ * those from the server with the right ID count against the query's budget.
  */
 export function receive(
   inlet: Inlet,
@@ -42,9 +41,9 @@ export function receive(
   const waiting = find(socket, id);
   if (waiting === undefined || waiting.exchange.id !== id) return;
   const { server, exchange } = waiting;
-  // The id alone is not enough: it has to come from where the question went.
+  // The ID alone does not suffice: the source must be the queried server.
   if (source.port !== server.port || source.address !== server.address) return;
-  // Also what is no answer costs: a server could send nonsense for as long as we wait.
+  // Invalid answers count too: a server could send garbage for the whole wait.
   if (!takeBytes(waiting.budget, bytes.length)) settle(waiting, silenceOf(waiting));
   else if (isAnswer(bytes, exchange)) useAnswer(inlet, waiting, bytes);
   else if (exchange.mixedCase && isAnswerInAnyCase(bytes, exchange)) {
@@ -69,7 +68,7 @@ function fetchWhole(inlet: Inlet, waiting: Waiting): void {
   void overTcp(inlet, waiting).then(waiting.resolve);
 }
 
-/** A truncated answer is to be ignored: without the whole one there is none (RFC 2181, 9). */
+/** A truncated answer is ignored: without the whole one there is none (RFC 2181, 9). */
 async function overTcp({ options, closing }: Inlet, waiting: Waiting): Promise<WireAnswer> {
   const { exchange, server, budget, askedAt } = waiting;
   const bytes = await askOverTcp(exchange.encoded, server, {
@@ -82,26 +81,26 @@ async function overTcp({ options, closing }: Inlet, waiting: Waiting): Promise<W
   return readAnswer(bytes, 'tcp', performance.now() - askedAt);
 }
 
-/** A literal address, IPv4 or IPv6, and its port. */
+/** A literal IPv4 or IPv6 address and its port. */
 export type TcpServer = { readonly address: string; readonly port: number };
 
-/** How far one question over TCP may go. */
+/** Limits of one TCP query. */
 export type TcpOptions = {
-  /** For all of it: connection, question and answer. */
+  /** For connection, query and answer together. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called with the number of bytes of each piece before it is kept. False ends the exchange. */
+  /** Called with the size of each chunk before it is kept. False ends the exchange. */
   readonly take: (bytes: number) => boolean;
 };
 
-/** How much is read at once, and so by how much a server can overrun what `take` allows. */
+/** Chunk size, which bounds how far a server can exceed what `take` allows. */
 const READ_OCTETS = 4096;
 
 /**
- * Sends an encoded question on a connection of its own and resolves with the bytes of the first answer, without their
- * length: at most 64 KiB, as the length has two octets (RFC 1035, 4.2.2). Resolves with undefined where there is none
- * within `timeoutMs`, on any error, or once `signal` or `take` says to stop. Never rejects, and always closes the
- * connection.
+ * Sends an encoded query on a new connection and resolves with the bytes of the first answer,
+ * without its length prefix: at most 64 KiB (RFC 1035, 4.2.2). Resolves with undefined on a
+ * timeout, any error, an abort of `signal`, or if `take` returns false. Never rejects, and always
+ * closes the connection.
  */
 export function askOverTcp(
   encoded: Buffer,
@@ -123,7 +122,7 @@ export function askOverTcp(
     function giveUp(): void {
       settle(undefined);
     }
-    /** Returns whether to go on reading. */
+    /** Returns whether to continue reading. */
     function receive(length: number, buffer: Uint8Array): boolean {
       const answer = take(length) ? collect(Buffer.from(buffer.subarray(0, length))) : 'too much';
       if (answer === 'more') return true;
@@ -134,7 +133,7 @@ export function askOverTcp(
     signal.addEventListener('abort', giveUp);
     socket.on('error', giveUp);
     socket.on('close', giveUp);
-    // Length and question in one write, as servers expect (RFC 7766, 8).
+    // Length and query in one write, as servers expect (RFC 7766, 8).
     const length = Buffer.allocUnsafe(2);
     length.writeUInt16BE(encoded.length);
     socket.write(Buffer.concat([length, encoded]));
@@ -142,7 +141,10 @@ export function askOverTcp(
   });
 }
 
-/** Joins pieces only where the answer may be whole, so that a server that sends single octets does not cost much. */
+/**
+ * Joins chunks only if the answer can be complete, so that single octets do not cause quadratic
+ * work.
+ */
 function answerCollector(): (piece: Buffer) => Buffer | 'more' {
   const pieces: Buffer[] = [];
   let received = 0;

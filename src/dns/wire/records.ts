@@ -1,10 +1,13 @@
-/** Resource records on the wire (RFC 1035, 4.1.3): the types that Signpost reads, all others skipped; and EDNS (RFC 6891). */
+/**
+ * Resource records on the wire (RFC 1035, 4.1.3): the types that Signpost reads, and EDNS (RFC
+ * 6891). Others are skipped.
+ */
 import ipaddr from 'ipaddr.js';
 import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { decodeName } from './name.ts';
 import { MalformedMessage, type Reader, text, u8, u16, u32 } from './reader.ts';
 
-/** The types that can be asked for, by their number. */
+/** Queryable types by number. */
 export const typeCodes = {
   A: 1,
   NS: 2,
@@ -15,10 +18,9 @@ export const typeCodes = {
   AAAA: 28,
   CAA: 257,
 } as const;
-/** A type that can be asked for. */
 export type RecordType = keyof typeof typeCodes;
 
-/** What a record says. All names are in the form of name.ts. */
+/** Record data. Names are in the form of name.ts. */
 type Data =
   /** Dotted quads, or RFC 5952 for IPv6. */
   | { readonly type: 'A'; readonly address: string }
@@ -32,16 +34,16 @@ type Data =
       readonly minimumSeconds: number;
     }
   | { readonly type: 'MX'; readonly preference: number; readonly exchange: string }
-  /** One text for each character-string, foreign bytes escaped as \DDD. */
+  /** One text per character-string, foreign bytes escaped as \DDD. */
   | { readonly type: 'TXT'; readonly texts: readonly string[] }
-  /** RFC 8659, 4.1; the tag's case is kept, foreign bytes are escaped as \DDD. */
+  /** RFC 8659, 4.1. The tag keeps its case; foreign bytes are escaped as \DDD. */
   | {
       readonly type: 'CAA';
       readonly flags: number;
       readonly tag: string;
       readonly value: string;
     }
-  /** `errors`: RFC 8914; at most 8, each text of at most 200 octets. */
+  /** `errors`: RFC 8914; at most 8, with at most 200 octets of text each. */
   | {
       readonly type: 'OPT';
       readonly extendedRcode: number;
@@ -49,10 +51,9 @@ type Data =
     }
   | { readonly type: 'OTHER'; readonly typeCode: number };
 
-/** A record of a message. `name` is its owner, in the form of name.ts; `ttlSeconds` is 0 to 2^31 - 1. */
+/** `name` is the owner in the form of name.ts; `ttlSeconds` is 0 to 2^31 - 1. */
 export type ResourceRecord = Data & { readonly name: string; readonly ttlSeconds: number };
 
-/** The records of one type. */
 export type RecordOf<T extends ResourceRecord['type']> = Extract<
   ResourceRecord,
   { readonly type: T }
@@ -62,7 +63,10 @@ const CLASS_IN = 1;
 /** No type has this number (RFC 6895, 3.1). */
 const OTHER = 0;
 
-/** Reads one record and moves the reader behind it. Records of other types or classes are OTHER. Throws MalformedMessage. */
+/**
+ * Reads one record and advances the reader. Records of other types or classes are OTHER. Throws
+ * MalformedMessage.
+ */
 export function decodeRecord(reader: Reader): ResourceRecord {
   const name = decodeName(reader);
   const typeCode = u16(reader);
@@ -71,12 +75,12 @@ export function decodeRecord(reader: Reader): ResourceRecord {
   const end = u16(reader) + reader.offset;
   if (end > reader.bytes.length) throw new MalformedMessage('the record ends too soon');
   const record = decodeData(reader, { name, typeCode, classCode, ttl, end });
-  // Data that is shorter or longer than it says would let the next record be read from its middle.
+  // A wrong data length would let the next record be read from its middle.
   if (reader.offset !== end) throw new MalformedMessage('record data of a wrong length');
   return record;
 }
 
-/** What stands before a record's data; `end` is the offset behind the data. */
+/** The header of a record; `end` is the offset after its data. */
 type Frame = {
   readonly name: string;
   readonly typeCode: number;
@@ -85,7 +89,7 @@ type Frame = {
   readonly end: number;
 };
 
-/** Each record is written out as one object: spreading one into another for each record was slow. */
+/** Each case creates one object literal, because spreading per record was slow. */
 function decodeData(
   reader: Reader,
   { name, typeCode, classCode, ttl, end }: Frame,
@@ -93,11 +97,11 @@ function decodeData(
   // A TTL with its first bit set counts as 0 (RFC 2181, 8).
   const ttlSeconds = ttl > 0x7fff_ffff ? 0 : ttl;
   if (typeCode === OPT) {
-    // EDNS keeps the upper bits of the RCODE where others have a TTL (RFC 6891, 6.1.3).
+    // EDNS stores the upper bits of the RCODE in the TTL field (RFC 6891, 6.1.3).
     const errors = decodeExtendedErrors(reader, end);
     return { type: 'OPT', name, ttlSeconds, extendedRcode: ttl >>> 24, errors };
   }
-  // Other classes than IN have data of other shapes: skipped.
+  // Classes other than IN have different data formats and are skipped.
   switch (classCode === CLASS_IN ? typeCode : OTHER) {
     case typeCodes.A:
       return { type: 'A', name, ttlSeconds, address: ipv4(reader, end) };
@@ -118,19 +122,19 @@ function decodeData(
     case typeCodes.CAA:
       return caa(reader, end, name, ttlSeconds);
     default:
-      // Signatures (RRSIG, NSEC …), among others.
+      // Includes signatures (RRSIG, NSEC …).
       reader.offset = end;
       return { type: 'OTHER', name, ttlSeconds, typeCode };
   }
 }
 
-/** Four octets exactly (RFC 1035, 3.4.1). */
+/** Exactly four octets (RFC 1035, 3.4.1). */
 function ipv4(reader: Reader, end: number): string {
   if (end - reader.offset !== 4) throw new MalformedMessage('an address of a wrong length');
   return `${u8(reader)}.${u8(reader)}.${u8(reader)}.${u8(reader)}`;
 }
 
-/** Sixteen octets exactly (RFC 3596, 2.2). */
+/** Exactly sixteen octets (RFC 3596, 2.2). */
 function ipv6(reader: Reader, end: number): string {
   if (end - reader.offset !== 16) throw new MalformedMessage('an address of a wrong length');
   const bytes = reader.bytes.subarray(reader.offset, end);
@@ -140,13 +144,13 @@ function ipv6(reader: Reader, end: number): string {
 
 function soa(reader: Reader, name: string, ttlSeconds: number): ResourceRecord {
   const mname = decodeName(reader);
-  decodeName(reader); // the mail address, which nobody here needs
+  decodeName(reader); // the mail address, which is not used
   const serial = u32(reader);
-  reader.offset += 12; // refresh, retry and expire belong to secondaries
+  reader.offset += 12; // refresh, retry and expire are for secondaries
   return { type: 'SOA', name, ttlSeconds, mname, serial, minimumSeconds: u32(reader) };
 }
 
-/** Character-strings one after the other, each with its length (RFC 1035, 3.3.14). */
+/** Consecutive character-strings, each with its length (RFC 1035, 3.3.14). */
 function texts(reader: Reader, end: number): readonly string[] {
   const found: string[] = [];
   while (reader.offset < end) {
@@ -156,7 +160,7 @@ function texts(reader: Reader, end: number): readonly string[] {
   return found;
 }
 
-/** Flags, the tag with its length, and the rest is the value (RFC 8659, 4.1). */
+/** Flags, the tag with its length, and the value (RFC 8659, 4.1). */
 function caa(reader: Reader, end: number, name: string, ttlSeconds: number): ResourceRecord {
   const flags = u8(reader);
   const tagLength = u8(reader);
@@ -171,25 +175,28 @@ function textWithin(reader: Reader, to: number, end: number): string {
   return text(reader, to);
 }
 
-/** The number of the OPT type. */
+/** The type number of OPT. */
 export const OPT = 41;
 
-/** How long our OPT record is; it has no options. */
+/** The length of our OPT record, which has no options. */
 export const OPT_OCTETS = 11;
 
-/** The size that crosses every path unfragmented (DNS flag day 2020). */
+/** A size that passes every path unfragmented (DNS flag day 2020). */
 const UDP_PAYLOAD_OCTETS = 1232;
 
-/** Where the DO flag is in our record (RFC 6891, 6.1.4). */
+/** Position of the DO flag in our record (RFC 6891, 6.1.4). */
 const [DO_OCTET, DO_BIT] = [7, 0x80];
 
 /** The option code of an extended error (RFC 8914). */
 const EXTENDED_ERROR = 15;
 
-/** Our choice: what a person reads of one error, and how many of them. */
+/** Bounds the length of one error text, and the number of errors. */
 const [TEXT_OCTETS_MAX, ERRORS_MAX] = [200, 8];
 
-/** Writes an OPT record at `at` that allows answers of 1232 octets; `dnssecOk` asks for signatures, too (RFC 3225). */
+/**
+ * Writes an OPT record at `at` that allows answers of 1232 octets; `dnssecOk` also requests
+ * signatures (RFC 3225).
+ */
 export function encodeOpt(bytes: Buffer, at: number, dnssecOk: boolean): void {
   bytes.fill(0, at, at + OPT_OCTETS);
   bytes[at + 2] = OPT;
@@ -198,9 +205,9 @@ export function encodeOpt(bytes: Buffer, at: number, dnssecOk: boolean): void {
 }
 
 /**
- * Returns the extended errors among a record's options, 8 at most, and moves the reader to `end`. Options that cannot be
- * read end the list and do no other harm: an error must never change what is made of the answer (RFC 8914, 3), so
- * neither does a broken one, and the length of the record says where the next one begins.
+ * The extended errors among a record's options, at most 8; advances the reader to `end`. Unreadable
+ * options end the list without failing: an extended error must not change how the answer is
+ * processed (RFC 8914, 3).
  */
 export function decodeExtendedErrors(reader: Reader, end: number): readonly ExtendedError[] {
   const errors: ExtendedError[] = [];

@@ -1,30 +1,30 @@
-/** Lookups that many share: remembered for a while, and never under way twice for one key. */
+/** A cache with single flight: concurrent lookups of one key share one load. */
 import { LRUCache } from 'lru-cache';
 import { type Budget, isSpent } from './budget.ts';
 
-/** A value and for how long it may be used, in ms; 0: it is not remembered. `failed`: it says that we could not tell. */
+/** A value and its lifetime in ms; 0: not cached. `failed`: the value is a failure. */
 export type Loaded<V> = { readonly value: V; readonly ttlMs: number; readonly failed: boolean };
 
-/** Values by key: at most `max` keys, and some megabytes; the one unused for longest goes first. */
+/** At most `max` keys and a few megabytes; the least recently used entry is dropped first. */
 export type Shared<V> = {
   /**
-   * Resolves with what is remembered, else with what a `load` under way comes to, else with its own `load`. Waits for
-   * others no longer than its own budget lasts. Rejects as `load` does; nothing is remembered then.
+   * Resolves with the cached value, a load in progress, or its own `load`. Waits for others only as
+   * long as its own budget lasts. Rejects as `load` does; then nothing is cached.
    */
   readonly get: (key: string, budget: Budget, load: () => Promise<Loaded<V>>) => Promise<V>;
-  /** Returns what is remembered now; undefined where it would have to be loaded. */
+  /** The cached value; undefined if it is missing. */
   readonly peek: (key: string) => V | undefined;
-  /** Remembers a value in place of what was known; one with a `ttlMs` of 0 is ignored. */
+  /** Replaces the cached value; a `ttlMs` of 0 is ignored. */
   readonly put: (key: string, loaded: Loaded<V>) => void;
   readonly forget: (key: string) => void;
 };
 
-/** In characters of JSON: what hostile zones make us remember is bounded, and 10,000 honest zones find room. Our choice. */
+/** In characters of JSON: bounds memory under hostile zones, with room for 10,000 normal ones. */
 const SIZE_MAX = 6_000_000;
 
 /**
- * Returns an empty store. For one key, a lookup begins only while none is under way; failures for want of a budget are
- * not remembered.
+ * Creates an empty cache. One load per key runs at a time. Failures caused by an exhausted budget
+ * are not cached.
  */
 export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
   const known = new LRUCache<string, Loaded<V>>({
@@ -43,7 +43,7 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
     underWay.set(key, promise);
     try {
       const loaded = await promise;
-      // A failure because this budget ran out says nothing about the name.
+      // A failure caused by an exhausted budget says nothing about the name.
       if (!loaded.failed || !isSpent(budget)) put(key, loaded);
       return loaded;
     } finally {
@@ -56,9 +56,9 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
     if (remembered !== undefined) return remembered.value;
     const others = underWay.get(key);
     if (others === undefined) return (await loadOnceAtATime(key, budget, load)).value;
-    // With a budget that is spent `load` ends at once, and says so in its own way.
+    // With an exhausted budget, `load` ends at once with its own failure.
     const loaded = (await beforeDeadline(others, budget)) ?? (await load());
-    // Where the budget of whoever began ran out, ours may still be enough; the failure is not remembered then.
+    // If the first caller's budget ran out, ours can still suffice; that failure is not cached.
     return !loaded.failed || isSpent(budget) ? loaded.value : get(key, budget, load);
   }
 
@@ -70,10 +70,10 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
   };
 }
 
-/** The longest that a timer of Node can be. */
+/** The maximum delay of a Node.js timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** What a promise comes to; undefined where that is not before the budget's deadline. */
+/** The promise's value, or undefined after the budget's deadline. */
 async function beforeDeadline<T>(promise: Promise<T>, budget: Budget): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -1,65 +1,67 @@
-/** The messages that a question sends over UDP: the first try, and what it may try after that. */
+/** The UDP messages of a query: the first try and its retries. */
 import type { SocketAddress } from '../../config/config.ts';
 import { type Budget, takeQuestion } from './budget.ts';
 import { type Exchange, familyOf, newExchange, type WireAnswer, withoutEdns } from './exchange.ts';
 import type { Question } from './message.ts';
 import { enter, find, freeId, leave, type UdpSocket, type UdpSockets } from './udp-sockets.ts';
 
-/** A question whose answer has not come, changed in place with each try. Times are on the clock of performance.now(). */
+/** A pending query, changed in place with each try. Times are on the clock of performance.now(). */
 export type Waiting = {
   readonly question: Question;
   readonly server: SocketAddress;
   readonly timeoutMs: number;
   readonly budget: Budget;
   readonly signal: AbortSignal | undefined;
-  /** Resolves the promise of `Wire.ask`; only its first call counts. */
+  /** Resolves the promise of `Wire.ask`; only the first call counts. */
   readonly resolve: (answer: WireAnswer) => void;
-  /** When the first message was handed over to be sent. */
+  /** When the first message was handed over for sending. */
   readonly askedAt: number;
-  /** When the try that is under way counts as unanswered. */
+  /** When the current try times out. */
   dueAt: number;
-  /** Whether the server has said anything yet. */
+  /** Whether the server has sent anything yet. */
   responded: boolean;
-  /** Where it waits, and for what: as it was sent last. */
+  /** The socket and exchange of the last try. */
   socket: UdpSocket<Waiting>;
   exchange: Exchange;
 };
 
-/** What every question of a wire is sent through. */
 export type Outlet = {
   readonly random16: () => number;
   readonly sockets: UdpSockets<Waiting>;
-  /** What is sent at the end of this turn of the event loop. */
+  /** Messages to send at the end of this turn of the event loop. */
   outbox: Waiting[];
 };
 
-/** The answer where no reply came at all. */
+/** No reply at all. */
 export const TIMEOUT: WireAnswer = { kind: 'timeout' };
 
 const RESPONDED: WireAnswer = { kind: 'timeout', responded: true };
 
-/** The answer where the question could not be sent. */
+/** The query could not be sent. */
 export const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
-/** The answer where a wait ends without a whole reply: a timeout, which says whether the server responded at all. */
+/**
+ * The answer if a wait ends without a whole reply: a timeout that says whether the server responded
+ * at all.
+ */
 export function silenceOf({ responded }: Pick<Waiting, 'responded'>): WireAnswer {
   return responded ? RESPONDED : TIMEOUT;
 }
 
-/** As `silenceOf`, where the wait ends because this host cannot send: `not_asked` unless the server responded before. */
+/** Like `silenceOf`, if this host cannot send: `not_asked` unless the server responded before. */
 export function unsent({ responded }: Waiting): WireAnswer {
   return responded ? RESPONDED : NOT_ASKED;
 }
 
-/** Ends the wait with this answer and frees its slot. A second call changes nothing. */
+/** Ends the wait with this answer and frees its slot. Idempotent. */
 export function settle(waiting: Waiting, answer: WireAnswer): void {
   leave(waiting.socket, waiting, waiting.exchange.id);
   waiting.resolve(answer);
 }
 
 /**
- * Sends the message as its exchange says, together with all else of this turn of the event loop: a name server that was
- * woken for one question finds the others, and waking it is what costs us most.
+ * Sends the message together with all others of this turn of the event loop, because waking a name
+ * server per query is the largest cost.
  */
 export function send(outlet: Outlet, waiting: Waiting): void {
   if (outlet.outbox.push(waiting) === 1) setImmediate(sendAll, outlet);
@@ -69,7 +71,7 @@ function sendAll(outlet: Outlet): void {
   const batch = outlet.outbox;
   outlet.outbox = [];
   for (const waiting of batch) {
-    // It may have been settled meanwhile, and its socket closed.
+    // It may have been settled and its socket closed in the meantime.
     if (find(waiting.socket, waiting.exchange.id) === waiting) sendNow(waiting);
   }
 }
@@ -77,12 +79,12 @@ function sendAll(outlet: Outlet): void {
 function sendNow(waiting: Waiting): void {
   const { socket, server, exchange } = waiting;
   socket.udp.send(exchange.encoded, server.port, server.address, (error) => {
-    // No route, for example: waiting would not help.
+    // For example, no route: waiting would not help.
     if (error) settle(waiting, unsent(waiting));
   });
 }
 
-/** Sends it once more, as `change` makes it, where the budget allows. */
+/** Retries with `change` applied, if the budget allows. */
 function sendAgain(outlet: Outlet, waiting: Waiting, change: () => boolean): void {
   if (!takeQuestion(waiting.budget) || !change()) {
     settle(waiting, silenceOf(waiting));
@@ -93,8 +95,9 @@ function sendAgain(outlet: Outlet, waiting: Waiting, change: () => boolean): voi
 }
 
 /**
- * Asks once more without EDNS: a server or firewall too old for it says so or nothing at all (RFC 6891, 7). The id
- * stays, so that an answer to the first try still counts. Settles the question where the budget is spent.
+ * Retries without EDNS: servers or firewalls without EDNS support return an error or nothing (RFC
+ * 6891, 7). The ID stays, so an answer to the first try still counts. Settles the query if the
+ * budget is exhausted.
  */
 export function askWithoutEdns(outlet: Outlet, waiting: Waiting): void {
   sendAgain(outlet, waiting, () => {
@@ -104,9 +107,9 @@ export function askWithoutEdns(outlet: Outlet, waiting: Waiting): void {
 }
 
 /**
- * Asks once more in plain lower case, for a server that does not keep the case of a question. Port and id are drawn
- * again: whoever guessed them, and so had the case taken away, must guess them once more. Settles the question where the
- * budget is spent or this host has no socket.
+ * Retries in lower case, for a server that does not preserve case. Port and ID are drawn again,
+ * because an attacker who guessed them could have triggered this retry. Settles the query if the
+ * budget is exhausted or no socket is available.
  */
 export function askInLowerCase(outlet: Outlet, waiting: Waiting, edns: boolean): void {
   sendAgain(outlet, waiting, () => {

@@ -1,7 +1,7 @@
 /**
- * One question to one server: UDP first, TCP where the answer was truncated, once more where nobody answers. Made for
- * thousands of questions a second: a few shared sockets, one array access for each answer, one timer for all that wait,
- * and the questions of one turn of the event loop sent together.
+ * Sends one query to one server: UDP first, TCP after truncation, with retries. Optimized for
+ * thousands of queries per second: a few shared sockets, one array access per answer, one timer for
+ * all waits, and batched sends per turn of the event loop.
  */
 import { setMaxListeners } from 'node:events';
 import type { SocketAddress } from '../../config/config.ts';
@@ -21,50 +21,53 @@ import {
 } from './tries.ts';
 import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.ts';
 
-/** What one question may cost, and what ends it early. */
+/** Limits of one query. */
 export type AskOptions = {
-  /** How long to wait for each UDP try; the wire's own `timeoutMs` otherwise. */
+  /** Timeout of each UDP try; the wire's own `timeoutMs` by default. */
   readonly timeoutMs?: number;
   /**
-   * What is paid from: each message sent and each byte received is taken off. Where it is spent, a timeout. Unlimited if
-   * missing.
+   * The budget to spend: each message sent and byte received is deducted. Once exhausted, the query
+   * is a timeout. Unlimited by default.
    */
   readonly budget?: Budget;
-  /** Once aborted, the question settles as a timeout within some 25 ms. */
+  /** Once aborted, the query settles as a timeout within about 25 ms. */
   readonly signal?: AbortSignal;
 };
 
-/** Asks DNS servers. One for the whole process. */
+/** One per process. */
 export type Wire = {
   /**
-   * Asks one question. Only an answer from this address and port with the id and the question that were sent, letter by
-   * letter, counts; all else is ignored. Sends at most three messages over UDP and one over TCP. Rejects with RangeError
-   * for a name that cannot be asked, never for what the network does.
+   * Sends one query. Only an answer from this address and port with the same ID and question,
+   * including case, counts. Sends at most three messages over UDP and one over TCP. Rejects with
+   * RangeError for an invalid name, never because of the network.
    */
   readonly ask: (
     question: Question,
     server: SocketAddress,
     options?: AskOptions,
   ) => Promise<WireAnswer>;
-  /** Settles every question that waits as a timeout, as it does every later one. May be called again. */
+  /** Settles pending and later queries as timeouts. Can be called again. */
   readonly close: () => void;
 };
 
-/** Timeouts and sockets; each has a default below. */
+/** All options have a default below. */
 export type WireOptions = {
-  /** For each UDP try: with EDNS, and once more without; a third one, in lower case, follows an answer at once. */
+  /**
+   * Per UDP try: with EDNS, and once more without. A third one in lower case immediately follows an
+   * answer.
+   */
   readonly timeoutMs?: number;
-  /** For the whole exchange over TCP, connection included. */
+  /** For the whole TCP exchange, including the connection. */
   readonly tcpTimeoutMs?: number;
-  /** How many ports questions leave from at a time, for IPv4 and for IPv6 each. */
+  /** Number of source ports in use at a time, per address family. */
   readonly socketsPerFamily?: number;
-  /** After so many questions, 2,048 at most, a socket is replaced, and with it its port. */
+  /** A socket and its port are replaced after this many queries, at most 2,048. */
   readonly usesPerSocket?: number;
-  /** The age in ms after which a socket is replaced as well. */
+  /** The age in ms after which a socket is replaced too. */
   readonly socketMs?: number;
 };
 
-/** What the functions below share; one for each wire. */
+/** The state of one wire. */
 type State = Inlet & {
   readonly options: Required<WireOptions>;
   sweeper: NodeJS.Timeout | undefined;
@@ -75,22 +78,23 @@ const defaults = {
   tcpTimeoutMs: 2_000,
   socketsPerFamily: 8,
   usesPerSocket: 2_000,
-  // Whoever learns our ports, as the owner of any name server may, has little time to use them (RFC 5452, 9.2). Our choice.
+  // Bounds how long an attacker who learns our ports, such as the owner of a name server, can use
+  // them (RFC 5452, 9.2).
   socketMs: 10_000,
 } as const;
 
-/** How often what waits is checked, in ms: a timeout is late by this much at most. */
+/** Check interval in ms: timeouts are late by at most this. */
 const SWEEP_MS = 25;
 
 /**
- * Opens no socket before the first question, and keeps the process alive only while one waits. One is enough for a
- * process: the more questions share the sockets, the less each costs.
+ * Opens no socket before the first query, and keeps the process alive only while a query is
+ * pending. One per process suffices; sharing sockets makes queries cheaper.
  */
 export function createWire(given: WireOptions = {}): Wire {
   const options = { ...defaults, ...given };
   const random16 = createRandom16();
   const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // one for each question on TCP
+  setMaxListeners(0, closing.signal); // one per TCP query
   const sockets = createUdpSockets<Waiting>({
     socketsPerFamily: options.socketsPerFamily,
     usesPerSocket: options.usesPerSocket,
@@ -141,11 +145,11 @@ function start(
   };
   enter(socket, waiting, exchange.id);
   send(state, waiting);
-  // This timer, not the sockets, keeps the process alive while a question waits.
+  // This timer, not the sockets, keeps the process alive while a query is pending.
   state.sweeper ??= setInterval(() => sweep(state), SWEEP_MS);
 }
 
-/** Checks everything that waits. With nothing left it stops its timer, and lets the process end. */
+/** Checks all pending queries. Stops the timer if none is left, so that the process can end. */
 function sweep(state: State): void {
   const now = performance.now();
   let found = 0;
