@@ -1,4 +1,4 @@
-/** The program: one process that plays the roles that ROLE names (`npm start`: all of them). */
+/** The program: one process with the roles in ROLE (`npm start`: all of them). */
 import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { destination, type Logger, pino } from 'pino';
@@ -8,9 +8,9 @@ import { logOptions } from './ops/log.ts';
 import { startProblem, welcome } from './roles/terminal.ts';
 import { type Signpost, startSignpost } from './start.ts';
 
-/** Long enough for an order under way to store its step, shorter than an orchestrator's 30 s. */
+/** Long enough for a running order to store its step, shorter than an orchestrator's 30 s. */
 const STOP_DEADLINE_MS = 20_000;
-const LOG_CHUNK_BYTES = 16_000; // pino writes 16 KiB at most
+const LOG_CHUNK_BYTES = 16_000; // pino writes at most 16 KiB
 const LOG_FLUSH_MS = 1_000;
 
 if (existsSync('.env')) process.loadEnvFile('.env');
@@ -27,10 +27,10 @@ async function run(config: Config): Promise<void> {
   let signpost: Signpost | undefined;
   let stopping = false;
   const stop = (signal: NodeJS.Signals) => {
-    if (stopping) return; // npm and a terminal send one each
+    if (stopping) return; // npm and the terminal each send one
     stopping = true;
     log.info({ signal }, 'stopping');
-    // While it starts, perhaps waiting for a database, nothing has been accepted that could be lost.
+    // Before the start completes, no work was accepted that could be lost.
     if (signpost === undefined) process.exit(0);
     signpost.close(STOP_DEADLINE_MS).then(
       () => process.exit(0),
@@ -40,7 +40,7 @@ async function run(config: Config): Promise<void> {
       },
     );
   };
-  // From the start: the first process of a container has no other way to be stopped.
+  // Registered first: a container's first process cannot be stopped otherwise.
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 
@@ -49,14 +49,14 @@ async function run(config: Config): Promise<void> {
   } catch (fault) {
     process.stderr.write(`Signpost cannot start: ${startProblem(fault, config)}\n`);
     if (log.isLevelEnabled('debug')) process.stderr.write(`${inspect(fault)}\n`);
-    process.exit(1); // what was opened meanwhile keeps the process alive
+    process.exit(1); // open resources keep the process alive
   }
   process.stdout.write(welcome(config, signpost));
 }
 
 /**
- * JSON lines on standard error, gathered to spare a system call for each request. What was gathered leaves within
- * a second and when the process ends; SIGKILL loses that second.
+ * JSON lines on standard error, buffered to save a system call per request. The buffer is flushed
+ * every second and when the process ends; SIGKILL loses up to a second.
  */
 function openLog(level: Config['logLevel']): Logger {
   const log = pino(

@@ -1,4 +1,4 @@
-/** Opens the storage, brings it up to date and starts the roles that the configuration names. */
+/** Opens the storage, migrates it and starts the configured roles. */
 import type { Logger } from 'pino';
 import { openVault } from './certificates/vault/open-vault.ts';
 import type { Config, Storage } from './config/config.ts';
@@ -14,30 +14,33 @@ import { openQueueBackend } from './queue/backend.ts';
 import { type Ops, openOps, rolesOf } from './roles/listeners.ts';
 import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
 
-/** Where a started process answers; null for each role that it does not play. */
+/** Addresses of a started process; null for each role that it does not have. */
 export type Addresses = {
-  /** The API's base, without a trailing slash. */
+  /** The API's base URL, without a trailing slash. */
   readonly http: string | null;
   readonly edge: EdgePorts | null;
-  /** Of METRICS_PORT; null where there is none. */
+  /** METRICS_PORT; null if there is none. */
   readonly metricsPort: number | null;
 };
 
-/** One process at work, until it is closed. */
+/** A running process. */
 export type Signpost = {
   readonly addresses: Addresses;
-  /** Made because there was none; shown once. */
+  /** Created because there was none; shown once. */
   readonly firstKey: string | null;
-  /** Callable without a socket; null in a process that does not play the role. */
+  /** Callable without a socket; null if the process does not have the role. */
   readonly api: Api | null;
   readonly parts: Parts;
-  /** Stops taking work, lets what is under way finish for at most `deadlineMs`, and lets go of everything. */
+  /**
+   * Stops accepting work, lets running work finish for at most `deadlineMs`, and releases
+   * everything.
+   */
   close(deadlineMs: number): Promise<void>;
 };
 
 const FAILED_START_DEADLINE_MS = 1_000;
 
-/** Starts one process, or nothing of it. Waits for a database server that is not up yet. */
+/** Starts all roles or none. Waits for a database server that is not up yet. */
 export async function startSignpost(
   config: Config,
   log: Logger,
@@ -50,26 +53,26 @@ export async function startSignpost(
     const parts = await openParts({ config, log, now, ops }, closings);
     ops.watch(parts);
     const { api, addresses: played } = await startRoles(parts, ops.readiness, closings);
-    // Last: a key made by a start that fails would never be shown.
+    // Last, because a failed start would never show the key.
     const firstKey = played.http === null ? null : await makeFirstKey(parts);
     ops.opened.isStarted = true;
     const close = (deadlineMs: number) => closeAll(closings, deadlineMs);
     const addresses = { ...played, metricsPort: ops.port };
     return { addresses, firstKey, api, parts, close };
   } catch (fault) {
-    await closeAll(closings, FAILED_START_DEADLINE_MS).catch(() => {}); // what ended the start says more
+    await closeAll(closings, FAILED_START_DEADLINE_MS).catch(() => {}); // the original error matters more
     throw fault;
   }
 }
 
-/** What a role alone needs is loaded where it is played: a process of one role loads up to a quarter less. */
+/** Roles are loaded on demand: a process with one role loads up to a quarter less code. */
 async function startRoles(
   parts: Parts,
   readiness: ReadReadiness,
   closings: Closing[],
 ): Promise<{ api: Api | null; addresses: Omit<Addresses, 'metricsPort'> }> {
   const roles = rolesOf(parts.config);
-  // The edge first, so that no challenge is published before somebody answers it.
+  // The edge first, so that it can answer challenges before any is published.
   const edge = roles.includes('edge')
     ? await (await import('./roles/edge.ts')).startEdge(parts, closings)
     : null;
@@ -116,8 +119,8 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
 }
 
 /**
- * A database server may start after us, and one that is busy may take long to answer; an embedded one that fails is broken
- * for good.
+ * A database server can start later or be slow. A failing embedded database does not recover, so its
+ * error is thrown.
  */
 async function untilUp(storage: Storage, log: Logger, act: () => Promise<unknown>): Promise<void> {
   for (let waitMs = 500; ; waitMs = Math.min(10_000, 2 * waitMs)) {

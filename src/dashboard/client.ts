@@ -1,4 +1,6 @@
-/** The dashboard as a client of the API: it may do and see what its key may, and nothing beside it; and where its pages are. */
+/**
+ * The dashboard's API client, with exactly the permissions of its key; and the paths of its pages.
+ */
 import type { z } from 'zod';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
 import type { ErrorBody } from '../http/pipeline/errors.ts';
@@ -15,7 +17,7 @@ import type {
 } from '../http/schemas/operations.ts';
 import type { project } from '../http/schemas/projects.ts';
 
-/** A value as its JSON reads: dates are RFC 3339, big integers are numbers. */
+/** A value as parsed from JSON: dates are RFC 3339 texts, big integers are numbers. */
 export type OnWire<T> = T extends Date
   ? string
   : T extends bigint
@@ -26,23 +28,23 @@ export type OnWire<T> = T extends Date
         ? { readonly [Key in keyof T]: OnWire<T[Key]> }
         : T;
 
-/** What a call came to; a refusal and a fault of the service are values, too. */
+/** The result of a call, including errors. */
 export type Answer<T> =
   | {
       readonly ok: true;
       readonly status: number;
       readonly body: T;
-      /** The version that `body` shows, for `ifMatch`; undefined where the operation has none. */
+      /** The version of `body`, for `ifMatch`; undefined if the operation has none. */
       readonly etag: string | undefined;
     }
   | { readonly ok: false; readonly status: number; readonly error: ErrorBody };
 
-/** The API for one key, on behalf of one request. */
+/** The API for one key, for one request. */
 export type ApiClient = {
   /**
-   * Calls an operation. `path`: from `/v1` on, percent-encoded, perhaps with a query. `body` is sent as JSON;
-   * undefined: there is none. `ifMatch`: the `etag` of the version that is changed. `T` is not checked: it has to be
-   * what the operation answers with; for an answer without a body, `body` is undefined.
+   * Calls an operation. `path`: starts with `/v1`, percent-encoded, can have a query. `body` is
+   * sent as JSON, if given. `ifMatch`: the `etag` of the version to change. `T` is not checked;
+   * without a response body, `body` is undefined.
    */
   readonly call: <T>(
     method: string,
@@ -51,15 +53,15 @@ export type ApiClient = {
     ifMatch?: string,
   ) => Promise<Answer<T>>;
   /**
-   * The answer to GET as it is, for what is passed on: a stream, which the caller has to read or discard.
-   * `lastEventId`: as its reader has sent it.
+   * The raw response to GET, such as a stream, which the caller must read or discard.
+   * `lastEventId`: the client's header.
    */
   readonly pass: (path: string, lastEventId: string | undefined) => Promise<RawResponse>;
 };
 
 /**
- * A client that calls the API within the process. `outer`: the request that the calls are made for; they are logged
- * by its id, and come from its address. Whether `apiKey` works shows at the first call.
+ * Calls the API within the process. `outer`: the original request, whose ID and address are used.
+ * An invalid `apiKey` shows at the first call.
  */
 export function createClient(
   api: Pick<Api, 'handle'>,
@@ -67,7 +69,7 @@ export function createClient(
   apiKey: string,
 ): ApiClient {
   const { remoteAddress } = outer;
-  // Only these headers go on: the browser's cookies, its Accept and its conditions are about the page.
+  // Only these headers are forwarded: cookies, Accept and conditions belong to the page.
   const { 'x-request-id': requestId, traceparent } = outer.headers;
   const forwarded = outer.headers['x-forwarded-for'];
   const authorization = `Bearer ${apiKey}`;
@@ -96,7 +98,7 @@ export function createClient(
       const { status } = response;
       const parsed = response.body === null ? undefined : JSON.parse(response.body);
       return status < 400
-        ? // The API's own answer; its document says what is in it.
+        ? // Typed by the API's schemas, not checked again.
           { ok: true, status, body: parsed as T, etag: response.headers['etag'] }
         : { ok: false, status, error: parsed as ErrorBody };
     },
@@ -112,48 +114,39 @@ export function createClient(
   };
 }
 
-/** A project as the API answers with it; this and the types below have no other source than the API's schemas. */
+/** Types of API responses, derived from its schemas. */
 export type Project = OnWire<z.infer<typeof project>>;
-/** A domain of a project, with its findings and its certificate. */
 export type Domain = OnWire<z.infer<typeof domain>>;
-/** One thing worth saying about the DNS of a domain. */
 export type Finding = OnWire<z.infer<typeof finding>>;
-/** Which of a project's domains is the primary one, and which redirect. */
 export type Settings = OnWire<z.infer<typeof domainSettings>>;
-/** How a host name that was typed is read. */
 export type HostnameReading = OnWire<z.infer<typeof hostnameReading>>;
-/** One event of a timeline. */
 export type Event = OnWire<z.infer<typeof event>>;
-/** The key that a call is made with, without its token. */
+/** The session's own key, without its token. */
 export type OwnKey = OnWire<z.infer<typeof key>>;
-/** What operators see first: what to put right, and the figures behind it. */
 export type Overview = OnWire<z.infer<typeof operationsOverview>>;
-/** Domains of all projects that a search found. */
 export type FoundDomains = OnWire<z.infer<typeof foundDomains>>;
-/** A domain as operators see it, with its jobs and its timeline. */
 export type WatchedDomain = OnWire<z.infer<typeof watchedDomain>>;
-/** Escalations of all projects, the newest first. */
 export type Escalations = OnWire<z.infer<typeof escalationList>>;
 
-/** Where the pages of a project begin: `/projects/…`. */
+/** The base path of a project's pages: `/projects/…`. */
 export function projectPath(projectId: string): string {
   return `/projects/${encodeURIComponent(projectId)}`;
 }
 
-/** The page of a domain, whose own pages are below it. */
+/** The page of a domain; its other pages are below it. */
 export function domainPath(projectId: string, hostname: string): string {
   return `${projectPath(projectId)}/domains/${encodeURIComponent(hostname)}`;
 }
 
-/** The same path in the API, which has projects and domains at the same places. */
+/** The corresponding API path. */
 export function apiPath(path: string): string {
   return `/v1${path}`;
 }
 
-/** Where the queues are looked into, below the base path. */
+/** Path of the queue dashboard, below the base path. */
 export const QUEUES = '/ops/queues';
 
-/** Whether a path is the board's page or below it. `path`: without the base path and the query. */
+/** Whether a path is in the queue dashboard. `path`: without base path and query. */
 export function isQueuesPath(path: string): boolean {
   return path === QUEUES || path.startsWith(`${QUEUES}/`);
 }

@@ -1,6 +1,6 @@
 /**
- * The pages that people read: sign-in, projects, domains, operations. Each is made on the server from the API's own
- * answers and reads without a script; src/dashboard/browser/ makes it move.
+ * The dashboard: sign-in, projects, domains, operations. Pages are rendered on the server from API
+ * responses and work without JavaScript; src/dashboard/browser/ adds live updates.
  */
 import FindMyWay from 'find-my-way';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
@@ -42,23 +42,22 @@ import {
 } from './respond.ts';
 import { createSessions, isFromHere, readForm, type Session, type Sessions } from './session.ts';
 
-/** What the pages are made with. */
 export type DashboardDeps = RequestLogDeps & {
-  /** Called within the process: all data of pages but the queues' comes from it. */
+  /** Called within the process; the source of all data except the queues. */
   readonly api: Pick<Api, 'handle'>;
-  /** 32 bytes, the same in every process: cookies are encrypted with it. */
+  /** 32 bytes, the same in every process: the encryption key of cookies. */
   readonly sessionSecret: Uint8Array;
-  /** What the public address has before the dashboard's paths: empty, or `/store`. */
+  /** The path of the public address before the dashboard's paths: empty, or `/store`. */
   readonly basePath: string;
-  /** What pages take for the present, and what sessions expire by. */
+  /** The current time, for pages and session expiry. */
   readonly now: () => Date;
-  /** Missing: there are no queues to show. */
+  /** Missing: no queue dashboard. */
   readonly queueBoard?: QueueBoard;
 };
 
 /**
- * The API with the dashboard beside it. What is no page is the API's to answer; its 404 becomes a page for a browser
- * that a person uses. Throws, when it is called, where the build has not been made.
+ * The API combined with the dashboard. Other paths go to the API; its 404 becomes an HTML page for
+ * browsers. Throws if the build is missing.
  */
 export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
   const dashboard = createDashboard({ ...deps, api });
@@ -70,7 +69,7 @@ export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
       if (found !== null) return logged(deps, raw, found.label, found.answer);
       const response = await api.handle(raw);
       if (response.status !== 404 || !wantsPage(raw)) return response;
-      // The API has told of it, by this id.
+      // The API has already logged it with this ID.
       const id = { 'x-request-id': response.headers['x-request-id'] ?? '' };
       const page = await dashboard.notFound(raw);
       return { ...page, headers: { ...page.headers, ...id } };
@@ -78,22 +77,22 @@ export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
   };
 }
 
-/** A page or an asset. `label`: in place of an operation's name. */
+/** A page or an asset. `label`: replaces an operation's name. */
 type FoundPage = {
   readonly label: string;
   /** Never rejects. */
   readonly answer: (raw: RawRequest) => Promise<RawResponse>;
 };
 
-/** The dashboard without a socket: requests in, responses out. */
+/** The dashboard without a socket. */
 export type Dashboard = {
-  /** The page or asset at a path. Null where the path is none of the dashboard's, or does not take the method. */
+  /** The page or asset at a path. Null if the path or method is not the dashboard's. */
   readonly find: (raw: Pick<RawRequest, 'method' | 'target'>) => FoundPage | null;
-  /** The page for a path where there is none, with status 404. Never rejects. */
+  /** The 404 page. Never rejects. */
   readonly notFound: (raw: RawRequest) => Promise<RawResponse>;
 };
 
-/** Of those who are signed in. */
+/** Pages that require a session. */
 const pages: readonly PageRoute[] = [
   ...projectPages(),
   ...domainsPages(),
@@ -102,10 +101,7 @@ const pages: readonly PageRoute[] = [
   ...opsPages(),
 ];
 
-/**
- * Throws where the build has not been made. Whatever goes wrong in a page afterwards is logged and
- * answered with a page that says so.
- */
+/** Throws if the build is missing. Later exceptions are logged and answered with an error page. */
 export function createDashboard(deps: DashboardDeps): Dashboard {
   const { basePath, now } = deps;
   const assets = loadAssets();
@@ -126,7 +122,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
       const { headers } = raw;
       return await handled(raw, page, { ...frame, ...found, headers, form, apiWith });
     } catch (err) {
-      deps.log.error({ err, requestId: idOf(raw), page: page.path }, 'fault of a page');
+      deps.log.error({ err, requestId: idOf(raw), page: page.path }, 'page failed');
       return shownAs(frame, problemPage('fault', frame));
     }
   }
@@ -136,7 +132,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     if (page.isOpen) return render(request, await page.handle(request));
     if (session === null) return redirect(link(signInPath(raw, basePath)));
     const made = await page.handle({ ...request, session, api: apiWith(session.apiKey) });
-    // The key has ended since it was signed in with.
+    // The key expired or was revoked during the session.
     return isOver(made)
       ? redirect(link(signInPath(raw, basePath, 'ended')), sessions.ended)
       : render(request, made);
@@ -154,10 +150,10 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
       const method = asked === 'HEAD' ? 'GET' : asked;
       const asset = method === 'GET' ? assets.find(path) : undefined;
       if (asset !== undefined) return found(ASSETS, async () => kept(asset));
-      const match = paths.find(method as 'GET', path); // any other finds nothing
+      const match = paths.find(method as 'GET', path); // unknown methods match nothing
       if (match === null) return null;
-      const params = match.params as Record<string, string>; // every `:name` of a path that matched
-      const page = match.store as PageRoute; // what was given to `on`
+      const params = match.params as Record<string, string>; // the path's parameters
+      const page = match.store as PageRoute; // the value given to `on`
       return found(labelOf(page.path), (raw) => answer(raw, page, { params, query }));
     },
     async notFound(raw) {
@@ -170,7 +166,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
 
 const noForm = new URLSearchParams();
 
-/** The form, or the reason why it is not taken. */
+/** The form, or why it is refused. */
 async function ownForm(raw: RawRequest, page: PageRoute, session: Session | null) {
   const read = await readForm(raw);
   if (read.kind === 'too_large') return 'too_large';
@@ -180,7 +176,7 @@ async function ownForm(raw: RawRequest, page: PageRoute, session: Session | null
 
 type Shared = Pick<Frame, 'assets' | 'link'> & { readonly sessions: Sessions };
 
-/** Null where there are no queues to show. The paths are bull-board's own, and so are its calls, which are no forms. */
+/** Null without queues. The paths and calls are bull-board's own. */
 function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
   const { basePath, log, now, queueBoard: board } = deps;
   if (board === undefined) return null;
@@ -198,14 +194,15 @@ function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
   };
 }
 
-/** Whether a person has sent the browser there: a client of the API does not ask for HTML. */
+/** Whether a person navigates in a browser: API clients do not accept HTML. */
 function wantsPage({ method, target, headers }: RawRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
   return isRead && !target.startsWith('/v1/') && headers['accept']?.includes('text/html') === true;
 }
 
 /**
- * The sign-in with the way back: to the page that was asked for, or on which the form was. `why`: the key has ended.
+ * The sign-in page with a link back to the requested page or the form's page. `why`: the key is no
+ * longer valid.
  */
 function signInPath({ method, target, headers }: RawRequest, basePath: string, why?: 'ended') {
   const from = URL.canParse(headers['referer'] ?? '') ? new URL(headers['referer'] ?? '') : null;
@@ -215,7 +212,7 @@ function signInPath({ method, target, headers }: RawRequest, basePath: string, w
   return `/?then=${encodeURIComponent(then)}${why === undefined ? '' : `&why=${why}`}`;
 }
 
-/** Whether the API no longer takes the session's key. */
+/** Whether the API no longer accepts the session's key. */
 function isOver(answer: PageAnswer): boolean {
   if (answer.kind === 'raw') return answer.response.status === 401;
   return answer.kind === 'page' && answer.status === 401;
@@ -243,13 +240,12 @@ function shownAs(frame: Frame, page: Shown): RawResponse {
   return shown(layout(frame, page), page.status ?? 200);
 }
 
-/** Splits a target at its first question mark. */
 function parts(target: string): { path: string; query: URLSearchParams } {
   const [path = '', query = ''] = target.split(/\?(.*)/s);
   return { path, query: new URLSearchParams(query) };
 }
 
-/** The pages for operators. Each shows who lacks the scope `ops:read` what is missing. */
+/** Operator pages. Without the scope `ops:read`, each explains what is missing. */
 export function opsPages(): readonly PageRoute[] {
   return [
     { method: 'GET', path: '/ops', handle: overviewPage },

@@ -1,4 +1,4 @@
-/** What every page has: the frame, the way back, signing out. */
+/** The frame of every page, with breadcrumbs and sign-out. */
 
 import type { RawResponse } from '../http/pipeline/render.ts';
 import type { Headers } from '../http/pipeline/route.ts';
@@ -8,30 +8,28 @@ import type { ApiClient } from './client.ts';
 import { offers, type Session } from './session.ts';
 
 /**
- * The Content-Security-Policy of everything but the queues: nothing from elsewhere, nothing in line, forms to us
- * alone.
+ * The Content-Security-Policy of all pages except the queues: no external or inline content, forms
+ * only to this site.
  */
 export const PAGE_POLICY = pagePolicy({ forms: 'self' });
 
-/** What every page is framed with, whatever it shows. */
 export type Frame = {
   readonly assets: Assets;
   readonly link: Link;
   readonly now: Date;
-  /** Null: nobody is signed in. */
+  /** Null: not signed in. */
   readonly session: Session | null;
 };
 
-/** The id of the last element: a page is shown once all of it is there, or what comes later would move what came before. */
+/** The ID of the last element: rendering waits for it to avoid layout shifts. */
 const LAST = 'spoken';
 
 /**
- * The whole document, its end included. A page with events is refreshed by the script as they happen, unless its
- * status says that it answers a form or a fault.
+ * The whole document. A page with events is refreshed live, unless its status shows a form error.
  */
 export function layout({ assets, link, now, session }: Frame, shown: Shown): string {
   const { title, main, above = [], status = 200 } = shown;
-  // What answers a form has the form's address, where it cannot be asked for again.
+  // A form response has the form's URL, which cannot be fetched again.
   const events = status === 200 ? shown.events : undefined;
   return html`${pageHead(`${title} · Signpost`)}
 <link rel="stylesheet" href="${link(assets.style)}">
@@ -55,13 +53,13 @@ ${main}
 `.html;
 }
 
-/** Where the script listens, and to what. */
+/** The event source of the page's script. */
 function live(link: Link, events: Shown['events']): Html | null {
   if (events === undefined) return null;
   return html`${attribute('data-events', link(events.path))}${attribute('data-types', events.types.join(' '))}`;
 }
 
-/** Whether the page moves by itself; the script says. */
+/** Whether the page updates live; set by the script. */
 const liveness = html`<p class="liveness" id="liveness" data-state="opening"><span aria-hidden="true" class="dot"></span> <span class="words">Watching</span></p>`;
 
 function navigation(link: Link, session: Session): Html {
@@ -80,68 +78,66 @@ ${above.map(({ text, path }) => html`<li><a href="${link(path)}">${text}</a></li
 }
 
 /**
- * A form that changes something, with the session's token, without which it is refused. `action`: a path as the
- * browser reaches it, from `link`.
+ * A form that changes something, with the session's CSRF token. `action`: a browser path, from
+ * `link`.
  */
 export function form(action: string, { csrf }: Session, fields: Html): Html {
   return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;
 }
 
-/** Turns a path of ours into one as the browser reaches it, below the base path. */
+/** Prefixes a path with the base path. */
 export type Link = (path: string) => string;
 
-/** What a page is made from. */
 export type PageRequest = {
-  /** The parts of the path by their names in the page's pattern, percent-decoded. */
+  /** Percent-decoded path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** What a form of ours sent; empty for GET. */
+  /** Form fields; empty for GET. */
   readonly form: URLSearchParams;
   readonly headers: Headers;
   readonly link: Link;
-  /** When the page was asked for; all times on it are relative to this. */
+  /** Time of the request; relative times on the page refer to it. */
   readonly now: Date;
-  /** The API for who brings this key. */
+  /** The API for the given key. */
   readonly apiWith: (apiKey: string) => ApiClient;
 };
 
-/** The request of who is signed in. `api`: the API for the key of the session, which may have ended meanwhile. */
+/** A request with a session. `api`: the API for its key, which can be invalid by now. */
 export type SignedInRequest = PageRequest & {
   readonly session: Session;
   readonly api: ApiClient;
 };
 
-/** A page to be framed. */
 export type Shown = {
   readonly kind: 'page';
-  /** The HTTP status; 200 where nothing is said. */
+  /** HTTP status; 200 by default. */
   readonly status?: number;
-  /** For the window; `· Signpost` is added to it. */
+  /** The window's title; `· Signpost` is appended. */
   readonly title: string;
   readonly main: Html;
-  /** The stream of events after which the page is asked for again: a path of ours, and the types that count. */
+  /** The event stream that refreshes the page: its path and the relevant types. */
   readonly events?: { readonly path: string; readonly types: readonly string[] };
-  /** The pages above this one, the outermost first; the page itself is not among them. */
+  /** Parent pages, outermost first, without the page itself. */
   readonly above?: readonly { readonly text: string; readonly path: string }[];
 };
 
-/** What a page may answer with. Paths are ours, without the base path. */
+/** Paths are without the base path. */
 export type PageAnswer =
   | Shown
-  /** Answered 303 (RFC 9110, 15.4.4): the browser asks for another page. `cookie`: a Set-Cookie value. */
+  /** A 303 redirect (RFC 9110, 15.4.4). `cookie`: a Set-Cookie value. */
   | { readonly kind: 'see_other'; readonly path: string; readonly cookie?: string }
-  /** The API's own answer, passed on. */
+  /** The unchanged API response. */
   | { readonly kind: 'raw'; readonly response: RawResponse };
 
 /**
- * Answers who is signed in. A page with status 401, or an API's answer with it, ends the session. A page that rejects
- * is logged, and answered with one that says so.
+ * Handles a signed-in request. Status 401 ends the session. An exception is logged and answered
+ * with an error page.
  */
 export type Page = (request: SignedInRequest) => Promise<PageAnswer>;
 
 /**
- * Where a page is, and who may ask for it. `path`: a pattern with `:name` for its parts. GET serves HEAD, too; POST
- * is called with a form that was found to come from here, and in no other case.
+ * A page's path and access. `path`: a pattern with `:name` parameters. GET also serves HEAD; POST
+ * is only called with a verified form.
  */
 export type PageRoute =
   | {
@@ -150,12 +146,12 @@ export type PageRoute =
       readonly isOpen?: false;
       readonly handle: Page;
     }
-  /** For who is not signed in, too. */
+  /** Also without a session. */
   | {
       readonly method: 'GET' | 'POST';
       readonly path: string;
       readonly isOpen: true;
-      /** Its form is sent by who is not signed in, or was not yet when it was shown. */
+      /** Its form can be sent without a session. */
       readonly hasNoToken?: true;
       readonly handle: (
         request: PageRequest & { readonly session: Session | null },

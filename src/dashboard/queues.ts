@@ -1,4 +1,4 @@
-/** bull-board under /ops/queues: for keys that may see operations, to change nothing unless they are administrators'. */
+/** bull-board under /ops/queues: read-only for keys with `ops:read`, changes for administrators. */
 import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { ApiLog, RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
@@ -14,49 +14,48 @@ import { refusedPage } from './pages/problem.ts';
 import { headersOf, idOf } from './respond.ts';
 import { cameFrom, type Session } from './session.ts';
 
-/** The board, and what its answers are made with. */
 export type QueuesDeps = {
   readonly board: QueueBoard;
   readonly link: Link;
   readonly log: ApiLog;
 };
 
-/** One request for the board, of who is signed in. */
+/** A request to the board, with a session. */
 export type QueuesRequest = {
   readonly raw: RawRequest;
-  /** Below the board's own: `/api/queues`, or empty for its page. */
+  /** Relative to the board: `/api/queues`, or empty for its page. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly session: Session;
-  /** The API for the key of the session. */
+  /** The API for the session's key. */
   readonly api: ApiClient;
 };
 
 /**
- * The policy of our pages, and what bull-board's bundle needs beside: a worker of its own that colors JSON, a `base` of
- * our own, and styles in line, which its messages and its editor make as they go. Scripts are its files alone.
+ * The policy of our pages, extended for bull-board: a worker that colors JSON, its own `base`, and
+ * inline styles, which its messages and editor create. Scripts are only loaded from its files.
  */
 const BOARD_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
 
-/** What becomes of the request. `refused`: a page says why. */
+/** `refused`: a page says why. */
 export type QueuesAnswer =
   | { readonly kind: 'sent'; readonly response: RawResponse }
-  /** The key has expired or was revoked: the session is over. */
+  /** The key expired or was revoked, so the session ends. */
   | { readonly kind: 'over' }
   | { readonly kind: 'refused'; readonly page: Shown };
 
 /**
- * Answers with the board's page, one of its files or a call. Files go to everybody with a session; all else needs
- * `ops:read`, and what changes a queue needs `admin` and must come from this site. Such changes are logged with the
- * key's id. A fault of the queue is answered with 503 or 500.
+ * Answers with the board's page, a file or a call. Files require a session, everything else
+ * `ops:read`. Changes require `admin` and this site as origin, and are logged with the key's ID.
+ * Queue errors become 503 or 500.
  */
 export async function answerQueues(deps: QueuesDeps, asked: QueuesRequest): Promise<QueuesAnswer> {
   const { path, raw, api } = asked;
   const { board, link } = deps;
   const file = raw.method === 'GET' ? board.file(path) : undefined;
   if (file !== undefined) return { kind: 'sent', response: sentFile(path, file) };
-  // Asked again each time: a key that was revoked sees nothing more.
+  // Checked on every request, so that a revoked key loses access at once.
   const key = await api.call<OwnKey>('GET', '/v1/keys/self');
   if (!key.ok && key.status === 401) return { kind: 'over' };
   if (!key.ok)
@@ -79,7 +78,7 @@ function page({ board, link }: QueuesDeps): RawResponse {
 }
 
 function sentFile(path: string, { text, contentType }: BoardFile): RawResponse {
-  // Those that change have what is in them in their names.
+  // Files that can change have a content hash in their names.
   const keeps = /\.[0-9a-f]{8,}\.\w+$/.test(path) ? 'max-age=31536000, immutable' : 'max-age=3600';
   return sent(200, text, { type: contentType, cache: `private, ${keeps}` });
 }
@@ -93,15 +92,15 @@ async function call(
 ): Promise<RawResponse> {
   const { method } = raw;
   const changes = method !== 'GET' && method !== 'HEAD';
-  // The board's calls have no token as forms of ours have.
+  // The board's calls have no CSRF token.
   if (changes && cameFrom(raw.headers) !== 'here')
     return refused(403, 'This request came from another site.');
   if (changes && !mayChange)
-    return refused(403, 'Changing queues needs a key with the scope admin.');
+    return refused(403, 'Changing queues requires a key with the scope admin.');
   const body = changes ? await bodyOf(raw) : {};
   if (body === null) return refused(400, 'The body is not JSON, or too large.');
-  // Ids alone: what a queue and a job are called.
-  if (changes) log.info({ keyId: key.id, method, path }, 'a queue is changed from its dashboard');
+  // Only IDs: the names of queues and jobs.
+  if (changes) log.info({ keyId: key.id, method, path }, 'queue changed from the dashboard');
   try {
     const asked = { method: method === 'HEAD' ? 'GET' : method, path, query, body, mayChange };
     const answer = await board.call(asked);
@@ -109,19 +108,22 @@ async function call(
     return sent(answer.status, renderJson(answer.body ?? {}), json);
   } catch (err) {
     const requestId = idOf(raw);
-    log.error({ err, method, requestId }, 'fault of the queue dashboard');
+    log.error({ err, method, requestId }, 'queue dashboard failed');
     return broken(err, requestId);
   }
 }
 
-/** 503 where a server behind us is away, since asking again helps then; else 500. */
+/** 503 if a server behind is unavailable, so that a retry can help; otherwise 500. */
 function broken(fault: unknown, requestId: string | undefined): RawResponse {
   return isUnavailable(fault) || isQueueUnavailable(fault)
-    ? refused(503, 'The queue does not answer; what was accepted is safe in the database.')
-    : refused(500, `A fault of ours: the log has it beside the request id ${requestId}.`);
+    ? refused(503, 'The queue does not answer. Accepted requests are safe in the database.')
+    : refused(500, `An internal error occurred. See the log for request ID ${requestId}.`);
 }
 
-/** The JSON of a body, an empty object for an empty one; null for anything else or for more than 64 KiB. */
+/**
+ * The JSON of a body, or an empty object for an empty body; null for anything else and above 64
+ * KiB.
+ */
 async function bodyOf({ headers, readBody }: RawRequest): Promise<object | null> {
   if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return null;
   const read = await readBody();
@@ -132,13 +134,13 @@ async function bodyOf({ headers, readBody }: RawRequest): Promise<object | null>
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' ? value : null;
   } catch {
-    return null; // what is no JSON is nobody's but the caller's
+    return null; // invalid JSON is the caller's error
   }
 }
 
 const json = { type: 'application/json; charset=utf-8', cache: 'no-store' } as const;
 
-/** A refusal in the shape that bull-board's page shows. */
+/** An error in the form that bull-board displays. */
 function refused(status: number, message: string): RawResponse {
   return sent(status, JSON.stringify({ error: message, message }), json);
 }

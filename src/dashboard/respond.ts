@@ -1,4 +1,4 @@
-/** Pages, redirects and assets as they leave: with what every one of them is sent with. */
+/** Responses for pages, redirects and assets, with their common headers. */
 
 import type { IsSecret } from '../http/keys/auth.ts';
 import type { ApiLog, RawRequest } from '../http/pipeline/api.ts';
@@ -9,14 +9,14 @@ import type { CountRequest } from '../ops/metrics/traffic.ts';
 import type { Asset } from './assets.ts';
 import { PAGE_POLICY } from './layout.ts';
 
-/** The headers of everything that the dashboard sends, beside those of its kind. */
+/** Headers of all dashboard responses. */
 const security = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
   'content-security-policy': PAGE_POLICY,
 } as const;
 
-/** The headers of a text. `cache`: the Cache-Control value. The length counts bytes in UTF-8. */
+/** Headers of a text. `cache`: the Cache-Control value. The length is in UTF-8 bytes. */
 export function headersOf(text: string, contentType: string, cache: string) {
   return {
     'content-type': contentType,
@@ -26,17 +26,17 @@ export function headersOf(text: string, contentType: string, cache: string) {
   };
 }
 
-/** A page, which browsers and proxies must not keep. */
+/** A page that must not be cached. */
 export function shown(text: string, status: number): RawResponse {
   return { status, headers: headersOf(text, 'text/html; charset=utf-8', 'no-store'), body: text };
 }
 
 /**
- * A 303, which browsers follow with GET. `cookie`: a Set-Cookie value. Throws where the address is none that a header
- * can have (RFC 9110, 5.5): the server would drop the connection.
+ * A 303, which browsers follow with GET. `cookie`: a Set-Cookie value. Throws for an address that
+ * is invalid in a header (RFC 9110, 5.5).
  */
 export function redirect(location: string, cookie?: string): RawResponse {
-  if (!/^[\x21-\x7e]+$/.test(location)) throw new Error('a redirect to what is no address');
+  if (!/^[\x21-\x7e]+$/.test(location)) throw new Error('invalid redirect address');
   const headers = { location, 'cache-control': 'no-store', 'content-length': '0', ...security };
   return {
     status: 303,
@@ -45,7 +45,7 @@ export function redirect(location: string, cookie?: string): RawResponse {
   };
 }
 
-/** An asset, which anybody may keep for a year: it is named by its content, so that it never changes. */
+/** An asset, cacheable for a year: its name contains a content hash. */
 export function kept({ text, contentType }: Asset): RawResponse {
   return {
     status: 200,
@@ -60,8 +60,7 @@ export function kept({ text, contentType }: Asset): RawResponse {
 }
 
 /**
- * The response as HEAD is answered: its headers without a body, a stream discarded. For any other method, the
- * response itself.
+ * For HEAD, the response without a body, with its stream discarded; otherwise the response itself.
  */
 export function withoutBody({ method }: RawRequest, response: RawResponse): RawResponse {
   if (method !== 'HEAD') return response;
@@ -70,9 +69,8 @@ export function withoutBody({ method }: RawRequest, response: RawResponse): RawR
   return { ...rest, body: null };
 }
 
-/** Where requests for pages are logged and counted. */
 export type RequestLogDeps = {
-  /** Keeps a request id that holds a part of a key out of the log. */
+  /** Keeps request IDs that contain parts of a key out of the log. */
   readonly isSecret: IsSecret;
   readonly log: ApiLog;
   /** Missing: requests are not counted. */
@@ -80,28 +78,25 @@ export type RequestLogDeps = {
 };
 
 /**
- * What stands in the log and the metrics in place of an operation's name. `path`: the pattern of a page, never the
- * path that was asked for, of which there is no end.
+ * Label for log and metrics instead of an operation's name. `path`: the pattern of a page, never
+ * the requested path, which has unlimited values.
  */
 export function labelOf(path: string): string {
   return `page:${path}`;
 }
 
-/** The id by which everything that is logged of a request is found; undefined where it has none yet. */
+/** The request ID in the log; undefined if not assigned yet. */
 export function idOf({ headers }: Pick<RawRequest, 'headers'>): string | undefined {
   return headers['x-request-id'];
 }
 
-/**
- * The label of everything that a page is made with. Asked for so often, and of so little interest, that its lines are
- * at `debug`.
- */
+/** Label of the pages' assets. Frequent and uninteresting, so logged at `debug`. */
 export const ASSETS = labelOf('/assets');
 
 /**
- * Answers a request in a span of its own, logs it and counts it under `label`. `answer` gets the request with its id
- * and trace in the headers, so that the calls which it makes to the API have them, too; the response has them as
- * well. Never rejects where `answer` does not.
+ * Answers a request in its own span, logs it and counts it under `label`. `answer` gets the request
+ * with ID and trace in the headers, so that its API calls have them too; so does the response.
+ * Rejects only if `answer` does.
  */
 export function logged(
   { isSecret, log, count }: RequestLogDeps,
@@ -116,7 +111,7 @@ export function logged(
     const response = await answer({ ...raw, headers });
     const { status } = response;
     const elapsedMs = performance.now() - startedAt;
-    // The metric is in seconds, the log in milliseconds with two decimals.
+    // The metric uses seconds, the log milliseconds with two decimals.
     count?.(label, status, elapsedMs / 1_000);
     span.answered(label, status);
     const ms = Math.round(elapsedMs * 100) / 100;

@@ -1,46 +1,42 @@
-/** Who is signed in: an API key in a cookie that only we can read, so that no process keeps anything. */
+/** Sessions: an API key in an encrypted cookie, without state on the server. */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { EncryptJWT, jwtDecrypt } from 'jose';
 import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { Headers } from '../http/pipeline/route.ts';
 
-/**
- * Who is signed in, as the cookie says. That there is a session does not mean that its key still works: the API
- * decides that at each call.
- */
+/** The session in the cookie. Its key may no longer be valid: the API checks that on each call. */
 export type Session = {
-  /** The key's token, which every call to the API is made with. It must not reach a page. */
+  /** The key's token, used for every API call. It must not appear in a page. */
   readonly apiKey: string;
-  /** A random token in every form of ours; another site cannot read it. */
+  /** A random token in every form; other sites cannot read it. */
   readonly csrf: string;
-  /** What the key may do, as it is for as long as it lives: decides what is offered, never what is done. */
+  /** The key's scopes. They decide what is offered; the API decides what is allowed. */
   readonly scopes: readonly string[];
 };
 
-/**
- * Makes and reads the cookies of sessions. Nothing is kept: every process with the same secret reads the cookies of
- * all.
- */
+/** Creates and reads session cookies. Every process with the same secret can read them. */
 export type Sessions = {
-  /** Returns the Set-Cookie value of a new session of 12 hours, for a key that the API has accepted. */
+  /** The Set-Cookie value of a new 12-hour session, for a key that the API accepted. */
   readonly begin: (apiKey: string, scopes: readonly string[]) => Promise<string>;
-  /** The session of a Cookie header. Null: there is none, it has expired, or it is not ours. Never rejects. */
+  /** The session in a Cookie header. Null: missing, expired or invalid. Never rejects. */
   readonly find: (cookieHeader: string | undefined) => Promise<Session | null>;
-  /** The Set-Cookie value that makes a browser forget it. */
+  /** The Set-Cookie value that deletes the session. */
   readonly ended: string;
 };
 
-/** Only over HTTPS or on this machine, for the whole host, from this host (RFC 6265bis, 4.1.3.2). */
+/** Only over HTTPS or on localhost, for the whole host, set by this host (RFC 6265bis, 4.1.3.2). */
 const COOKIE = '__Host-signpost';
-/** Lax, so that a link in a mail leads to the page and not to the sign-in; what changes something has the token. */
+/**
+ * Lax, so that links in mails open the page instead of the sign-in; changes require the CSRF token.
+ */
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
-/** In seconds. Our choice: a working day. */
+/** In seconds: a working day. */
 const LIFETIME_S = 12 * 3_600;
 
 /**
- * `secret` encrypts the cookies: 32 bytes, `session` of src/certificates/vault/derived-secrets.ts. With another one,
- * every session of before is over. `now` decides when a session expires.
+ * `secret` encrypts the cookies: 32 bytes, `session` of src/certificates/vault/derived-secrets.ts.
+ * Changing it ends all sessions. `now` decides expiry.
  */
 export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
   return {
@@ -68,10 +64,10 @@ export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
         });
         const { apiKey, csrf, scopes } = payload;
         if (typeof apiKey !== 'string' || typeof csrf !== 'string') return null;
-        // Ours since it could be decrypted: a list, or missing in one of before.
+        // Trusted after decryption: a list, or missing in older cookies.
         return { apiKey, csrf, scopes: (scopes ?? []) as readonly string[] };
       } catch {
-        return null; // over, made with another key, or no token at all: all the same to who has it
+        return null; // expired, encrypted with another key, or invalid
       }
     },
     ended: `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0`,
@@ -79,7 +75,8 @@ export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
 }
 
 /**
- * Whether a page offers what needs this scope; `admin` has every scope. It decides what is shown, never what is done.
+ * Whether a page offers what requires this scope; `admin` implies all. The API decides what is
+ * allowed.
  */
 export function offers(
   { scopes }: Pick<Session, 'scopes'>,
@@ -88,14 +85,14 @@ export function offers(
   return scopes.includes(scope) || scopes.includes('admin');
 }
 
-/** The first page for who is signed in: that of the projects says itself what a key lacks that may see neither. */
+/** The first page after sign-in. The projects page explains missing scopes. */
 export function firstPage(session: Pick<Session, 'scopes'>): '/projects' | '/ops' {
   return offers(session, 'ops:read') && !offers(session, 'domains:read') ? '/ops' : '/projects';
 }
 
 /**
- * Whether a form came from a page of this session, by its token; null, for a form without one, is false. The time of
- * the comparison does not depend on where they differ.
+ * Whether a form belongs to this session, by its token; null (no token) is false. Compared in
+ * constant time.
  */
 export function isOwnForm({ csrf }: Session, given: string | null): boolean {
   const [own, other] = [Buffer.from(csrf), Buffer.from(given ?? '')];
@@ -108,15 +105,15 @@ function cookieValue(cookieHeader = ''): string | undefined {
   return pair?.trim().slice(prefix.length);
 }
 
-/** What the body of a request is. `no_form`: it has another type, or broke off. */
+/** The parsed body of a request. `no_form`: another type, or cut off. */
 export type ReadForm =
   | { readonly kind: 'form'; readonly form: URLSearchParams }
   | { readonly kind: 'too_large' }
   | { readonly kind: 'no_form' };
 
 /**
- * Reads the body as a form, up to 64 KiB. A body of another type, or one whose length says that it is too large, is
- * left unread. A field that occurs several times is kept as often.
+ * Reads the body as a form, up to 64 KiB. Bodies of another type or announced as larger are not
+ * read. Repeated fields are kept.
  */
 export async function readForm({ headers, readBody }: RawRequest): Promise<ReadForm> {
   const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded');
@@ -131,20 +128,20 @@ export async function readForm({ headers, readBody }: RawRequest): Promise<ReadF
 }
 
 /**
- * Where a request comes from, by what the browser says (Fetch Metadata); by the origin where it does not (RFC 6454,
- * 7). `unsaid`: neither is there, or a person has sent it again.
+ * The origin of a request according to the browser (Fetch Metadata), or else its Origin header (RFC
+ * 6454, 7). `unsaid`: neither is sent, or the user reloaded.
  */
 export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unsaid' {
   const { 'sec-fetch-site': site, origin, host } = headers;
-  if (site === 'none') return 'unsaid'; // a person sends it again
+  if (site === 'none') return 'unsaid'; // the user reloads it
   if (site !== undefined) return site === 'same-origin' ? 'here' : 'elsewhere';
   if (origin === undefined) return 'unsaid';
   return URL.canParse(origin) && new URL(origin).host === host ? 'here' : 'elsewhere';
 }
 
 /**
- * Whether a form may be acted on. With a session it must have the session's token; without one, as at the sign-in, it
- * must not come from another site.
+ * Whether to process a form. With a session, it must have the session's token; without one, as at
+ * sign-in, it must not come from another site.
  */
 export function isFromHere(
   { headers }: Pick<RawRequest, 'headers'>,
@@ -152,7 +149,8 @@ export function isFromHere(
   form: URLSearchParams,
 ): boolean {
   if (session === null) return cameFrom(headers) !== 'elsewhere';
-  // With the token the origin adds nothing, and a proxy may have changed the host that it is held to.
+  // With the token, the origin adds nothing, and a proxy can have changed the host it is compared
+  // with.
   const isForeign = cameFrom({ ...headers, origin: undefined }) === 'elsewhere';
   return !isForeign && isOwnForm(session, form.get('csrf'));
 }

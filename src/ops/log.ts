@@ -1,21 +1,24 @@
-/** How lines of the log are written: of an error only what is known to hold no secret. */
+/** Log serialization that keeps secrets out of logged errors. */
 import { type LoggerOptions, stdSerializers } from 'pino';
 import type { Config } from '../config/config.ts';
 
-/** What is kept of an error beside its words: codes and names, never arguments, parameters or rows. */
+/**
+ * Fields of an error that are logged besides message and stack: codes and names, never arguments,
+ * parameters or rows.
+ */
 const keptFields = [
   ...['code', 'errno', 'syscall', 'address', 'port', 'status', 'kind'],
   ...['severity', 'schema', 'table', 'constraint', 'clientVersion'],
 ] as const;
 
-/** Returns the options of the process's pino logger: errors under `err` are written by `errorInLog`. */
+/** Options of the process's pino logger. Errors under `err` are serialized by `errorInLog`. */
 export function logOptions(level: Config['logLevel']): LoggerOptions {
   return { level, serializers: { err: errorInLog } };
 }
 
 /**
- * Returns what the log keeps of an error. Foreign errors carry what they were about (ioredis the arguments of a command,
- * Prisma the values of a row), so beside message and stack only known fields are kept.
+ * The loggable parts of an error. Foreign errors contain data (ioredis command arguments, Prisma
+ * row values), so only known fields are kept besides message and stack.
  */
 export function errorInLog(fault: unknown): object {
   if (!(fault instanceof Error)) return { type: 'Thrown', message: withoutSecrets(String(fault)) };
@@ -32,7 +35,7 @@ export function errorInLog(fault: unknown): object {
   };
 }
 
-/** Replaces passwords in URLs, keys and secrets of our making, and private keys with `…`. */
+/** Replaces passwords in URLs, our own keys and secrets, and private keys with `…`. */
 export function withoutSecrets(text: string): string {
   return text
     .replace(/(\w:\/\/[^\s:/@]*:)[^\s/@]+@/g, '$1…@')

@@ -1,4 +1,4 @@
-/** What the operator's first page rests on, read at most every few seconds however many operators watch it. */
+/** The operations overview, read at most every few seconds. */
 
 import {
   type AuthorityLimit,
@@ -14,32 +14,31 @@ import type { BucketRow } from '../db/issuance/authority-budget.ts';
 import type { OperationsReads } from '../db/operations.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 
-/** How much of one of the certificate authority's limits is left. */
+/** Remaining capacity of one of the certificate authority's rate limits. */
 export type BudgetLeft = {
   readonly authority: string;
-  /** In words, e.g. `new orders for one registrable domain`. */
+  /** Readable, such as `new orders for one registrable domain`. */
   readonly limit: string;
   /** Tokens, out of `of`. */
   readonly left: number;
   readonly of: number;
-  /** When all of it is there again. */
+  /** When the full limit is available again. */
   readonly fullAt: Date;
 };
 
-/** Resolves with the limits of which least is left, in that order; ten at most. */
+/** The limits closest to exhaustion first, at most ten. */
 export type ReadBudget = () => Promise<readonly BudgetLeft[]>;
 
-/** What the operator's first page shows, as it was at `at`. */
+/** The operations overview as of `at`. */
 export type Overview = OperationsReads & {
   readonly at: Date;
   readonly state: InstallationState;
-  /** Null where the queue does not answer. */
+  /** Null if the queue does not answer. */
   readonly queues: { readonly [N in QueueName]: QueueCounts } | null;
-  /** Null where no budget is kept. */
+  /** Null if no budget is counted. */
   readonly budget: readonly BudgetLeft[] | null;
 };
 
-/** What an overview is read from. */
 export type OverviewDeps = {
   readInstallation(): Promise<InstallationState>;
   readOperations(now: Date): Promise<OperationsReads>;
@@ -48,20 +47,20 @@ export type OverviewDeps = {
   now(): Date;
 };
 
-/** Reads overviews for all operators of a process. */
+/** Shared by all operators of a process. */
 export type ReadOverview = {
   /**
-   * Resolves with an overview that is at most 5 s old; calls at the same time share one. Rejects where the database is
-   * away, and remembers no failure.
+   * An overview that is at most 5 s old. Concurrent calls share one read. Rejects if the database
+   * is unavailable; failures are not cached.
    */
   read(): Promise<Overview>;
-  /** Something was changed: the next reader gets a new overview. */
+  /** Something changed: the next call reads again. */
   forget(): void;
 };
 
 const FRESH_MS = 5_000;
 
-/** Returns a reader that reads nothing before its first call. */
+/** Reads nothing before the first call. */
 export function createReadOverview(deps: OverviewDeps): ReadOverview {
   let last: { readonly at: number; readonly reading: Promise<Overview> } | null = null;
   return {
@@ -70,7 +69,7 @@ export function createReadOverview(deps: OverviewDeps): ReadOverview {
       if (last === null || at < last.at || at - last.at >= FRESH_MS) {
         const started = { at, reading: readAll(deps) };
         last = started;
-        // What failed is not remembered.
+        // Failures are not cached.
         started.reading.catch(() => {
           if (last === started) last = null;
         });
@@ -102,19 +101,22 @@ async function countAll(queues: Pick<Queues, 'counts'>): Promise<Overview['queue
     const counted = await Promise.all(
       queueNames.map(async (name) => [name, await queues.counts(name)] as const),
     );
-    return Object.fromEntries(counted) as Overview['queues']; // one entry for each name
+    return Object.fromEntries(counted) as Overview['queues']; // one entry per name
   } catch {
-    return null; // its server is away; the state in the database is what counts
+    return null; // the queue is unavailable; the state in the database counts
   }
 }
 
-/** Of each limit, and of all of them together. */
+/** Per limit and in total. */
 const READ_MAX = 5;
 const SHOWN_MAX = 10;
 
-const limits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // its own keys
+const limits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // only its own keys
 
-/** Reads the limits of which least is left, five of each kind. A full bucket is not stored, or counts as nothing. */
+/**
+ * Reads the limits closest to exhaustion, five of each kind. Full buckets are not stored or are
+ * skipped.
+ */
 export function createReadBudget(emptiest: ReadEmptiest, now: () => Date): ReadBudget {
   return async () => {
     const at = now();
@@ -127,7 +129,7 @@ export function createReadBudget(emptiest: ReadEmptiest, now: () => Date): ReadB
   };
 }
 
-/** The buckets of a limit of which least is left, as many as asked for. */
+/** The emptiest buckets of a limit, up to the given number. */
 type ReadEmptiest = (
   limit: AuthorityLimit,
   now: Date,

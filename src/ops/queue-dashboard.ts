@@ -1,6 +1,6 @@
 /**
- * bull-board over our queues, without a web framework: its page, its files and its calls as values. Who may ask for them,
- * and how they leave, is for src/dashboard/queues.ts to say.
+ * bull-board without a web framework: its page, files and calls as values. src/dashboard/queues.ts
+ * handles authorization and responses.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,48 +16,47 @@ import { queueNames } from '../core/operations/jobs.ts';
 import type { SeenQueues } from '../queue/queues.ts';
 import type { AnyQueue } from '../queue/seen-job.ts';
 
-/** A call of the page's own API. */
+/** A call of bull-board's own API. */
 export type BoardCall = {
   readonly method: string;
-  /** Below the board's own path: `/api/queues`. */
+  /** Relative to the board's path: `/api/queues`. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body: unknown;
-  /** Where false, whatever would change something is refused. */
+  /** If false, all changes are refused. */
   readonly mayChange: boolean;
 };
 
-/** A file of the page with its Content-Type; all of them are text. */
+/** A text file of the page with its Content-Type. */
 export type BoardFile = { readonly text: string; readonly contentType: string };
 
-/** The dashboard of the queues, as values. */
 export type QueueBoard = {
   /**
-   * Returns the page, for any path that is neither a call nor a file. `home`: the board's own path as the browser has
-   * it; `operations`: the page that it links back to.
+   * The page, for any path that is not a call or a file. `home`: the board's path in the browser;
+   * `operations`: the page to link back to.
    */
   page(home: string, operations: string): string;
-  /** A file of the page, by its path below the board's; undefined where there is none. */
+  /** A file by its path relative to the board; undefined if it does not exist. */
   file(path: string): BoardFile | undefined;
-  /** Makes a call; null where there is no such one. Rejects while the queue's server is away. */
+  /** Runs a call; null if it does not exist. Rejects while the queue is unavailable. */
   call(call: BoardCall): Promise<{ readonly status: number; readonly body: unknown } | null>;
 };
 
-/** What bull-board hands to the server that it runs in. */
+/** The parts that bull-board registers with its server. */
 type Board = {
   readonly queues: BullBoardQueues;
   readonly routes: ReturnType<typeof FindMyWay>;
   readonly uiConfig: UIConfig;
 };
 
-/** Reads the list of its files at once, and loads bull-board at the first call. */
+/** Reads the file list at once; loads bull-board at the first call. */
 export function createQueueBoard(queues: Pick<SeenQueues, 'opened'>): QueueBoard {
   const files = filesOf(`${uiFolder}static/`);
   const template = pageOf(readFileSync(`${uiFolder}index.ejs`, 'utf8'));
   let last: { readonly opened: readonly AnyQueue[]; readonly boards: readonly Board[] } | null =
     null;
 
-  /** One to read and one to change things, over queues that are opened again after an outage. */
+  /** One read-only board and one for changes. Queues are reopened after an outage. */
   async function boards(): Promise<readonly Board[]> {
     const opened = await Promise.all(queueNames.map((name) => queues.opened(name)));
     const isSame = last?.opened.every((queue, place) => queue === opened[place]);
@@ -76,7 +75,7 @@ export function createQueueBoard(queues: Pick<SeenQueues, 'opened'>): QueueBoard
         title: branding.boardTitle,
         favIconDefault: branding.favIcon.default,
         favIconAlternative: branding.favIcon.alternative,
-        // Within a script element: nothing may end it.
+        // Escaped, because it is inside a script element.
         uiConfig: JSON.stringify(config).replaceAll('<', '\\u003c'),
       };
       return template.replace(/<%[-=] *(\w+) *%>/g, (_, hole: string) => holes[hole] ?? '');
@@ -88,9 +87,9 @@ export function createQueueBoard(queues: Pick<SeenQueues, 'opened'>): QueueBoard
     async call({ method, path, query, body, mayChange }) {
       const [toRead, toChange] = await boards();
       const board = mayChange ? toChange : toRead;
-      const match = board?.routes.find(method as HTTPMethod, path); // any other finds nothing
+      const match = board?.routes.find(method as HTTPMethod, path); // unknown methods have no route
       if (board === undefined || !match) return null;
-      const { handler } = match.store as AppControllerRoute; // what was given to `on`
+      const { handler } = match.store as AppControllerRoute; // the value given to `on`
       const { params } = match;
       const { queues: shown, uiConfig } = board;
       const asked = { queues: shown, uiConfig, params, query: valuesOf(query), body, headers: {} };
@@ -104,8 +103,8 @@ const require = createRequire(import.meta.url);
 const uiFolder = require.resolve('@bull-board/ui/package.json').replace('package.json', 'dist/');
 
 /**
- * Quiet: no link to its makers, no icon that is no text. Nor does it show workers: in PostgreSQL it finds none where
- * some are at work.
+ * Hides links to the vendor and non-text icons. Hides workers too: bull-board does not find them in
+ * PostgreSQL.
  */
 const branding = {
   boardTitle: 'Queues · Signpost',
@@ -114,7 +113,7 @@ const branding = {
   showWorkers: false,
 } as const;
 
-/** At the first need: loading it takes some 140 ms, which no start has to wait for. */
+/** Loaded on first use, because it takes about 140 ms. */
 async function loadBullBoard() {
   const [{ createBullBoard }, { BullMQAdapter }] = await Promise.all([
     import('@bull-board/api'),
@@ -146,14 +145,15 @@ function boardOf(
       }
       return server;
     },
-    // The page, its files and its faults are ours to serve.
+    // The page, files and errors are served by our own code.
     setViewsPath: () => server,
     setStaticPath: () => server,
     setEntryRoute: (_: AppViewRoute) => server,
     setErrorHandler: () => server,
   };
   const adapters = opened.map(
-    // Its types are those of BullMQ's default backend; it calls what every queue has.
+    // The types are those of BullMQ's default backend; the adapter only calls methods that every
+    // queue has.
     (queue) => new BullMQAdapter(queue as never, { readOnlyMode, allowRetries: !readOnlyMode }),
   );
   createBullBoard({ queues: adapters, serverAdapter: server, options: { uiConfig: branding } });
@@ -167,7 +167,7 @@ const types: Readonly<Record<string, string>> = {
   json: 'application/json',
 };
 
-/** Those that are text, by their path below the board's. */
+/** The text files, by path relative to the board. */
 function filesOf(folder: string) {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const found = names.flatMap((name) => {
@@ -179,14 +179,14 @@ function filesOf(folder: string) {
   return new Map(found);
 }
 
-/** Without what comes from other hosts, and without styles in line, which our policy forbids. */
+/** Removes external resources and inline styles, which our Content-Security-Policy forbids. */
 function pageOf(template: string): string {
   return template
     .replace(/<link[^>]*href="https?:[^>]*>\s*/g, '')
     .replace(/(<div id="root">)[\s\S]*?<\/style>\s*<\/div>/, '$1Loading</div>');
 }
 
-/** `a=1&b=2&b=3` as `{a: '1', b: ['2', '3']}`. */
+/** Parses `a=1&b=2&b=3` to `{a: '1', b: ['2', '3']}`. */
 function valuesOf(query: URLSearchParams): Readonly<Record<string, string | string[]>> {
   return Object.fromEntries(
     [...new Set(query.keys())].map((name) => {

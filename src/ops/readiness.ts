@@ -1,39 +1,38 @@
-/** Whether a process can do its work at this moment, dependency by dependency. */
+/** Readiness of a process, by dependency. */
 import type { Database } from '../db/engine/client.ts';
 import { unappliedMigrations } from '../db/engine/migrate.ts';
 import { answersInTime } from '../net/answers-in-time.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Role } from './metrics/process.ts';
 
-/** What a process may depend on. `migrations`: whether the schema is up to date. */
+/** `migrations`: whether the schema is up to date. */
 export type Dependency = 'database' | 'migrations' | 'queue';
-/** `unknown`: could not be asked, because the database does not answer or is not opened yet. */
+/** `unknown`: could not be checked, because the database does not answer or is not open yet. */
 export type DependencyState = 'up' | 'down' | 'unknown';
 
-/** What a process can do now. */
 export type Readiness = {
-  /** `degraded`: it does part of its work; what is missing says what waits. */
+  /** `degraded`: part of the work waits for what is missing. */
   readonly status: 'ready' | 'degraded' | 'starting' | 'not_ready';
-  /** Those that the process's roles need, wholly or in part. */
+  /** The dependencies of the process's roles. */
   readonly dependencies: { readonly [D in Dependency]?: DependencyState };
-  /** Those that are not up; a process that is `starting` may miss none. */
+  /** Dependencies that are not up; can be empty while `starting`. */
   readonly missing: readonly Dependency[];
 };
 
-/** Asks the dependencies each time. Never rejects. */
+/** Checks the dependencies on every call. Never rejects. */
 export type ReadReadiness = () => Promise<Readiness>;
 
-/** Null: the process has not opened it yet. */
+/** Null: not opened yet. */
 type Asked = {
-  /** Every role is at work, and API_KEY or the first key is accepted. */
+  /** Every role is running, and API_KEY or the first key is accepted. */
   readonly isStarted: boolean;
   readonly database: Pick<Database, 'probe' | 'pool'> | null;
   readonly backend: Pick<QueueBackend, 'probe'> | null;
 };
 
 /**
- * Asks what is opened whether it answers, each for a bounded time. `starting` until `isStarted`, unless it is
- * `not_ready`. Never rejects.
+ * Checks every open dependency with a timeout. `starting` until `isStarted`, unless `not_ready`.
+ * Never rejects.
  */
 export async function readReadiness(
   roles: readonly Role[],
@@ -63,8 +62,8 @@ async function readMigrations(database: Asked['database']): Promise<DependencySt
 }
 
 /**
- * Pure. Nobody works without the database as it should be. The edge never asks the queue; the API stores what the
- * reconciler hands to it later; a process that only works has nothing else to do.
+ * Pure. All roles need an up-to-date database. The edge does not use the queue. The API stores work
+ * that the reconciler adds to the queue later. A process with only the worker role needs the queue.
  */
 export function decideReadiness(
   roles: readonly Role[],

@@ -1,4 +1,4 @@
-/** The API role: what stands between a request and its route, and the port. */
+/** The API role: everything between a request and its route, and the port. */
 
 import { ladder, scaleOf } from '../core/life/ladder.ts';
 import { withDashboard } from '../dashboard/dashboard.ts';
@@ -31,11 +31,10 @@ import type { ReadReadiness } from '../ops/readiness.ts';
 import type { Closing, Parts } from './parts.ts';
 import { routesOf } from './routes.ts';
 
-/** What the role is handed when its process starts. */
 export type Served = {
   readonly parts: Parts;
   readonly readiness: ReadReadiness;
-  /** Ends what an edge in this process serves under a name. */
+  /** Closes connections that an edge in this process serves under a name. */
   readonly dropTraffic: (hostname: string) => void;
 };
 
@@ -43,11 +42,11 @@ export type Served = {
 export type SignpostApi = {
   /** Callable without a socket. */
   readonly api: Api;
-  /** Writes what was counted and ends the streams. To be called before the database is closed. */
+  /** Writes pending counts and ends streams. Call it before closing the database. */
   close(): Promise<void>;
 };
 
-/** Builds the API with everything that its routes call. Opens no port. */
+/** Opens no port. */
 export function createSignpostApi({ parts, readiness, dropTraffic }: Served): SignpostApi {
   const { config, database, log, now } = parts;
   const { prisma } = database;
@@ -57,7 +56,7 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: Served): Si
   const answers = createIdempotentAnswerStore(prisma);
   const streams = composeStreams(parts, authenticate);
   const trusted = trustedProxies(config.api.trustedProxies);
-  // The path that a proxy puts before ours; routes begin with /v1, which the base URL ends with.
+  // The path that a proxy adds; routes start with /v1, and the base URL ends with it.
   const basePath = new URL(config.api.baseUrl ?? 'http://localhost/v1').pathname.slice(
     0,
     -'/v1'.length,
@@ -104,8 +103,8 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: Served): Si
 }
 
 /**
- * Opens the API's port and resolves with what answers there, and its URL without a trailing slash. Adds to `closings`
- * what ends both. Rejects where the port cannot be had.
+ * Opens the API's port and returns the API with its URL, without a trailing slash. Adds their
+ * shutdown to `closings`. Rejects if the port cannot be opened.
  */
 export async function startApi(
   served: Served,
@@ -123,14 +122,13 @@ export async function startApi(
   return { api, address: `http://${name}:${server.address.port}` };
 }
 
-/** The event streams of a process. */
 export type ComposedStreams = {
   readonly open: OpenStream;
-  /** Reads and writes nothing more. */
+  /** Stops all reads and writes. */
   close(): void;
 };
 
-/** Builds the streams over feeds that all of them share. */
+/** Builds the streams on shared feeds. */
 export function composeStreams(
   { config, database, log, now, queues }: Parts,
   authenticate: Authenticate,

@@ -1,4 +1,4 @@
-/** The edge role: the listener that serves customers' domains, and what it asks of everybody else. */
+/** The edge role: the listener for customers' domains, and its dependencies. */
 
 import { createProofCertificates } from '../certificates/served/proof-certificate.ts';
 import { createTicketKeys } from '../certificates/vault/derived-secrets.ts';
@@ -12,13 +12,16 @@ import { isLoopback, trustedProxies } from '../net/client-address.ts';
 import { descriptorLimit, shareDescriptors } from '../net/connections.ts';
 import type { Closing, Parts } from './parts.ts';
 
-/** Our choice, at both ports together: about 50 KB each, with its handshake. */
+/** For both ports together: about 50 KB each, including the handshake. */
 const CONNECTIONS_MAX = 20_000;
 
-/** The ports that the edge has, and the way to report changed routes to it at once. */
+/** The ports of the edge, and a function to notify it of route changes. */
 export type StartedEdge = { readonly ports: EdgePorts; readonly notify: Edge['notify'] };
 
-/** Opens the ports and listens for changed routes; adds to `closings` what ends both. Rejects where a port cannot be had. */
+/**
+ * Opens the ports and subscribes to route changes; adds their shutdown to `closings`. Rejects if a
+ * port cannot be opened.
+ */
 export async function startEdge(parts: Parts, closings: Closing[]): Promise<StartedEdge> {
   const { config, database, lookups, vault, log, metrics, now } = parts;
   const loadSealed = keepCertificates(lookups.loadCertificate);
@@ -63,7 +66,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
   closings.push((deadlineMs) => edge.close(deadlineMs));
   const ports = await edge.listen({ host: config.http.host, ...config.edge });
   const beating = { pool: parts.edgePool, openPool: database.openPool };
-  // After the ports: until it listens, the edge finds changed routes by itself.
+  // After opening the ports: without notifications, the edge detects changes itself.
   const notifications = listenForRouteNotifications({
     database: beating,
     log,

@@ -1,4 +1,4 @@
-/** What operators watch of a process, from its first moment on, and the port where they do. */
+/** Metrics and readiness of a process from its first moment, and their port. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -20,34 +20,33 @@ import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 
-/** What the process has opened so far; null: not yet. Readiness is read from it. */
+/** What the process has opened so far; null: not yet. Source of the readiness. */
 export type OpenedSoFar = {
-  /** Every role is at work, and the first key is accepted. */
+  /** Every role is running, and the first key is accepted. */
   isStarted: boolean;
   database: Database | null;
   backend: QueueBackend | null;
 };
 
-/** The metrics and the readiness of a process. */
 export type Ops = {
   readonly metrics: Metrics;
   /** Filled while the process starts. */
   readonly opened: OpenedSoFar;
   /** The same on METRICS_PORT and on the API's port. */
   readonly readiness: ReadReadiness;
-  /** Of METRICS_PORT, as it was bound; null where there is none. */
+  /** The bound METRICS_PORT; null if there is none. */
   readonly port: number | null;
-  /** Shows the pool, and in a process of the role `api` the state of the installation. To be called once. */
+  /** Exports the pool and, for the role `api`, the state of the installation. Call it once. */
   watch(parts: { readonly database: Database; readonly queues: Queues }): void;
   close(deadlineMs: number): Promise<void>;
 };
 
-/** Whether METRICS_PORT shows everything to whoever reaches this machine. */
+/** Whether METRICS_PORT is reachable from other machines without a token. */
 function isOpenToAll({ http: { host }, metrics: { port, token } }: Config): boolean {
   return port !== undefined && token === undefined && !isLoopback(host);
 }
 
-/** Opens METRICS_PORT, where there is one, before anything else is open. Rejects where it cannot be had. */
+/** Opens METRICS_PORT, if set, before anything else. Rejects if it cannot be opened. */
 export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promise<Ops> {
   const roles = rolesOf(config);
   const metrics = createMetrics(roles);
@@ -57,7 +56,7 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promis
   const api = createOpsApi({ metrics: metrics.text, readiness, token });
   const { host } = config.http;
   if (isOpenToAll(config)) {
-    log.warn({ host, port }, 'METRICS_PORT asks nobody for a token here: set METRICS_TOKEN');
+    log.warn({ host, port }, 'METRICS_PORT is reachable without a token: set METRICS_TOKEN');
   }
   const server =
     port === undefined ? null : await listen(api, { host, port, variable: 'METRICS_PORT' });
@@ -86,24 +85,23 @@ async function countJobs(queues: Queues): Promise<Readonly<Record<string, QueueC
   return Object.fromEntries(await Promise.all(counted));
 }
 
-/** Returns the roles that this process plays. No edge of ours starts where another one serves the domains. */
+/** The roles of this process. With an external edge, the edge role is omitted. */
 export function rolesOf({ role, certificates }: Config): readonly Role[] {
   const played: readonly Role[] = role === 'all' ? ['api', 'worker', 'edge'] : [role];
   return played.filter((one) => one !== 'edge' || certificates.source === 'own');
 }
 
-/** What METRICS_PORT shows. */
 export type OpsApiDeps = {
-  /** The metrics in the text format of Prometheus. */
+  /** The metrics in Prometheus text format. */
   metrics(): Promise<string>;
   readonly readiness: ReadReadiness;
-  /** The bearer token for /metrics; undefined: nobody is asked for one. */
+  /** The bearer token for /metrics; undefined: no token is required. */
   readonly token: string | undefined;
 };
 
 /**
- * Serves /healthz, /readyz and /metrics, to GET and HEAD. Without keys and limits: it is for those who run the process,
- * on an address that they have chosen. A fault is a 500, never a rejection.
+ * Serves /healthz, /readyz and /metrics to GET and HEAD. Without keys and rate limits, because the
+ * operator chose its address. Exceptions become a 500; it never rejects.
  */
 export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
   const isToken = createIsMetricsToken(token);
@@ -129,7 +127,7 @@ export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
     return refuse('method_not_allowed', undefined, { allow: 'GET, HEAD' });
   }
 
-  const isSecret = () => true; // nothing of a request is taken up here
+  const isSecret = () => true; // no request header is used here
   return {
     async handle(raw) {
       const trace = traceOf({}, isSecret);
@@ -141,8 +139,8 @@ export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
 }
 
 /**
- * Returns whether an Authorization header brings the token (RFC 6750, 2.1), compared in constant time; never where there
- * is none to bring.
+ * Whether an Authorization header contains the token (RFC 6750, 2.1), compared in constant time;
+ * false if no token is set.
  */
 export function createIsMetricsToken(
   token: string | undefined,
@@ -155,7 +153,7 @@ export function createIsMetricsToken(
   };
 }
 
-/** Of one length, as timingSafeEqual needs it, whatever was given. */
+/** Hashed to equal length, as timingSafeEqual requires. */
 function digest(text: string): Uint8Array {
   return createHash('sha256').update(text).digest();
 }

@@ -1,4 +1,7 @@
-/** What orders, escalations and their probes are handed, and how a worker observes one domain for all of them. */
+/**
+ * Dependencies of orders, escalations and probes, and the observation of one domain for all of
+ * them.
+ */
 import { randomUUID } from 'node:crypto';
 import type { EscalateCertificateDeps } from '../../workers/escalate-certificate.ts';
 import type { IssueCertificateDeps } from '../../workers/issue-certificate.ts';
@@ -30,7 +33,7 @@ import { inSpan } from '../net/tracing.ts';
 import { forgetJobs } from '../queue/queues.ts';
 import type { Parts } from './parts.ts';
 
-/** Builds what issue-certificate, the renewals and the escalations are handed. Asks nobody. */
+/** Dependencies of issue-certificate, renewals and escalations. Makes no requests. */
 export function issueDeps(parts: Parts): IssueCertificateDeps {
   const { certificates, checks, config, metrics, now, observer, queues, vault } = parts;
   return {
@@ -57,7 +60,8 @@ export function issueDeps(parts: Parts): IssueCertificateDeps {
     rules: (at) => checkRules(config, at),
     async enqueueFollowUps({ id, epoch }, { to, nextCheckAt, escalateAt }) {
       await parts.wake({ id, epoch, status: to.status, nextCheckAt, escalateAt });
-      // The way back to pending began an epoch (src/db/domains/transitions.ts); the jobs of the one before only wait to end.
+      // The return to pending started a new epoch (src/db/domains/transitions.ts); the previous
+      // epoch's jobs are removed.
       if (to.status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
     },
     recordServedCertificate: composeRecordServedCertificate(parts),
@@ -76,8 +80,8 @@ export function issueDeps(parts: Parts): IssueCertificateDeps {
 }
 
 /**
- * Another edge is asked with the order that it was given, and nothing of it is kept here to be compared with. Nor is
- * anything noted where our own addresses cannot be reached from here: it would say nothing of what visitors see.
+ * An external edge obtains its own certificates, so there is nothing to compare. Nothing is stored
+ * either if our own addresses are unreachable from here, because that says nothing about visitors.
  */
 function composeRecordServedCertificate({
   config,
@@ -98,7 +102,7 @@ function composeRecordServedCertificate({
   });
 }
 
-/** Builds what escalate-certificate is handed, on top of what orders are. */
+/** Dependencies of escalate-certificate, in addition to those of orders. */
 export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): EscalateCertificateDeps {
   const { certificates, database } = parts;
   const { authorities, downForMs, answeredAt, rules, now } = issue;
@@ -127,7 +131,10 @@ export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): Escalat
   };
 }
 
-/** The local authority asks for no challenge; and where our own addresses cannot be reached from here, we ask for none. */
+/**
+ * The local CA needs no challenge. If our own addresses are unreachable from here, no probe is
+ * made.
+ */
 async function probeChallenge({ config, observer, probes }: Parts, hostname: string) {
   const { directoryUrl, challenge, httpPort, tlsPort } = config.acme;
   if (directoryUrl === undefined || !config.edge.isProbed) return [];
@@ -137,8 +144,8 @@ async function probeChallenge({ config, observer, probes }: Parts, hostname: str
 }
 
 /**
- * Observes one domain, in a span of its own because it is what a check waits for. `earlier`: what may be found unchanged
- * by a few questions, and is then the result. Never rejects for what the network does.
+ * Observes one domain in its own span. `earlier`: an observation that a few queries can confirm,
+ * which is then returned. Network failures do not reject it.
  */
 export function observeDomain(
   { observer }: Parts,
@@ -148,7 +155,7 @@ export function observeDomain(
   return inSpan('observe the DNS', {}, () => observer.observe(checkTargetOf(domain), earlier));
 }
 
-/** Returns what was seen of a domain before; undefined where it has to be checked in full now. */
+/** The earlier observation of a domain; undefined if a full check is due. */
 export function earlierOf({ now, config }: Parts, domain: LoadedDomain): Earlier | undefined {
   const depth = checkDepthOf(domain, now(), config.verifyWindowMs);
   const { observation } = domain;
@@ -165,7 +172,7 @@ function checkTargetOf({
   return { hostname, target, apex: splitAtZone(hostname).apex };
 }
 
-/** Returns the rules of a check at `now`, with a jitter of 0 to 1 drawn for it. */
+/** The rules of a check at `now`, with a random jitter of 0 to 1. */
 export function checkRules({ verifyWindowMs, escalateAfterMs }: Config, now: Date): CheckRules {
   const jitter = Math.random();
   return { now, windowMs: verifyWindowMs, escalateAfterMs, jitter };

@@ -1,4 +1,4 @@
-/** The one place where parts are built and handed to each other. */
+/** Builds the shared parts and connects them. */
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Authorities, ConfiguredAuthority } from '../certificates/authorities/authority.ts';
@@ -51,10 +51,10 @@ import {
   type SeenQueues,
 } from '../queue/queues.ts';
 
-/** The time of this process; tests have their own. */
+/** The current time; tests replace it. */
 export type Clock = () => Date;
 
-/** What is open before anything is composed. `compose` closes none of it. */
+/** Opened before composing. `compose` closes none of it. */
 export type Opened = {
   readonly config: Config;
   readonly database: Database;
@@ -63,29 +63,29 @@ export type Opened = {
   readonly secrets: DerivedSecrets;
   readonly log: Logger;
   readonly now: Clock;
-  /** Missing where nobody counts. */
+  /** Missing if metrics are off. */
   readonly metrics?: Metrics;
 };
 
-/** Everything that roles are made of, each part built once. */
+/** Everything that roles use, each part built once. */
 export type Parts = Opened & {
-  /** The connections that an edge has for itself alone. */
+  /** Connections reserved for the edge. */
   readonly edgePool: pg.Pool;
   readonly probes: Probes;
-  /** What an edge asks the database; our own probes are answered before it. */
+  /** Database lookups of the edge; our own probes are answered first. */
   readonly lookups: EdgeLookups & Probed;
-  /** Each queue connects when it is first used. */
+  /** Each queue connects on first use. */
   readonly queues: SeenQueues;
   readonly keys: AuthorityKeyStore;
-  /** The local authority's root in PEM, once it has signed something. */
+  /** The local CA's root in PEM, once it has signed something. */
   rootCertificate(): Promise<string | null>;
   readonly observer: Observer;
-  /** The one that orders go to first, and the one that stands in for it. */
+  /** The first CA for orders, and its fallback. */
   readonly authorities: Authorities;
   readonly health: AuthorityHealth;
-  /** Null where certificates are our own. */
+  /** Null if Signpost issues certificates itself. */
   readonly external: ExternalAuthority | null;
-  /** The authorities in use as CAA records name them, in their order. */
+  /** The CAs in use as CAA records name them, in order. */
   caaAuthorities(): Promise<readonly CaaAuthority[]>;
   readonly projects: ProjectStore;
   readonly domains: DomainStore;
@@ -97,18 +97,20 @@ export type Parts = Opened & {
   /** The host name that a domain's record must point to. */
   targetFor(projectId: string, hostname: string): string;
   readonly ownAddresses: OwnAddresses;
-  /** The text that proves an apex to be a project's. */
+  /** The TXT value that proves a project's ownership of an apex. */
   proofFor(projectId: string, hostname: string): string;
-  /** The key that signs the requests to a project's deploys. */
+  /** The key that signs requests to a project's deploys. */
   signingKey(projectId: string, generation: number): Uint8Array;
-  /** Makes sure that a waiting domain's jobs exist; may be called again. Rejects while the queue is away. */
+  /**
+   * Ensures that a waiting domain's jobs exist. Idempotent. Rejects while the queue is unavailable.
+   */
   wake(domain: Waiting & { readonly id: string; readonly epoch: number }): Promise<void>;
   readonly bringNow: BringNow;
-  /** Closes the queues and the sockets of the DNS that were opened here. */
+  /** Closes the queues and DNS sockets opened here. */
   close(): Promise<void>;
 };
 
-/** Builds every part once. Asks the network nothing. Throws where a file of the configuration cannot be read. */
+/** Makes no requests. Throws if a configured file cannot be read. */
 export function compose(opened: Opened): Parts {
   const { config, database, backend, vault, secrets, log, now } = opened;
   const { prisma } = database;
@@ -154,7 +156,7 @@ export function compose(opened: Opened): Parts {
   };
 }
 
-/** What an edge asks, and the connections that it has for that alone. */
+/** The edge's lookups, with their own connections. */
 function composeLookups({ database, secrets }: Opened) {
   const edgePool = database.openPool(edgeConnections);
   const probes = createProbes(secrets.probe);
@@ -162,7 +164,7 @@ function composeLookups({ database, secrets }: Opened) {
   return { edgePool, probes, lookups: answeringProbes(stored, probes) };
 }
 
-/** The setting is about the first; the one that stands in for it has the limits that its host is known for. */
+/** The setting applies to the first CA; the fallback has the known limits of its host. */
 function budgetsOf([first, ...others]: Authorities, acme: Config['acme']): AuthorityBudgets {
   const known = ({ directoryUrl }: ConfiguredAuthority): AuthorityBudget => {
     const host = directoryUrl === null ? '' : new URL(directoryUrl).hostname;
@@ -211,12 +213,12 @@ function createWake(queues: Queues): Parts['wake'] {
   };
 }
 
-/** Ends a part of the process within so many milliseconds. */
+/** Shuts down a part of the process within this many milliseconds. */
 export type Closing = (deadlineMs: number) => Promise<void>;
 
 /**
- * Closes in the opposite order, one after the other, all within one deadline. Rejects with the first fault once all of
- * them have been tried.
+ * Closes in reverse order, sequentially, within one deadline. Tries all, then rejects with the
+ * first error.
  */
 export async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
   const end = Date.now() + deadlineMs;

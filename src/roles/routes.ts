@@ -1,4 +1,4 @@
-/** Every route of the service, with what each of them calls. */
+/** All routes of the service and their dependencies. */
 
 import { createApiKeyStore } from '../db/api-keys.ts';
 import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
@@ -40,20 +40,18 @@ import { forgetJobs } from '../queue/queues.ts';
 import { createIsMetricsToken } from './listeners.ts';
 import type { Parts } from './parts.ts';
 
-/** What routes are made of. */
 export type RoutesDeps = {
   readonly parts: Parts;
   readonly readiness: ReadReadiness;
-  /** Cuts off what an edge in this process serves under a name. */
+  /** Closes connections that an edge in this process serves under a name. */
   readonly dropTraffic: (hostname: string) => void;
-  /** Has a key read from the database again at its next use. */
+  /** Makes the next use of a key read it from the database again. */
   readonly forgetKey: (keyId: string) => void;
   readonly openStream: OpenStream;
 };
 
 /**
- * Returns every route there is; docs/api.md describes the same ones. The last ones serve the OpenAPI document of the
- * others.
+ * All routes, as described in docs/integrate/api.md. The last ones serve the OpenAPI document of the others.
  */
 export function routesOf(deps: RoutesDeps): readonly Route[] {
   const { parts } = deps;
@@ -128,7 +126,7 @@ function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] 
   });
 }
 
-/** What verifying a domain starts. The queue learns of it after the commit, and may be away. */
+/** Effects of verifying a domain. The queue is notified after the commit and can be unavailable. */
 function verifyDeps({ config, domains, log, now, queues, wake, bringNow }: Parts): VerifyDeps {
   return {
     domains,
@@ -147,7 +145,7 @@ function verifyDeps({ config, domains, log, now, queues, wake, bringNow }: Parts
   };
 }
 
-/** What operators see, and what they restart. */
+/** The operator's views and actions. */
 function operatorsRoutes(parts: Parts): readonly Route[] {
   const { database, domains, log, now, queues } = parts;
   const { windowMs, wake, orderNow, forget } = verifyDeps(parts);
@@ -186,7 +184,7 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
   ];
 }
 
-/** What is asked by those who watch the process. */
+/** Health, readiness and metrics. */
 function watchedRoutes({ parts, readiness }: RoutesDeps): readonly Route[] {
   const { config, metrics } = parts;
   return [
@@ -198,7 +196,7 @@ function watchedRoutes({ parts, readiness }: RoutesDeps): readonly Route[] {
   ];
 }
 
-/** What was committed is safe without the queue: the reconciler adds the job within a minute. */
+/** Committed work is safe without the queue: the reconciler adds the job within a minute. */
 async function quietly(
   log: Parts['log'],
   about: { readonly what: string; readonly domainId: string; readonly requestId: string },
@@ -207,6 +205,6 @@ async function quietly(
   try {
     await act();
   } catch (err) {
-    log.warn({ err, ...about }, 'the queue is away; the reconciler will make good');
+    log.warn({ err, ...about }, 'the queue is unavailable; the reconciler will add the job');
   }
 }

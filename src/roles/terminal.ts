@@ -1,10 +1,9 @@
-/** What a person sees when the service is ready: where it is, the first key, and what to try. */
+/** Text printed at startup: addresses, the first key and example commands. */
 
 import { resolve, sep } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { EdgePorts } from '../edge/edge.ts';
 
-/** Where the service is reached, and what is said once. */
 export type Welcome = {
   readonly addresses: {
     /** The API's URL. */
@@ -12,12 +11,12 @@ export type Welcome = {
     readonly edge: EdgePorts | null;
     readonly metricsPort: number | null;
   };
-  /** The key that was just made, which is shown only now; null: none was. */
+  /** The newly created key, shown only once; null if none was created. */
   readonly firstKey: string | null;
 };
 
 /**
- * Returns the text that a start prints, with a line break at its end. It holds the first key where one was made: it must
+ * The text printed at startup, with a final line break. It can contain the first key, so it must
  * not be logged.
  */
 export function welcome(config: Config, { addresses, firstKey }: Welcome): string {
@@ -28,7 +27,9 @@ export function welcome(config: Config, { addresses, firstKey }: Welcome): strin
     ...(addresses.metricsPort === null
       ? []
       : [`  Metrics     port ${addresses.metricsPort}: /metrics, /healthz, /readyz`]),
-    ...(firstKey === null ? [] : [`\n  Your first key, shown only now:\n\n    ${firstKey}\n`]),
+    ...(firstKey === null
+      ? []
+      : [`\n  Your first key. Copy it now: it is not shown again.\n\n    ${firstKey}\n`]),
     ...(addresses.http ? [thingsToTry(addresses.http, firstKey)] : []),
   ];
   return `${parts.join('\n')}\n`;
@@ -38,7 +39,7 @@ function edgeOf({ httpPort, httpsPort, gatewayPort }: EdgePorts): string {
   if (gatewayPort === undefined) {
     return `  Edge        http on port ${httpPort}, https on port ${httpsPort}`;
   }
-  return `  Edge        behind Caddy, which has ports ${httpPort} and ${httpsPort}; it asks us on port ${gatewayPort}`;
+  return `  Edge        behind Caddy on ports ${httpPort} and ${httpsPort}, gateway on port ${gatewayPort}`;
 }
 
 const storageWords = {
@@ -54,7 +55,7 @@ function placesOf(url: string): string {
 }
 
 function thingsToTry(url: string, firstKey: string | null): string {
-  // In double quotes, or the shell would send the variable's name.
+  // Double quotes let the shell expand the variable.
   const key = firstKey ?? '$SIGNPOST_API_KEY';
   return [
     '  Try:\n',
@@ -65,7 +66,7 @@ function thingsToTry(url: string, firstKey: string | null): string {
   ].join('\n');
 }
 
-/** Returns why a start failed, in one line: what the operating system refused is said in terms of the variable to change. */
+/** Why a start failed, in one line. System errors name the variable to change. */
 export function startProblem(fault: unknown, config: Config): string {
   const system = systemFault(fault);
   const known = system && (portProblem(system, config) ?? fileProblem(system, config));
@@ -75,14 +76,14 @@ export function startProblem(fault: unknown, config: Config): string {
 
 type SystemFault = NodeJS.ErrnoException & { readonly port?: number };
 
-/** What the operating system refused, thrown as it is or as the cause of what was thrown. */
+/** The system error itself or in the cause chain. */
 function systemFault(fault: unknown): SystemFault | undefined {
   if (!(fault instanceof Error)) return undefined;
-  // Only Node's system errors have a syscall, and the type lists the fields of these.
+  // Only Node.js system errors have a syscall.
   return 'syscall' in fault ? (fault as SystemFault) : systemFault(fault.cause);
 }
 
-/** Who listens names its own variable; that two of ours have the same port is known only here. */
+/** Listeners name their own variable; only here are conflicts between two variables known. */
 function portProblem(
   { syscall, port }: SystemFault,
   { http, edge, metrics }: Config,
@@ -97,7 +98,7 @@ function portProblem(
   const [first, ...others] = Object.entries(ports).filter(([, one]) => one === port);
   if (syscall !== 'listen' || first === undefined || others.length === 0) return undefined;
   const names = [first, ...others].map(([name]) => name).join(' and ');
-  return `${names} are the same, ${port}: each needs a port of its own`;
+  return `${names} are both ${port}: use different ports`;
 }
 
 function fileProblem({ path, message }: SystemFault, config: Config): string | undefined {
@@ -108,7 +109,7 @@ function fileProblem({ path, message }: SystemFault, config: Config): string | u
     ACME_CA_FILE: acme.caFile,
   };
   const within = (inner: string, outer: string) => `${resolve(inner)}${sep}`.startsWith(outer);
-  // The path may be a folder above the one that was to be made, or a file in it.
+  // The path in the error can be a parent folder or a file in it.
   const concerned = Object.entries(files).find(
     ([, file]) =>
       file !== undefined &&

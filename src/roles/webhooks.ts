@@ -1,4 +1,4 @@
-/** Puts deliveries together: what the workers run, from the parts that the process has. */
+/** Dependencies of the delivery workers. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DeliverWebhookDeps } from '../../workers/deliver-webhook.ts';
 import type { RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
@@ -13,7 +13,6 @@ import type { Queues } from '../queue/queues.ts';
 import { bodyOf, messageIdOf, openSecret, signatureHeaders } from '../webhooks/message.ts';
 import { createLines, createSender, type Leave, type Lines, type Send } from '../webhooks/send.ts';
 
-/** The parts of the process that deliveries need. */
 export type DeliveryParts = {
   readonly config: Config;
   readonly deliveries: DeliveryStore;
@@ -25,15 +24,15 @@ export type DeliveryParts = {
 };
 
 /**
- * A process has 200 attempts under way, so that it takes many slow receivers to delay the others. A webhook has no more
- * in the queue than its receiver has places. Our choice.
+ * A process runs up to 200 attempts at once, so that a few slow receivers do not delay others. A
+ * webhook has at most as many queued attempts as its receiver has places.
  */
 const places = { host: 4, owner: 8 } as const;
 
-/** Long beyond the 20 s after which another worker has taken over from one that died. Our choice. */
+/** Much longer than the 20 s after which another worker takes over a dead worker's job. */
 const LOST_AFTER_MS = 120_000;
 
-/** Builds what deliver-webhook is handed. `send` is another one in tests. */
+/** Dependencies of deliver-webhook. `send` is replaced in tests. */
 export function deliverDeps(
   parts: DeliveryParts,
   send: Send = senderOf(parts),
@@ -49,7 +48,7 @@ export function deliverDeps(
       const messageId = messageIdOf(event);
       const secrets = secretsOf(vault, delivery, at);
       const headers = signatureHeaders({ messageId, at, body, secrets });
-      // Opened for this one signature: nothing is left in memory.
+      // The secret is wiped after signing.
       for (const secret of secrets) secret.fill(0);
       return send({ url: webhook.url, headers, body });
     },
@@ -61,7 +60,7 @@ export function deliverDeps(
   };
 }
 
-/** Builds what the relay of deliveries is handed. */
+/** Dependencies of the delivery relay. */
 export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
   const { config, deliveries, queues, waiting, now } = parts;
   const { giveDue, giveAgain, takeBack, endOfOff, prune, pruneWebhooks } = deliveries;
@@ -97,7 +96,7 @@ function senderOf({ config, ownAddresses }: DeliveryParts): Send {
   };
 }
 
-/** The newest first; the one of before while it is valid. */
+/** Newest first, then the previous secret while it is valid. */
 function secretsOf(vault: Vault, { webhook }: LoadedDelivery, at: Date): readonly Uint8Array[] {
   const { id, sealedSecret, sealedOldSecret, oldSecretEndsAt } = webhook;
   const old = oldSecretEndsAt !== null && oldSecretEndsAt > at ? sealedOldSecret : null;

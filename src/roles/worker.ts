@@ -1,4 +1,4 @@
-/** The worker role: what every queue's worker and every sweep is handed, and its start. */
+/** The worker role: dependencies of all workers and sweeps, and their start. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { type AskRenewalsDeps, askRenewals } from '../../workers/ask-renewals.ts';
 import type { CheckDnsDeps } from '../../workers/check-dns.ts';
@@ -31,10 +31,13 @@ import { earlierOf, escalateDeps, issueDeps, observeDomain } from './orders.ts';
 import type { Closing, Parts } from './parts.ts';
 import { deliverDeps, relayDeps } from './webhooks.ts';
 
-/** However short a laboratory's window is: each turn costs the queue and the database some milliseconds. */
+/**
+ * Minimum interval, because each run costs the queue and the database a few milliseconds, even in a
+ * test lab.
+ */
 const SWEEP_MS_MIN = 1_000;
 
-/** Builds what the workers are handed. Starts nothing. */
+/** Starts nothing. */
 export function composeWorkers(parts: Parts): WorkerDeps {
   const { backend, log, now, config, metrics } = parts;
   const issue = issueDeps(parts);
@@ -51,7 +54,7 @@ export function composeWorkers(parts: Parts): WorkerDeps {
     log,
     ...(metrics && { count: metrics.job }),
     now,
-    // The embedded one has no clock but ours.
+    // The embedded queue uses our own clock.
     ...(config.storage.kind !== 'embedded' && {
       clockSkewMs: () => clockSkewMs(parts.database.pool),
     }),
@@ -68,15 +71,15 @@ export function composeWorkers(parts: Parts): WorkerDeps {
     relayDeliveries: createRelay(relayDeps(parts)),
     sweepEveryMs,
     reconcile: reconcileDeps(parts, sweepEveryMs),
-    // A check waits for the network most of the time; many at once travel to the database together. A queue in
-    // PostgreSQL is slower than that, whatever the number.
+    // Checks mostly wait for the network; concurrent ones share database round trips. A PostgreSQL
+    // queue is slower regardless of this number.
     checksAtOnce: config.storage.kind === 'postgres_redis' ? 500 : 50,
-    // A laboratory's short window makes everything quicker, the repairs too.
+    // A short window (test labs) shortens all intervals, including repairs.
     reconcileEveryMs: Math.min(20_000, Math.max(1_000, config.verifyWindowMs / 200)),
   };
 }
 
-/** Starts the workers of every queue and the timers; adds to `closings` what ends them. */
+/** Starts all workers and timers; adds their shutdown to `closings`. */
 export async function startWork(parts: Parts, closings: Closing[]): Promise<void> {
   const workers = startWorkers(composeWorkers(parts));
   closings.push((deadlineMs) => workers.close(deadlineMs));
@@ -112,13 +115,13 @@ function reconcileDeps(
   };
 }
 
-/** The sweeps of a process, each over the rows that are due for it. */
+/** The sweeps of a process, each over its due rows. */
 type Sweeps = Pick<
   WorkerDeps,
   'recheckLive' | 'renewCertificate' | 'escalateRenewals' | 'askRenewals'
 >;
 
-/** Builds the checks of settled domains and the renewals. */
+/** Checks of settled domains, and renewals. */
 function composeSweeps(
   parts: Parts,
   issue: IssueCertificateDeps,
@@ -126,7 +129,7 @@ function composeSweeps(
 ): Sweeps {
   const { config, database, log } = parts;
   const onFaultIn = (queue: SweepQueue) => (err: unknown, domainId: string) =>
-    log.error({ err, queue, domainId }, 'a sweep met a fault at one domain');
+    log.error({ err, queue, domainId }, 'sweep failed for one domain');
   const onFault = onFaultIn('renew-certificate');
   const atEnd: RecheckLiveDeps['escalationAtEnd'] = (...asked) =>
     escalationAtEnd(escalate, ...asked);
@@ -136,7 +139,8 @@ function composeSweeps(
     escalationAtEnd: atEnd,
     due: createDueDomains(database.prisma, 'renew-certificate'),
     onFault,
-    // An order waits for its authority most of the time. Ten a second, where one takes five: a revocation leaves a day.
+    // Orders mostly wait for the CA. Five per second are needed if a revocation must be handled
+    // within a day; this allows ten.
     atOnce: config.storage.kind === 'embedded' ? 10 : 50,
   };
   const overdue = overdueDeps(parts, escalate, onFault);
@@ -173,7 +177,8 @@ function recheckDeps(
     escalationAtEnd,
     due: createDueDomains(parts.database.prisma, 'recheck-live'),
     onFault,
-    // Beside the checks of pending domains, for which somebody waits. 100,000 live ones are 33 checks a second.
+    // Runs beside the checks of pending domains, which take priority. 100,000 live domains are 33
+    // checks per second.
     atOnce: parts.config.storage.kind === 'postgres_redis' ? 100 : 25,
     rules,
     now,
@@ -209,7 +214,7 @@ function overdueDeps(
   };
 }
 
-/** Asking is a courtesy of the authorities: neither many at once, nor before anything else. */
+/** Renewal info is optional: few at once, and after everything else. */
 function askDeps(
   { authorities, certificates, database }: Parts,
   { rules, now }: IssueCertificateDeps,

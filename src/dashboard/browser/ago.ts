@@ -1,4 +1,4 @@
-/** Times as people say them. The server writes the first ones, the script those after. */
+/** Relative times. The server renders the first ones, the script updates them. */
 
 /** Each unit, the distance in ms below which it is used, and its length in ms. */
 const units = [
@@ -8,13 +8,15 @@ const units = [
   ['days', Number.POSITIVE_INFINITY, 86_400_000],
 ] as const;
 
-/** Our choice: a page that came late, or two clocks, let what has happened seem to be less than this ahead. */
+/**
+ * Tolerance for late pages and clock differences: a past event can appear this far in the future.
+ */
 const LATE_MS = 5_000;
 
 /**
- * `3 s ago`, `in 12 min`, rounded down; `timeMs` and `nowMs` in ms since 1970. `isToCome`: it has not happened, so
- * that once its time has come it is `any moment now`. Below a second: `just now`, or `in a moment`. From two days on
- * it counts days.
+ * `3 s ago`, `in 12 min`, rounded down; `timeMs` and `nowMs` in ms since 1970. `isToCome`: a
+ * planned time shows `any moment now` once it is due. Below a second: `just now`, or `in a moment`.
+ * From two days on, in days.
  */
 export function ago(timeMs: number, nowMs: number, isToCome: boolean): string {
   if (isToCome && timeMs <= nowMs) return 'any moment now';
@@ -36,7 +38,7 @@ const format = new Intl.DateTimeFormat('en-GB', {
   second: '2-digit',
 });
 
-/** `20 Nov 2026, 12:00:16 UTC`; `at`: RFC 3339. The same on the server and in every browser, whatever its language. */
+/** `20 Nov 2026, 12:00:16 UTC`; `at`: RFC 3339. Independent of the browser's language. */
 export function exactly(at: string): string {
   const parts = new Map(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]));
   const [day, month, year] = [parts.get('day'), parts.get('month'), parts.get('year')];

@@ -1,16 +1,19 @@
-/** Comfort: copying, menus that close, forms that are sent once, and how a host name that is typed is read. */
+/**
+ * Enhancements: copy buttons, closing menus, forms that submit once, and a preview of the parsed
+ * host name.
+ */
 
 const COPIED_MS = 2_000;
-/** Our choice: what pauses a third of a second has typed a name, or is thinking. */
+/** A pause of a third of a second means that typing has paused. */
 const PAUSE_MS = 300;
 
-/** Copies what the button stands for, and says so for two seconds. */
+/** Copies the button's text, and confirms it for two seconds. */
 async function copy(button: HTMLButtonElement): Promise<void> {
   const text = button.dataset['copy'] ?? '';
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    return say('The browser does not let this page copy; select the text instead.');
+    return say('The browser does not allow copying. Select the text instead.');
   }
   button.textContent = 'Copied';
   say('Copied');
@@ -45,7 +48,7 @@ document.addEventListener('submit', (event) => {
   if (form.ariaBusy === 'true') event.preventDefault();
   form.ariaBusy = 'true';
 });
-// The way back shows the page as it was left.
+// Going back shows the page as it was left.
 addEventListener('pageshow', () => {
   for (const form of document.forms) form.ariaBusy = null;
 });
@@ -53,12 +56,12 @@ addEventListener('pageshow', () => {
 let waiting = 0;
 let asked = new AbortController();
 
-/** Asks how the text is read, and shows the answer below the field. Only the newest question is answered. */
+/** Shows how the text is parsed below the field. Only the latest request counts. */
 async function read(text: string): Promise<void> {
   const place = document.getElementById('reading');
   const path = place?.dataset['reading'];
   if (place === null || path === undefined) return;
-  // An older answer that came later would be about another text.
+  // A late response would belong to another text.
   asked.abort();
   asked = new AbortController();
   if (text.trim() === '') return place.replaceChildren();
@@ -68,11 +71,11 @@ async function read(text: string): Promise<void> {
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
     place.replaceChildren(...(page.getElementById('reading')?.childNodes ?? []));
   } catch {
-    // The next letter asks again, and the form does in any case.
+    // The next keystroke retries, and the form validates in any case.
   }
 }
 
-// Of the document, since the field comes once the steps before it are done.
+// Listens on the document, because the field appears later.
 document.addEventListener('input', ({ target: field }) => {
   if (!(field instanceof HTMLInputElement) || field.id !== 'hostname') return;
   clearTimeout(waiting);
@@ -82,11 +85,11 @@ document.addEventListener('input', ({ target: field }) => {
 const place = document.getElementById('spoken');
 
 /**
- * Says a text to who listens to the page (`role="status"`), and shows it to nobody. The same text twice is said
- * twice.
+ * Announces a text to screen readers (`role="status"`), invisibly. A repeated text is announced
+ * again.
  */
 export function say(text: string): void {
   if (place === null) return;
-  // The same words twice are news, too.
+  // A repeated text must differ to be announced.
   place.textContent = place.textContent === text ? `${text}\u00a0` : text;
 }

@@ -1,6 +1,6 @@
 /**
- * What makes a page move: after an event of its project the page is asked for again, and the parts that changed are put in
- * the place of the old ones. Nothing is asked for while nothing happens. Without this script every page still reads.
+ * Live updates: after an event of the project, the page is fetched again and changed parts are
+ * replaced. Without events, nothing is fetched. The pages work without this script.
  */
 import './forms.ts';
 import { refresh } from './refresh.ts';
@@ -8,14 +8,14 @@ import { join, type StreamMessage } from './shared.ts';
 import { move, startTicking } from './times.ts';
 
 /**
- * How long a hidden window stays connected. Our choice: who changes to another window for a moment misses nothing,
- * and who stays there leaves the connection to it.
+ * How long a hidden window stays connected: a short switch misses nothing, a longer one frees the
+ * connection.
  */
 const HIDDEN_MS = 10_000;
 
 const words = { live: 'Watching', away: 'Reconnecting', slow: 'Refreshing every 10 s' } as const;
 
-/** Says beside the heading whether the page moves by itself. */
+/** Shows beside the heading whether the page updates live. */
 function show(state: keyof typeof words): void {
   const place = document.getElementById('liveness');
   if (place === null) return;
@@ -25,8 +25,8 @@ function show(state: keyof typeof words): void {
 }
 
 /**
- * One check, as the API's stream reports it. `changed`: the name servers showed something else than at the one
- * before.
+ * One check from the API's stream. `changed`: the name servers' answers differ from the previous
+ * check.
  */
 type Checked = {
   readonly attempts: number;
@@ -36,14 +36,14 @@ type Checked = {
 };
 
 /**
- * A check that found nothing new moves the times; any other shows the page again. `isFirst`: the stream begins with
- * the last check, which the page may be older than.
+ * A check without changes updates the times; any other refreshes the page. `isFirst`: the stream
+ * starts with the last check, which can be newer than the page.
  */
 function checked({ attempts, lastCheckedAt, nextCheckAt, changed }: Checked, isFirst: boolean) {
   const count = document.querySelector<HTMLElement>('[data-attempts]');
   if (count === null) return;
   const isAnother = count.dataset['attempts'] !== String(attempts);
-  // “A check is under way” has no time that could be moved.
+  // “Checking now” has no time to update.
   const hasTime = document.querySelector('#summary time[data-of="next-check"]') !== null;
   const isBehind = (isFirst && isAnother) || (nextCheckAt !== null && !hasTime);
   if (changed || isBehind) return void refresh();
@@ -54,8 +54,8 @@ function checked({ attempts, lastCheckedAt, nextCheckAt, changed }: Checked, isF
 }
 
 /**
- * Listens at a path of ours, for as long as the window is open; each of `types` shows the page again. A window that
- * nobody sees asks for nothing after 10 s, and catches up once it is seen. Call it once.
+ * Listens at a path while the window is open; each of `types` refreshes the page. A hidden window
+ * disconnects after 10 s, and catches up once it is visible. Call it once.
  */
 function listen(path: string, types: readonly string[]): void {
   const shown = new Set([...types, 'stream.reset']);
@@ -87,7 +87,7 @@ function listen(path: string, types: readonly string[]): void {
       isFirst = false;
     } else {
       if (type === 'poll') missing('slow');
-      void refresh(); // for that, or for one of `shown`
+      void refresh(); // for that event, or for one of `shown`
     }
   }
 

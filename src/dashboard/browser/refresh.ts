@@ -1,23 +1,23 @@
 /**
- * Asks for the page again, and puts in place what has changed. Parts are what the server marks with `data-part`; each
- * has an id, and may have others within it.
+ * Fetches the page again and replaces what changed. Parts are elements with `data-part`; each has
+ * an ID and can contain other parts.
  */
 import { say } from './forms.ts';
 import { setClock, tick } from './times.ts';
 
-/** Our choice: nobody reads faster, and what happens in a rush is asked for once. */
+/** Combines bursts of events; people do not read faster. */
 const PACE_MS = 1_000;
 
 let asking: Promise<boolean> | null = null;
 let isAskedAgain = false;
 let lastMs = Number.NEGATIVE_INFINITY;
-/** Another page is on its way: this one is done with. */
+/** Another page is loading. */
 let isLeaving = false;
 
 /**
- * Asks for the page again, at most once a second. True: the page is as the server has it, or another one is on its
- * way. False: no answer came, or one whose status is no success. Asked for while it is being asked for, it is asked
- * for once more. Rejects where the answer breaks off.
+ * Fetches the page, at most once a second. True: the page is current, or another one is loading.
+ * False: no answer, or an error status. Calls during a fetch cause one more fetch. Rejects if the
+ * response is cut off.
  */
 export function refresh(): Promise<boolean> {
   if (isLeaving) return Promise.resolve(true);
@@ -37,23 +37,22 @@ export function refresh(): Promise<boolean> {
 async function paced(): Promise<boolean> {
   const waitMs = lastMs + PACE_MS - performance.now();
   if (waitMs > 0) await new Promise((done) => setTimeout(done, waitMs));
-  isAskedAgain = false; // what is asked now knows of all that asked for it
+  isAskedAgain = false; // this fetch covers all requests so far
   lastMs = performance.now();
   return once();
 }
 
-/** One request, and what becomes of it. */
 async function once(): Promise<boolean> {
   let response: Response;
   try {
     response = await fetch(location.href, { headers: { accept: 'text/html' } });
   } catch {
-    return false; // nobody is there; the stream says when somebody is again
+    return false; // the server is unreachable; the stream reports its return
   }
   const came = new URL(response.url);
   if (came.pathname !== location.pathname) {
     isLeaving = true;
-    location.assign(came); // the sign-in, with the way back
+    location.assign(came); // the sign-in page, with a link back
     return true;
   }
   if (response.status === 404) {
@@ -70,14 +69,14 @@ async function once(): Promise<boolean> {
   return true;
 }
 
-/** What the server last wrote of each part. */
+/** The server's last version of each part. */
 const written = new Map<string, string>();
 
 rememberParts();
 
-/** A part without its own parts, and without what a script or the clock changes. */
+/** A part without its child parts, and without values changed by script or clock. */
 function essence(part: Element): string {
-  const copy = part.cloneNode(true) as Element; // a clone is of its original's kind
+  const copy = part.cloneNode(true) as Element; // a clone has the type of its original
   for (const inner of copy.querySelectorAll('[data-part]')) inner.replaceWith(inner.id);
   for (const time of copy.querySelectorAll('time')) time.replaceChildren();
   for (const time of copy.querySelectorAll('time[data-of$="-check"]')) time.replaceWith('time');
@@ -89,20 +88,20 @@ function essence(part: Element): string {
   return copy.outerHTML;
 }
 
-/** Notes every part as it now is in the document, in place of what was noted before. */
+/** Stores the current version of every part in the document. */
 export function rememberParts(): void {
   written.clear();
   for (const part of document.querySelectorAll('[data-part]')) written.set(part.id, essence(part));
 }
 
 /**
- * Replaces every part that the newer page has otherwise; in the others only what a check moves. Returns what is to be
- * said of those that changed, in their order on the page. What the newer page lacks stays.
+ * Replaces changed parts; in the others, updates only what checks change. Returns the announcements
+ * of the changed parts in page order. Parts missing in the newer page stay.
  */
 export function replaceParts(newer: Document): readonly string[] {
   const said: string[] = [];
   for (const part of [...document.querySelectorAll<HTMLElement>('[data-part]')]) {
-    if (!part.isConnected) continue; // went with the part around it
+    if (!part.isConnected) continue; // removed together with its parent part
     const next = newer.getElementById(part.id);
     if (next === null) continue;
     if (essence(next) === written.get(part.id)) {
@@ -117,9 +116,7 @@ export function replaceParts(newer: Document): readonly string[] {
   return said;
 }
 
-/**
- * Takes what every check changes into a part that is the same otherwise, so that focus and open menus are left alone.
- */
+/** Updates the values that every check changes, without touching focus and open menus. */
 function takeMoving(part: Element, next: Element): void {
   const of = (one: Element) => [
     ...one.querySelectorAll('time[data-of$="-check"], [data-attempts]'),
@@ -131,7 +128,7 @@ function takeMoving(part: Element, next: Element): void {
   }
 }
 
-/** Puts the new part in place of the old one; menus stay open, and the focus is where it was. */
+/** Replaces a part; menus stay open and the focus is kept. */
 function replace(part: HTMLElement, next: HTMLElement): void {
   const open = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id);
   const focused = part.contains(document.activeElement) ? wayTo(document.activeElement) : null;
@@ -144,7 +141,8 @@ function replace(part: HTMLElement, next: HTMLElement): void {
 }
 
 /**
- * A selector that finds the same control in the newer part: by its id, by its menu, or by what it copies or leads to.
+ * A selector for the same control in the newer part: by its ID, its menu, or its copy or link
+ * target.
  */
 function wayTo(element: Element | null): string {
   if (element === null) return 'none';

@@ -1,23 +1,26 @@
 /**
- * One stream for all windows of a browser that listen at the same path. Who holds the lock has the stream open and
- * passes its messages on (Web Locks, BroadcastChannel). Where no connection is left for it, all of them ask for the
- * page every 10 s.
+ * One stream for all windows of a browser that listen at the same path. The window with the lock
+ * opens the stream and forwards its messages (Web Locks, BroadcastChannel). Without a free
+ * connection, all windows poll the page every 10 s.
  */
 import { refresh } from './refresh.ts';
 
-/** Between two tries after the browser has given up; doubled each time, from the first to the second figure. */
+/**
+ * Delay between retries after the browser has given up; doubled from the first to the second value.
+ */
 const [RETRY_MS_MIN, RETRY_MS_MAX] = [2_000, 60_000];
 
 /**
- * `open` and `away` of the stream itself; `moved`: another window opens it, and what came in between reached no window;
- * `poll`: there is no stream for now, and the page is to be asked for; or the type of an event. `data`: the JSON of
- * an event, else empty.
+ * `open` and `away`: state of the stream. `moved`: another window opens it, and messages in between
+ * are lost. `poll`: there is no stream, fetch the page. Otherwise the type of an event. `data`: the
+ * JSON of an event, else empty.
  */
 export type StreamMessage = { readonly type: string; readonly data: string };
 
 /**
- * Joins the windows that listen at `path`. `onMessage` is called for the stream's messages and for events of `types`,
- * in every window. Returns what leaves; another window then takes the stream over.
+ * Joins the windows that listen at `path`. `onMessage` is called in every window, for stream
+ * messages and events of `types`. Returns a function to leave; then another window takes over the
+ * stream.
  */
 export function join(
   path: string,
@@ -54,7 +57,9 @@ export function join(
     });
   }
 
-  /** The browser gives up where it is answered anything but a stream: too many of them, or the sign-in. */
+  /**
+   * The browser gives up if the response is not a stream: too many streams, or the sign-in page.
+   */
   function again(): void {
     clearTimeout(timer);
     timer = setTimeout(() => void refresh().then(open, open), retryMs);
@@ -73,9 +78,9 @@ export function join(
       void whenFree(signal, open, () => broadcast({ type: 'poll', data: '' }));
     });
   navigator.locks.request(name, { signal }, hold).catch(() => {
-    // Left before it was our turn.
+    // The window left before it got the lock.
   });
-  // Who holds the stream answers that it is open, which this window could not have seen.
+  // The stream's owner answers `open`, which this window missed.
   channel.postMessage({ type: 'join', data: '' });
 
   return () => {
@@ -87,17 +92,17 @@ export function join(
 }
 
 /**
- * How many streams a browser has, over all paths: it opens six connections to a host over HTTP/1.1. Our choice: two
- * are left for pages and what they ask for.
+ * Streams per browser over all paths. Browsers open six connections per host over HTTP/1.1; two
+ * stay free for pages.
  */
 const STREAMS_MAX = 4;
 
-/** Our choice: so many windows side by side are seldom, and each answer is a whole page. */
+/** So many windows are rare, and each response is a whole page. */
 const POLL_MS = 10_000;
 
 /**
- * Calls `open` once there is a connection for this window, which has it until the signal. Until then it calls `poll`
- * now and every 10 s.
+ * Calls `open` once this window has a connection, which it keeps until the signal. Until then,
+ * calls `poll` now and every 10 s.
  */
 export async function whenFree(
   signal: AbortSignal,
@@ -111,7 +116,7 @@ export async function whenFree(
   signal.addEventListener('abort', () => clearTimeout(timer));
 }
 
-/** Takes the first of the connections' locks that is free. */
+/** Takes the first free connection lock. */
 async function hasOne(signal: AbortSignal): Promise<boolean> {
   for (let number = 0; number < STREAMS_MAX; number += 1) {
     if (await holds(`signpost connection ${number}`, signal)) return true;
@@ -119,7 +124,7 @@ async function hasOne(signal: AbortSignal): Promise<boolean> {
   return false;
 }
 
-/** Takes a lock where it is free, and keeps it until the signal; false where it is not. */
+/** Takes a free lock and keeps it until the signal; false if it is taken. */
 function holds(name: string, signal: AbortSignal): Promise<boolean> {
   return new Promise((settle, fail) => {
     const use = (lock: Lock | null) => {

@@ -1,8 +1,8 @@
-/** Times that move: each says how long ago it was, or how long it takes, by the server's clock. */
+/** Updates relative times by the server's clock. */
 import { ago, exactly } from './ago.ts';
 
 const main = document.getElementById('main');
-/** How much the server's clock is ahead of this one, in milliseconds. */
+/** How far the server's clock is ahead of this one, in milliseconds. */
 let ahead = aheadIn(main);
 
 function aheadIn(element: HTMLElement | null): number {
@@ -10,14 +10,12 @@ function aheadIn(element: HTMLElement | null): number {
   return Number.isNaN(theirs) ? 0 : theirs - Date.now();
 }
 
-/**
- * Goes by the clock of a newer version of the page: the server wrote its time into it. Without one, by the browser's.
- */
+/** Uses the clock of a newer version of the page, which contains the server's time. */
 export function setClock(newer: Document): void {
   ahead = aheadIn(newer.getElementById('main'));
 }
 
-/** Writes every relative time that reads otherwise by now, and touches no other. */
+/** Updates relative times whose text has changed. */
 export function tick(): void {
   for (const time of document.querySelectorAll('time')) {
     const shown = time.querySelector('.ago');
@@ -27,7 +25,7 @@ export function tick(): void {
   }
 }
 
-/** Sets every time of this kind (`data-of`); `at`: RFC 3339, null leaves them as they are. */
+/** Sets all times of this kind (`data-of`); `at`: RFC 3339, null leaves them unchanged. */
 export function move(which: 'last-check' | 'next-check', at: string | null): void {
   if (at === null) return;
   for (const time of document.querySelectorAll<HTMLTimeElement>(`time[data-of="${which}"]`)) {
@@ -39,7 +37,7 @@ export function move(which: 'last-check' | 'next-check', at: string | null): voi
   tick();
 }
 
-/** Writes the relative times now and then every second, for as long as the page is there. Call it once. */
+/** Updates relative times now and every second. Call it once. */
 export function startTicking(): void {
   tick();
   setInterval(tick, 1_000);

@@ -1,4 +1,4 @@
-/** A project's settings → Domains: what is missing first, the form that adds one, and where each of them stands. */
+/** A project's domains: missing prerequisites, the form to add one, and the list. */
 import { toUnicodeName } from '../../core/names/idna.ts';
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { eventTypes } from '../../http/schemas/events.ts';
@@ -20,7 +20,6 @@ import { paged, pager, projectHead } from '../parts/table.ts';
 import { refusedPage } from './problem.ts';
 import { missingSteps, prerequisitePages } from './projects.ts';
 
-/** The list of a project's domains, the form that adds one, and the steps that have to come before. */
 export function domainsPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains';
   return [
@@ -31,10 +30,10 @@ export function domainsPages(): readonly PageRoute[] {
   ];
 }
 
-const PAGE_SIZE = 25; // our choice: with names as long as names can be it is a page of 100 KB at most
+const PAGE_SIZE = 25; // at most 100 KB per page, even with the longest names
 
 /**
- * The page of a project's domains, 25 at a time. `error`: the refusal of a form on it, shown with what was typed; the
+ * The page of a project's domains, 25 at a time. `error`: a refused form, shown with its input; the
  * page then has its status.
  */
 export async function domainsPage(
@@ -69,14 +68,14 @@ ${part('pager', html`${pager(at, link(`${path}/domains`))}`)}`,
 }
 
 /**
- * Says that a domain was removed, after its removal. The name comes from the address of the page, which anybody may
- * have written: only a name that is none of the project's is said to be removed.
+ * Confirms a removal. The name comes from the URL, so it is only shown if the project does not have
+ * such a domain.
  */
 function removedNotice({ query }: SignedInRequest, domains: readonly Domain[]): Html | null {
   const removed = query.get('removed');
   if (removed === null || !/^[a-z0-9.-]{1,253}$/.test(removed)) return null;
   if (domains.some(({ hostname }) => hostname === removed)) return null;
-  return notice(`${removed} is removed, and serves no traffic. Its history stays.`);
+  return notice(`${removed} was removed and serves no traffic. Its history is kept.`);
 }
 
 function list(asked: SignedInRequest, domains: readonly Domain[], settings: Settings): Html {
@@ -88,7 +87,10 @@ function list(asked: SignedInRequest, domains: readonly Domain[], settings: Sett
     : html`<ul class="cards">${domains.map((domain) => row(asked, domain, settings))}</ul>`;
 }
 
-/** A domain in the list. Without the next check, whose time only a domain's own page keeps up with. */
+/**
+ * One domain in the list, without the time of the next check, which only the domain's page keeps
+ * current.
+ */
 function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Html {
   const { hostname, unicodeHostname, projectId, status, summary } = domain;
   const path = link(domainPath(projectId, hostname));
@@ -101,7 +103,7 @@ function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Htm
   return html`<li>${part(`domain-${hostname}`, content, { className: 'card', say: spokenSummary(domain) })}</li>`;
 }
 
-/** Whether a domain is the primary one or redirects, and where to; null where it is neither. */
+/** Whether a domain is primary, or where it redirects; null if neither. */
 export function roleOf(hostname: string, { domains }: Settings): Html | null {
   if (domains.primary === hostname) return html` <span class="role">Primary</span>`;
   const redirect = domains.redirects.find(({ from }) => from === hostname);
@@ -138,8 +140,8 @@ const addDomain: Page = async (asked) => {
 };
 
 /**
- * How what is typed is read; the script puts the part with the id `reading` below the field. It is a page of its own,
- * too.
+ * How a typed name is parsed. The script inserts the element `reading` below the field; it also
+ * works as a page.
  */
 const readingPage: Page = async ({ api, query }) => {
   const text = query.get('hostname') ?? '';
@@ -150,8 +152,8 @@ const readingPage: Page = async ({ api, query }) => {
   const words = answer.ok ? readAs(answer.body) : refusal(answer.error);
   return {
     kind: 'page',
-    title: 'How it is read',
-    main: html`<h1>How it is read</h1><div id="reading">${words}</div>`,
+    title: 'Parsed host name',
+    main: html`<h1>Parsed host name</h1><div id="reading">${words}</div>`,
   };
 };
 

@@ -1,14 +1,11 @@
-/** What is shown where something did not go as asked. */
+/** Error pages. */
 
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { Link, Shown } from '../layout.ts';
 import { offers, type Session } from '../session.ts';
 
-/**
- * Each problem's status, its title and what is said of it. The API has no refusal for them: they are the dashboard's
- * own.
- */
+/** Status, title and text of the dashboard's own errors. */
 const problems = {
   not_from_here: [
     403,
@@ -23,23 +20,23 @@ const problems = {
   not_found: [404, 'Page not found', 'It may have been removed, or the URL is mistyped.'],
   fault: [
     500,
-    'Something went wrong on our side',
+    'An internal error occurred',
     'Nothing you saved is lost. Reload the page in a moment.',
   ],
 } as const;
 
-/** Who is shown a problem. `session` null: nobody is signed in. */
+/** `session` null: not signed in. */
 export type Visitor = { readonly link: Link; readonly session: Session | null };
 
-/** A problem as a whole page, with its status. */
+/** An error as a whole page, with its status. */
 export function problemPage(problem: keyof typeof problems, visitor: Visitor): Shown {
   const [status, title, words] = problems[problem];
   return { kind: 'page', status, title, main: main(title, words, visitor) };
 }
 
-/** An API's refusal as a whole page, with its status and its message. */
+/** An API error as a whole page, with its status and message. */
 export function refusedPage({ message, status }: ErrorBody, visitor: Visitor): Shown {
-  const title = titles[status] ?? 'That did not work';
+  const title = titles[status] ?? 'The request failed';
   return { kind: 'page', status, title, main: main(title, message, visitor) };
 }
 
@@ -47,21 +44,20 @@ const titles: Readonly<Record<number, string>> = {
   403: 'This key doesn’t have permission',
   404: 'Not found',
   429: 'Too many requests',
-  500: 'Something went wrong on our side',
+  500: 'An internal error occurred',
   503: 'Temporarily unavailable',
 };
 
-/** A link to a page that the visitor's key may see. */
+/** A link to a page that the key can view. */
 export function wayOut({ link, session }: Visitor): Html {
   const [path, words] = exitOf(session);
   return html`<p><a href="${link(path)}">${words}</a></p>`;
 }
 
 function exitOf(session: Session | null): readonly [path: string, words: string] {
-  if (session === null || offers(session, 'domains:read'))
-    return ['/projects', 'Go to the projects'];
-  if (offers(session, 'ops:read')) return ['/ops', 'Go to the operations'];
-  return ['/docs', 'Read about the API'];
+  if (session === null || offers(session, 'domains:read')) return ['/projects', 'Go to projects'];
+  if (offers(session, 'ops:read')) return ['/ops', 'Go to operations'];
+  return ['/docs', 'Open the API reference'];
 }
 
 function main(title: string, words: string, visitor: Visitor): Html {

@@ -1,4 +1,4 @@
-/** The list of projects, and making one. */
+/** The list of projects, and creating one. */
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { Project } from '../client.ts';
@@ -23,7 +23,6 @@ import {
 import { paged, pager } from '../parts/table.ts';
 import { refusedPage } from './problem.ts';
 
-/** The list of projects, and the form that makes one. */
 export function projectPages(): readonly PageRoute[] {
   return [
     { method: 'GET', path: '/projects', handle: (asked) => listPage(asked, null) },
@@ -31,10 +30,8 @@ export function projectPages(): readonly PageRoute[] {
   ];
 }
 
-/** Projects on a page. */
 const PAGE_SIZE = 100;
 
-/** The plans of the API with their names. */
 export const planChoices: readonly Choice[] = [
   { value: 'pro', text: 'Pro' },
   { value: 'enterprise', text: 'Enterprise' },
@@ -97,8 +94,8 @@ const makeProject: Page = async (asked) => {
 };
 
 /**
- * A slug made of a name: `Café du Nord!` gives `cafe-du-nord`. At most 63 characters; empty where nothing of the name
- * becomes an ASCII letter or digit.
+ * Derives a slug from a name: `Café du Nord!` becomes `cafe-du-nord`. At most 63 characters; empty
+ * if no ASCII letter or digit remains.
  */
 export function slugFrom(name: string): string {
   return name
@@ -111,13 +108,13 @@ export function slugFrom(name: string): string {
 }
 
 /**
- * Shows the domains of the project with the refusal of a form; given here, because that page is made with this file.
+ * Shows the project's domains with a form error; a parameter, because that page imports this file.
  */
 type ShowDomains = (asked: SignedInRequest, error: ErrorBody) => Promise<Shown>;
 
 /**
- * The forms that change the plan and report a deploy. Both lead back to the project's domains; `show` answers one
- * that was refused.
+ * The forms that change the plan and report a deploy. Both return to the project's domains; `show`
+ * renders errors.
  */
 export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
   const changed =
@@ -145,8 +142,8 @@ export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
 }
 
 /**
- * What has to be done before a project can have domains, each with its form; null where nothing is missing. `error`:
- * the refusal of one of those forms.
+ * Prerequisites for adding domains, each with its form; null if all are met. `error`: the error of
+ * one of the forms.
  */
 export function missingSteps(
   asked: SignedInRequest,
@@ -173,7 +170,7 @@ function planStep(
 ) {
   const path = link(`${projectPath(params['projectId'] ?? '')}/plan`);
   const fields = html`${typed.has('plan') ? refusal(error) : null}<input type="hidden" name="plan" value="pro"><button>Switch to Pro</button>`;
-  return html`<p><strong>A paid plan.</strong> Custom domains need Pro or above.</p>${form(path, session, fields)}`;
+  return html`<p><strong>A paid plan.</strong> Custom domains require Pro or higher.</p>${form(path, session, fields)}`;
 }
 
 function deployStep(
@@ -191,5 +188,5 @@ function deployStep(
     problem: typed.has('upstream') ? (error?.message ?? null) : null,
   })}<button>Report deploy</button>`;
   const call = `POST ${apiPath(projectPath(params['projectId'] ?? ''))}/deploys`;
-  return html`<p><strong>A successful deploy.</strong> It is what your domains will show. Report it here, or from what deploys the project, over <a href="${link('/docs')}">the API</a>:</p><p class="call">${copyable(call, 'the call')}</p>${form(path, session, fields)}`;
+  return html`<p><strong>A successful deploy.</strong> Your domains show it. Report it here, or automatically with <a href="${link('/docs')}">the API</a>:</p><p class="call">${copyable(call, 'the call')}</p>${form(path, session, fields)}`;
 }

@@ -1,4 +1,4 @@
-/** A project's primary domain, and its domains that redirect to another. */
+/** A project's primary domain and redirects. */
 import { toUnicodeName } from '../../core/names/idna.ts';
 import { redirectStatuses } from '../../core/names/redirects.ts';
 import { type ErrorBody, refuse } from '../../http/pipeline/errors.ts';
@@ -17,7 +17,6 @@ import {
 import { projectHead, table } from '../parts/table.ts';
 import { refusedPage } from './problem.ts';
 
-/** The page of a project's primary domain and redirects, and the forms that change them. */
 export function settingsPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/settings';
   return [
@@ -36,7 +35,7 @@ export function settingsPages(): readonly PageRoute[] {
   ];
 }
 
-/** A form that makes one change; refused, the page comes again with the reason and what was typed. */
+/** A form for one change. If refused, the page shows the error and the input. */
 function changing(path: string, change: (typed: URLSearchParams) => Change): PageRoute {
   const handle: Page = async (asked) => {
     const answer = await changeSettings(asked, change(asked.form));
@@ -73,7 +72,7 @@ ${hostnames.length === 0 ? empty('No custom domains', 'Once the project has doma
 function sections(asked: SignedInRequest, hostnames: readonly string[], settings: Settings): Html {
   return html`${primarySection(asked, hostnames, settings)}
 <h2>Redirects</h2>
-<p>A domain that redirects sends its visitors on, path and query kept, also before its own certificate is there.</p>
+<p>A redirect keeps path and query. It works even before the domain’s own certificate is issued.</p>
 ${redirectsTable(asked, settings)}
 ${hostnames.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}`;
 }
@@ -95,7 +94,7 @@ function primarySection(
   return html`<section class="panel" aria-label="Primary domain">${form(path, session, fields)}</section>`;
 }
 
-/** Our choice: more names than anybody wants to choose from are typed instead. */
+/** With more names, a text field is easier than a select. */
 const CHOICES_MAX = 100;
 
 function hostnameField(field: Field, hostnames: readonly string[], more: readonly Choice[] = []) {
@@ -105,7 +104,7 @@ function hostnameField(field: Field, hostnames: readonly string[], more: readonl
 }
 
 function redirectsTable(asked: SignedInRequest, { domains: { redirects } }: Settings): Html {
-  if (redirects.length === 0) return empty('No redirect', 'Every domain shows the deploy itself.');
+  if (redirects.length === 0) return empty('No redirects', 'Every domain shows the deploy.');
   return table(
     'Redirects',
     [
@@ -130,15 +129,18 @@ function ender(
   );
 }
 
-/** What a redirect's status means to browsers; any other is shown as a number. */
+/** The meaning of a redirect's status; unknown ones are shown as a number. */
 const statusWords: Readonly<Record<number, string>> = {
-  301: '301: for good',
-  302: '302: for now',
-  307: '307: for now, method kept',
-  308: '308: for good, method kept',
+  301: '301: permanent',
+  302: '302: temporary',
+  307: '307: temporary, keeps the method',
+  308: '308: permanent, keeps the method',
 };
 
-/** What is offered first: to the primary domain or one that stays, and never back along a redirect that is there. */
+/**
+ * The default suggestion: to the primary domain or one that stays, never back along an existing
+ * redirect.
+ */
 function likelyRedirect(hostnames: readonly string[], { domains }: Settings) {
   const { primary, redirects } = domains;
   const stays = hostnames.filter((name) => !redirects.some(({ from }) => from === name));
@@ -170,26 +172,29 @@ ${choiceField({ name: 'status', label: 'Status', value: typed.get('status') ?? '
 type DomainSettings = Settings['domains'];
 type Redirect = DomainSettings['redirects'][number];
 
-/** A change of one part of the settings, which leaves all others as they are. */
+/** A change of one part of the settings. */
 export type Change = {
-  /** The settings with the change. It may be called several times, and must not change what it is given. */
+  /** Returns the changed settings. Can be called several times, and must not modify its input. */
   readonly apply: (domains: DomainSettings) => DomainSettings;
   /**
-   * The part that is changed, as text: where somebody else has changed it meanwhile to something else, the change is
-   * refused.
+   * The changed part as text. If someone else changed that part to a different value in the
+   * meantime, the change is refused.
    */
   readonly part: (domains: DomainSettings) => string;
-  /** That part when the change was thought of; left out, as it is when the settings are first read. */
+  /** That part when the user saw it; by default, its value when the settings are first read. */
   readonly seen?: string;
 };
 
-/** Each try that fails is a change by somebody else that was stored: more than this are not at it together. */
+/**
+ * Each failed attempt means that someone else's change was stored; more simultaneous users are
+ * unlikely.
+ */
 const TRIES_MAX = 16;
 
 /**
- * Makes the change to the settings that are stored now, and to nothing else: where others are stored in between, it
- * reads those and makes it to them. Refuses with `precondition_failed`, and stores nothing, where the same part was
- * changed, or 16 tries were overtaken.
+ * Applies the change to the currently stored settings, and retries if others are stored in between.
+ * Refuses with `precondition_failed`, without storing anything, if the same part was changed or 16
+ * attempts failed.
  */
 export async function changeSettings(
   { api, params }: SignedInRequest,
@@ -204,7 +209,7 @@ export async function changeSettings(
     const stands = part(now.body.domains);
     seen ??= stands;
     if (stands !== seen && stands !== part(domains)) return overtaken;
-    // The version that was read guards the whole: what was stored after it makes this fail.
+    // The version check covers all settings: any later change makes this fail.
     const answer = await api.call<Settings>('PUT', path, { domains }, now.etag);
     if (answer.ok || answer.error.code !== 'precondition_failed') return answer;
   }
@@ -212,7 +217,7 @@ export async function changeSettings(
 }
 
 const overtaken = notStored(
-  'Somebody else changed this setting. You see the current value; yours was not saved.',
+  'Someone else changed this setting. The current value is shown; yours was not saved.',
 );
 const busy = notStored('Someone else is changing these settings. Try again.');
 
@@ -222,8 +227,8 @@ function notStored(words: string) {
 }
 
 /**
- * Adds a redirect at the end, in place of any of the same domain: a domain redirects once. Refused where that
- * domain's redirect is changed meanwhile to another one.
+ * Adds a redirect at the end, replacing an existing one of the same domain. Refused if that
+ * redirect is changed in the meantime.
  */
 export function withRedirect(redirect: Redirect): Change {
   return {
@@ -236,8 +241,8 @@ export function withRedirect(redirect: Redirect): Change {
 }
 
 /**
- * Ends the redirect of a domain; without one, nothing changes. `to`: where it led when it was shown, and one that
- * leads elsewhere now is refused and stays; null: it ends wherever it leads.
+ * Removes the redirect of a domain, if any. `to`: its target when it was shown; refused if it
+ * changed. Null: removes it regardless of its target.
  */
 export function withoutRedirect(from: string, to: string | null): Change {
   return {
@@ -250,7 +255,7 @@ export function withoutRedirect(from: string, to: string | null): Change {
   };
 }
 
-/** Makes a domain the primary one; null: the project has none. */
+/** Null: no primary domain. */
 export function withPrimary(primary: string | null): Change {
   return {
     part: (domains) => domains.primary ?? '',
@@ -258,7 +263,7 @@ export function withPrimary(primary: string | null): Change {
   };
 }
 
-/** A redirect in a fixed order of its fields, so that it can be compared as text. */
+/** A redirect with fixed field order, for comparison as text. */
 function entryOf(redirects: readonly Redirect[], from: string) {
   const entry = redirects.find((one) => one.from === from);
   return entry === undefined ? null : ([entry.from, entry.to, entry.status] as const);

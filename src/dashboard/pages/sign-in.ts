@@ -1,4 +1,4 @@
-/** Signing in with an API key, and out. */
+/** Signing in with an API key, and signing out. */
 import { html } from '../../net/html.ts';
 import type { OwnKey } from '../client.ts';
 import type { Link, PageRequest, PageRoute, Shown } from '../layout.ts';
@@ -6,8 +6,8 @@ import { notice } from '../parts/elements.ts';
 import { firstPage, type Sessions } from '../session.ts';
 
 /**
- * The sign-in, which sends on who is signed in already, and the forms that sign in and out. Signing in asks the API
- * whether the key works.
+ * The sign-in page, which redirects signed-in users, and the forms to sign in and out. Signing in
+ * checks the key with the API.
  */
 export function signInPages(sessions: Sessions): readonly PageRoute[] {
   return [
@@ -36,33 +36,34 @@ export function signInPages(sessions: Sessions): readonly PageRoute[] {
   ];
 }
 
-/** Begins a session for a key that works, and says on the page itself why another does not. */
+/** Starts a session for a valid key; otherwise shows the error on the page. */
 async function signIn({ begin }: Sessions, { apiWith, form, link }: PageRequest) {
   const key = (form.get('key') ?? '').trim();
   const then = form.get('then');
   if (key === '') return signInPage(link, then, 'Enter an API key.');
   const answer = await apiWith(key).call<OwnKey>('GET', '/v1/keys/self');
   if (!answer.ok) return signInPage(link, then, answer.error.message);
-  // The key's scopes go into the cookie, so that pages know what to offer without asking.
+  // The scopes are stored in the cookie, so that pages know what to offer without a request.
   const cookie = await begin(key, answer.body.scopes);
-  // By way of a page that sees whether the browser has kept it, which over plain HTTP it does not.
+  // Redirects through a page that checks whether the browser kept the cookie, which it does not
+  // over plain HTTP.
   const own = ownPath(then);
   const on = own === null ? '' : `&then=${encodeURIComponent(own)}`;
   return { kind: 'see_other', path: `/?why=cookie${on}`, cookie } as const;
 }
 
 /**
- * Where somebody wanted to go: a path of ours that a header can have, else null. `//` and `/\` would lead to another
- * host.
+ * The page to return to: a local path that is valid in a header, else null. `//` and `/\` would
+ * lead to another host.
  */
 function ownPath(then: string | null): string | null {
   return then !== null && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(then) ? then : null;
 }
 
-/** Why somebody is here again. */
+/** Why the user must sign in again. */
 const reasons: Readonly<Record<string, string>> = {
   ended: 'The key you signed in with has expired or was revoked.',
-  cookie: 'Your browser didn’t keep the session: the dashboard needs HTTPS, or localhost.',
+  cookie: 'Your browser didn’t keep the session. The dashboard requires HTTPS or localhost.',
 };
 
 function signInPage(
@@ -85,7 +86,7 @@ ${reason === undefined ? null : notice(reason)}
 <label for="key">API key</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus spellcheck="false"${described}>
 ${problem === null ? null : html`<p class="refusal" role="alert" id="key-problem">${problem}</p>`}
-<p class="hint" id="key-hint">The first one was printed when the service started. Others are made with <code>signpost keys create</code>.</p>
+<p class="hint" id="key-hint">The first key was printed when the service started. Create more with <code>signpost keys create</code>.</p>
 </div>
 ${then === null ? null : html`<input type="hidden" name="then" value="${then}">`}
 <button>Sign in</button>

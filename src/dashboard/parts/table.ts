@@ -1,20 +1,22 @@
-/** A table that becomes a list of its rows where the screen is narrow. Its roles are spelt out: a style takes them away. */
+/**
+ * Tables that become lists on narrow screens. ARIA roles are explicit, because the CSS for that
+ * removes the implicit ones.
+ */
 import { attribute, type Html, html } from '../../net/html.ts';
 import type { Project } from '../client.ts';
 import type { Link } from '../layout.ts';
 
-/** One column of a table of rows. */
 export type Column<Row> = {
-  /** Also stands beside each cell, where the screen is narrow. */
+  /** Also shown beside each cell on narrow screens. */
   readonly heading: string;
   readonly cell: (row: Row) => Html | string;
-  /** The cell that names its row, as its heading. */
+  /** Marks the cell that is its row's header. */
   readonly names?: true;
-  /** Of its cells: `wide` and `name` have a style. */
+  /** `wide` and `name` have styles. */
   readonly className?: string;
 };
 
-/** A table with a heading, also where there are no rows. `caption`: for who hears the page; nobody sees it. */
+/** A table with a heading, even without rows. `caption`: for screen readers only. */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -34,7 +36,7 @@ function cellOf<Row>({ heading, cell, names, className }: Column<Row>, row: Row)
     : html`<td role="cell"${more}>${cell(row)}</td>`;
 }
 
-/** Terms and what is said of them, in their order; null is left out. */
+/** Terms with descriptions, in order; null is skipped. */
 export function facts(
   entries: readonly (readonly [term: string, said: Html | string] | null)[],
 ): Html {
@@ -42,7 +44,7 @@ export function facts(
   return html`<dl class="facts">${shown.map(([term, said]) => html`<div><dt>${term}</dt><dd>${said}</dd></div>`)}</dl>`;
 }
 
-/** One page of a list. `page` counts from 1; `pages` is 1 for an empty list. */
+/** One page of a list. `page` starts at 1; `pages` is 1 for an empty list. */
 export type Paged<Item> = {
   readonly items: readonly Item[];
   readonly page: number;
@@ -50,8 +52,8 @@ export type Paged<Item> = {
 };
 
 /**
- * The page that was asked for. `asked`: the query's `page`, from 1; what is no number is the first page, and what is
- * too high the last. `size`: items on a page.
+ * The requested page. `asked`: the query's `page`, from 1; invalid numbers give the first page, too
+ * high ones the last. `size`: items per page.
  */
 export function paged<Item>(all: readonly Item[], asked: string | null, size: number): Paged<Item> {
   const pages = Math.max(1, Math.ceil(all.length / size));
@@ -60,7 +62,10 @@ export function paged<Item>(all: readonly Item[], asked: string | null, size: nu
   return { items: all.slice((page - 1) * size, page * size), page, pages };
 }
 
-/** Links to the page before and after; null where there is one page. `path`: of the first one, without a query. */
+/**
+ * Links to the previous and next page; null for a single page. `path`: of the first page, without a
+ * query.
+ */
 export function pager({ page, pages }: Omit<Paged<unknown>, 'items'>, path: string): Html | null {
   if (pages === 1) return null;
   return html`<nav class="pager" aria-label="Pages">
@@ -70,7 +75,7 @@ ${page < pages ? html`<a rel="next" href="${path}?page=${page + 1}">Next</a>` : 
 </nav>`;
 }
 
-/** The pages of a project, by the end of their paths. */
+/** The tabs of a project, by the end of their paths. */
 export type Tab = 'domains' | 'settings';
 
 const tabs: readonly (readonly [Tab, string])[] = [
@@ -78,7 +83,7 @@ const tabs: readonly (readonly [Tab, string])[] = [
   ['settings', 'Primary and redirects'],
 ];
 
-/** The heading of a project's pages and the links between them; `current` is marked as the one that is shown. */
+/** The heading and tabs of a project's pages; `current` is the selected tab. */
 export function projectHead({ id, name, slug, plan }: Project, current: Tab, link: Link): Html {
   return html`<h1>${name}</h1>
 <p class="quiet under">${slug} · ${plan} plan</p>

@@ -1,24 +1,24 @@
 /**
- * The state of the installation, which every process with the role `api` shows alike: rules take the `max`. Read when it is
- * asked for, at most every ten seconds however many ask.
+ * Metrics of the whole installation, which every `api` process exports alike: use `max` in queries.
+ * Read on demand, at most every ten seconds.
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { InstallationState } from '../../db/installation.ts';
 import type { QueueCounts } from '../../queue/queues.ts';
 
-/** Reads what is shown. Either may reject: its metrics are then not shown. */
+/** Either may reject: then its metrics are not exported. */
 export type ReadInstallation = {
   state(): Promise<InstallationState>;
   queues(): Promise<Readonly<Record<string, QueueCounts>>>;
 };
 
 const FRESH_MS = 10_000;
-/** A scrape waits this long for either at most; Prometheus gives up after 10 s by default. */
+/** Maximum wait of a scrape; Prometheus gives up after 10 s by default. */
 const READ_MS = 4_000;
 
 /**
- * Registers the gauges and returns what brings them up to date, at most every ten seconds; calls at the same time share
- * one reading. It never rejects.
+ * Registers the gauges and returns a function that refreshes them, at most every ten seconds.
+ * Concurrent calls share one read. Never rejects.
  */
 export function createInstallationMetrics(
   registry: Registry,
@@ -27,7 +27,7 @@ export function createInstallationMetrics(
   const readable = gauge(
     registry,
     'signpost_state_readable',
-    '1 where what it stands in could be read for the metrics about it, else 0: then these are not shown',
+    '1 if the source of the metrics could be read, else 0; its metrics are then not exported',
     ['source'],
   );
   const showState = stateGauges(registry);
@@ -57,41 +57,41 @@ export function createInstallationMetrics(
   };
 }
 
-/** What is shown by one label, and under which name the state has it. */
+/** Metric names and labels of the fields of the state. */
 const labelled = [
-  ['domains', 'signpost_domains', 'Domains that are attached, by state', 'status'],
+  ['domains', 'signpost_domains', 'Attached domains, by status', 'status'],
   [
     'overdueSeconds',
     'signpost_overdue_seconds',
-    'How late what is longest overdue is, by queue; 0 where nothing is',
+    'Delay of the most overdue job, by queue; 0 if none is overdue',
     'queue',
   ],
   [
     'oldestSeconds',
     'signpost_oldest_wait_seconds',
-    'How long the domain that has been in the state for longest has been in it; 0 where none is',
+    'Longest time that a domain has been in its current status, by status; 0 if there is none',
     'status',
   ],
   ['escalationsOpen', 'signpost_escalations_open', 'Open escalations, by cause', 'cause'],
   [
     'certificates',
     'signpost_certificates',
-    'Domains that are served, by the days that their certificate has left: 7 is less than 7, and 1 or more',
+    'Served domains, by days until their certificate expires: 7 means 1 to less than 7 days',
     'days_left',
   ],
-  ['setAside', 'signpost_jobs_set_aside', 'Jobs that are set aside now, by queue', 'queue'],
+  ['setAside', 'signpost_jobs_set_aside', 'Quarantined jobs, by queue', 'queue'],
 ] as const satisfies readonly (readonly [keyof InstallationState, string, string, string])[];
 
 const single = [
   [
     'soonestEndSeconds',
     'signpost_certificate_soonest_end_seconds',
-    'Until the first certificate of a served domain ends; below 0 when it has ended, NaN where none is served',
+    'Time until the first certificate of a served domain expires; negative if expired, NaN if no domain is served',
   ],
   [
     'turnAgeSeconds',
     'signpost_reconciler_turn_age_seconds',
-    "Since a worker took the reconciler's last turn: nobody takes one where no worker runs; NaN before the first",
+    'Time since the last run of the reconciler; grows if no worker runs, NaN before the first run',
   ],
 ] as const satisfies readonly (readonly [keyof InstallationState, string, string])[];
 
@@ -111,7 +111,7 @@ function stateGauges(registry: Registry): (state: InstallationState | null) => v
   });
   const repairs = new Counter({
     name: 'signpost_repairs_total',
-    help: 'What the reconciler had to put right, by kind',
+    help: 'Repairs by the reconciler, by kind',
     labelNames: ['kind'],
     registers: [registry],
   });
@@ -134,7 +134,7 @@ function queueGauges(
   const paused = gauge(
     registry,
     'signpost_queue_paused',
-    '1 where somebody has paused the queue, so that nothing in it runs, else 0',
+    '1 if the queue is paused, so that none of its jobs run, else 0',
     ['queue'],
   );
   return (counts) => {
@@ -151,7 +151,7 @@ function gauge(registry: Registry, name: string, help: string, labelNames: reado
   return new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
 }
 
-/** Null where it fails, or takes too long. */
+/** Null if it fails or takes too long. */
 async function within<T>(reading: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => {

@@ -1,4 +1,6 @@
-/** Every metric of one process in a registry of its own; docs/operations.md lists them, and a test holds it to that. */
+/**
+ * All metrics of one process in its own registry. docs/run/monitoring.md lists them, checked by a test.
+ */
 import { Registry } from 'prom-client';
 import type { CountQuestion } from '../../dns/servers/throttle.ts';
 import { createInstallationMetrics, type ReadInstallation } from './installation.ts';
@@ -19,7 +21,9 @@ import {
   type OrderCounters,
 } from './work.ts';
 
-/** What a process counts. Every function may be called in any role; only those of its roles are shown. */
+/**
+ * Functions can be called in any role, but only the metrics of the process's roles are exported.
+ */
 export type Metrics = {
   readonly request: CountRequest;
   readonly check: CountCheck;
@@ -28,18 +32,18 @@ export type Metrics = {
   readonly order: OrderCounters;
   readonly edge: EdgeCounters;
   readonly process: ProcessMetrics;
-  /** Shows the state of the installation too, from then on. To be called once. */
+  /** Also exports the state of the installation from then on. Call it once. */
   watchInstallation(read: ReadInstallation): void;
-  /** Resolves with all of it in the text format of Prometheus. Never rejects for what cannot be read. */
+  /** All metrics in Prometheus text format. Unreadable ones are left out; it does not reject. */
   text(): Promise<string>;
-  /** Ends the timer; what was counted is still shown. */
+  /** Stops the timer; counted values are still exported. */
   close(): void;
 };
 
 /** The Content-Type of `Metrics.text`. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** Builds the metrics of a process in a registry of its own. A process shows what its roles do, and nothing else. */
+/** Exports only the metrics of the given roles. */
 export function createMetrics(roles: readonly Role[]): Metrics {
   const registry = new Registry();
   const hidden = new Registry();

@@ -1,38 +1,37 @@
-/** The process itself: its roles, processor, memory, event loop and database connections. */
+/** Metrics of the process: roles, CPU, memory, event loop and database connections. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** What a process does; one may play several roles. */
+/** A process can have several roles. */
 export type Role = 'api' | 'worker' | 'edge';
 
-/** What is read of a pool of `pg`: numbers of connections, and of statements that wait for one. */
+/** State of a `pg` pool: numbers of connections, and of statements waiting for one. */
 export type PoolState = {
   readonly totalCount: number;
   readonly idleCount: number;
   readonly waitingCount: number;
 };
 
-/** What is counted of a process. */
 export type ProcessMetrics = {
-  /** A connection of the database's pool was waited for. */
+  /** A statement waited for a connection of the pool. */
   poolWait(seconds: number): void;
-  /** Shows the connections of this pool; none before. To be called once. */
+  /** Exports the connections of this pool. Call it once. */
   watchPool(pool: PoolState): void;
-  /** Ends the timer that watches the event loop. */
+  /** Stops the timer that measures the event loop. */
   close(): void;
 };
 
-/** How often the event loop is measured. */
+/** Measuring interval of the event loop. */
 const LOOP_EVERY_MS = 100;
 
 /**
- * Registers the metrics of the process, and starts the timer that watches the event loop. The timer keeps no process
- * alive.
+ * Registers the metrics and starts the timer that measures the event loop. The timer does not keep
+ * the process alive.
  */
 export function createProcessMetrics(registry: Registry, roles: readonly Role[]): ProcessMetrics {
   const registers = [registry];
   const playing = new Gauge({
     name: 'signpost_role',
-    help: '1 for each role that this process plays',
+    help: '1 for each role of this process',
     labelNames: ['role'],
     registers,
   });
@@ -40,7 +39,7 @@ export function createProcessMetrics(registry: Registry, roles: readonly Role[])
   createUsage(registry);
   const waits = new Histogram({
     name: 'signpost_database_pool_wait_seconds',
-    help: 'How long a statement waited for a connection of the pool to PostgreSQL',
+    help: 'Time that a statement waited for a PostgreSQL connection',
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 5],
     registers,
   });
@@ -55,7 +54,7 @@ function createUsage(registry: Registry): void {
   const registers = [registry];
   new Counter({
     name: 'process_cpu_seconds_total',
-    help: 'Processor time that the process has used',
+    help: 'CPU time used by the process',
     registers,
     collect() {
       const { user, system } = process.cpuUsage();
@@ -65,7 +64,7 @@ function createUsage(registry: Registry): void {
   });
   new Gauge({
     name: 'process_resident_memory_bytes',
-    help: 'Memory that the process holds',
+    help: 'Memory used by the process',
     registers,
     collect() {
       this.set(process.memoryUsage.rss());
@@ -73,16 +72,16 @@ function createUsage(registry: Registry): void {
   });
   new Gauge({
     name: 'process_start_time_seconds',
-    help: 'When the process started, since the epoch',
+    help: 'Start time of the process since the epoch',
     registers,
   }).set(Math.round(performance.timeOrigin / 1_000));
 }
 
-/** Registered once there is a pool: a process that has none says nothing of it. */
+/** Registered once there is a pool, because some processes have none. */
 function showPool(registry: Registry, pool: PoolState): void {
   new Gauge({
     name: 'signpost_database_connections',
-    help: 'Connections of the pool to PostgreSQL, by state; waiting: statements that wait for one',
+    help: 'PostgreSQL connections of the pool, by state; waiting: statements waiting for one',
     labelNames: ['state'],
     registers: [registry],
     collect() {
@@ -93,11 +92,13 @@ function showPool(registry: Registry, pool: PoolState): void {
   });
 }
 
-/** Measures how late a timer of 100 ms comes; a loop that stands longer than that gives one sample for all of it. */
+/**
+ * Measures the delay of a 100 ms timer. A loop that is blocked longer results in a single sample.
+ */
 function watchLoop(registry: Registry): () => void {
   const delays = new Histogram({
     name: 'signpost_event_loop_delay_seconds',
-    help: 'How late a timer of 100 ms came',
+    help: 'Delay of a 100 ms timer',
     buckets: [0.002, 0.01, 0.05, 0.2, 1, 5],
     registers: [registry],
   });

@@ -1,28 +1,28 @@
-/** Requests to the API and for pages of the dashboard, and how long they took, by operation or page. */
+/** Metrics of API and dashboard requests, the edge, and DNS queries. */
 
 import { LRUCache } from 'lru-cache';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type CountQuestion, questionOutcomes } from '../../dns/servers/throttle.ts';
 
-/** Counts one answered request. `operationId`: undefined where it found no route. */
+/** Counts one answered request. `operationId`: undefined if no route was found. */
 export type CountRequest = (
   operationId: string | undefined,
   status: number,
   seconds: number,
 ) => void;
 
-/** Registers the metrics of requests and returns what counts them. */
+/** Registers the metrics of requests and returns their counter. */
 export function createHttpMetrics(registry: Registry): CountRequest {
   const registers = [registry];
   const requests = new Counter({
     name: 'signpost_http_requests_total',
-    help: 'Requests that were answered, by operation (none: no route was found; page: and the pattern of a page of the dashboard) and status',
+    help: 'Answered requests, by status and operation (none: no route; page: and the path pattern: a dashboard page)',
     labelNames: ['operation', 'status'],
     registers,
   });
   const durations = new Histogram({
     name: 'signpost_http_request_duration_seconds',
-    help: 'From the headers of a request to its answer, before that is sent, by operation',
+    help: 'Time from the headers of a request to its response, before sending, by operation',
     labelNames: ['operation'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
     registers,
@@ -33,15 +33,14 @@ export function createHttpMetrics(registry: Registry): CountRequest {
   };
 }
 
-/** Counts what visitors do at the edge. */
 export type EdgeCounters = {
-  /** An answer that was begun on one of the two ports. */
+  /** A response was started on one of the two ports. */
   request(port: 'http' | 'https', status: number): void;
-  /** A TLS handshake that came to its end. */
+  /** A TLS handshake ended. */
   handshake(outcome: 'completed' | 'failed'): void;
-  /** What was turned away because a limit was reached, or cut off for it. */
+  /** A connection or request was refused or cut off by a limit. */
   refused(limit: EdgeLimit): void;
-  /** Requests that reach a deploy: 1 for one that begins, -1 for one that is over. */
+  /** Running requests to deploys: 1 when one starts, -1 when it ends. */
   underWay(change: 1 | -1): void;
 };
 
@@ -55,12 +54,12 @@ const edgeLimits = [
 ] as const;
 
 /**
- * `project` and `total` are requests under way, `held_bytes` what waits for slow readers, `gateway_secret` what came to the
- * gateway without Caddy's secret.
+ * `project` and `total` count running requests, `held_bytes` connections of slow readers,
+ * `gateway_secret` requests to the gateway without Caddy's secret.
  */
 export type EdgeLimit = (typeof edgeLimits)[number];
 
-/** For an edge that nobody counts: it does nothing. */
+/** A no-op. */
 export const uncounted: EdgeCounters = {
   request() {},
   handshake() {},
@@ -68,53 +67,56 @@ export const uncounted: EdgeCounters = {
   underWay() {},
 };
 
-/** Registers the metrics of the edge and returns what counts for them. Every outcome begins at 0. */
+/** Registers the metrics of the edge and returns their counters. Every outcome starts at 0. */
 export function createEdgeMetrics(registry: Registry): EdgeCounters {
   const registers = [registry];
   const requests = new Counter({
     name: 'signpost_edge_requests_total',
-    help: 'Requests of visitors that the edge answered, by port and class of status',
+    help: 'Visitor requests answered by the edge, by port and status class',
     labelNames: ['port', 'status'],
     registers,
   });
   const handshakes = new Counter({
     name: 'signpost_edge_handshakes_total',
-    help: 'TLS handshakes, by outcome; one for a name without a certificate fails',
+    help: 'TLS handshakes, by outcome; handshakes for names without a certificate fail',
     labelNames: ['outcome'],
     registers,
   });
   for (const outcome of ['completed', 'failed'] as const) handshakes.inc({ outcome }, 0);
   const refusals = new Counter({
     name: 'signpost_edge_refused_total',
-    help: 'What a limit of the edge turned away or cut off: connections, handshakes, requests of a project, requests in total, answers that wait for slow readers (held_bytes), what came without the secret of Caddy (gateway_secret)',
+    help: 'Refused or cut off by a limit of the edge: connections, handshakes, requests per project, requests in total, responses to slow readers (held_bytes), requests without Caddy’s secret (gateway_secret)',
     labelNames: ['limit'],
     registers,
   });
   for (const limit of edgeLimits) refusals.inc({ limit }, 0);
   const underWay = new Gauge({
     name: 'signpost_edge_requests_in_flight',
-    help: 'Requests under way to deploys, open WebSockets among them',
+    help: 'Running requests to deploys, including open WebSockets',
     registers,
   });
   return {
     refused: (limit) => refusals.inc({ limit }),
     underWay: (change) => underWay.inc(change),
-    // A deploy may answer with any status: by class, so that nobody else makes our series.
+    // Only the status class, so that deploys cannot create arbitrary series.
     request: (port, status) => requests.inc({ port, status: `${Math.floor(status / 100)}xx` }),
     handshake: (outcome) => handshakes.inc({ outcome }),
   };
 }
 
-/** Our choice: the large operators of the world, and not every server that a customer runs at home. */
+/** Enough for the world's large operators, without a series for every small server. */
 const places = { operators: 30, askedBefore: 100 } as const;
-/** How many operators without a series are remembered with their questions. */
+/** Number of operators without a series whose queries are counted. */
 const REMEMBERED_MAX = 10_000;
 
-/** Registers the metric of DNS questions and returns what counts them, by operator as `createNamedOperators` names it. */
+/**
+ * Registers the metric of DNS queries and returns its counter, by operator as in
+ * `createNamedOperators`.
+ */
 export function createDnsMetrics(registry: Registry): CountQuestion {
   const questions = new Counter({
     name: 'signpost_dns_questions_total',
-    help: 'Questions sent to name servers, by operator (the 30 that were the first to be asked 100 questions, the others together as other) and outcome',
+    help: 'DNS queries sent, by outcome and operator (the first 30 operators to reach 100 queries; the others are counted as other)',
     labelNames: ['operator', 'outcome'],
     registers: [registry],
   });
@@ -127,9 +129,9 @@ export function createDnsMetrics(registry: Registry): CountQuestion {
 }
 
 /**
- * Returns the function that names the series of an operator: its own, or `other`. An operator gets one once it was asked
- * more than `askedBefore` questions, while one of `operators` places is free, and keeps it, because a counter that fell
- * would look like a restart. `recursive` always has one.
+ * Returns the function that names an operator's series: its own, or `other`. An operator gets a
+ * series after more than `askedBefore` queries while one of `operators` places is free, and keeps
+ * it, because a falling counter would look like a restart. `recursive` always has one.
  */
 export function createNamedOperators({
   operators,

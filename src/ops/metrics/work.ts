@@ -1,28 +1,28 @@
-/** Attempts of jobs, by queue. */
+/** Metrics of jobs, certificate orders and checks. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { type FindingCode, severities } from '../../core/diagnosis/findings.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
 import { type QueueName, queueNames } from '../../core/operations/jobs.ts';
 
 const outcomes = ['done', 'again', 'over', 'fault', 'outage', 'set_aside'] as const;
-/** `fault`, `outage` and `set_aside` are what went wrong; the others are how jobs end. */
+/** `fault`, `outage` and `set_aside` are errors; the others are regular results. */
 export type JobOutcome = (typeof outcomes)[number];
 
-/** Counts one attempt of a job, and how long it took. */
+/** Counts one attempt of a job and its duration. */
 export type CountJob = (queue: QueueName, outcome: JobOutcome, seconds: number) => void;
 
-/** Registers the metrics of jobs and returns what counts them. Every queue and outcome begins at 0. */
+/** Registers the metrics of jobs and returns their counter. Every queue and outcome starts at 0. */
 export function createJobMetrics(registry: Registry): CountJob {
   const registers = [registry];
   const jobs = new Counter({
     name: 'signpost_jobs_total',
-    help: 'Attempts of jobs that came to an end, by queue and outcome: again waits for its next time; fault, outage and set_aside are what went wrong',
+    help: 'Finished attempts of jobs, by queue and outcome: again waits for its next run; fault, outage and set_aside are errors',
     labelNames: ['queue', 'outcome'],
     registers,
   });
   const durations = new Histogram({
     name: 'signpost_job_duration_seconds',
-    help: 'How long an attempt of a job took, by queue',
+    help: 'Duration of an attempt of a job, by queue',
     labelNames: ['queue'],
     buckets: [0.01, 0.05, 0.2, 1, 5, 15, 60],
     registers,
@@ -36,31 +36,30 @@ export function createJobMetrics(registry: Registry): CountJob {
   };
 }
 
-/** Counts what became of certificate orders. */
 export type OrderCounters = {
   /**
-   * `waitedSeconds`: since the check that verified the domain, where it waited for its first certificate; null for a
-   * renewal.
+   * `waitedSeconds`: time since the check that verified the domain, for its first certificate; null
+   * for a renewal.
    */
   issued(waitedSeconds: number | null): void;
-  /** The authority refused: the order is over. */
+  /** The CA refused: the order ended. */
   refused(): void;
-  /** The authority could not be asked, or had not finished: the order stays open. */
+  /** The CA could not be reached or had not finished: the order stays open. */
   setBack(): void;
 };
 
-/** Registers the metrics of orders and returns what counts them. */
+/** Registers the metrics of orders and returns their counters. */
 export function createOrderMetrics(registry: Registry): OrderCounters {
   const registers = [registry];
   const orders = new Counter({
     name: 'signpost_certificate_orders_total',
-    help: 'Orders by outcome: issued and refused end an order, set_back leaves it open for another try',
+    help: 'Certificate orders by outcome: issued and refused end an order, set_back leaves it open for a retry',
     labelNames: ['outcome'],
     registers,
   });
   const waits = new Histogram({
     name: 'signpost_certificate_wait_seconds',
-    help: 'For each domain that waited for its certificate, the time from the check that verified it to the stored certificate',
+    help: 'Time from the check that verified a domain to its first stored certificate',
     buckets: [1, 5, 15, 60, 300, 1_800, 7_200, 86_400],
     registers,
   });
@@ -75,40 +74,45 @@ export function createOrderMetrics(registry: Registry): OrderCounters {
   };
 }
 
-/** A check that has been saved. */
+/** A saved check. */
 export type CountedCheck = {
-  /** `unchanged`: a few questions found what the check before found, and nothing was diagnosed. */
+  /** `unchanged`: a few queries found the same as the previous check, so nothing was diagnosed. */
   readonly verdict: Verdict | 'unchanged';
-  /** Findings that the check before did not have. */
+  /** Findings that the previous check did not have. */
   readonly appeared: readonly FindingCode[];
-  /** Of one that made the domain verified: seconds since the check before it, or since the domain began to wait. */
+  /**
+   * If this check verified the domain: seconds since the previous check, or since the domain
+   * started waiting.
+   */
   readonly unseenSeconds: number | null;
 };
 
-/** Counts one check that has been saved. */
 export type CountCheck = (check: CountedCheck) => void;
 
 const verdicts = ['right', 'wrong', 'unknown', 'unchanged'] as const;
 
-/** Registers the metrics of checks and returns what counts them. Every verdict and finding begins at 0. */
+/**
+ * Registers the metrics of checks and returns their counter. Every verdict and finding starts at 0.
+ */
 export function createCheckMetrics(registry: Registry): CountCheck {
   const registers = [registry];
   const checks = new Counter({
     name: 'signpost_checks_total',
-    help: 'Checks of domains that were saved, by verdict',
+    help: 'Saved checks of domains, by verdict',
     labelNames: ['verdict'],
     registers,
   });
   const findings = new Counter({
     name: 'signpost_findings_appeared_total',
-    help: 'Findings that a check had and the one before it had not, by code',
+    help: 'Findings that appeared in a check, by code',
     labelNames: ['code'],
     registers,
   });
   const unseen = new Histogram({
     name: 'signpost_verification_unseen_seconds',
-    help: 'For each domain that became verified, the time since the check before it: its record was right for so long at most before it was seen',
-    // The ladder's steps: 5 s while somebody watches, 15 s to 5 min otherwise; beyond them a queue is behind.
+    help: 'For each verified domain, the time since the previous check: an upper bound for how long its correct record was unnoticed',
+    // The intervals of the checks: 5 s while watched, 15 s to 5 min otherwise. Longer times mean
+    // that a queue is behind.
     buckets: [5, 15, 30, 60, 120, 300, 600, 3_600],
     registers,
   });

@@ -1,4 +1,4 @@
-/** What is wrong: what was expected, what is there, what to change and who does it; and what each name server shows. */
+/** Findings with their fixes, and the answers of each name server. */
 import { type Html, html } from '../../../net/html.ts';
 import type { Domain, Finding } from '../../client.ts';
 import { badge, bothTimes, fold, relativeTime, whoActs } from '../../parts/elements.ts';
@@ -11,8 +11,8 @@ const severities = {
 } as const;
 
 /**
- * What is wrong, the headline first; null where nothing is. What the panel above says of the headline already is not
- * repeated (src/core/life/summary.ts).
+ * Findings, the most important first; null if there are none. What the status panel already says of
+ * the first one is not repeated (src/core/life/summary.ts).
  */
 export function findingsSection({ findings, summary }: Domain): Html | null {
   const [headline, ...others] = findings;
@@ -30,7 +30,7 @@ function titleOf(findings: Domain['findings']): string {
   return blocking.some(({ actor }) => actor === 'customer') ? 'What to change' : 'What blocks it';
 }
 
-/** One finding. `said`: what of it stands elsewhere on the page. */
+/** One finding. `said`: the parts shown elsewhere on the page. */
 function findingCard(
   finding: Finding,
   said: { readonly summary: boolean; readonly actor: boolean },
@@ -58,19 +58,19 @@ const verdicts = {
 } as const;
 
 /**
- * What each name server showed, and when checks ran and will run. Without an observation, only the last check and the
- * number of attempts.
+ * The answers of each name server, and the times of checks. Without an observation, only the last
+ * check and the number of attempts.
  */
 export function serversSection({ observation, checks }: Domain, now: Date): Html {
   const { attempts, lastCheckedAt, nextCheckAt, windowEndsAt } = checks;
-  // Always there: the script goes by it (src/dashboard/browser/live.ts).
+  // Always present, because the script uses it (src/dashboard/browser/live.ts).
   const count = html`<span data-attempts="${attempts}">${attempts}</span>`;
   const last =
     lastCheckedAt === null
       ? 'No name server has been queried yet'
       : html`Last check ${relativeTime(lastCheckedAt, now, 'last-check')}`;
   const timing = facts([
-    // Checks since then asked no more than it takes to see that nothing is new.
+    // Later checks only confirmed that nothing changed.
     observation === null ? null : ['Seen', bothTimes(observation.at, now)],
     nextCheckAt === null ? null : ['Next check', bothTimes(nextCheckAt, now, 'next-check')],
     windowEndsAt === null ? null : ['Checked until', bothTimes(windowEndsAt, now, 'to-come')],
@@ -93,7 +93,7 @@ type Seen = NonNullable<Domain['observation']>;
 function titleOfServers({ servers, view }: Seen): string {
   const right = servers.filter(({ verdict }) => verdict === 'right').length;
   const what = view === 'authoritative' ? 'name servers' : 'resolvers';
-  return `What each of them shows: ${right} of ${servers.length} ${what} right`;
+  return `${right} of ${servers.length} ${what} correct`;
 }
 
 function serversTable({ servers, view }: Seen): Html {

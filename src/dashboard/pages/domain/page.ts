@@ -1,4 +1,4 @@
-/** One domain: where it stands, what to do, the record, what each name server shows, the certificate, what happened. */
+/** The page of one domain: status, record, name servers, certificate and events. */
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { eventTypes } from '../../../http/schemas/events.ts';
 import { attribute, type Html, html } from '../../../net/html.ts';
@@ -32,7 +32,7 @@ import { isRecordThere, recordSection, steps } from './record.ts';
 import { removalPages } from './remove.ts';
 import { timelineSection } from './timeline.ts';
 
-/** The page of a domain, its stream of events, and the forms that verify, redirect and remove it. */
+/** The page of a domain, its event stream, and its forms. */
 export function domainPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains/:hostname';
   return [
@@ -43,7 +43,9 @@ export function domainPages(): readonly PageRoute[] {
   ];
 }
 
-/** Four answers of the API make the page. `error`: the refusal of a form on it; the page then has its status. */
+/**
+ * The page is built from four API responses. `error`: a refused form; the page then has its status.
+ */
 async function domainPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
   const { api, params } = asked;
   const [projectId, hostname] = [params['projectId'] ?? '', params['hostname'] ?? ''];
@@ -56,7 +58,7 @@ async function domainPage(asked: SignedInRequest, error: ErrorBody | null = null
   ]);
   if (!project.ok) return refusedPage(project.error, asked);
   if (!domain.ok) {
-    // A removed domain keeps its timeline, so where only that is found, the domain was there.
+    // A removed domain keeps its timeline, so finding only that means that it was removed.
     return timeline.ok
       ? removedPage(asked, project.body, timeline.body)
       : refusedPage(domain.error, asked);
@@ -116,11 +118,11 @@ function head(domain: Domain, settings: Settings, link: Link): Html {
 <p class="quiet under">${unicodeHostname === hostname ? null : hostname}${roleOf(hostname, settings)}${open}</p>`;
 }
 
-/** The status in words, who acts, and the button that has it checked. */
+/** The status, who needs to act, and the button to check now. */
 function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): Html {
   const { projectId, hostname, status, summary } = domain;
   const label = status === 'pending' ? 'Verify' : 'Re-verify';
-  // Where nothing has to be done, nothing asks for it.
+  // No call to action if nothing needs to be done.
   const isCalm = status === 'live' || status === 'verified';
   const verifying = form(
     link(`${domainPath(projectId, hostname)}/verify`),
@@ -129,7 +131,7 @@ function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): 
   );
   return html`<section class="panel" aria-label="Status">${steps(domain)}
 <p class="summary large">${summaryText(domain, now)}</p>
-<div class="act">${summary.actor === null ? null : whoActs('Who acts now', summary.actor)}${verifying}</div></section>`;
+<div class="act">${summary.actor === null ? null : whoActs('Waiting for', summary.actor)}${verifying}</div></section>`;
 }
 
 const verify: Page = async (asked) => {
@@ -139,7 +141,7 @@ const verify: Page = async (asked) => {
   return answer.ok ? { kind: 'see_other', path } : domainPage(asked, answer.error);
 };
 
-/** The page of a domain that was removed, with status 404 and its history. */
+/** The page of a removed domain, with status 404 and its history. */
 function removedPage(asked: SignedInRequest, project: Project, timeline: readonly Event[]): Shown {
   const hostname = timeline[0]?.hostname ?? asked.params['hostname'] ?? '';
   return {
@@ -148,12 +150,12 @@ function removedPage(asked: SignedInRequest, project: Project, timeline: readonl
     title: `${hostname}: removed`,
     above: crumbs(project),
     main: html`<h1>${hostname}</h1>
-<p>This domain is removed, and serves no traffic. Added again, it asks for the same record: <a href="${asked.link(`${projectPath(project.id)}/domains`)}">add it</a>.</p>
+<p>This domain was removed and serves no traffic. If you add it again, its DNS record stays the same: <a href="${asked.link(`${projectPath(project.id)}/domains`)}">add it</a>.</p>
 ${timelineSection(timeline, asked.now)}`,
   };
 }
 
-/** The API's stream, for who is signed in: a browser's EventSource sends a cookie, but no key. */
+/** The API's stream for the session: EventSource sends cookies, but no API key. */
 const events: Page = async ({ api, params, query, headers }) => {
   const asked = query.size === 0 ? '' : `?${query}`;
   const path = apiPath(`${projectPath(params['projectId'] ?? '')}/events${asked}`);
@@ -167,10 +169,10 @@ const statuses = {
   failed: badge('bad', 'Refused'),
 } as const;
 
-/** The states of a browser's view that are worth a line of their own, since no finding is about them. */
+/** Browser states shown on their own line, because no finding covers them. */
 const problems: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
 
-/** The state of the certificate, the refusal and what to do about it, and the open escalation, if there is one. */
+/** The certificate's state, its error and fix, and the open escalation if there is one. */
 export function certificateSection({ certificate, escalation }: Domain, now: Date): Html {
   const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
   const inBrowser = ['In a browser', browser.summary] as const;
@@ -186,7 +188,7 @@ ${facts([
 ])}
 ${fold(
   'more-of-certificate',
-  hasProblem ? 'More about it' : 'More, and what a browser’s warning means',
+  hasProblem ? 'Certificate details' : 'Certificate details and browser warnings',
   facts([
     issuer === null ? null : ['Issuer', issuer],
     issuedAt === null ? null : ['Valid from', bothTimes(issuedAt, now)],
@@ -196,7 +198,7 @@ ${fold(
 )}`;
 }
 
-/** The refusal in words for the customer; the authority's own words are further down. */
+/** The error for customers; the CA's own message is further down. */
 function refusalOf({ summary, action }: NonNullable<Domain['certificate']['problem']>) {
   return [
     ['Why it was refused', summary],

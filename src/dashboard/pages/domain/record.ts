@@ -1,18 +1,15 @@
-/** The DNS record to create, what this provider calls it, and where it is entered. */
+/** The DNS record to create, with the provider's terms and form. */
 import { attribute, type Html, html } from '../../../net/html.ts';
 import type { Domain } from '../../client.ts';
 import { copyable, fold } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 
-/** Whether the record was found to be right. Otherwise it is what the page is about, and comes first. */
+/** Whether the record is correct. Otherwise it comes first on the page. */
 export function isRecordThere({ status }: Domain): boolean {
   return status === 'live' || status === 'verified';
 }
 
-/**
- * The record to create with buttons that copy it, and how it is entered at the provider that runs the zone, where
- * that is known.
- */
+/** The record with copy buttons, and how to enter it at the DNS provider, if known. */
 export function recordSection(domain: Domain): Html {
   const { record, zone } = domain;
   const isThere = isRecordThere(domain);
@@ -30,16 +27,16 @@ ${table(
   ],
   [record],
 )}
-${fold('how-to-enter', 'How it is entered', html`<ul class="hints">${hints.map((words) => html`<li>${words}</li>`)}</ul>`)}`;
+${fold('how-to-enter', 'How to enter it', html`<ul class="hints">${hints.map((words) => html`<li>${words}</li>`)}</ul>`)}`;
 }
 
 const LASTING = 'It never changes, even if you verify again or remove the domain and add it again.';
 
-/** How long DNS changes take, as the interface document says it. */
+/** As the interface document states it. */
 const PATIENCE =
-  'DNS changes often show within a few minutes, but can take up to 48 hours. This page updates by itself; you don’t have to wait here.';
+  'DNS changes often show within a few minutes, but can take up to 48 hours. This page updates automatically, so you don’t have to wait here.';
 
-/** What the fields of the provider's form want for the name. */
+/** What the provider's form expects as the name. */
 function naming({ hostname, provider, record, zone }: Domain): readonly (Html | string)[] {
   if (record.type === 'ALIAS') return [inPlaceOfCname(provider, zone)];
   return [
@@ -49,11 +46,11 @@ function naming({ hostname, provider, record, zone }: Domain): readonly (Html | 
 
 function inPlaceOfCname(provider: Domain['provider'], zone: string): Html | string {
   if (provider === null) {
-    return 'A CNAME can’t stand at the top of a zone. Providers call the alternative ALIAS, ANAME or CNAME flattening; not every provider has it. The name @ is the zone itself; some forms want it empty.';
+    return 'A CNAME can’t be at the top of a zone. Providers call the alternative ALIAS, ANAME or CNAME flattening; not every provider has it. The name @ is the zone itself; some forms want it empty.';
   }
   const { name, apex } = provider;
   if (apex === null) {
-    return `${name} has no such record, as far as we know. Add www.${zone} here and redirect ${zone} to it there, or create the A and AAAA records that the last check names.`;
+    return `${name} is not known to support such a record. Add www.${zone} here and redirect ${zone} to it there, or create the A and AAAA records that the last check names.`;
   }
   return apex === 'CNAME flattening'
     ? html`${name} calls it CNAME flattening: create a CNAME with the name <code>@</code> there, and it is turned into addresses automatically.`
@@ -62,13 +59,13 @@ function inPlaceOfCname(provider: Domain['provider'], zone: string): Html | stri
 
 function whereToEnter({ provider, zone }: Domain): Html | string {
   return provider === null
-    ? html`It is entered where the DNS of ${zone} is kept, mostly where the domain was bought: look for “DNS settings”, “DNS records” or “zone editor”.`
+    ? html`Enter it at the DNS provider of ${zone}, usually where you bought the domain. Look for “DNS settings”, “DNS records” or “zone editor”.`
     : provider.where;
 }
 
 type State = 'done' | 'current' | 'failed' | 'to come';
 
-/** Where each status stands in the three steps: record, certificate, live. */
+/** The state of the three steps for each status: record, certificate, live. */
 const progress: { readonly [S in Domain['status']]: readonly [State, State, State] } = {
   pending: ['current', 'to come', 'to come'],
   verified: ['done', 'current', 'to come'],
@@ -79,7 +76,7 @@ const progress: { readonly [S in Domain['status']]: readonly [State, State, Stat
 
 const names = ['DNS record', 'Certificate', 'Live'] as const;
 
-/** The three steps with where the domain is among them. */
+/** The three steps and the domain's progress. */
 export function steps({ status }: Domain): Html {
   const states = progress[status];
   return html`<ol class="steps" aria-label="Progress">

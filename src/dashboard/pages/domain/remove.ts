@@ -1,4 +1,4 @@
-/** Removing a domain: what it means, what goes with it, and the redirect that should come first. */
+/** Removing a domain, with the settings removed along with it, and redirecting it instead. */
 
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
@@ -9,7 +9,7 @@ import { choiceField, refusal } from '../../parts/elements.ts';
 import { refusedPage } from '../problem.ts';
 import { changeSettings, withRedirect } from '../settings.ts';
 
-/** The page that asks before a domain is removed, and its two forms: remove it, or redirect it instead. */
+/** The confirmation page, and its two forms: remove or redirect. */
 export function removalPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains/:hostname';
   return [
@@ -19,10 +19,10 @@ export function removalPages(): readonly PageRoute[] {
   ];
 }
 
-/** How many domains are offered to redirect to. Our choice: nobody wants to choose from more; the settings take any. */
+/** Maximum number of redirect targets offered; the settings page accepts any. */
 const CHOICES_MAX = 100;
 
-/** The page that asks; it changes nothing. `error`: the refusal of one of its forms. */
+/** The confirmation page. `error`: a refused form. */
 async function removalPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
   const { api, params } = asked;
   const inProject = projectPath(params['projectId'] ?? '');
@@ -38,7 +38,7 @@ async function removalPage(asked: SignedInRequest, error: ErrorBody | null = nul
   if (!domains.ok) return refusedPage(domains.error, asked);
   if (!settings.ok) return refusedPage(settings.error, asked);
   const { hostname, unicodeHostname } = domain.body;
-  // Live domains are offered first: visitors can be sent there now.
+  // Live domains first: visitors can be redirected there now.
   const isLive = (one: Domain) => Number(one.status === 'live');
   const others = domains.body
     .filter((one) => one.hostname !== hostname)
@@ -55,7 +55,7 @@ async function removalPage(asked: SignedInRequest, error: ErrorBody | null = nul
     ],
     main: html`<h1>Remove ${unicodeHostname}?</h1>
 ${refusal(error)}
-<p>Removal stops serving traffic <strong>at once</strong>. Whoever follows a link to ${unicodeHostname} then gets an error. If its address was shared, set up a redirect first.</p>
+<p>Removal stops serving traffic <strong>at once</strong>. Links to ${unicodeHostname} stop working. If people use its address, set up a redirect first.</p>
 ${redirectOffer(asked, hostname, others)}
 ${removalForm(asked, hostname, settings.body)}`,
   };
@@ -74,7 +74,7 @@ function redirectOffer(
   const choices = others.slice(0, CHOICES_MAX).map((one) => ({ value: one, text: one }));
   const fields = html`${choiceField({ name: 'to', label: `Send visitors of ${hostname} to` }, choices)}<button>Redirect</button>`;
   const path = link(`${domainPath(params['projectId'] ?? '', hostname)}/redirect`);
-  return html`<section class="panel" aria-labelledby="instead">${title}<p>It stays attached, keeps its certificate, and sends everybody on with path and query (301).</p>${form(path, session, fields)}</section>`;
+  return html`<section class="panel" aria-labelledby="instead">${title}<p>The domain stays attached, keeps its certificate and redirects visitors with path and query (301).</p>${form(path, session, fields)}</section>`;
 }
 
 function removalForm(
@@ -87,16 +87,16 @@ function removalForm(
   const list =
     goes.length === 0
       ? null
-      : html`<p>These settings go with it:</p><ul>${goes.map((words) => html`<li>${words}</li>`)}</ul><input type="hidden" name="orphans" value="drop">`;
+      : html`<p>These settings are removed too:</p><ul>${goes.map((words) => html`<li>${words}</li>`)}</ul><input type="hidden" name="orphans" value="drop">`;
   const fields = html`${list}<p class="actions"><button class="danger">Remove ${hostname}</button> <a href="${path}">Keep it</a></p>`;
-  return html`<section class="panel" aria-labelledby="removal"><h2 id="removal">Remove it</h2><p>Its history stays. Added again, it asks for the same DNS record.</p>${form(`${path}/remove`, session, fields)}</section>`;
+  return html`<section class="panel" aria-labelledby="removal"><h2 id="removal">Remove it</h2><p>Its history is kept. If you add it again, its DNS record stays the same.</p>${form(`${path}/remove`, session, fields)}</section>`;
 }
 
-/** The settings that end with the domain, in words; empty where there are none: the form then has no `orphans`. */
+/** The settings removed with the domain; if empty, the form has no `orphans` field. */
 function goesWithIt(hostname: string, { domains }: Settings): readonly string[] {
   const { primary, redirects } = domains;
   return [
-    ...(primary === hostname ? ['It is the primary domain; the project then has none.'] : []),
+    ...(primary === hostname ? ['It is the primary domain. The project will have none.'] : []),
     ...redirects
       .filter(({ from, to }) => from === hostname || to === hostname)
       .map(({ from, to, status }) => `The redirect from ${from} to ${to} (${status}).`),

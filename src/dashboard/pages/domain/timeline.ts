@@ -1,4 +1,4 @@
-/** What happened to a domain, the newest first. */
+/** A domain's events, newest first. */
 
 import { eventTitle } from '../../../core/life/events.ts';
 import { printable } from '../../../core/names/printable.ts';
@@ -6,13 +6,10 @@ import { type Html, html } from '../../../net/html.ts';
 import type { Event, Finding } from '../../client.ts';
 import { fold, relativeTime } from '../../parts/elements.ts';
 
-/**
- * How many events are shown, and how many more are folded away. Our choice: what happened last, and what happened
- * lately; all of it would make the page of an old domain long.
- */
+/** Events shown and folded: the latest ones, without making the page of an old domain long. */
 const [SHOWN, FOLDED] = [3, 22];
 
-/** The newest 25 events; `events`: the newest first. Says where older ones are, if there are any. */
+/** The newest 25 events, and where to find older ones. `events`: newest first. */
 export function timelineSection(events: readonly Event[], now: Date): Html {
   const list = (some: readonly Event[]) =>
     html`<ol class="timeline">${some.map((event) => entry(event, now))}</ol>`;
@@ -20,10 +17,10 @@ export function timelineSection(events: readonly Event[], now: Date): Html {
   const more =
     events.length <= SHOWN + FOLDED
       ? null
-      : html`<p class="quiet">Earlier ones are in the API’s timeline.</p>`;
+      : html`<p class="quiet">Earlier events are in the API’s timeline.</p>`;
   return html`<h2>Timeline</h2>
 ${list(events.slice(0, SHOWN))}
-${older.length === 0 ? null : fold('older-events', `What happened before (${older.length})`, html`${list(older)}${more}`)}`;
+${older.length === 0 ? null : fold('older-events', `Earlier events (${older.length})`, html`${list(older)}${more}`)}`;
 }
 
 function entry(event: Event, now: Date): Html {
@@ -32,19 +29,16 @@ function entry(event: Event, now: Date): Html {
 ${details.length === 0 ? null : html`<ul>${details.map((words) => html`<li>${words}</li>`)}</ul>`}</li>`;
 }
 
-/**
- * Lines for each event, and characters of each. Our choice: enough to know it again; the findings above say the rest.
- */
+/** Lines per event, and characters per line; the findings above have the details. */
 const [DETAILS_MAX, DETAIL_LENGTH_MAX] = [4, 300];
 
-/**
- * What an event says beside its title, whatever its type: findings by their summaries, and the texts that explain it.
- */
+/** Details of an event: summaries of findings, and explaining texts. */
 function detailsOf(event: Event): readonly string[] {
-  const data = event.data as Readonly<Record<string, unknown>>; // always an object; which fields, its type says
+  // always an object; its fields depend on the type
+  const data = event.data as Readonly<Record<string, unknown>>;
   const lines = [
     ...findingsIn(data, 'appeared').map((summary) => `Found: ${summary}`),
-    ...findingsIn(data, 'cleared').map((summary) => `Gone: ${summary}`),
+    ...findingsIn(data, 'cleared').map((summary) => `Resolved: ${summary}`),
     ...findingsIn(data, 'findings'),
     ...textsIn(data, ['issuer', 'detail', 'found', 'summary']),
   ];

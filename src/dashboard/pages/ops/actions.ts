@@ -1,4 +1,4 @@
-/** What an administrator sets going: each is asked about on a page of its own, and done by its form. */
+/** Administrator actions: each has a confirmation page and a form. */
 
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { workplaces } from '../../../http/schemas/operations.ts';
@@ -9,17 +9,17 @@ import { problemPage } from '../problem.ts';
 import { watchedPage } from './domain.ts';
 import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './find.ts';
 
-/** `path`: of both pages, below that of the domain. */
+/** `path`: of both pages, relative to the domain's page. */
 type Action = {
   readonly path: string;
   readonly title: string;
-  /** What will happen. Null where the address names nothing that there is: the page is then not found. */
+  /** The explanation. Null if the URL is invalid: then the page is not found. */
   readonly words: (asked: SignedInRequest) => Html | null;
-  /** What the button that does it says. */
+  /** The button's text. */
   readonly button: string;
-  /** The name of what the address asks for and the form has to repeat. */
+  /** The name of the query parameter that the form repeats. */
   readonly field?: string;
-  /** The operation of the API, always a POST, that does it. */
+  /** The API operation, always a POST. */
   readonly call: (asked: SignedInRequest) => readonly [path: string, body?: object];
 };
 
@@ -34,8 +34,8 @@ const actions: readonly Action[] = [
       const queue = queueIn(query);
       return queue === undefined
         ? null
-        : html`<p>The domain’s work in <code>${queue}</code> is done now instead of when it is due. What was set aside is tried once; if it fails again, it is set aside for longer.</p>
-<p>If the certificate authority asked us to wait, we still do.</p>`;
+        : html`<p>Runs the domain’s work in <code>${queue}</code> now instead of when it is due. A quarantined job is retried once; if it fails again, it is quarantined for longer.</p>
+<p>Delays requested by the certificate authority still apply.</p>`;
     },
     button: 'Run it now',
     field: 'queue',
@@ -45,7 +45,7 @@ const actions: readonly Action[] = [
     path: '/verify',
     title: 'Re-verify',
     words: () =>
-      html`<p>Its DNS is checked at once. A pending or failed domain starts a new window of the same length, with the same record; a verified one has its order taken up; one that is served stays as it is.</p>`,
+      html`<p>Checks its DNS now. A pending or failed domain starts a new verification window with the same record. A verified domain’s order runs now. A live or drifted domain keeps its status.</p>`,
     button: 'Re-verify',
     call: (asked) => [`${operationsPath(idOf(asked))}/verify`],
   },
@@ -53,7 +53,7 @@ const actions: readonly Action[] = [
     path: '/escalations/:escalationId/close',
     title: 'Close the escalation',
     words: () =>
-      html`<p>Close it once you’ve fixed its cause. It closes by itself when the certificate comes; if the cause persists, the next check opens a new one and tries the order again.</p>`,
+      html`<p>Close it once you’ve fixed its cause. It closes automatically when the certificate is issued. If the cause persists, the next check opens a new escalation and retries the order.</p>`,
     button: 'Close it',
     call: ({ params }) => [
       `/v1/escalations/${encodeURIComponent(params['escalationId'] ?? '')}/close`,
@@ -62,8 +62,8 @@ const actions: readonly Action[] = [
 ];
 
 /**
- * Two pages for each action: GET asks whether to do it and changes nothing, POST does it and leads back to the
- * domain. The API decides whether the key may.
+ * Two pages per action: GET asks for confirmation and changes nothing, POST runs it and returns to
+ * the domain. The API checks the key's permission.
  */
 export function actionPages(): readonly PageRoute[] {
   return actions.flatMap((action) => {
@@ -75,7 +75,7 @@ export function actionPages(): readonly PageRoute[] {
   });
 }
 
-/** The page that asks. It reads the domain first, so that it names what the action is about. */
+/** The confirmation page. It reads the domain to show its name. */
 function confirmation({ path, title, words, button, field }: Action): Page {
   return async (asked) => {
     const { api, link, params, query, session } = asked;
@@ -101,7 +101,7 @@ ${form(link(target), session, html`${carried}<div class="actions"><button>${butt
   };
 }
 
-/** What the form does; a refusal is shown on the domain's page. */
+/** Runs the action; an error is shown on the domain's page. */
 function doing({ call }: Action): Page {
   return async (asked) => {
     const [path, body] = call(asked);

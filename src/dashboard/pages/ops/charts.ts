@@ -1,13 +1,13 @@
-/** What happened in the last hours, drawn on the server; each drawing says in words what it shows. */
+/** Charts of the last hours, rendered on the server, each with a text alternative. */
 import { HOUR } from '../../../core/time.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { Overview } from '../../client.ts';
 import { table } from '../../parts/table.ts';
 
-/** What the charts show: this hour and the 23 before it. */
+/** This hour and the 23 before it. */
 const HOURS = 24;
 
-/** One chart: the events it counts, and the tone of its bars. */
+/** One chart: its events and the color of its bars. */
 type Series = { readonly title: string; readonly types: readonly string[]; readonly tone: string };
 
 const series: readonly Series[] = [
@@ -26,12 +26,12 @@ const series: readonly Series[] = [
   },
 ];
 
-/** `at`: the beginning of the hour, in ms since the epoch. */
+/** `at`: start of the hour, in ms since 1970. */
 type Bar = { readonly at: number; readonly count: number };
 
 /**
- * A chart for each kind of event, of the last 24 hours in UTC, and the same numbers as a table. An hour that the API
- * leaves out counts as 0.
+ * One chart per kind of event for the last 24 hours in UTC, and the same numbers as a table. Hours
+ * missing in the API's response count as 0.
  */
 export function activityCharts({ activity }: Overview, now: Date): Html {
   const last = Math.floor(now.getTime() / HOUR) * HOUR;
@@ -67,12 +67,12 @@ ${table(
 }`;
 }
 
-/** In units of the drawing, which is stretched to the width of its place. */
+/** In units of the drawing, which is scaled to its container. */
 const WIDTH = 480;
 const HEIGHT = 80;
 const GAP = 3;
 
-/** The bars of a day. What they show is said in words for who does not see them. */
+/** The bars of a day, with a text alternative. */
 function chart({ title, tone, bars }: Series & { readonly bars: readonly Bar[] }): Html {
   const total = bars.reduce((sum, { count }) => sum + count, 0);
   const most = bars.reduce((best, bar) => (bar.count > best.count ? bar : best), {
@@ -85,7 +85,7 @@ function chart({ title, tone, bars }: Series & { readonly bars: readonly Bar[] }
       : `${title}: ${total} in 24 hours; most, ${most.count}, in the hour from ${hourOf(most.at)} UTC.`;
   const width = WIDTH / bars.length;
   const rects = bars.map(({ at, count }, place) => {
-    // One event among thousands is still seen.
+    // A single event among thousands stays visible.
     const height = count === 0 ? 0 : Math.max(3, (count / most.count) * HEIGHT);
     const [x, y] = [place * width + GAP / 2, HEIGHT - height];
     return html`<rect class="bar ${tone}" x="${x}" y="${y}" width="${width - GAP}" height="${height}" rx="2"><title>${hourOf(at)} UTC: ${count}</title></rect>`;
@@ -95,16 +95,13 @@ function chart({ title, tone, bars }: Series & { readonly bars: readonly Bar[] }
 <p class="ends" aria-hidden="true"><span>${hourOf(bars[0]?.at ?? 0)}</span><span>${hourOf(bars.at(-1)?.at ?? 0)} UTC</span></p></figure>`;
 }
 
-/**
- * A number, and how it compares to the largest of its kind as a bar; without the bar nothing is lost. `largest` 0: no
- * bar.
- */
+/** A number with a bar relative to `largest`. `largest` 0: no bar. */
 export function meter(number: number, largest: number, tone: string): Html {
   const width = largest === 0 ? 0 : (number / largest) * 100;
   return html`<span class="meter"><span class="number">${number}</span><svg viewBox="0 0 100 8" aria-hidden="true" preserveAspectRatio="none"><rect class="track" width="100" height="8" rx="2"/><rect class="bar ${tone}" width="${width}" height="8" rx="2"/></svg></span>`;
 }
 
-/** `14:00`, in UTC; `at`: ms since 1970. */
+/** `14:00` in UTC; `at`: ms since 1970. */
 function hourOf(at: number): string {
   return new Date(at).toISOString().slice(11, 16);
 }

@@ -1,4 +1,4 @@
-/** A domain as operators see it: its status, its escalation, its jobs with their logs, and what happened. */
+/** The operator's page of a domain: status, escalation, jobs with their logs, and events. */
 import { isLocalAuthority } from '../../../certificates/authorities/local.ts';
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
@@ -20,8 +20,8 @@ import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from 
 import { actors } from './frequencies.ts';
 
 /**
- * The page of a domain, attached or removed. `error`: the refusal of an action, shown on top; the page then has its
- * status.
+ * The page of an attached or removed domain. `error`: a refused action, shown on top; the page then
+ * has its status.
  */
 export const watchedPage = async (
   asked: SignedInRequest,
@@ -73,10 +73,10 @@ ${facts([
 ${offers(session, 'admin') ? verify : null}</section>`;
 }
 
-/** Only operators are told that certificates of the local authority are not trusted: the setting is theirs. */
+/** Only operators see that the local CA is not trusted, because only they can change that. */
 function issuerInWords(issuer: string): string {
   return isLocalAuthority(issuer)
-    ? `${issuer}, which no browser trusts: set ACME_DIRECTORY_URL for certificates that they trust`
+    ? `${issuer}, not trusted by browsers. Set ACME_DIRECTORY_URL for trusted certificates`
     : issuer;
 }
 
@@ -97,7 +97,7 @@ ${facts([
   refusals === 0 ? null : ['Orders refused', String(refusals)],
   problem === null ? null : ['The authority says', `${problem.type}: ${problem.detail}`],
   setback === null ? null : ['Setback', setback.detail],
-  quarantine === null ? null : ['Set aside', quarantine.reason],
+  quarantine === null ? null : ['Quarantined', quarantine.reason],
   ...probes.map(({ address, outcome, status }) => {
     const said = `${outcome}${status === null ? '' : ` (${status})`}`;
     return [`Port 80 of ${address}`, said] as const;
@@ -108,11 +108,11 @@ ${offers(session, 'admin') ? html`<p class="actions"><a href="${link(close)}">Cl
 
 type Work = WatchedDomain['work'][number];
 
-/** What is due or in a queue, by queue. Who may not start a job is not offered to. */
+/** Due and queued work by queue. Run buttons are only shown to administrators. */
 function workSection(asked: SignedInRequest, watched: WatchedDomain): Html {
   const { link, now, session } = asked;
   const { id, queueAnswers } = watched;
-  // What was neither due nor ever there says nothing.
+  // Rows without due work and without a job are hidden.
   const shown = watched.work.filter(
     ({ dueAt, job, setAside }) => dueAt !== null || job !== null || setAside !== null,
   );
@@ -142,24 +142,22 @@ ${
 }`;
 }
 
-/**
- * What became of a job: whether it is set aside, its state, and its log. Without a job of its own, what it waits for.
- */
+/** A job's quarantine, state and log. Without a job, what it waits for. */
 function jobCell({ job, setAside, isSweep }: Work, now: Date): Html {
   const aside =
     setAside &&
-    html`<p>${badge('bad', 'Set aside')} ${setAside.reason}; tried again ${relativeTime(setAside.until, now, 'to-come')} (${setAside.times} ${setAside.times === 1 ? 'time' : 'times'} so far)</p>`;
+    html`<p>${badge('bad', 'Quarantined')} ${setAside.reason}; next retry ${relativeTime(setAside.until, now, 'to-come')} (${setAside.times} ${setAside.times === 1 ? 'time' : 'times'} so far)</p>`;
   if (job === null) {
-    return html`${aside}${isSweep ? 'taken with others when it is due' : 'not in the queue'}`;
+    return html`${aside}${isSweep ? 'processed with others when due' : 'not in the queue'}`;
   }
   const { state, attempts, runAt, failedReason, log } = job;
   const wakes = runAt === null ? null : html`, wakes ${relativeTime(runAt, now, 'to-come')}`;
-  return html`${aside}${stateWords[state]}${wakes}; taken ${attempts} ${attempts === 1 ? 'time' : 'times'}
+  return html`${aside}${stateWords[state]}${wakes}; run ${attempts} ${attempts === 1 ? 'time' : 'times'}
 ${failedReason === null ? null : html`<p>${failedReason}</p>`}
 ${log.length === 0 ? null : html`<details><summary>Its log</summary><ol class="log">${log.map((line) => html`<li>${line}</li>`)}</ol></details>`}`;
 }
 
-/** A job's state in words; the API's names are BullMQ's. */
+/** BullMQ's job states for people. */
 const stateWords = {
   active: 'running',
   waiting: 'waiting for a worker',
@@ -177,7 +175,7 @@ ${table(
   [
     { heading: 'Finding', names: true, cell: ({ code }) => html`<code>${code}</code>` },
     {
-      heading: 'What was found',
+      heading: 'Result',
       className: 'wide',
       cell: ({ summary, found }) => html`${summary} <span class="quiet">${found}</span>`,
     },

@@ -1,4 +1,4 @@
-/** Domains of every project by a part of their name. */
+/** Searches domains of all projects by part of their name. */
 
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
@@ -8,13 +8,10 @@ import { badge, empty, relativeTime, statusBadge } from '../../parts/elements.ts
 import { table } from '../../parts/table.ts';
 import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 
-/** How many domains a search shows; there may be more. */
+/** Maximum number of results. */
 const LISTED = 50;
 
-/**
- * The search over the domains of all projects. Without a name it asks for nothing; a name that the API does not take
- * finds nothing.
- */
+/** The search page. Without a name, it makes no request; an invalid name finds nothing. */
 export const findPage: Page = async (asked) => {
   const { api, query } = asked;
   const name = (query.get('name') ?? '').trim();
@@ -58,7 +55,7 @@ function results({ link, now }: SignedInRequest, found: FoundDomains): Html {
 ${found.length < LISTED ? null : html`<p class="quiet">These are the first ${LISTED}. Type more of the name to see others.</p>`}`;
 }
 
-/** The form of the search. `name`: what was searched for, or empty. */
+/** The search form. `name`: the searched text, or empty. */
 export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string): Html {
   return html`<search><form class="search" method="get" action="${link('/ops/domains')}">
 <div class="field"><label for="name">Find a domain</label>
@@ -67,25 +64,25 @@ export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string
 </form></search>`;
 }
 
-/** The page for who lacks the scope `ops:read`, with status 403. */
+/** The 403 page for keys without the scope `ops:read`. */
 export function needsOperator(visitor: Visitor): Shown {
   return {
     kind: 'page',
     status: 403,
     title: 'For operators',
     main: html`<div class="empty"><h1>For operators</h1>
-<p>This page shows every project. The key that you are signed in with may not see that: it needs the scope <code>ops:read</code>, and <code>admin</code> to change something.</p>
-<p>Who holds an admin key makes one: <code>signpost keys create --name operator --scope ops:read</code></p>
+<p>This page shows every project. Your key lacks permission. Viewing requires the scope <code>ops:read</code>, changes require <code>admin</code>.</p>
+<p>An administrator can create a key: <code>signpost keys create --name operator --scope ops:read</code></p>
 ${wayOut(visitor)}</div>`,
   };
 }
 
-/** An API's refusal as a page for operators: one for a missing scope says how to get a key that has it. */
+/** An API error as an operator page; a missing scope explains how to get a key. */
 export function refusedToOperator(error: ErrorBody, visitor: Visitor): Shown {
   return error.code === 'insufficient_scope' ? needsOperator(visitor) : refusedPage(error, visitor);
 }
 
-/** The page of a domain for operators, without the base path. */
+/** The operator's page of a domain, without the base path. */
 export function watchedPath(domainId: string): string {
   return `/ops/domains/${encodeURIComponent(domainId)}`;
 }
@@ -95,5 +92,5 @@ export function operationsPath(domainId: string): string {
   return `/v1/operations/domains/${encodeURIComponent(domainId)}`;
 }
 
-/** The way back to the operators' first page. */
+/** The breadcrumb to the operations overview. */
 export const operationsCrumb = { text: 'Operations', path: '/ops' } as const;

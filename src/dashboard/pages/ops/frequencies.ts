@@ -1,4 +1,4 @@
-/** What is found how often: findings, operators of name servers, days that certificates have left. */
+/** Counts of findings, DNS operators without answers, and certificates by time left. */
 import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { Overview } from '../../client.ts';
@@ -8,16 +8,16 @@ import { table } from '../../parts/table.ts';
 import { meter } from './charts.ts';
 import { watchedPath } from './find.ts';
 
-/** The tone of a finding's bar, by its severity. */
+/** The color of a finding's bar, by severity. */
 const tones = { blocks: 'bad', warns: 'warning', informs: 'quiet' } as const;
-/** Who has to act, as operators read it. */
+/** Who needs to act, for operators. */
 export const actors = {
   customer: 'the customer',
   dns_provider: 'their DNS provider',
   platform: 'we',
 } as const;
 
-/** How many domains have each finding, the most frequent first; null if no domain has a finding. */
+/** Number of domains per finding, most frequent first; null if there are none. */
 export function findingsSection({ findings }: Overview): Html | null {
   if (findings.length === 0) return null;
   const most = Math.max(...findings.map(({ domains }) => domains));
@@ -38,7 +38,7 @@ ${table(
 }
 
 /**
- * Which operators of name servers gave no answer, with three of their domains each; null where all of them answered.
+ * DNS operators without usable answers, with three of their domains each; null if there are none.
  */
 export function operatorsSection({ dnsOperators }: Overview, link: Link): Html | null {
   if (dnsOperators.length === 0) return null;
@@ -70,7 +70,7 @@ const daysLeft = {
   more: ['30 days and more', 'good'],
 } as const;
 
-/** How long served domains' certificates are still valid, and those that expire first. */
+/** Certificates of served domains by time left, and those that expire first. */
 export function certificatesSection(
   { certificates }: Overview,
   { link, now }: SignedInRequest,

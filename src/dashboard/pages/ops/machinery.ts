@@ -1,4 +1,4 @@
-/** The queues, what the reconciler repaired, whose turn it was, and what is left of the authority's limits. */
+/** The queues, repairs, periodic tasks, and the remaining capacity at the CA. */
 import { inWords } from '../../../core/operations/operator-tasks.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { Overview } from '../../client.ts';
@@ -9,8 +9,7 @@ import { table } from '../../parts/table.ts';
 import { meter } from './charts.ts';
 
 /**
- * The sections below the figures: queues, what the certificate authority allows, periodic tasks and repairs. Where
- * the queue does not answer, the database says how late each is.
+ * The sections below the figures. If the queue does not answer, the database provides the delays.
  */
 export function machinery(overview: Overview, asked: SignedInRequest): Html {
   return html`${queuesSection(overview, asked)}
@@ -59,12 +58,12 @@ function queueCell({
   return html`<code>${queue}</code>${isPaused ? html` ${badge('bad', 'Paused')}` : null}`;
 }
 
-/** Null where what the authority allows is not counted. */
+/** Null if the CA's limits are not counted. */
 function budgetSection({ authorityBudget }: Overview, { now }: SignedInRequest): Html | null {
   if (authorityBudget === null || authorityBudget.length === 0) return null;
-  return html`<h2 id="budget">What the certificate authority allows</h2>
+  return html`<h2 id="budget">Certificate authority limits</h2>
 ${table(
-  'Limits of the certificate authority, the one of which least is left first',
+  'Limits closest to exhaustion',
   [
     { heading: 'Limit', names: true, cell: ({ limit }) => limit },
     { heading: 'Authority', cell: ({ authority }) => authority },
@@ -72,13 +71,13 @@ ${table(
       heading: 'Left',
       cell: ({ left, of }) => html`${meter(left, of, left === 0 ? 'bad' : 'good')} of ${of}`,
     },
-    { heading: 'Full', cell: ({ fullAt }) => relativeTime(fullAt, now) },
+    { heading: 'Full again', cell: ({ fullAt }) => relativeTime(fullAt, now) },
   ],
   authorityBudget,
 )}`;
 }
 
-/** What the reconciler repairs, by the API's names; any other is shown as it is. */
+/** Kinds of repairs, by the API's names; unknown ones are shown as they are. */
 const repaired: Readonly<Record<string, string>> = {
   missing_job: 'missing jobs',
   overdue_job: 'overdue jobs',

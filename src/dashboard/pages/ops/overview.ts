@@ -1,4 +1,4 @@
-/** The operator's first page: whether anything is wrong and what to do, then what it rests on. */
+/** The operations overview: problems first, then the data behind them. */
 import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { Escalations, Overview } from '../../client.ts';
@@ -10,10 +10,10 @@ import { refusedToOperator, searchForm, watchedPath } from './find.ts';
 import { certificatesSection, findingsSection, operatorsSection } from './frequencies.ts';
 import { machinery } from './machinery.ts';
 
-/** How many open escalations the page lists, the newest. */
+/** Maximum number of open escalations on the page, newest first. */
 const ESCALATIONS = 10;
 
-/** The operators' first page. Its title has the number of things to put right, so that a tab shows it. */
+/** The number of problems is in the title, so that browser tabs show it. */
 export const overviewPage: Page = async (asked) => {
   const { api, link, now } = asked;
   const [overview, escalations] = await Promise.all([
@@ -44,14 +44,14 @@ ${machinery(overview.body, asked)}`,
 };
 
 /**
- * The earlier of the two times. The overview is kept for some seconds, or read after the page was asked for: then it
- * would seem to be ahead.
+ * The earlier of the two times. An overview read after the request started would otherwise appear
+ * to be in the future.
  */
 function earlier(at: string, now: Date): string {
   return new Date(Math.min(Date.parse(at), now.getTime())).toISOString();
 }
 
-/** The heading on this page below which each is looked into, by its id. */
+/** The section with details of each problem, by its ID. */
 const places = {
   queue_away: 'queues',
   no_worker: 'turns',
@@ -82,7 +82,7 @@ ${attention.map(
 )}</ol></section>`;
 }
 
-/** The statuses in the order in which a domain passes through them. */
+/** The statuses in the order of a domain's life. */
 const words = {
   pending: 'Pending',
   verified: 'Verified',
@@ -92,11 +92,11 @@ const words = {
 } as const satisfies Readonly<Record<keyof Overview['domains'], string>>;
 
 function figures({ domains }: Overview): Html {
-  const statuses = Object.keys(words) as readonly (keyof typeof words)[]; // its own names
+  const statuses = Object.keys(words) as readonly (keyof typeof words)[]; // only its own keys
   return html`<dl class="figures" aria-label="Domains by status">${statuses.map((status) => html`<div><dt>${words[status]}</dt><dd>${domains[status]}</dd></div>`)}</dl>`;
 }
 
-/** A link to a domain's page for operators, with its name as people read it. `hostname`: A-labels. */
+/** A link to the operator's page of a domain, with its Unicode name. `hostname`: A-labels. */
 export function domainLink(
   { id, hostname }: { readonly id: string; readonly hostname: string },
   link: Link,
@@ -111,7 +111,7 @@ function escalationsSection(
 ): Html {
   const open = causes.reduce((sum, one) => sum + one.open, 0);
   if (escalations.length === 0) {
-    return html`<h2 id="escalations">Open escalations</h2>${empty('None', 'Every domain whose DNS is right gets its certificate.')}`;
+    return html`<h2 id="escalations">Open escalations</h2>${empty('None', 'All certificates are issued and renewed without problems.')}`;
   }
   return html`<h2 id="escalations">Open escalations</h2>
 ${table(
@@ -143,9 +143,9 @@ ${
 
 function asideSection({ link, now }: SignedInRequest, { setAside }: Overview): Html | null {
   if (setAside.newest.length === 0) return null;
-  return html`<h2 id="set-aside">Jobs that were set aside</h2>
+  return html`<h2 id="set-aside">Quarantined jobs</h2>
 ${table(
-  'Jobs that were set aside, the newest first',
+  'Quarantined jobs, newest first',
   [
     {
       heading: 'Domain',
@@ -156,7 +156,7 @@ ${table(
     { heading: 'Queue', cell: ({ queue }) => html`<code>${queue}</code>` },
     { heading: 'Reason', className: 'wide', cell: ({ reason }) => reason },
     { heading: 'Times', cell: ({ times }) => String(times) },
-    { heading: 'Tried again', cell: ({ until }) => relativeTime(until, now, 'to-come') },
+    { heading: 'Next retry', cell: ({ until }) => relativeTime(until, now, 'to-come') },
   ],
   setAside.newest,
 )}`;
