@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const root = join(import.meta.dirname, '..');
 const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
 
-/** Each floor builds on those below it, and on nothing beside it. docs/architecture.md draws the same. */
+/** Each floor builds on those below it, and on nothing beside it. docs/understand/architecture.md draws the same. */
 const floors = [
   ['core'],
   ['config'],

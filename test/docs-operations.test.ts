@@ -68,6 +68,9 @@ describe('the runbooks', () => {
       'pg_stat_activity',
       'maxmemory-policy',
       'noeviction',
+      'DNS_AUTHORITATIVE=',
+      'EDGE_PROBE=',
+      'signpost_dns_questions_total{',
     ];
     const named = quoted(runbooks)
       .filter((code) => !/^(GET|POST|DELETE) /.test(code))
@@ -108,5 +111,19 @@ describe('the queues', () => {
   it('give up a delivery when the page says', () => {
     const hours = attemptWaitsMs.reduce((sum, ms) => sum + ms, 0) / HOUR;
     expect(unwrapped(text)).toContain(`for ${hours.toFixed(1)} hours`);
+  });
+});
+
+describe('the pages for operators', () => {
+  const folder = 'docs/run/';
+  const pages = readdirSync(new URL(folder, root)).filter((name) => name.endsWith('.md'));
+
+  it.each(pages)('%s quotes messages as the code writes them', (name) => {
+    const texts = quoted(read(folder + name).replace(/^```[\s\S]*?^```$/gm, ''));
+    const messages = texts.filter((text) => /^[A-Za-z][\w’;,.-]*( [\w’;,.-]+){3,}$/.test(text));
+    const ours = messages.filter(
+      (text) => !/^(docker|npx|redis-cli|openssl|npm|caddy|SELECT|UPDATE|DELETE) /.test(text),
+    );
+    for (const message of ours) expect(isInSources(message), message).toBe(true);
   });
 });

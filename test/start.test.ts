@@ -28,7 +28,7 @@ describe('starting', () => {
     });
     if (!result.ok) throw new Error(JSON.stringify(result.problems));
     await expect(startSignpost(result.config, log)).rejects.toThrow(
-      'no key of KEY_ENCRYPTION_KEY opens 1 account key of the database. Add the key of before behind the others',
+      'no key in KEY_ENCRYPTION_KEY opens 1 account key of the database. Append the previous key after a comma',
     );
     await close();
   });

@@ -39,7 +39,7 @@ describe('signpost edge caddyfile', () => {
     const { code, stderr } = await print({ EDGE: 'own' });
     expect([code, stderr]).toEqual([
       0,
-      'signpost: this is for an edge with EDGE=caddy, which is not set here\n',
+      'signpost: EDGE is not set to caddy; set EDGE=caddy to use this configuration\n',
     ]);
   });
 

@@ -65,7 +65,7 @@ test.each(hostile)('nothing foreign steers the screen: %j', (text) => {
 describe('colour', () => {
   it('says nothing that a sign or a word does not say, too', () => {
     const coloured = renderReport(report(), { columns: 80, paint: createPaint(true) });
-    expect(coloured).toContain('\u001b[31m✗ \u001b[1mdocs.shop.test is not set up right');
+    expect(coloured).toContain('\u001b[31m✗ \u001b[1mdocs.shop.test is not set up correctly');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal takes for a colour
     expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(page(report()));
   });

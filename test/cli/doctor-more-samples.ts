@@ -20,9 +20,8 @@ export const moreSamples: readonly (readonly [
       findings: [finding({ code: 'caa_unknown', actor: 'dns_provider' })],
     }),
     [
-      '? docs.shop.test points here, but we couldn’t check who may issue its',
-      '  certificate',
-      '✗ caa_unknown · blocks · the DNS provider acts',
+      '? docs.shop.test points here, but its CAA records couldn’t be checked',
+      '✗ caa_unknown · blocks · the DNS provider needs to act',
     ],
   ],
   [
@@ -55,7 +54,8 @@ export const moreSamples: readonly (readonly [
     report({ record: apex, provider: { name: 'GoDaddy', apex: null, where: 'At GoDaddy: DNS.' } }),
     [
       `  ALIAS  @     ${target}  3600`,
-      '  ALIAS is also called ANAME or CNAME flattening; we know of none at GoDaddy.',
+      '  ALIAS is also called ANAME or CNAME flattening; GoDaddy is not known to',
+      '  support it.',
     ],
   ],
   [

@@ -21,15 +21,15 @@ const page = (one: Report, columns = 80) =>
   renderReport(one, { columns, paint: createPaint(false) });
 
 test('a name without its record is told whole, the headline and what to do first', () => {
-  expect(page(report())).toBe(`✗ docs.shop.test is not set up right
+  expect(page(report())).toBe(`✗ docs.shop.test is not set up correctly
 
 The record it needs
   Type   Name  Value                                TTL
   CNAME  docs  k3jw5xqm2c7rtzna.edge.signpost.test  3600
 
-✗ record_missing · blocks · the owner of the domain acts
+✗ record_missing · blocks · the domain owner needs to act
   docs.shop.test does not exist in the DNS yet.
-  found     No record of any type has the name docs.shop.test (NXDOMAIN).
+  found     No record exists at docs.shop.test (NXDOMAIN).
   to do     Create: CNAME docs → k3jw5xqm2c7rtzna.edge.signpost.test, TTL 3600.
             Most providers add the domain automatically: enter only “docs” as
             the name.
@@ -111,8 +111,8 @@ test('what is the same to do is told once', () => {
   );
   expect(shown.match(/to do .*/g)).toEqual([
     'to do     Delete the A record, then create: CNAME docs.',
-    'to do     Delete the AAAA record, then as for conflicting_a',
-    'to do     as for conflicting_a',
+    'to do     Delete the AAAA record, then do the same as for conflicting_a',
+    'to do     same as for conflicting_a',
   ]);
   expect(shown.match(/^This was one check;/gm)).toHaveLength(1);
 });
@@ -121,7 +121,7 @@ test('an account that could not be compared from here is told beside its finding
   const warned = report({ findings: [finding(), finding({ code: 'caa_warns' })] });
   const paint = createPaint(false);
   const shown = renderReport(warned, { columns: 80, paint, accountUntold: true });
-  expect(shown.match(/note {6}From here that account cannot be compared/g)).toHaveLength(1);
+  expect(shown.match(/note {6}This machine cannot verify that CA account/g)).toHaveLength(1);
   expect(page(warned)).not.toContain('note');
 });
 

@@ -53,7 +53,7 @@ export function finding(shown: Partial<FindingShown> = {}): FindingShown {
     actor: 'customer',
     summary: 'docs.shop.test does not exist in the DNS yet.',
     expected: `CNAME docs → ${target}, TTL 3600`,
-    found: 'No record of any type has the name docs.shop.test (NXDOMAIN).',
+    found: 'No record exists at docs.shop.test (NXDOMAIN).',
     action: `Create: CNAME docs → ${target}, TTL 3600. Most providers add the domain automatically: enter only “docs” as the name.`,
     hints: [],
     ...shown,

@@ -48,8 +48,8 @@ export const samples: readonly (readonly [
     'what is right has neither a record to create nor anything to mend',
     right,
     [
-      '✓ docs.shop.test is set up right',
-      `  It leads to ${target}.`,
+      '✓ docs.shop.test is set up correctly',
+      `  It points to ${target}.`,
       `  ✓ CNAME ${target}, TTL 5 min`,
     ],
   ],
@@ -112,9 +112,8 @@ export const samples: readonly (readonly [
     }),
     [
       '? docs.shop.test could not be checked',
-      "  Seen through resolvers, which may remember what was there before: the zone's",
-      '  own name servers gave no answer, perhaps because port 53 does not get through',
-      '  from here.',
+      "  These answers come from resolvers and can be outdated: the zone's own name",
+      '  servers did not answer, probably because outgoing port 53 is blocked here.',
       'Resolvers',
       '  ? no answer in time',
     ],
@@ -141,11 +140,11 @@ export const samples: readonly (readonly [
     [
       'What public resolvers see',
       `  ✓ CNAME ${target}, TTL 5 min`,
-      '    192.0.2.1 · AD: signatures checked · 3.2 ms',
+      '    192.0.2.1 · AD: DNSSEC validated · 3.2 ms',
       '  ✗ no such name (NXDOMAIN)',
       '    192.0.2.2 · no AD · 3.2 ms',
-      '      keeps its old “there is none” 30 min more',
-      '      answers when asked not to check signatures',
+      '      caches “no such record” for 30 min more',
+      '      answers without DNSSEC validation',
       '      the DS record at the registrar matches no key of the zone (EDE 9: “no',
     ],
   ],
@@ -175,7 +174,7 @@ export const samples: readonly (readonly [
   [
     'a name in another script is shown in both spellings',
     report({ hostname: 'xn--bcher-kva.test', unicodeHostname: 'bücher.test' }),
-    ['✗ xn--bcher-kva.test (bücher.test) is not set up right'],
+    ['✗ xn--bcher-kva.test (bücher.test) is not set up correctly'],
   ],
   [
     'a zone whose servers are listed differently above and below',
@@ -202,7 +201,7 @@ export const samples: readonly (readonly [
     report({
       observation: { delegation: { kind: 'unregistered', zone: 'shop.test', parent: 'test' } },
     }),
-    ['  zone      shop.test is not registered, says the registry of test'],
+    ['  zone      shop.test is not registered, according to the registry of test'],
   ],
   [
     'CAA records as a zone file has them',
@@ -226,13 +225,13 @@ export const samples: readonly (readonly [
   [
     'a long sentence is told to its end',
     report({ findings: [finding({ action: `${'Wait a little. '.repeat(40)}Then look again.` })] }),
-    ['✗ record_missing · blocks · the owner of the domain acts', '            look again.'],
+    ['✗ record_missing · blocks · the domain owner needs to act', '            look again.'],
   ],
   [
     'the likely slip stands beside what is found',
     report({ findings: [finding({ hints: [{ text: 'The record exists as docs.shop.test.' }] })] }),
     [
-      '  found     No record of any type has the name docs.shop.test (NXDOMAIN).',
+      '  found     No record exists at docs.shop.test (NXDOMAIN).',
       '  likely    The record exists as docs.shop.test.',
     ],
   ],
@@ -245,8 +244,8 @@ export const samples: readonly (readonly [
       ],
     }),
     [
-      '! mail_at_name · warns · the owner of the domain acts',
-      'i dns_unknown · informs · the DNS provider acts',
+      '! mail_at_name · warns · the domain owner needs to act',
+      'i dns_unknown · informs · the DNS provider needs to act',
     ],
   ],
 ];

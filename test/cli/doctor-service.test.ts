@@ -16,7 +16,7 @@ describe('a service', () => {
 
   const post = async (path: string, body: object) => {
     const answer = await service.client.call('POST', path, body);
-    return answer.body as { readonly id: string; readonly key: string }; // as docs/api.md has it
+    return answer.body as { readonly id: string; readonly key: string }; // as docs/integrate/keys.md has it
   };
 
   beforeAll(async () => {
@@ -35,14 +35,14 @@ describe('a service', () => {
     const asking = { ...env, SIGNPOST_API_KEY: key };
     const { code, stdout, stderr } = await signpost(['doctor', 'OLD.shop.test'], asking);
     expect([code, stderr]).toEqual([1, '']);
-    expect(stdout).toMatch(/^✗ old\.shop\.test is not set up right\n/);
+    expect(stdout).toMatch(/^✗ old\.shop\.test is not set up correctly\n/);
     expect(stdout).toMatch(/\n {2}CNAME {2}old {3}\w{16}\.edge\.signpost\.test {2}3600\n/);
   });
 
   it('says that it does not know the target of what nobody has attached', async () => {
     const { code, stdout, stderr } = await signpost(['doctor', 'docs.shop.test'], env);
     expect([code, stdout]).toEqual([2, '']);
-    const why = '--target <host> is needed: no project has docs.shop.test attached';
+    const why = '--target <host> is required: no project has docs.shop.test attached';
     expect(stderr).toBe(`signpost: ${why}\n`);
   });
 
@@ -91,13 +91,17 @@ describe('whatever a service answers', () => {
     const { code, stdout } = await signpost(['doctor', 'docs.shop.test'], env);
     expect(code).toBe(1);
     expect(stdout).toContain(
-      '✗ of_a_later_version · blocks · the owner of the domain acts\n  docs.shop.test does not exist',
+      '✗ of_a_later_version · blocks · the domain owner needs to act\n  docs.shop.test does not exist',
     );
   });
 
   it.each([
-    [200, '{"verdict": "right"}', 'the service sent an answer this version doesn’t understand'],
-    [200, '<h1>Hello</h1>', /does not answer as Signpost does \(status 200\)$/],
+    [
+      200,
+      '{"verdict": "right"}',
+      'the service sent a response that this version does not understand',
+    ],
+    [200, '<h1>Hello</h1>', /is not a Signpost service \(status 200\)$/],
     [
       503,
       '{"code": "too_many_diagnoses", "message": "Too many.", "status": 503}',
@@ -106,7 +110,7 @@ describe('whatever a service answers', () => {
     [
       400,
       '{"code": "invalid_hostname", "message": "It contains a space.", "status": 400}',
-      'It contains a space. Give a public host name such as docs.example.com: letters, digits and hyphens, with dots between. (invalid_hostname)',
+      'It contains a space. Use a public host name such as docs.example.com: letters, digits and hyphens, separated by dots. (invalid_hostname)',
     ],
   ])('%i %s decides nothing', async (status, text, problem) => {
     answer = { status, text };
@@ -120,7 +124,7 @@ describe('whatever a service answers', () => {
     const { code, stderr } = await signpost(['doctor', 'docs.shop.test', '--url', url], env);
     expect(code).toBe(2);
     expect(stderr).toBe(
-      `signpost: no Signpost answers at ${url} (nothing listens there); start it with npm start in its folder; --url or SIGNPOST_URL names another\n`,
+      `signpost: Signpost is not running at ${url}. Start it with npm start in its folder, or use --url or SIGNPOST_URL for another address\n`,
     );
   });
 });

@@ -71,7 +71,7 @@ describe('the page of a domain', () => {
     expect(text).toContain('? docs.example.com · verified');
     expect(text).toContain('  refused       Too many certificates. (rateLimited)\n');
     expect(text).toContain(
-      '  operator      called at 2026-11-20T12:30:00Z: The authority is busy.\n',
+      '  operator      alerted at 2026-11-20T12:30:00Z: The authority is busy.\n',
     );
     expect(text).toContain('                It is tried again.\n');
   });

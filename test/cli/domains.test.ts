@@ -16,7 +16,7 @@ const domains = (...args: readonly string[]) => signpost(['domains', ...args], e
 async function post<T>(path: string, body: object): Promise<T> {
   const answer = await service.client.call('POST', path, body);
   expect(answer.status).toBe(201);
-  return answer.body as T; // as docs/api.md has it
+  return answer.body as T; // as docs/integrate/domains.md has it
 }
 
 async function addProject(slug: string): Promise<string> {
@@ -46,16 +46,14 @@ describe('somebody who publishes a domain', () => {
   it('is told what is missing before there is a project, or a domain', async () => {
     const { code, stdout, stderr } = await domains('add', 'docs.shop.test');
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^signpost: there is no project yet: make one /);
+    expect(stderr).toMatch(/^signpost: there are no projects yet: create one /);
     const listed = await domains('list');
     expect(listed).toMatchObject({ code: 0, stdout: '' });
-    expect(listed.stderr).toBe(
-      'No custom domains: signpost domains add <hostname> attaches one.\n',
-    );
+    expect(listed.stderr).toBe('No domains yet. To add one: signpost domains add <hostname>\n');
     docs = await addProject('docs');
     const shown = await domains('show', 'docs.shop.test');
     expect(shown).toMatchObject({ code: 2, stdout: '' });
-    expect(shown.stderr).toMatch(/^signpost: no project has docs\.shop\.test: signpost domains /);
+    expect(shown.stderr).toMatch(/^signpost: no project has docs\.shop\.test\. /);
   });
 
   it('adds it in any spelling, to the only project there is, and gets the record', async () => {
@@ -66,7 +64,9 @@ describe('somebody who publishes a domain', () => {
     expect(stderr).toMatch(/signpost domains verify docs\.shop\.test --wait\n$/);
     const again = await domains('add', 'docs.shop.test');
     expect(again).toMatchObject({ code: 2, stdout: '' });
-    expect(again.stderr).toContain('attached already: signpost domains show docs.shop.test');
+    expect(again.stderr).toContain(
+      'is already attached. To see it: signpost domains show docs.shop.test',
+    );
   });
 
   it('sees where it stands, the record, what is wrong, the certificate and what happened', async () => {
@@ -78,7 +78,7 @@ describe('somebody who publishes a domain', () => {
     const inOrder = [
       '✗ docs.shop.test · pending · project docs docs.shop.test does not exist in the DNS yet. ',
       ' The DNS record to create in the zone shop.test Type Name Value TTL CNAME docs ',
-      ' ✗ record_missing · blocks · the owner of the domain acts ',
+      ' ✗ record_missing · blocks · the domain owner needs to act ',
       ' found No record ',
       ' to do Create: CNAME docs → ',
       ' Certificate state none yet ',
@@ -109,7 +109,7 @@ describe('somebody who publishes a domain', () => {
     expect(stdout).toContain('issuer        Signpost local authority');
     expect(stderr).toMatch(/^\d\d:\d\d:\d\d {2}✗ /);
     expect(stderr).toContain('✗ cname_mismatch: docs.shop.test points to elsewhere.example');
-    expect(stderr).toContain('  ✓ cname_mismatch is gone\n');
+    expect(stderr).toContain('  ✓ cname_mismatch is resolved\n');
     expect(stderr).toMatch(/✓ Live\. \P{Cc}*\n$/u);
   });
 
@@ -139,7 +139,7 @@ describe('somebody who publishes a domain', () => {
       await until('it waits', async () => shown().includes('Checking blog.shop.test'));
       interrupt();
       expect(await ended).toBe(128 + constants.signals.SIGINT);
-      expect(shown()).toContain('No longer waiting; checks continue in the background.\r\n');
+      expect(shown()).toContain('Stopped waiting. Checks continue in the background.\r\n');
     },
   );
 
@@ -163,22 +163,20 @@ describe('several projects', () => {
     await addProject('shop');
     const which = await domains('add', 'blog.shop.test');
     expect([which.code, which.stdout]).toEqual([2, '']);
-    expect(which.stderr).toMatch(
-      /signpost: to which project\? Say so with --project: docs, shop\n$/,
-    );
+    expect(which.stderr).toMatch(/signpost: choose a project with --project: docs, shop\n$/);
     expect((await domains('add', 'blog.shop.test', '--project', 'shop')).code).toBe(0);
     for (const command of ['show', 'verify', 'remove']) {
       const { code, stderr } = await domains(command, 'blog.shop.test');
       expect(code).toBe(2);
       expect(stderr).toContain(
-        'is attached to several projects; say which with --project: docs, shop',
+        'is attached to several projects. Choose one with --project: docs, shop',
       );
     }
     const removed = await domains('remove', 'blog.shop.test', '--project', 'shop');
-    const stderr = 'blog.shop.test is removed from shop; its traffic has stopped.\n';
+    const stderr = 'blog.shop.test was removed from shop. Its traffic has stopped.\n';
     expect(removed).toEqual({ code: 0, stdout: '', stderr });
     const again = await domains('remove', 'blog.shop.test', '--project', 'shop');
-    expect(again.stderr).toMatch(/^signpost: project shop does not have blog\.shop\.test: /);
+    expect(again.stderr).toMatch(/^signpost: project shop does not have blog\.shop\.test\. /);
     expect((await domains('show', 'blog.shop.test')).stdout).toContain('project docs\n');
   });
 
@@ -187,7 +185,7 @@ describe('several projects', () => {
     await service.client.call('PUT', `/v1/projects/${docs}/domain-settings`, settings);
     const { code, stderr } = await domains('remove', 'docs.shop.test');
     expect(code).toBe(2);
-    expect(stderr).toMatch(/remove it with --orphans drop, .*\(domain_in_use\)\n$/);
+    expect(stderr).toMatch(/remove it with --orphans drop to .*\(domain_in_use\)\n$/);
     expect((await domains('remove', 'docs.shop.test', '--orphans', 'drop')).code).toBe(0);
   });
 });
@@ -202,20 +200,23 @@ describe('what does not work is said in one line, with a remedy', () => {
     expect([ran.code, ran.stdout]).toEqual([2, '']);
     expect(ran.stderr).toContain(needed);
     expect(ran.stderr).toMatch(
-      /an administrator makes one that has: signpost keys create\. \(in\S+\)\n$/,
+      /An administrator can create a key with this scope: signpost keys create\. Set it as SIGNPOST_API_KEY\. \(in\S+\)\n$/,
     );
   });
 
   it.each([
-    [['show', 'no name'], /contains a space\. Give a public host name .*\(invalid_hostname\)$/],
+    [['show', 'no name'], /contains a space\. Use a public host name .*\(invalid_hostname\)$/],
     [['show', '\u001b[31m.test'], /^signpost: \P{Cc}*\(invalid_hostname\)$/u],
-    [['list', '--project', 'nowhere'], /there is no project nowhere; there are docs, shop$/],
+    [['list', '--project', 'nowhere'], /project nowhere does not exist. Projects: docs, shop$/],
     [
       ['list', '--status', 'alive'],
-      /argument 'alive' is invalid. It must be one of pending, verified, live, /,
+      /argument 'alive' is invalid. Use one of pending, verified, live, /,
     ],
-    [['verify', 'blog.shop.test', '--timeout', '3s'], /--timeout goes with --wait$/],
-    [['verify', 'a.test', '--wait', '--timeout', 'long'], /--timeout long: must be such as 10m/],
+    [['verify', 'blog.shop.test', '--timeout', '3s'], /--timeout requires --wait$/],
+    [
+      ['verify', 'a.test', '--wait', '--timeout', 'long'],
+      /--timeout long: use a duration such as 10m/,
+    ],
     [
       ['remove', 'a.test', '--orphans', 'keep'],
       /argument 'keep' is invalid. Allowed choices are drop/,

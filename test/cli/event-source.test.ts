@@ -83,7 +83,7 @@ test('an event without an end is not waited for', async () => {
 
 test.each([
   [403, '{"code":"insufficient_scope","message":"No.","status":403}', /^No\. .*insufficient_scope/],
-  [200, '[]', /does not answer as Signpost does/],
+  [200, '[]', /is not a Signpost service/],
 ])('a refusal that would come again ends it: %i %s', async (status, text, problem) => {
   const refuses = (response: ServerResponse) => void response.writeHead(status).end(text);
   const { received } = await receive([refuses], 2);

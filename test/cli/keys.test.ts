@@ -44,7 +44,7 @@ describe('signpost keys create', () => {
     const key = stdout.trimEnd();
     expect(parseKey(key)).toEqual({ kind: 'ours', id: idOf(key) });
     expect(stderr).toBe(
-      `Key ${idOf(key)} (the shop) may pets:read, pets:write, ops:read, without an end.\nIts token is shown only now:\n`,
+      `Key ${idOf(key)} (the shop): scopes pets:read, pets:write, ops:read, without expiry.\nCopy the token now. It is not shown again:\n`,
     );
     expect(await statusWith(key)).toBe(200);
   });
@@ -133,18 +133,18 @@ describe('signpost keys rotate and revoke', () => {
     const next = stdout.trimEnd();
     expect(code).toBe(0);
     expect(stderr).toContain(
-      `It replaces ${idOf(old)}, which works for 2h more, or until its own end.\n`,
+      `It replaces ${idOf(old)}, which works for 2h more, or until it expires.\n`,
     );
     expect([await statusWith(old), await statusWith(next)]).toEqual([200, 200]);
     const revoked = await keys('revoke', `signpost_${idOf(old)}`);
-    expect(revoked).toEqual({ code: 0, stdout: '', stderr: `Key ${idOf(old)} is revoked.\n` });
+    expect(revoked).toEqual({ code: 0, stdout: '', stderr: `Key ${idOf(old)} was revoked.\n` });
     expect([await statusWith(old), await statusWith(next)]).toEqual([401, 200]);
   });
 
   it('with no grace ends the old key', async () => {
     const old = await created('--scope', 'pets:read');
     const { stderr } = await keys('rotate', idOf(old), '--grace', '0');
-    expect(stderr).toContain(`It replaces ${idOf(old)}, which has ended.\n`);
+    expect(stderr).toContain(`It replaces ${idOf(old)}, which no longer works.\n`);
     expect(await statusWith(old)).toBe(401);
   });
 });
@@ -180,7 +180,7 @@ describe('what does not work is said in one line', () => {
       code: 2,
       stdout: '',
       stderr:
-        'signpost: The API key is not valid. It was taken from SIGNPOST_API_KEY or, where that is empty, from API_KEY. (unauthorized)\n',
+        'signpost: The API key is not valid. The key came from SIGNPOST_API_KEY or, if that is empty, from API_KEY. (unauthorized)\n',
     });
   });
 
@@ -189,7 +189,7 @@ describe('what does not work is said in one line', () => {
     const { code, stderr } = await signpost(['keys', 'list', '--url', url], env);
     expect(code).toBe(2);
     expect(stderr).toBe(
-      `signpost: no Signpost answers at ${url} (nothing listens there); start it with npm start in its folder; --url or SIGNPOST_URL names another\n`,
+      `signpost: Signpost is not running at ${url}. Start it with npm start in its folder, or use --url or SIGNPOST_URL for another address\n`,
     );
   });
 
@@ -212,7 +212,7 @@ describe('what does not work is said in one line', () => {
       expect(page).toEqual({
         code: 2,
         stdout: '',
-        stderr: `signpost: ${base}/app does not answer as Signpost does (status 200)\n`,
+        stderr: `signpost: ${base}/app is not a Signpost service (status 200)\n`,
       });
     } finally {
       other.closeAllConnections();

@@ -80,8 +80,8 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
       const { code, stdout, stderr } = await rotateKeys(newer, ...args);
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toBe(
-        'signpost: no key of KEY_ENCRYPTION_KEY opens 1 account key of the database. Add the key of before behind the ' +
-          'others, after a comma (docs/operations.md, “A new key encryption key”)\n',
+        'signpost: no key in KEY_ENCRYPTION_KEY opens 1 account key of the database. Append the previous key ' +
+          'after a comma (docs/run/key-rotation.md, “A new key encryption key”)\n',
       );
     }
     expect(await database.prisma.derivedSecret.count()).toBe(0);
@@ -91,13 +91,13 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     const { code, stdout } = await rotateKeys(`${newer},${old}`, '--check');
     expect([code, stdout]).toEqual([
       1,
-      'sealed with the first key: nothing\nsealed with another key: 1 account key\nnot stored yet: derived secrets\n',
+      'encrypted with the first key: nothing\nencrypted with another key: 1 account key\nnot stored yet: derived secrets\n',
     ]);
     expect(await database.prisma.derivedSecret.count()).toBe(0);
   });
 
   const nothingLeft =
-    'Everything stored is sealed with the first key of KEY_ENCRYPTION_KEY. No other key is needed any more.\n';
+    'Everything is encrypted with the first key of KEY_ENCRYPTION_KEY. The other keys are no longer needed.\n';
 
   it('seals everything with the first key and says that the others can go', async () => {
     expect(await rotateKeys(`${newer},${old}`)).toEqual({
@@ -122,7 +122,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     expect(await rotateKeys(newer)).toEqual(again);
     expect(await rotateKeys(newer, '--check')).toEqual({
       code: 0,
-      stdout: `sealed with the first key: 6 derived secrets and 1 account key\nsealed with another key: nothing\n${nothingLeft}`,
+      stdout: `encrypted with the first key: 6 derived secrets and 1 account key\nencrypted with another key: nothing\n${nothingLeft}`,
       stderr: '',
     });
   });
@@ -144,7 +144,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     await holder.query('ROLLBACK');
     holder.release();
     expect((await rotateKeys(`${third},${newer}`, '--check')).stdout).toBe(
-      'sealed with the first key: 6 derived secrets and 1 account key\nsealed with another key: 1 certificate key\n',
+      'encrypted with the first key: 6 derived secrets and 1 account key\nencrypted with another key: 1 certificate key\n',
     );
     expect(await rotateKeys(`${third},${newer}`)).toEqual({
       code: 0,
@@ -154,7 +154,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
   });
 
   it.each([
-    [{}, [], 'KEY_ENCRYPTION_KEY is needed: the new key, a comma, and the key of before'],
+    [{}, [], 'KEY_ENCRYPTION_KEY is required: the new key, a comma and the previous key'],
     [
       { KEY_ENCRYPTION_KEY: `${newer},short` },
       [],
@@ -177,7 +177,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     const env = { KEY_ENCRYPTION_KEY: newer, DATA_DIR };
     const { code, stderr } = await signpost(['rotate-keys'], env);
     expect(code).toBe(2);
-    expect(stderr).toContain(`there is nothing in DATA_DIR (${DATA_DIR})`);
+    expect(stderr).toContain(`DATA_DIR (${DATA_DIR}) is empty`);
   });
 
   it('says in one line that the database does not answer', async () => {

@@ -35,7 +35,7 @@ describe('signpost', () => {
   });
 
   const options: readonly (readonly [command: string, names: readonly string[]])[] = [
-    ['demo', []],
+    ['demo', ['--keep']],
     ['doctor', ['--target', '--url', '--json']],
     ['domains list', ['--status', '--project', '--url', '--json']],
     ['domains show', ['--project', '--url', '--json']],
@@ -95,15 +95,21 @@ describe('signpost', () => {
     ['keys create --scope admin', "required option '--name <name>' not specified"],
     ['keys create --name shop', "required option '--scope <scope>' not specified"],
     ['keys create --name', "option '--name <name>' argument missing"],
-    ['keys create --name a --scope admin --expires soon', '--expires soon: neither 90d nor a time'],
+    [
+      'keys create --name a --scope admin --expires soon',
+      '--expires soon: use a duration such as 90d or a time such as 2027-01-01T00:00:00Z',
+    ],
     ['keys create --name a --scope admin --key x', "unknown option '--key'"],
     ['keys rotate', "missing required argument 'id'"],
     ['keys revoke', "missing required argument 'id'"],
-    ['keys rotate abc --grace long', '--grace long: must be such as 24h, 30m or 0'],
+    ['keys rotate abc --grace long', '--grace long: use a duration such as 24h or 30m, or 0'],
     ['keys revoke abc def', "too many arguments for 'revoke'. Expected 1 argument but got 2."],
-    ['keys list --url localhost', 'localhost is no URL such as http://127.0.0.1:3000'],
-    ['keys list --url ftp://host', 'ftp://host is no URL such as http://127.0.0.1:3000'],
-    ['keys list --url http://me@host', 'http://me@host is no URL such as http://127.0.0.1:3000'],
+    ['keys list --url localhost', 'localhost is not a valid URL. Example: http://127.0.0.1:3000'],
+    ['keys list --url ftp://host', 'ftp://host is not a valid URL. Example: http://127.0.0.1:3000'],
+    [
+      'keys list --url http://me@host',
+      'http://me@host is not a valid URL. Example: http://127.0.0.1:3000',
+    ],
   ];
   it.each(misunderstood)('%s: %s', async (args, problem) => {
     const { code, stdout, stderr } = await signpost(args.split(' ').filter(Boolean), KEY);
@@ -120,7 +126,7 @@ describe('signpost', () => {
         const { code, stdout, stderr } = await signpost(['keys', command, argument], KEY);
         expect([code, stdout]).toEqual([2, '']);
         expect(stderr).toContain(
-          'give the id of a key: the part after signpost_, up to the next _',
+          'pass the ID of a key: the part after signpost_, up to the next _',
         );
         expect(stderr).not.toContain('bbb');
       }
@@ -128,10 +134,13 @@ describe('signpost', () => {
   );
 
   it.each([
-    [{}, 'SIGNPOST_API_KEY (or API_KEY) is needed'],
-    [{ SIGNPOST_API_KEY: '', API_KEY: '' }, 'SIGNPOST_API_KEY (or API_KEY) is needed'],
-    [{ SIGNPOST_API_KEY: 'Schlüssel' }, 'SIGNPOST_API_KEY (or API_KEY) holds no key'],
-    [{ API_KEY: 'two\nlines' }, 'SIGNPOST_API_KEY (or API_KEY) holds no key'],
+    [{}, 'SIGNPOST_API_KEY (or API_KEY) is required'],
+    [{ SIGNPOST_API_KEY: '', API_KEY: '' }, 'SIGNPOST_API_KEY (or API_KEY) is required'],
+    [
+      { SIGNPOST_API_KEY: 'Schlüssel' },
+      'SIGNPOST_API_KEY (or API_KEY) does not contain a valid key',
+    ],
+    [{ API_KEY: 'two\nlines' }, 'SIGNPOST_API_KEY (or API_KEY) does not contain a valid key'],
   ])('with %j says that it needs a key', async (env, problem) => {
     const { code, stderr } = await signpost(['keys', 'list'], env);
     expect(code).toBe(2);

@@ -20,39 +20,39 @@ const served: EscalationEvidence = {
   servedUntil: '2027-02-18T12:00:00.000Z',
 };
 const until =
-  'The certificate ends on 2027-02-18 12:00 UTC and has not been renewed; the old one is served until then. ';
-const hourly = 'once an hour at least, next at 2027-02-01 13:00 UTC; the certificate is renewed';
+  'The certificate expires on 2027-02-18 12:00 UTC and has not been renewed. It is served until then. ';
+const hourly = 'at least once an hour, next at 2027-02-01 13:00 UTC; the certificate is renewed';
 
 type Row = readonly [EscalationCause, summary: string, nextAction: string];
 const table: readonly Row[] = [
   [
     'dns_changed',
-    'The DNS has changed since it was verified.',
-    `The DNS is checked ${hourly} as soon as the record is right.`,
+    'The DNS has changed since verification.',
+    `The DNS is checked ${hourly} as soon as the record is correct.`,
   ],
   [
     'caa_blocks',
-    'A CAA record keeps our certificate authority from issuing.',
+    'A CAA record prevents our certificate authority from issuing.',
     `The CAA records are checked ${hourly} as soon as they allow it.`,
   ],
   [
     'dns_unsettled',
-    'The record is there, but no certificate can be issued yet.',
-    `The DNS is checked ${hourly} as soon as its servers agree and its signatures are good.`,
+    'The record exists, but no certificate can be issued yet.',
+    `The DNS is checked ${hourly} as soon as its name servers agree and its DNSSEC signatures are valid.`,
   ],
   [
     'dns_unknown',
-    'We couldn’t check whether the DNS is still right.',
+    'We couldn’t check whether the DNS is still correct.',
     `The DNS is checked ${hourly} as soon as it answers.`,
   ],
   [
     'caa_unknown',
-    'The CAA question gets no answer, which an authority must take for a refusal.',
+    'The CAA query gets no answer. Certificate authorities must treat that as a refusal.',
     `The CAA records are checked ${hourly} as soon as they answer.`,
   ],
   [
     'platform_fault',
-    'Nothing about the domain or the certificate authority explains it: the order did not get on, which is our own fault.',
+    'The order is stuck because of a fault in this platform, not because of the domain or the certificate authority.',
     'A new order is placed at 2027-02-01 13:00 UTC.',
   ],
 ];
@@ -65,9 +65,9 @@ describe('the case of a domain that is served', () => {
   it('says what has become of the record, and that it comes back with it', () => {
     const evidence = { ...served, findings: missing.findings, nextAttempt: null };
     const { summary, nextAction } = escalationWords('dns_changed', evidence);
-    expect(summary).toMatch(/ since it was verified\. .*docs\.shop\.test/);
+    expect(summary).toMatch(/ since verification\. .*docs\.shop\.test/);
     expect(nextAction).toBe(
-      'The DNS is checked once an hour at least; the certificate is renewed as soon as the record is right.',
+      'The DNS is checked at least once an hour; the certificate is renewed as soon as the record is correct.',
     );
   });
 
@@ -76,7 +76,7 @@ describe('the case of a domain that is served', () => {
       ...served,
       servedUntil: null,
     });
-    expect(summary).toBe('We couldn’t check whether the DNS is still right.');
+    expect(summary).toBe('We couldn’t check whether the DNS is still correct.');
     expect(nextAction).toContain('every minute; the certificate is ordered');
   });
 });

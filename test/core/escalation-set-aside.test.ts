@@ -24,13 +24,13 @@ describe('the next action of a job that was set aside', () => {
 
   it('says until when, where it is left to its time', () => {
     expect(aside(quarantine.until).nextAction).toBe(
-      'Its job met faults again and again, and was set aside until 2026-11-20 13:00 UTC; then it is tried again.',
+      'Its job failed repeatedly and was quarantined until 2026-11-20 13:00 UTC; then it runs again.',
     );
   });
 
   it('says that it is tried before its time, where it is', () => {
     expect(aside('2026-11-20T12:00:00.000Z').nextAction).toBe(
-      'Its job met faults again and again, and was set aside. It is tried once more at 2026-11-20 12:00 UTC; should that go wrong, it is set aside again, for longer.',
+      'Its job failed repeatedly and was quarantined. It runs once more at 2026-11-20 12:00 UTC. If that fails, it is quarantined again, for longer.',
     );
   });
 

@@ -29,9 +29,8 @@ describe('a case of two authorities', () => {
     expect(cause).toBe('authority_rate_limited');
     expect(escalationWords(cause, evidence)).toEqual({
       summary:
-        'The certificate authority allows no new order before 2026-11-21 12:00 UTC. It says: “too many certificates” The order that is open now had not come further at 2026-11-20 12:20 UTC: ca_unreachable (acme.second.example): the authority gave no answer (ECONNREFUSED).',
-      nextAction:
-        'The open order is taken up again at 2026-11-20 12:30 UTC, and every few minutes after that.',
+        'The certificate authority accepts no new order before 2026-11-21 12:00 UTC. It says: “too many certificates” The open order made no progress at 2026-11-20 12:20 UTC: ca_unreachable (acme.second.example): the authority gave no answer (ECONNREFUSED).',
+      nextAction: 'The open order resumes at 2026-11-20 12:30 UTC, then every few minutes.',
     });
   });
 });

@@ -150,7 +150,7 @@ describe('a refusal', () => {
     ['-a.example.com', 'The label “-a” begins or ends with a hyphen.'],
     ['a..example.com', 'A label is empty: two dots follow each other.'],
     ['b c.example.com', 'The label “b c” contains a space.'],
-    ['a\u0007.example.com', 'The label “a\\u{7}” may hold letters, digits and hyphens only.'],
+    ['a\u0007.example.com', 'The label “a\\u{7}” can contain only letters, digits and hyphens.'],
     [
       'ab--cd.com',
       'The label “ab--cd” has hyphens in the third and fourth place, which is reserved.',
@@ -163,13 +163,10 @@ describe('a refusal', () => {
       `${'x'.repeat(70)}.example.com`,
       `The label “${'x'.repeat(40)}…” is longer than 63 characters.`,
     ],
-    ['10.0.0.1', '“10.0.0.1” is an IP address or a number; please give a host name.'],
+    ['10.0.0.1', '“10.0.0.1” is an IP address or a number. Enter a host name.'],
     ['co.uk', '“co.uk” is a public suffix: names are registered below it.'],
-    ['a.onion', 'Names under “.onion” have no place in the public DNS (RFC 7686).'],
-    [
-      'intranet',
-      '“intranet” is a single label; please give the full name, such as docs.example.com.',
-    ],
+    ['a.onion', 'Names under “.onion” do not exist in the public DNS (RFC 7686).'],
+    ['intranet', '“intranet” is a single label. Enter the full name, such as docs.example.com.'],
   ])('of %j says what is wrong', (typed, reason) => {
     expect(parseHostname(typed, PLATFORM)).toMatchObject({ ok: false, reason });
   });

@@ -158,7 +158,7 @@ describe('what may not have been meant', () => {
     [
       ['10.0.0.5', '1.1.1.1'],
       [
-        '10.0.0.5 is no public address (private): visitors and certificate authorities cannot reach it.',
+        '10.0.0.5 is not a public address (private): visitors and certificate authorities cannot reach it.',
       ],
     ],
     [

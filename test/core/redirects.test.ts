@@ -51,12 +51,12 @@ describe('domain settings are refused:', () => {
     [
       'too_many_redirects',
       { primary: null, redirects: fan(101) },
-      'domains.redirects: there are 101',
+      'domains.redirects: 101 redirects',
     ],
     ...[300, 303, 304, 200, 404, 100, 599].map((status): [string, DomainSettings, string] => [
       'redirect_status',
       withStatus(status),
-      `domains.redirects[0].status: ${status} is no status of a redirect; it must be one of 301, 302, 307, 308.`,
+      `domains.redirects[0].status: ${status} is not a redirect status; use one of 301, 302, 307, 308.`,
     ]),
     ['settings_unknown_host', settings('x'), 'domains.primary: “x”'],
     ['settings_unknown_host', settings(null, 'x>a'), 'domains.redirects[0]: “x”'],
@@ -73,7 +73,7 @@ describe('domain settings are refused:', () => {
     ['redirect_loop', settings(null, 'a>b', 'b>c', 'c>a'), 'a → b → c → a'],
     ['redirect_loop', settings(null, 'd>a', 'a>b', 'b>a'), 'domains.redirects[1]: a → b → a'],
     ['redirect_chain', settings(null, 'a>b', 'b>c'), 'domains.redirects[0]: a → b → c'],
-    ['redirect_chain', settings('d', 'c>d', 'a>b', 'b>c'), 'let a redirect to d at once'],
+    ['redirect_chain', settings('d', 'c>d', 'a>b', 'b>c'), 'redirect a to d directly'],
   ])('%s: %j', (code, given, words) => {
     const refusal = checkSettings(given, project);
     expect(refusal).toMatchObject({ code, reason: expect.stringContaining(words) });

@@ -75,7 +75,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is verified',
     verified,
     {
-      now: 'The DNS is right. The certificate is on its way, which takes a minute or two.',
+      now: 'The DNS is correct. The certificate is being issued, which takes a minute or two.',
       next: 'The certificate is being obtained.',
       nextAt: null,
       actor: null,
@@ -85,8 +85,8 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is verified, and was refused',
     { ...verified, certificate: again },
     {
-      now: 'The DNS is right; the certificate authority has refused the certificate so far.',
-      next: 'The certificate is tried for again',
+      now: 'The DNS is correct, but the certificate authority has refused the certificate so far.',
+      next: 'The next attempt is',
       nextAt: soon,
       actor: null,
     },
@@ -95,8 +95,8 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is verified, and has a case open',
     { ...verified, certificate: again, hasEscalation: true },
     {
-      now: 'The DNS is right, but the certificate has not come; an operator was notified.',
-      next: 'The certificate is tried for again',
+      now: 'The DNS is correct, but no certificate was issued yet. An operator was notified.',
+      next: 'The next attempt is',
       nextAt: soon,
       actor: 'platform',
     },
@@ -114,7 +114,11 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
   [
     'is live',
     live,
-    { now: 'Live. Nothing to do: its certificate renews automatically.', actor: null, ...checked },
+    {
+      now: 'Live. No action needed: its certificate renews automatically.',
+      actor: null,
+      ...checked,
+    },
   ],
   [
     'is live by a wildcard',
@@ -124,13 +128,17 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
   [
     'is live with something to know, and nothing to do',
     { ...live, findings: [partial] },
-    { now: 'Live. Nothing to do: its certificate renews automatically.', actor: null, ...checked },
+    {
+      now: 'Live. No action needed: its certificate renews automatically.',
+      actor: null,
+      ...checked,
+    },
   ],
   [
     'is live, and its renewal was refused',
     { ...live, certificate: { ...end, isRefused: true } },
     {
-      now: 'Live; the certificate authority has refused its renewal so far. It is tried again.',
+      now: 'Live, but the certificate authority has refused the renewal so far. It is retried automatically.',
       actor: null,
       ...checked,
     },
@@ -139,7 +147,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is live, and its renewal has a case open',
     { ...live, hasEscalation: true },
     {
-      now: 'Live, but its certificate has not been renewed; an operator was notified.',
+      now: 'Live, but its certificate has not been renewed. An operator was notified.',
       actor: 'platform',
       ...checked,
     },
@@ -148,9 +156,9 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is live, and was missed once',
     { ...live, findings: [missing], missedAt: noon },
     {
-      now: `Live, but perhaps not for long. ${absent}`,
+      now: `Live, but the last check failed. ${absent}`,
       actor: 'customer',
-      next: 'It is checked once more',
+      next: 'The second check is',
       nextAt: soon,
     },
   ],
@@ -158,7 +166,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'has drifted',
     { ...live, status: 'drifted', findings: [missing], certificate: end },
     {
-      now: `No longer live. ${absent} Who still comes here is served until 2027-02-18.`,
+      now: `No longer live. ${absent} Remaining traffic is served until 2027-02-18.`,
       actor: 'customer',
       ...checked,
     },

@@ -145,7 +145,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
   it('that is of a domain which is removed says so', async () => {
     const { hostname } = await aPendingPage();
     await dashboard.api('DELETE', `/v1/projects/${projectId}/domains/${hostname}`);
-    await page.waitForSelector('text=This domain is removed');
+    await page.waitForSelector('text=This domain was removed');
     await page.waitForSelector('.timeline:has-text("Removed; traffic stopped")');
   });
 });

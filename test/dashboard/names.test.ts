@@ -29,6 +29,6 @@ describe('a name that turns around what follows', () => {
     const form = { name: turning, slug: 'turned', plan: 'pro' };
     const refused = await pages.show('POST /projects', { form });
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('marks that change the direction of text');
+    expect(refused.text).toContain('without control characters or direction marks');
   });
 });

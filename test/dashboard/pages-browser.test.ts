@@ -153,7 +153,7 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
     await tabTo('Remove keys.shop.example');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/domains?removed=keys.shop.example');
-    expect(await page.textContent('.notice')).toContain('keys.shop.example is removed');
+    expect(await page.textContent('.notice')).toContain('keys.shop.example was removed');
     await context.close();
   });
 

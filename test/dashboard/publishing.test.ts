@@ -120,7 +120,7 @@ describe('adding a domain', () => {
     await add(project, 'twice.shop.test');
     const form = { hostname: 'twice.shop.test' };
     const again = await pages.show(`POST ${project}/domains`, { form });
-    expect(again).toMatchObject({ status: 409, text: has('This domain is attached already.') });
+    expect(again).toMatchObject({ status: 409, text: has('This domain is already attached.') });
   });
 
   it('is read while it is typed', async () => {
@@ -199,7 +199,7 @@ describe('removing a domain', () => {
     const removed = await pages.show(`POST ${path}/remove`, { form: { orphans: 'drop' } });
     expect(removed.headers['location']).toBe(`${project}/domains?removed=main.shop.test`);
     const list = await pages.show(`GET ${removed.headers['location']}`);
-    expect(list.text).toContain('main.shop.test is removed');
+    expect(list.text).toContain('main.shop.test was removed');
     expect(list.text).not.toContain('data-part class="card" data-say="main.shop.test');
     const gone = await pages.show(`GET ${path}`);
     expect(gone).toMatchObject({ status: 404, text: has('Removed; traffic stopped') });
@@ -211,7 +211,7 @@ describe('removing a domain', () => {
       const { text } = await pages.show(
         `GET ${project}/domains?removed=${encodeURIComponent(made)}`,
       );
-      expect(text).not.toContain('is removed');
+      expect(text).not.toContain('was removed');
     }
   });
 
@@ -242,7 +242,7 @@ describe('primary domain and redirects', () => {
     const refused = await post('redirects', away);
     expect(refused).toMatchObject({
       status: 400,
-      text: has('role="alert">a.shop-three.test is the primary domain, and would redirect away'),
+      text: has('role="alert">a.shop-three.test is the primary domain and cannot redirect to'),
     });
     await post('redirects', { ...away, from: away.to, to: away.from });
     await post('redirects', { ...away, from: away.to, to: away.from, status: '302' });
@@ -250,7 +250,7 @@ describe('primary domain and redirects', () => {
     expect(text.match(/End the redirect from/g)).toHaveLength(1);
     expect(text).toContain('data-heading="Status">302<');
     await post('redirects/end', { from: 'b.shop-three.test' });
-    expect((await pages.show(`GET ${project}/settings`)).text).toContain('No redirect');
+    expect((await pages.show(`GET ${project}/settings`)).text).toContain('No redirects');
     expect((await post('primary', { primary: '' })).status).toBe(303);
     const { body } = await callApi(pages.api, `GET /v1${project}/domain-settings`, { key });
     expect(body).toEqual({ domains: { primary: null, redirects: [] } });

@@ -83,7 +83,7 @@ describe('signing in', () => {
     await pages.signIn(await pages.keyWith('ops:read'));
     expect(await pages.show('GET /projects')).toMatchObject({
       status: 403,
-      text: expect.stringContaining('needs a key with the scope domains:read'),
+      text: expect.stringContaining('requires a key with the scope domains:read'),
     });
   });
 });

@@ -105,7 +105,7 @@ describe.each(storagesOfRun())('settings changed at once on $name', ({ name, ava
       if (lost.status !== 303) {
         expect(lost).toMatchObject({
           status: 412,
-          text: expect.stringContaining('Somebody else changed this setting.'),
+          text: expect.stringContaining('Someone else changed this setting.'),
         });
       }
     },
@@ -119,7 +119,7 @@ describe.each(storagesOfRun())('settings changed at once on $name', ({ name, ava
     const late = await post('redirects/end', { from, to: www });
     expect(late).toMatchObject({
       status: 412,
-      text: expect.stringContaining('You see the current value; yours was not saved.'),
+      text: expect.stringContaining('The current value is shown; yours was not saved.'),
     });
     expect((await stored()).redirects).toMatchObject([{ from, to: 'shop.test' }]);
     expect((await post('redirects/end', { from, to: 'shop.test' })).status).toBe(303);

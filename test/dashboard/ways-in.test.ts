@@ -37,7 +37,7 @@ describe('a sign-in', () => {
     const { status, text } = await pages.show(`GET ${answer.headers['location']}`);
     expect(status).toBe(200);
     expect(text).toContain(
-      'Your browser didn’t keep the session: the dashboard needs HTTPS, or localhost.',
+      'Your browser didn’t keep the session. The dashboard requires HTTPS or localhost.',
     );
     expect(text).toContain('name="then" value="/projects?page=2"');
   });
@@ -107,6 +107,6 @@ it('a host name as long as one that a mistyped address can have has its page', a
 });
 
 test.each(['/€', '/\u0001', '/a\r\nb'])('no answer leads to %j', (location) => {
-  expect(() => redirect(location)).toThrow('no address');
+  expect(() => redirect(location)).toThrow('invalid redirect address');
   expect(redirect('/projects?page=2').status).toBe(303);
 });

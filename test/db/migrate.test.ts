@@ -92,9 +92,7 @@ for (const { name, available } of servers) {
     test('a file that was edited after it had been applied is refused', async () => {
       await run();
       await write('001_shop', 'CREATE TABLE shop (id bigint);');
-      await expect(run()).rejects.toThrow(
-        'migration 001_shop was edited after it had been applied',
-      );
+      await expect(run()).rejects.toThrow('migration 001_shop was edited after it was applied');
     });
 
     test('a migration that another tool left unfinished stops the next', async () => {
@@ -103,7 +101,7 @@ for (const { name, available } of servers) {
         `INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('x', 'y', '002_by_hand')`,
       );
       await write('003_next', 'CREATE TABLE next (id int)');
-      await expect(run()).rejects.toThrow(/migration 002_by_hand, begun .* did not finish/);
+      await expect(run()).rejects.toThrow(/migration 002_by_hand, started .* did not finish/);
       await database.pool.query(
         'UPDATE _prisma_migrations SET rolled_back_at = now() WHERE finished_at IS NULL',
       );

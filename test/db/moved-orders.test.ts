@@ -37,7 +37,7 @@ describe.each(databasesOfRun())(
         expect(moved).toMatchObject({ authority: second, status: 'ordering' });
         const { prisma } = db.database;
         const before = await prisma.certificate.findUniqueOrThrow({ where: { id: order.id } });
-        const detail = 'Another certificate authority has the order now.';
+        const detail = 'The order moved to another certificate authority.';
         expect(before).toMatchObject({
           status: 'failed',
           endedAt: at,

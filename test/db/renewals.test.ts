@@ -164,7 +164,10 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
   it.skipIf(!available)('the statement of the runbook has them renewed now', async () => {
     const { pool } = db.database;
     const { domain, certificate } = await live('runbook.example.com');
-    const page = readFileSync(new URL('../../docs/run/certificate-authorities.md', import.meta.url), 'utf8');
+    const page = readFileSync(
+      new URL('../../docs/run/certificate-authorities.md', import.meta.url),
+      'utf8',
+    );
     const [statement = ''] = /^ {8}WITH wanted AS[\s\S]*?;$/m.exec(page) ?? [];
     await pool.query("UPDATE certificate SET expires_at = now() + interval '60 days'");
     await pool.query(statement.replace("'R10'", "'CA'"));

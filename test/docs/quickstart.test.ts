@@ -95,11 +95,12 @@ async function publishTheRecord(
   port: number,
   key: string,
 ): Promise<void> {
+  type Shown = { readonly id: string; readonly record: { readonly value: string } };
   const get = async (path: string) => {
     const response = await fetch(`http://localhost:${port}/v1${path}`, {
       headers: { authorization: `Bearer ${key}` },
     });
-    return response.json();
+    return (await response.json()) as Shown[]; // the two lists of the API that it reads
   };
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 200));

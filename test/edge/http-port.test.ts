@@ -72,7 +72,7 @@ describe('A visitor without HTTPS', () => {
     const { status, headers, body } = await edge.http({ hostname: 'new.acme.test' });
     expect(status).toBe(503);
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-    expect(body).toContain('The certificate for new.acme.test is on its way.');
+    expect(body).toContain('The certificate for new.acme.test is being issued.');
     expect(headers['content-security-policy']).toBe("default-src 'none'");
   });
 

@@ -4,13 +4,10 @@ import { listenFault } from '../../src/net/connections.ts';
 describe('A port that cannot be opened', () => {
   it.each([
     ['EADDRINUSE', 'EDGE_HTTPS_PORT 443 on 0.0.0.0 is in use (EADDRINUSE)'],
-    [
-      'EACCES',
-      'EDGE_HTTPS_PORT 443 on 0.0.0.0 needs a permission that this user does not have (EACCES)',
-    ],
+    ['EACCES', 'EDGE_HTTPS_PORT 443 on 0.0.0.0 needs a permission that this user lacks (EACCES)'],
     [
       'EADDRNOTAVAIL',
-      'EDGE_HTTPS_PORT 443 on 0.0.0.0 cannot be opened: HOST is no address of this machine (EADDRNOTAVAIL)',
+      'EDGE_HTTPS_PORT 443 on 0.0.0.0 cannot be opened: HOST is not an address of this machine (EADDRNOTAVAIL)',
     ],
     ['EMFILE', 'EDGE_HTTPS_PORT 443 on 0.0.0.0 cannot be opened (EMFILE)'],
   ])('with %s says which, where and why', (code, message) => {

@@ -23,7 +23,7 @@ describe('While the database cannot be asked', () => {
     db.now += 1;
     expect(await db.upstream()).toBe('http://one.test');
     expect(db.asked).toHaveLength(3);
-    expect(db.warnings).toEqual(['routes cannot be read; those known are served on']);
+    expect(db.warnings).toEqual(['routes cannot be read; cached ones stay in use']);
   });
 
   it('an unknown name is refused, and asked for each time: failures are not remembered', async () => {
@@ -32,7 +32,7 @@ describe('While the database cannot be asked', () => {
     db.isUp = true;
     expect(await db.upstream(other)).toBe('http://one.test');
     expect(db.warnings).toEqual([
-      'routes cannot be read; those known are served on',
+      'routes cannot be read; cached ones stay in use',
       'routes can be read again',
     ]);
   });

@@ -127,7 +127,10 @@ describe('A request to a deploy', () => {
 
 /** The example of docs/integrate/deploy-requests.md in this language. */
 function example(language: string): string {
-  const page = readFileSync(new URL('../../docs/integrate/deploy-requests.md', import.meta.url), 'utf8');
+  const page = readFileSync(
+    new URL('../../docs/integrate/deploy-requests.md', import.meta.url),
+    'utf8',
+  );
   const text = page.slice(page.indexOf('### Requests that came through Signpost'));
   return new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1] ?? '';
 }

@@ -102,7 +102,7 @@ describe('a feed', () => {
     expect(following.newest()).toBe(2n);
     expect(said).toEqual([
       'streams wait: the database does not answer',
-      'streams go on: the database answers again',
+      'streams resume: the database answers again',
     ]);
   });
 

@@ -1,4 +1,4 @@
-/** What a run tells: a block for each fault, the sum at the end, and docs/reliability.md. */
+/** What a run tells: a block for each fault, the sum at the end, and docs/measured/reliability.md. */
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { isPair } from './fault.ts';
@@ -64,7 +64,7 @@ function inMarkdown({ options, invariants, outcomes, skipped, minutes }: Run): s
     '# Reliability',
     '',
     'What goes wrong, what comes of it, and after how long everything works again. `npm run test:faults` writes this page where',
-    '`REPORT=docs/reliability.md` is set; edit nothing by hand.',
+    '`REPORT=docs/measured/reliability.md` is set; edit nothing by hand.',
     '',
     `\`${command}\`, ${new Date().toISOString().slice(0, 10)}, ${machine()}: ${outcomes.length} faults in ${minutes} minutes,`,
     `${passed} checks passed, ${failed} failed.`,

@@ -41,7 +41,7 @@ type Case = { readonly cause: string; readonly summary: string; readonly evidenc
 /** The open case once it is as `isWanted` says. */
 function theCase(client: Client, isWanted: (one: Case) => boolean) {
   return until('the case', async () => {
-    const cases = (await client.call('GET', '/v1/escalations?status=open')).body as Case[]; // docs/api.md
+    const cases = (await client.call('GET', '/v1/escalations?status=open')).body as Case[]; // docs/run/operators-api.md
     return cases.find(isWanted);
   });
 }
@@ -65,7 +65,7 @@ describe.skipIf(lacks('pebble', 'what is checked before an order'))(
         ({ cause }) => cause === 'challenge_unreachable',
       );
       expect(summary).toContain('127.0.0.2 refuses the connection');
-      expect(summary).toContain('127.0.0.1 answers as it should');
+      expect(summary).toContain('127.0.0.1 answers correctly');
       expect(evidence).toMatchObject({ problem: null, refusals: 0 });
       expect((await client.domain()).certificate.nextAttemptAt).toEqual(expect.any(String));
       expect(asked()).toBe(0);

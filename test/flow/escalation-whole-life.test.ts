@@ -62,7 +62,7 @@ async function get(path: string): Promise<unknown> {
 async function shown(life: FakeTime) {
   const { projectId, hostname } = await life.row();
   const domain = `/v1/projects/${projectId}/domains/${hostname}`;
-  const cases = (await get('/v1/escalations')) as Record<string, unknown>[]; // docs/api.md
+  const cases = (await get('/v1/escalations')) as Record<string, unknown>[]; // docs/run/operators-api.md
   const events = (await get(`${domain}/timeline`)) as { type: string; data: unknown }[];
   return {
     cases: cases.filter((one) => one['hostname'] === hostname),
@@ -79,7 +79,7 @@ const authorities = [
     summary:
       'The certificate authority refused 3 orders (rejected_identifier). It says: “not this name”',
     nextAction:
-      'A new order is placed at 2026-11-20 12:30 UTC; should it fail, the next one follows at 2026-11-21 12:30 UTC.',
+      'A new order is placed at 2026-11-20 12:30 UTC; if it fails, the next one follows at 2026-11-21 12:30 UTC.',
     evidence: {
       refusals: 3n,
       problem: { type: 'rejected_identifier', detail: 'not this name', retryAfter: null },
@@ -91,8 +91,7 @@ const authorities = [
     answers: isAway,
     cause: 'authority_unreachable',
     summary: expect.stringMatching(/^At 2026-11-20 12:2\d UTC .*: ca_unreachable: no answer\.$/),
-    nextAction:
-      'The open order is taken up again at 2026-11-20 12:30 UTC, and every few minutes after that.',
+    nextAction: 'The open order resumes at 2026-11-20 12:30 UTC, then every few minutes.',
     evidence: {
       refusals: 0n,
       setback: { detail: 'ca_unreachable: no answer' },

@@ -53,7 +53,7 @@ type Shown = {
 };
 
 async function cases({ client }: Pick<Service, 'client'>): Promise<readonly Shown[]> {
-  return (await client.call('GET', '/v1/escalations')).body as Shown[]; // docs/api.md
+  return (await client.call('GET', '/v1/escalations')).body as Shown[]; // docs/run/operators-api.md
 }
 
 /** Its DNS has been found right once more, right before the order. */
@@ -87,7 +87,7 @@ async function theCase(service: Service): Promise<Shown> {
   // A setting is named to the operator alone.
   const [setting, instead] = [
     'set EDGE_PROBE=false',
-    'the platform’s operator has to say so in its settings',
+    'the platform’s operator has to change its settings',
   ];
   const nextAction = shown.nextAction?.replace(setting, instead);
   expect(escalation).toEqual({ openedAt, cause, summary, nextAction });
@@ -173,7 +173,7 @@ describe.skipIf(withoutPebble)(
       await setback(service);
       const { cause, nextAction, evidence } = await theCase(service);
       expect(cause).toBe('authority_unreachable');
-      expect(nextAction).toMatch(/^The open order is taken up again at /);
+      expect(nextAction).toMatch(/^The open order resumes at /);
       expect(evidence).toMatchObject({
         setback: { at: expect.any(String), detail: expect.any(String) },
         probes: [{ address: '127.0.0.1', outcome: 'reachable' }],
@@ -265,8 +265,8 @@ describe('with the local authority', { concurrent: true }, () => {
     const { cause, summary, nextAction } = await theCase(service);
     expect(cause).toBe('authority_rate_limited');
     const time = `${retryAfter.slice(0, 10)} ${retryAfter.slice(11, 16)} UTC`;
-    expect(summary).toContain(`allows no new order before ${time}`);
-    expect(nextAction).toBe(`The order is placed again at ${time}, when the authority allows it.`);
+    expect(summary).toContain(`accepts no new order before ${time}`);
+    expect(nextAction).toBe(`The order is placed again at ${time}, when the authority accepts it.`);
     expect(await prisma.certificate.count()).toBe(1);
   }, 240_000);
 });

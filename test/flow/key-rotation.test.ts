@@ -1,5 +1,5 @@
 /**
- * Another KEY_ENCRYPTION_KEY without downtime, as the runbook of docs/operations.md has it: two installations' worth of
+ * Another KEY_ENCRYPTION_KEY without downtime, as the runbook of docs/run/key-rotation.md has it: two installations' worth of
  * services on one PostgreSQL, which know the keys in different orders while everything is resealed.
  */
 import { randomBytes } from 'node:crypto';
@@ -154,7 +154,7 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
     expect((await rotateKeys([newer, old])).outcome).toEqual({ kind: 'done' });
     const check = await rotateKeys([newer, old], { check: true });
     expect(check.outcome.kind).toBe('done');
-    expect(check.out).toContain('No other key is needed any more.');
+    expect(check.out).toContain('The other keys are no longer needed.');
     await stopSecond();
   });
 
@@ -185,7 +185,7 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
 
   it('with the old key alone no process starts, and says what to do', async () => {
     await expect(start([old], 'others')).rejects.toThrow(
-      /^no key of KEY_ENCRYPTION_KEY opens 6 derived secrets, 1 account key, 1 webhook secret and [4-6] certificate keys of the database\. Add the key of before behind the others/,
+      /^no key in KEY_ENCRYPTION_KEY opens 6 derived secrets, 1 account key, 1 webhook secret and [4-6] certificate keys of the database\. Append the previous key after a comma/,
     );
   });
 });

@@ -99,7 +99,10 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
       const rows = await setAside(service);
       expect(rows.map(({ domainId, reason }) => ({ domainId, reason }))).toEqual([
         { domainId: faulty.id, reason: 'TypeError: this domain is a mistake of ours' },
-        { domainId: deadly.id, reason: expect.stringMatching(/^the worker died (once|\d+ times)/) },
+        {
+          domainId: deadly.id,
+          reason: expect.stringMatching(/^the worker crashed (once|\d+ times)/),
+        },
       ]);
       expect(await countLive(signpost.parts, domains)).toBe(10);
       await poisoned.stop();
@@ -172,7 +175,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
       });
       expect(rows.map(({ queue, jobId, reason }) => [queue, jobId, reason])).toEqual([
         ['recheck-live', faulty.id, 'TypeError: this domain is a mistake of ours'],
-        ['recheck-live', deadly.id, expect.stringMatching(/^taken again and again/)],
+        ['recheck-live', deadly.id, expect.stringMatching(/^taken repeatedly/)],
       ]);
 
       // Their next checks are nobody's trouble.

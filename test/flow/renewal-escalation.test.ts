@@ -52,7 +52,7 @@ const troubles: readonly Trouble[] = [
     what: 'the authority refuses',
     begin: (life) => life.authority(refuses),
     cause: 'authority_refused',
-    nextAction: /^A new order is placed at \d{4}-\d\d-\d\d \d\d:\d\d UTC; should it fail, /,
+    nextAction: /^A new order is placed at \d{4}-\d\d-\d\d \d\d:\d\d UTC; if it fails, /,
     served: 'live',
     ended: waits,
   },
@@ -60,7 +60,7 @@ const troubles: readonly Trouble[] = [
     what: 'the authority is away',
     begin: (life) => life.authority(isAway),
     cause: 'authority_unreachable',
-    nextAction: /^The open order is taken up again at \d{4}-\d\d-\d\d \d\d:\d\d UTC, /,
+    nextAction: /^The open order resumes at \d{4}-\d\d-\d\d \d\d:\d\d UTC, /,
     served: 'live',
     ended: waits,
   },
@@ -69,7 +69,7 @@ const troubles: readonly Trouble[] = [
     begin: (life) => life.dns(forbidden),
     cause: 'caa_blocks',
     nextAction:
-      /^The CAA records are checked once an hour at least, next at .* UTC; the certificate is renewed as soon as they allow it\.$/,
+      /^The CAA records are checked at least once an hour, next at .* UTC; the certificate is renewed as soon as they allow it\.$/,
     served: 'live',
     // CAA keeps a domain that waits from going on, as it does before the first certificate.
     ended: { type: 'certificate.ended', status: 'pending', isOpen: true },
@@ -79,7 +79,7 @@ const troubles: readonly Trouble[] = [
     begin: (life) => life.dns(missing),
     cause: 'dns_changed',
     nextAction:
-      /^The DNS is checked once an hour at least; the certificate is renewed as soon as the record is right\.$/,
+      /^The DNS is checked at least once an hour; the certificate is renewed as soon as the record is correct\.$/,
     served: 'drifted',
     ended: { type: 'domain.failed', status: 'failed', isOpen: false },
   },
@@ -120,7 +120,7 @@ describe.each(troubles)('renewals in which $what', { timeout: 300_000 }, (troubl
     expect(opened).toMatchObject({ cause, closedAt: null });
     expect(opened?.nextAction).toMatch(nextAction);
     expect(summaryOf(opened)).toContain(
-      `The certificate ends on ${until} and has not been renewed; the old one is served until then. `,
+      `The certificate expires on ${until} and has not been renewed. It is served until then. `,
     );
 
     // To the last hour it is served, and the case is the same one.

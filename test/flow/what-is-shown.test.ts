@@ -87,7 +87,7 @@ it('a domain says what its addresses show, and what that means', async () => {
   await startOldServer(publicPort, '127.0.0.2', `Old\u001b[2J\u202e CA ${'x'.repeat(999)}`);
   await world.publish(['* A 127.0.0.1', '* A 127.0.0.2'], PLATFORM_DOMAIN);
   const other = await warningOf(service, 'other_certificate');
-  expect(other.summary).toContain('127.0.0.2 showed a certificate of “Old');
+  expect(other.summary).toContain('127.0.0.2 served a certificate of “Old');
   expect(other.summary).not.toMatch(/[^\x20-\x7e“”…]/);
   expect(other.summary.length).toBeLessThan(600);
   const outcomes = other.shown?.addresses.map(({ address, outcome }) => `${address} ${outcome}`);

@@ -31,7 +31,7 @@ describe('a domain whose record never comes', { timeout: 300_000 }, () => {
       { type: 'domain.failed', hours: 48 },
     ]);
     const { attempts: inTheWindow } = await life.row();
-    if (isLongRun) expect(inTheWindow).toBe(639); // docs/lifecycle.md: about 640
+    if (isLongRun) expect(inTheWindow).toBe(639); // docs/understand/life-of-a-domain.md: about 640
 
     await life.pass(60 * DAY);
     const { status, attempts, recheckAt } = await life.row();
@@ -79,7 +79,7 @@ describe('a live domain', { timeout: 300_000 }, () => {
     ['all of them in turns', [0, 0.5, underOne, underOne]],
   ];
   it.each(rowsOfRun(draws, ([, drawn]) => drawn.length > 1))(
-    'is checked once an hour at least, and so are others: %s',
+    'is checked at least once an hour, and so are others: %s',
     async (_, drawn) => {
       let draw = 0;
       const jitter = () => drawn[draw++ % drawn.length] ?? 0;

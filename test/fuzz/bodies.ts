@@ -5,7 +5,7 @@ import { utf8 } from './octets.ts';
 
 type Octets = fc.Arbitrary<string>;
 
-const LIMIT = 65_536; // octets of a body (docs/api.md)
+const LIMIT = 65_536; // octets of a body (docs/integrate/api.md)
 
 /** JSON texts that a careless parser, a double or a database takes for something else. */
 const values: Octets = fc.oneof(

@@ -38,7 +38,7 @@ function pageProblem({ status, body }: Formed, isToHead: boolean): string | null
   return isToHead && body !== '' ? `${status} to HEAD with a body` : null;
 }
 
-const successes: ReadonlySet<number> = new Set([200, 201, 202, 204, 304]); // docs/api.md
+const successes: ReadonlySet<number> = new Set([200, 201, 202, 204, 304]); // docs/integrate/api.md
 
 function traceProblem({ status, fields }: Formed): string | null {
   const requestId = fields.get('x-request-id') ?? '';

@@ -102,7 +102,7 @@ function expectVariety({ sent, answered, answers }: Counts): void {
   expect(answered).toBeGreaterThan(0.6 * sent);
   const statuses = new Set([...answers.keys()].map((name) => Number.parseInt(name, 10)));
   expect([...statuses].sort()).toEqual(
-    // docs/api.md; left out is what takes time (408, 410) or many requests (429, 503).
+    // docs/integrate/errors.md; left out is what takes time (408, 410) or many requests (429, 503).
     [200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 417, 422, 431],
   );
 }

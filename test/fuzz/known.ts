@@ -15,7 +15,7 @@ export type Call = (method: string, path: string, body?: object) => Promise<unkn
 /** Makes it all. */
 export async function makeKnown(admin: string, call: Call): Promise<Known> {
   const make = async (path: string, body: object) =>
-    (await call('POST', path, body)) as { readonly id: string; readonly key: string }; // as docs/api.md has it
+    (await call('POST', path, body)) as { readonly id: string; readonly key: string }; // as docs/integrate/keys.md has it
   const makeKey = (...scopes: readonly string[]) => make('/v1/keys', { name: 'fuzz', scopes });
   const revoked = await makeKey('pets:read');
   await call('DELETE', `/v1/keys/${revoked.id}`);

@@ -122,6 +122,6 @@ describe('the certificate of a live domain', () => {
     await certificates.store(domain, next, local, noon);
     const { browser } = await shown(domain, 0);
     expect(browser).toMatchObject({ state: 'served' });
-    expect(browser.summary).toContain('none of them trusts');
+    expect(browser.summary).toContain('which they do not trust');
   });
 });

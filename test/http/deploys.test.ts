@@ -46,22 +46,22 @@ describe('the authorities of a deploy', () => {
     ['nothing', () => '', 'must be certificates in PEM'],
     ['no PEM', () => 'MIIB', 'must be certificates in PEM'],
     ['no text', () => 42, 'must be a string'],
-    ['a private key', () => privateKeyToPem(generateCertificateKey()), 'has a private key in it'],
+    ['a private key', () => privateKeyToPem(generateCertificateKey()), 'contains a private key'],
     [
       'a private key beside it',
       () => root + privateKeyToPem(generateCertificateKey()),
-      'has a private key in it; it must be certificates alone',
+      'contains a private key; it must contain only certificates',
     ],
     [
       'a request',
       () => '-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n',
-      'has no certificate as its part 1',
+      'has an invalid certificate in block 1',
     ],
-    ['half of one', () => root + root.slice(0, 200), 'has no certificate as its part 2'],
+    ['half of one', () => root + root.slice(0, 200), 'has an invalid certificate in block 2'],
     [
       'no certificate within the marks',
       () => `${root}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
-      'has no certificate as its part 2',
+      'has an invalid certificate in block 2',
     ],
     ['too many', () => root.repeat(80), 'must be at most 32768 characters'],
   ];
@@ -72,7 +72,7 @@ describe('the authorities of a deploy', () => {
 
   it('need an upstream with https', async () => {
     const answer = await deploy({ upstream: 'http://deploy.example.com', upstreamCa: root });
-    const words = 'upstreamCa: needs an upstream with https';
+    const words = 'upstreamCa: requires an https upstream';
     expect(answer.body).toEqual(errorBody(400, 'invalid_body', words));
   });
 

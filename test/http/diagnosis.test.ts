@@ -201,7 +201,7 @@ describe('what does not fit is refused before anybody is asked', () => {
 
   it('says that a target is needed, and why', async () => {
     const { body } = await get('nobody-has-it.shop.test', '');
-    const message = 'target: is needed, because no project has nobody-has-it.shop.test attached';
+    const message = 'target: is required because no project has nobody-has-it.shop.test attached';
     expect(body).toEqual(errorBody(400, 'invalid_query', message));
   });
 });

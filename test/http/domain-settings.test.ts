@@ -122,12 +122,12 @@ describe('domain settings', () => {
     [
       'too_many_redirects',
       settings(www, ...Array(101).fill(redirect('old', 'www'))),
-      'domains.redirects: there are 101',
+      'domains.redirects: 101',
     ],
     ...[42, 301.5, '301', null, true].map((status): [string, object, string] => [
       'invalid_body',
       settings(www, { ...redirect('old', 'www'), status }),
-      'domains.redirects[0].status: must be a number without quotes, one of 301, 302, 307, 308',
+      'domains.redirects[0].status: must be an unquoted number, one of 301, 302, 307, 308',
     ]),
     ['invalid_body', { domains: { redirects: [] } }, 'domains.primary: is required'],
     ['invalid_body', { domains: { primary: null } }, 'domains.redirects: is required'],
@@ -228,7 +228,9 @@ describe('removing a domain', () => {
     expect(answer).toMatchObject({ status: 409, body: errorBody(409, 'domain_in_use') });
     const { message } = answer.body as { message: string };
     expect(message).toContain('www.example.com is the primary domain');
-    expect(message).toContain('old.example.com, older.example.com would redirect to nothing');
+    expect(message).toContain(
+      'old.example.com, older.example.com would redirect to a missing domain',
+    );
     expect(message).toContain('?orphans=drop');
     expect(await shown()).toBe(JSON.stringify(usual));
     expect((await call(`GET ${path}/domains/${www}`)).status).toBe(200);
@@ -271,7 +273,7 @@ describe('removing a domain', () => {
   it.each(['keep', '', 'DROP'])('takes no other word for orphans than drop: “%s”', async (word) => {
     await put(usual);
     const message =
-      'orphans: takes one value, drop, which removes the domain settings that lead to the domain together with it; left out, such a domain is not removed';
+      'orphans: accepts one value, drop, which also removes the settings that point to the domain; without it, such a domain is not removed';
     expect(await remove('www', `?orphans=${word}`)).toMatchObject({
       status: 400,
       body: errorBody(400, 'invalid_query', message),

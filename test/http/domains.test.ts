@@ -132,7 +132,7 @@ describe('adding a domain', () => {
   });
 
   it.each([
-    ['plan', 403, 'paid_plan_required', 'need a paid plan'],
+    ['plan', 403, 'paid_plan_required', 'require a paid plan'],
     ['deploy', 409, 'deploy_required', ': POST …/deploys with {"status":"succeeded",'],
   ] as const)(
     'needs a paid plan and a deploy: without the %s it is %d %s',

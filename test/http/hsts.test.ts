@@ -77,7 +77,8 @@ describe('HSTS of a domain', () => {
   });
 
   const bounds = 'maxAge: must be a whole number from 0 to 63072000';
-  const preloading = 'preload: needs includeSubdomains, and a maxAge of at least 31536000 (a year)';
+  const preloading =
+    'preload: requires includeSubdomains and a maxAge of at least 31536000 (a year)';
   it.each<[object, string]>([
     [{}, 'maxAge: is required'],
     [{ maxAge: -1 }, bounds],

@@ -98,8 +98,8 @@ describe.each(databases)('on %s storage', (storage) => {
 
     const limitWords = 'limit: must be a whole number from 1 to 100';
     const unknownWords =
-      'is no query parameter of this operation, which takes limit, status, cursor';
-    const cursorWords = 'cursor: must be one that a list of animals linked to';
+      'is not a query parameter of this operation, which accepts limit, status, cursor';
+    const cursorWords = 'cursor: must come from a Link header of this list';
     const refused: readonly [query: string, message: string][] = [
       ['limit=abc', limitWords],
       ['limit=0', limitWords],

@@ -98,7 +98,7 @@ describe.each(databases)('on %s storage', (storage) => {
         errorBody(
           400,
           'invalid_query',
-          'dry: is no query parameter of this operation, which takes none',
+          'dry: is not a query parameter of this operation, which accepts none',
         ),
       );
     });

@@ -17,7 +17,7 @@ afterAll(() => api?.close());
 const call = (line: string, json?: unknown) => callApi(api.api, line, { key, json });
 
 const words =
-  'name: must be a string of 1 to 255 characters, without control characters and marks that change the direction of text';
+  'name: must be a string of 1 to 255 characters, without control characters or direction marks';
 
 describe('the name of a project', () => {
   it.each([

@@ -57,8 +57,8 @@ describe('a new webhook', () => {
   const misfits: readonly (readonly [body: object, words: string])[] = [
     [{}, 'url: is required'],
     [{ url: 'http://hooks.example.com/' }, 'url: must be an https URL'],
-    [{ url: 'https://169.254.169.254/' }, 'url: must not lead to a private network'],
-    [{ url: 'https://a:b@hooks.example.com/' }, 'url: must not carry credentials'],
+    [{ url: 'https://169.254.169.254/' }, 'url: must not point to a private network'],
+    [{ url: 'https://a:b@hooks.example.com/' }, 'url: must not contain credentials'],
     [{ url, events: ['domain.exploded'] }, 'events[0]: must be one of domain.added, '],
     [{ url, events: ['domain.live', 'domain.live'] }, 'events: must not name a type twice'],
     [{ url, secret: 'mine' }, 'secret: is not a known field'],

@@ -31,7 +31,7 @@ export function compareRenewalCase({ lane, lostAt, calmAt }: History, entry: Ent
   }
 }
 
-/** The longest that a domain of each state waits for its next check, with jitter (docs/lifecycle.md). */
+/** The longest that a domain of each state waits for its next check, with jitter (docs/understand/life-of-a-domain.md). */
 const waitsMax = {
   pending: 5.5 * MINUTE,
   verified: 25 * HOUR,

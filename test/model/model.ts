@@ -1,5 +1,5 @@
 /**
- * The life of a domain as docs/lifecycle.md tells it, small and by itself: it shares nothing with src/core. It is told what
+ * The life of a domain as docs/understand/life-of-a-domain.md tells it, small and by itself: it shares nothing with src/core. It is told what
  * customers did, what a check saw and what the authority said, and says what must be true afterwards.
  */
 import {

@@ -43,7 +43,7 @@ const stateAfter: Readonly<Record<string, string>> = {
   'domain.failed': 'failed',
   'domain.removed': 'removed',
 };
-/** Which events may come in which state (docs/lifecycle.md). */
+/** Which events may come in which state (docs/understand/life-of-a-domain.md). */
 const follows: Readonly<Record<string, readonly string[]>> = {
   'domain.added': ['removed'],
   'domain.verified': ['pending', 'failed'],

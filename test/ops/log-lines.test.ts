@@ -39,7 +39,7 @@ beforeAll(async () => {
   await live(service);
   await redis.kill();
   await service.client.addDomain(); // by another project
-  await until('the queue was missed', async () => logged('the queue is away'));
+  await until('the queue was missed', async () => logged('the queue is unavailable'));
   await redis.restart();
   await outage(service, postgres);
   for (const close of closings.splice(0).reverse()) await close();
@@ -121,7 +121,7 @@ describe.skipIf(without)('in the log of a flow', () => {
     );
     expect(ofRequests.length).toBeGreaterThan(10);
     for (const line of ofRequests) expect(line).toHaveProperty('requestId', expect.any(String));
-    const [away] = lines.filter(({ msg }) => msg.startsWith('the queue is away'));
+    const [away] = lines.filter(({ msg }) => msg.startsWith('the queue is unavailable'));
     expect(away).toMatchObject({ requestId: expect.any(String), domainId: expect.any(String) });
   });
 

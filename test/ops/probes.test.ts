@@ -55,7 +55,7 @@ const say = (api: string, worker: string, edge: string) =>
   });
 
 const noDatabase =
-  '503 Not ready, missing: database (does not answer), migrations (could not be asked).';
+  '503 Not ready, missing: database (does not answer), migrations (could not be checked).';
 const noQueue = '503 Not ready, missing: queue (does not answer).';
 
 beforeAll(async () => {
@@ -107,7 +107,7 @@ describe.skipIf(without)('the probes of an API, a worker and an edge', () => {
     const { pool } = running.get('api')?.parts.database ?? {};
     await pool?.query(`UPDATE "_prisma_migrations" SET rolled_back_at = now()
       WHERE migration_name = (SELECT max(migration_name) FROM "_prisma_migrations")`);
-    const old = '503 Not ready, missing: migrations (the database is older than this version).';
+    const old = '503 Not ready, missing: migrations (the database schema is outdated).';
     await say(old, old, old);
     await pool?.query('UPDATE "_prisma_migrations" SET rolled_back_at = NULL');
     await say('200 ready', '200 ready', '200 ready');

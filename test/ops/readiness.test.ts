@@ -51,7 +51,7 @@ describe('a process', () => {
       body: {
         code: 'unavailable',
         message:
-          'Not ready, missing: database (does not answer), migrations (could not be asked), queue (does not answer).',
+          'Not ready, missing: database (does not answer), migrations (could not be checked), queue (does not answer).',
       },
     });
   });

@@ -97,7 +97,7 @@ describe('a port that cannot be had', () => {
   it('because two variables ask for it: one line names both', async () => {
     const port = String(await freePort());
     expect(await refusalOf({ PORT: port, EDGE_HTTP_PORT: port })).toBe(
-      `Signpost cannot start: PORT and EDGE_HTTP_PORT are the same, ${port}: each needs a port of its own\n`,
+      `Signpost cannot start: PORT and EDGE_HTTP_PORT are both ${port}: use different ports\n`,
     );
   });
 

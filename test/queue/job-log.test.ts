@@ -20,7 +20,7 @@ import { until } from '../support/world.ts';
 
 type AnyQueue = Queue<unknown, void, string, unknown, void, string, IQueueBackend, NoConnection>;
 
-/** Lines of a job's log (docs/operations.md). */
+/** Lines of a job's log (docs/understand/queues.md). */
 const KEPT = 50;
 
 /** By the clock of these checks the nth one is n seconds after noon. */
@@ -108,7 +108,7 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
       }
     }
 
-    /** On Redis as docs/operations.md tells an operator to read it. */
+    /** On Redis as docs/understand/queues.md tells an operator to read it. */
     async function linesOf(id: string): Promise<readonly string[]> {
       if (fresh.redis === null) return (await queue.getJobLogs(id)).logs;
       const redis = new Redis(fresh.redis.url);

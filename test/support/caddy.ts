@@ -26,7 +26,7 @@ export type Caddy = {
   readonly close: () => Promise<void>;
 };
 
-/** What docs/operations.md shows, on other ports and with a certificate authority of the laboratory's. */
+/** What docs/run/edge.md shows, on other ports and with a certificate authority of the laboratory's. */
 function caddyfile({ httpPort, httpsPort, apiUrl, upstream, acme }: CaddyOptions, folder: string) {
   return `{
 	admin off

@@ -115,7 +115,7 @@ export async function remove({ hands, onState, house }: Customer, hostname: stri
   await hands.press(`Remove ${hostname}`);
   await hands.see('.notice');
   expect(await page.textContent('.notice')).toContain(
-    `${hostname} is removed, and serves no traffic`,
+    `${hostname} was removed and serves no traffic`,
   );
   await onState?.('removed');
   await expect(house.visit(hostname)).rejects.toThrow();

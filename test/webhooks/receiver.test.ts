@@ -21,8 +21,8 @@ describe('the URL of a webhook', () => {
     ['http://hooks.example.com/', 'must be an https URL'],
     ['ftp://hooks.example.com/', 'must be an https URL'],
     ['file:///etc/passwd', 'must be an https URL'],
-    ['https://user@hooks.example.com/', 'must not carry credentials'],
-    ['https://:secret@hooks.example.com/', 'must not carry credentials'],
+    ['https://user@hooks.example.com/', 'must not contain credentials'],
+    ['https://:secret@hooks.example.com/', 'must not contain credentials'],
     ['https://hooks.example.com/#here', 'must not have a fragment'],
     ['https://hooks.example.com/#', 'must not have a fragment'],
     ...[
@@ -52,12 +52,12 @@ describe('the URL of a webhook', () => {
       '[2001:0:1::1]',
       '[ff02::1]',
       '168.63.129.16',
-    ].map((host) => [`https://${host}/`, 'must not lead to a private network'] as const),
+    ].map((host) => [`https://${host}/`, 'must not point to a private network'] as const),
   ];
   const ports = [22, 25, 80, 442, 444, 1023];
   it.each(ports)('has not the port %d, but in a laboratory', (port) => {
     const url = `https://hooks.example.com:${port}/`;
-    expect(urlProblem(url, production)).toBe('must have the port 443, or one from 1024 on');
+    expect(urlProblem(url, production)).toBe('must use port 443, or 1024 or higher');
     expect(urlProblem(url, laboratory)).toBeNull();
   });
 
@@ -72,7 +72,7 @@ describe('the URL of a webhook', () => {
   it('may be anything of http in a laboratory, but for credentials', () => {
     expect(urlProblem('http://127.0.0.1:3000/', laboratory)).toBeNull();
     expect(urlProblem('http://localhost:3000/', laboratory)).toBeNull();
-    expect(urlProblem('http://a:b@localhost/', laboratory)).toBe('must not carry credentials');
+    expect(urlProblem('http://a:b@localhost/', laboratory)).toBe('must not contain credentials');
   });
 });
 

@@ -103,7 +103,7 @@ describe('30 minutes after verification without a certificate', () => {
         cause: 'authority_refused',
         summary: 'The certificate authority refused the order (malformed). It says: “No.”',
         nextAction:
-          'A new order is placed at 2026-11-20 12:00 UTC; should it fail, the next one follows at 2026-11-20 12:10 UTC.',
+          'A new order is placed at 2026-11-20 12:00 UTC; if it fails, the next one follows at 2026-11-20 12:10 UTC.',
         evidence: { problem: { type: 'malformed' }, refusals: 1 },
       },
     ]);
@@ -191,7 +191,7 @@ describe('30 minutes after verification without a certificate', () => {
     expect(opened).toMatchObject([
       {
         cause: 'platform_fault',
-        nextAction: expect.stringContaining('tried once more at 2026-11-20 12:00 UTC'),
+        nextAction: expect.stringContaining('It runs once more at 2026-11-20 12:00 UTC'),
         evidence: {
           quarantine: { reason: quarantine.reason, until: quarantine.until.toISOString() },
         },
@@ -199,7 +199,7 @@ describe('30 minutes after verification without a certificate', () => {
     ]);
     const kept = await run({ quarantine, open: anOpenCase('platform_fault'), opens: 'kept' });
     expect(kept.done).not.toContain('attempt');
-    expect(kept.opened[0]?.nextAction).toContain('set aside until 2026-11-20 13:00 UTC');
+    expect(kept.opened[0]?.nextAction).toContain('quarantined until 2026-11-20 13:00 UTC');
   });
 
   it('addresses that answer at last are worth an attempt', async () => {
@@ -219,7 +219,7 @@ describe('30 minutes after verification without a certificate', () => {
     const domain = { ...verified, nextCheckAt: later(noon, 60 * MINUTE) };
     const { done, opened } = await run({ work: { order, domain } });
     expect(done).not.toContain('attempt');
-    expect(opened[0]?.nextAction).toContain('taken up again at 2026-11-20 13:00 UTC');
+    expect(opened[0]?.nextAction).toContain('open order resumes at 2026-11-20 13:00 UTC');
   });
 
   it('a DNS that has changed takes it back to pending, together with the case', async () => {

@@ -145,9 +145,9 @@ describe('a fifth of its life before its certificate ends', () => {
       {
         cause: 'authority_refused',
         summary:
-          'The certificate ends on 2026-12-08 12:00 UTC and has not been renewed; the old one is served until then. The certificate authority refused 4 orders (rejected_identifier). It says: “No.”',
+          'The certificate expires on 2026-12-08 12:00 UTC and has not been renewed. It is served until then. The certificate authority refused 4 orders (rejected_identifier). It says: “No.”',
         nextAction:
-          'A new order is placed at 2026-11-20 12:00 UTC; should it fail, the next one follows at 2026-11-21 12:00 UTC.',
+          'A new order is placed at 2026-11-20 12:00 UTC; if it fails, the next one follows at 2026-11-21 12:00 UTC.',
         evidence: { servedUntil: endsAt.toISOString(), refusals: 4 },
       },
     ]);
@@ -192,7 +192,7 @@ describe('a fifth of its life before its certificate ends', () => {
     const quarantine = { reason: 'Error: no such file', until: later(noon, 2 * DAY) };
     const open = aCase('platform_fault', later(noon, -HOUR));
     const { opened } = await run({ quarantine, open, opens: 'kept' });
-    expect(opened[0]?.nextAction).toContain('set aside until 2026-11-22 12:00 UTC');
+    expect(opened[0]?.nextAction).toContain('quarantined until 2026-11-22 12:00 UTC');
   });
 
   it('a domain that was renewed while it was checked needs nobody', async () => {

@@ -116,7 +116,7 @@ describe('the certificate of a verified domain', () => {
     expect(await issueCertificate(deps, job)).toEqual({
       kind: 'again',
       at: limited.until,
-      note: 'the authority allows 50 certificates in 7 days for shop.test and all names below it: the next at 2026-11-20T15:22:00.000Z',
+      note: 'the authority allows 50 certificates in 7 days for shop.test and all names below it; the next order is possible at 2026-11-20T15:22:00.000Z',
     });
     expect(did).toEqual(['postpone']);
   });

@@ -90,7 +90,7 @@ describe('a renewal that is due', () => {
     const usable = { ...anIssued(60), sealedKey: null };
     const shown = { ...issuedResult, notAfter: later(noon, 30 * DAY) };
     const { did, postponed } = await renewed({ work: { order, usable }, result: shown });
-    const still = `the certificate that ends at ${later(noon, 30 * DAY).toISOString()} is still shown`;
+    const still = `the certificate that expires at ${later(noon, 30 * DAY).toISOString()} is still served`;
     expect(did).toEqual(['advance the open order', `set back: ${still}`, 'postpone']);
     expect(postponed).toEqual([later(noon, 60 * MINUTE)]);
   });

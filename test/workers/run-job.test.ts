@@ -123,7 +123,7 @@ describe('a job whose worker dies', () => {
     const { attempt, aside } = world();
     const raw = { stalledCounter: 5, data: { ...job, alone: 3 } };
     const { result } = await attempt(raw, () => Promise.reject(new Error('must not run')));
-    expect(result).toEqual({ kind: 'over', reason: 'the worker died 5 times under this job' });
+    expect(result).toEqual({ kind: 'over', reason: 'the worker crashed 5 times during this job' });
     expect(aside).toHaveLength(1);
   });
 
@@ -150,7 +150,7 @@ describe('a job whose worker dies', () => {
     });
     const first = attempt({ stalledCounter: 2 }, () => gate.then(() => again));
     const second = await attempt({ stalledCounter: 2 }, fault);
-    expect(second.result).toMatchObject({ note: 'its worker died; waits to run alone' });
+    expect(second.result).toMatchObject({ note: 'its worker crashed; waits to run alone' });
     expect(second.store).toBeUndefined();
     // One that is not under suspicion does not wait.
     expect(await attempt({ stalledCounter: 1 })).toMatchObject({ result: again });
@@ -166,7 +166,7 @@ describe('a job whose worker dies', () => {
     expect(noted).toEqual([{ ...data, alone: 1 }]);
     aside.length = 0;
     const { result } = await attempt({ data: { ...data, alone: 1 }, stalledCounter: 1 });
-    expect(result).toEqual({ kind: 'over', reason: 'the worker died once under this job' });
+    expect(result).toEqual({ kind: 'over', reason: 'the worker crashed once during this job' });
     expect(aside).toHaveLength(1);
   });
 });
@@ -181,7 +181,7 @@ describe('what is no job', () => {
   ])('%s: is refused at once, with the reason', async (_, data, why) => {
     const { attempt, aside } = world();
     const { result } = await attempt({ data }, fault);
-    expect(result).toEqual({ kind: 'over', reason: `no job of this queue: ${why}` });
+    expect(result).toEqual({ kind: 'over', reason: `not a job of this queue: ${why}` });
     expect(aside).toHaveLength(1);
   });
 

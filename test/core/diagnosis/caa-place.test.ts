@@ -120,12 +120,12 @@ describe('a CAA question that our resolvers have failed', () => {
   it.each([{}, recursive])('is ours where it is about a registry’s name: %j', (rest) => {
     const finding = diagnosed(SUB, registry, rest);
     expect(finding).toMatchObject({ code: 'caa_unknown', name: 'com', asked: 'registry' });
-    expectRepair(finding, 'platform', 'Nothing for you to do: com is a registry’s');
+    expectRepair(finding, 'platform', 'Nothing for you to do: com belongs to a registry');
   });
 
   it('is ours where they decline to answer', () => {
     const finding = diagnosed(SUB, levelsOf({ name: APEX }, refused), recursive);
-    expectRepair(finding, 'platform', 'it is our own resolvers that could not tell');
+    expectRepair(finding, 'platform', 'our resolvers could not read it');
   });
 
   it.each([servfail, timeout])(
@@ -134,7 +134,7 @@ describe('a CAA question that our resolvers have failed', () => {
       const finding = diagnosed(SUB, levelsOf({ name: APEX }, answer), recursive);
       expectRepair(finding, 'dns_provider', 'Nothing to change yet');
       if (finding === undefined) throw new Error('no finding');
-      expect(explain(finding).found).toContain('example.com, asked of our resolvers: ');
+      expect(explain(finding).found).toContain('example.com (from our resolvers): ');
     },
   );
 
@@ -196,7 +196,7 @@ describe('the record to add keeps the customer’s own policy', () => {
       toAdd === 'letsencrypt.org'
         ? ''
         : ' – or, for any account and method: 0 issue "letsencrypt.org"';
-    expect(explain(finding).action).toContain(`there: 0 issue "${toAdd}"${bare}`);
+    expect(explain(finding).action).toContain(`ones: 0 issue "${toAdd}"${bare}`);
   });
 
   it('is enough beside whatever else is there, unless something there has to go', () => {

@@ -13,8 +13,7 @@ const conflict = { code: 'conflicting_a', ...about, addresses: ['192.0.2.7'], ou
 const RECORD = 'CNAME docs → x.edge.test, TTL 3600';
 const first =
   'docs.example.com receives mail (MX 10 mx.example.net), which a CNAME record would end. First move the mail to another name';
-const instead =
-  '; or keep it, and add another name here instead, for example www.docs.example.com.';
+const instead = ', or keep it and add another name here instead, for example www.docs.example.com.';
 
 describe('the action', () => {
   const rows: readonly (readonly [what: string, finding: Finding, begin: string])[] = [
@@ -36,17 +35,17 @@ describe('the action', () => {
     [
       'leaves addresses of a wildcard alone',
       { ...conflict, hints },
-      `Create: ${RECORD}. It goes before *.example.com, which stays as it is. If there are A records of exactly that name, delete those first.`,
+      `Create: ${RECORD}. It takes precedence over *.example.com, which stays as it is. If there are A records of exactly that name, delete those first.`,
     ],
     [
       'leaves the alias of a wildcard alone',
       { code: 'cname_mismatch', ...about, found: 'other.net', hints },
-      `Create: ${RECORD}. It goes before *.example.com, which stays as it is. If there is a CNAME record of exactly that name, change it.`,
+      `Create: ${RECORD}. It takes precedence over *.example.com, which stays as it is. If there is a CNAME record of exactly that name, change it.`,
     ],
     [
       'asks for no second record where a wildcard may not be all',
       samples.wildcard_answers,
-      'If you have created a record of its own for docs.example.com, nothing is to do.',
+      'If you created a separate record for docs.example.com, there is nothing to do.',
     ],
     [
       'sets only one’s own site free of a proxy',
@@ -56,7 +55,7 @@ describe('the action', () => {
     [
       'says where a deleted zone comes back',
       samples.name_server_lame,
-      'evidence.example is missing at this server. Add it there, or ask your DNS provider to; or enter the right name servers at',
+      'evidence.example is missing at this server. Add it there, or ask your DNS provider to. Or enter the right name servers at',
     ],
   ];
   it.each(rows)('%s', (_, finding, begin) => {
@@ -84,9 +83,9 @@ describe('the action', () => {
   ] as const)('names our addresses where they are a choice: %s', (_, finding) => {
     const ourAddresses = ['192.0.2.1', '2001:db8::1'];
     expect(explain({ ...finding, ourAddresses }).action).toContain(
-      'addresses of x.edge.test (now A 192.0.2.1, AAAA 2001:db8::1), to be changed when those change',
+      'addresses of x.edge.test (now A 192.0.2.1, AAAA 2001:db8::1), and update them when those change',
     );
-    expect(explain(finding).action).toContain('addresses of x.edge.test, to be changed');
+    expect(explain(finding).action).toContain('addresses of x.edge.test, and update them');
   });
 });
 
@@ -100,14 +99,12 @@ describe('the words', () => {
 
   it('do not call a domain on hold nobody’s', () => {
     const { summary } = explain(samples.domain_unregistered);
-    expect(summary).toContain('does not exist at its registry');
+    expect(summary).toContain('does not exist in its registry');
     expect(summary).not.toContain('owns');
   });
 
   it('do not say that a wildcard is all there is', () => {
-    expect(explain(samples.wildcard_answers).summary).toContain(
-      'and perhaps docs.example.com, too',
-    );
+    expect(explain(samples.wildcard_answers).summary).toContain('and possibly docs.example.com.');
   });
 
   it('do not call a wrong value right', () => {

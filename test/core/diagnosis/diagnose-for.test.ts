@@ -79,9 +79,9 @@ describe('where two authorities may issue', () => {
     const [finding] = findings;
     if (finding === undefined) throw new Error('no finding');
     expect(explain(finding)).toMatchObject({
-      summary: `The CAA records of ${APEX} let neither of our certificate authorities issue for ${SUB}.`,
+      summary: `The CAA records of ${APEX} do not let either of our certificate authorities issue for ${SUB}.`,
       expected: 'CAA 0 issue "first.example" or 0 issue "second.example"',
-      action: `Add this CAA record at ${APEX}, beside those that are there: 0 issue "first.example" – beside it or in its place, for the certificate authority that stands in for the first: 0 issue "second.example"`,
+      action: `Add this CAA record at ${APEX}, beside the existing ones: 0 issue "first.example" – or, for our second certificate authority: 0 issue "second.example"`,
     });
   });
 

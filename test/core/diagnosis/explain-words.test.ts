@@ -30,7 +30,7 @@ describe('the action', () => {
     [
       'creates the record of an apex, and offers what else there is',
       missingAtApex,
-      'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers). If your provider has none of these: create A and AAAA records with the addresses of x.edge.test, to be changed when those change; or add www.example.com here and let your provider redirect example.com to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.',
+      'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers). If your provider has none of these: create A and AAAA records with the addresses of x.edge.test, and update them when those change; or add www.example.com here and let your provider redirect example.com to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.',
     ],
     [
       'has the provider’s own word for it',
@@ -40,12 +40,12 @@ describe('the action', () => {
     [
       'creates a CNAME where the provider flattens it',
       { ...missingAtApex, provider: 'Cloudflare' },
-      'Create: CNAME @ → x.edge.test, TTL 3600, which Cloudflare turns into addresses automatically (CNAME flattening). At Cloudflare: the domain → DNS → Records, with the proxy status “DNS only”.',
+      'Create: CNAME @ → x.edge.test, TTL 3600, which Cloudflare resolves automatically (CNAME flattening). At Cloudflare: the domain → DNS → Records, with the proxy status “DNS only”.',
     ],
     [
       'offers the choices where the provider has nothing of the kind',
       { code: 'apex_elsewhere', ...apex, addresses: ['192.0.2.7'], provider: 'GoDaddy' },
-      'Delete from example.com: A 192.0.2.7. GoDaddy has no record, as far as we know, that leads example.com to another host name. Choose: create A and AAAA records with the addresses of x.edge.test, to be changed when those change; or add www.example.com here and let your provider redirect example.com to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening. At GoDaddy: the domain → DNS → DNS Records.',
+      'Delete from example.com: A 192.0.2.7. GoDaddy has no known record type that points example.com to another host name. Choose: create A and AAAA records with the addresses of x.edge.test, and update them when those change; or add www.example.com here and let your provider redirect example.com to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening. At GoDaddy: the domain → DNS → DNS Records.',
     ],
     [
       'takes the CNAME of an apex away first',
@@ -60,7 +60,7 @@ describe('the action', () => {
     [
       'corrects the value',
       { code: 'cname_mismatch', ...about, found: 'other.net' },
-      'Change the CNAME record of docs.example.com: its value must be exactly x.edge.test, not another name that leads there.',
+      'Change the CNAME record of docs.example.com: its value must be exactly x.edge.test, not another name that points there.',
     ],
     [
       'removes what is in the way first',
@@ -75,27 +75,27 @@ describe('the action', () => {
     [
       'leaves an apex those addresses that are ours',
       { ...conflict, ...apex, addresses: ['192.0.2.1', '192.0.2.7'], ours: ['192.0.2.1'] },
-      'Delete the A record 192.0.2.7 of example.com. If the record that leads here is not there yet, create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers).',
+      'Delete the A record 192.0.2.7 of example.com. If the record that points here does not exist yet, create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers).',
     ],
     [
       'names the switch of a proxy',
       { code: 'proxied', ...about, by: 'Cloudflare', addresses: ['104.16.0.1'] },
-      'If this is your own site behind Cloudflare: there, under DNS → Records, edit the record of docs.example.com and set its proxy status from “Proxied” (orange cloud) to “DNS only” (grey cloud). Its value must be exactly x.edge.test. If it is somebody else’s site: delete these addresses where your DNS is, and create the record.',
+      'If this is your own site behind Cloudflare: there, under DNS → Records, edit the record of docs.example.com and set its proxy status from “Proxied” (orange cloud) to “DNS only” (grey cloud). Its value must be exactly x.edge.test. If it is another site: delete these addresses at your DNS provider, and create the record.',
     ],
     [
       'gives the choices where mail is delivered',
       { code: 'mail_at_name', ...about, exchanges: ['10 mx.example.net'] },
-      'If nobody uses mail addresses that end in @docs.example.com: delete the MX records there, then create the CNAME record. If somebody does: keep them, and add another name here instead, for example www.docs.example.com.',
+      'If mail addresses that end in @docs.example.com are unused: delete the MX records there, then create the CNAME record. Otherwise keep them, and add another name here instead, for example www.docs.example.com.',
     ],
     [
       'adds the CAA record',
       blocked,
-      'Add this CAA record at example.com, beside those that are there: 0 issue "letsencrypt.org"',
+      'Add this CAA record at example.com, beside the existing ones: 0 issue "letsencrypt.org"',
     ],
     [
       'adds the method that is left out',
       { ...blocked, reason: 'other_method', method: 'http-01' },
-      'Add this CAA record at example.com, beside those that are there: 0 issue "letsencrypt.org" – or add http-01 to the validationmethods of the record that is there.',
+      'Add this CAA record at example.com, beside the existing ones: 0 issue "letsencrypt.org" – or add http-01 to the validationmethods of the existing record.',
     ],
     [
       'removes the CAA record that no other one outweighs',
@@ -111,12 +111,12 @@ describe('the action', () => {
     const cached = samples.old_answer_cached;
     const until = (time: string | null) => explain({ ...cached, until: time }).action;
     expect(until('2026-11-20T14:05:00.000Z')).toContain(
-      'Nothing for you to do: they forget it, at the latest at 14:05 UTC on 2026-11-20.',
+      'Nothing for you to do: it expires by 14:05 UTC on 2026-11-20.',
     );
-    expect(until('2026-11-20T23:59:30Z')).toContain('at 00:00 UTC on 2026-11-21.');
-    expect(until('2026-11-20T14:05:00+02:00')).toContain('at 12:05 UTC on 2026-11-20.');
+    expect(until('2026-11-20T23:59:30Z')).toContain('by 00:00 UTC on 2026-11-21.');
+    expect(until('2026-11-20T14:05:00+02:00')).toContain('by 12:05 UTC on 2026-11-20.');
     for (const none of [null, 'soon', '+999999-01-01T00:00:00Z']) {
-      expect(until(none)).toContain('mostly within hours.');
+      expect(until(none)).toContain('within hours.');
     }
   });
 
@@ -124,10 +124,10 @@ describe('the action', () => {
   const ofDs = 'At your registrar, delete the DS record of example.com';
   it.each([
     [6, ofDs],
-    [7, `${ofSigner} to sign example.com again: its signatures have run out.`],
+    [7, `${ofSigner} to sign example.com again: its signatures have expired.`],
     [8, `${ofSigner} to check the clock of its servers`],
     [9, ofDs],
-    [10, 'Delete the DS record at your registrar (switch DNSSEC off there), or switch signing on'],
+    [10, 'Delete the DS record at your registrar (turn DNSSEC off there), or turn signing on'],
     [11, ofDs],
     [
       12,
@@ -152,7 +152,7 @@ describe('the words', () => {
     expect(absent.found).not.toBe(bare.found);
     expect(absent.action).not.toContain('TXT');
     expect(bare.action).toContain(
-      'A CNAME record stands alone: if there are other records of exactly the name docs.example.com, such as TXT, they have to go first.',
+      'A CNAME cannot share its name: first delete other records of exactly the name docs.example.com, such as TXT.',
     );
   });
 
@@ -170,13 +170,13 @@ describe('the words', () => {
     expect(found).toBe(
       '2 of 4 of your name servers have the record: ns1.example.net, ns2.example.net; ns3.example.net still shows A 192.0.2.1, ns4.example.net still shows no record',
     );
-    expect(action).toContain('Nothing to do but wait');
+    expect(action).toContain('Nothing to do: your DNS provider is updating');
     expect(action).toContain('We check again within seconds');
   });
 
   it('say why even our own address has to go', () => {
     const found = explain({ ...conflict, addresses: ['192.0.2.1'], ours: ['192.0.2.1'] });
-    expect(found.summary).toContain('it must follow x.edge.test');
+    expect(found.summary).toContain('it must point to x.edge.test');
     expect(found.action).toContain('Delete the A record 192.0.2.1');
   });
 
@@ -202,17 +202,20 @@ describe('the words', () => {
 
   it.each([
     ['other_authority', 'do not let our certificate authority issue'],
-    ['nobody', 'let no certificate authority at all issue'],
-    ['malformed', 'cannot be understood as it is written'],
-    ['other_account', 'another account there than ours (accounturi)'],
-    ['other_method', 'its validationmethods leave out http-01, by which we prove docs.example.com'],
-    ['unknown_critical', 'marked critical and not understood'],
+    ['nobody', 'do not let any certificate authority issue'],
+    ['malformed', 'is malformed'],
+    ['other_account', 'another account (accounturi)'],
+    [
+      'other_method',
+      'its validationmethods do not include http-01, which we use for docs.example.com',
+    ],
+    ['unknown_critical', 'critical and unknown'],
   ] as const)('give the reason of a CAA refusal: %s', (reason, said) => {
     expect(explain({ ...blocked, reason, method: 'http-01' }).summary).toContain(said);
   });
 
   it('say where the authority reads CAA more strictly than the RFC, and only there', () => {
-    const strict = 'our authority reads them more strictly';
+    const strict = 'our certificate authority is stricter';
     expect(explain({ ...blocked, rfc: 'allow' }).found).toContain(strict);
     expect(explain({ ...blocked, rfc: 'deny' }).found).toBe('At example.com: 0 issue "ca.com"');
   });

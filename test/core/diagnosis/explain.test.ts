@@ -146,23 +146,20 @@ describe('who has to act', () => {
 describe('a hint', () => {
   const hints = hintsWith('evidence.example');
   const rows: readonly (readonly [code: keyof typeof hints, said: string])[] = [
-    ['cname_indirect', 'by a detour: evidence.example → evidence.example.'],
+    ['cname_indirect', 'through other names: evidence.example → evidence.example.'],
     [
       'doubled_name',
-      'The record exists as evidence.example: your provider adds the domain by itself. Change its name to “docs”.',
+      'The record exists as evidence.example: your provider appends the domain. Change its name to “docs”.',
     ],
-    ['wrong_host', 'The record stands at evidence.example instead of docs.example.com.'],
-    [
-      'relative_target',
-      'which makes evidence.example. Write the value with a dot at its end: x.edge.test.',
-    ],
+    ['wrong_host', 'The record is at evidence.example instead of docs.example.com.'],
+    ['relative_target', 'which gives evidence.example. End the value with a dot: x.edge.test.'],
     [
       'txt_instead_of_cname',
-      'a TXT record that names our target: “evidence.example”. Delete it; the type has to be CNAME, the value x.edge.test.',
+      'TXT record has our target as its value: “evidence.example”. Delete it; the type must be CNAME, the value x.edge.test.',
     ],
     [
       'wildcard_masks',
-      'comes from the wildcard evidence.example. A record of its own for docs.example.com goes before it',
+      'comes from the wildcard evidence.example. A separate record for docs.example.com takes precedence',
     ],
     ['trailing_junk', 'with something around it: evidence.example. Enter x.edge.test alone'],
   ];
@@ -184,13 +181,13 @@ describe('a hint', () => {
       seen: 'nodata',
       hints: [hints.txt_instead_of_cname],
     });
-    expect(shown[0]?.text).toContain('the type has to be ALIAS');
+    expect(shown[0]?.text).toContain('the type must be ALIAS');
   });
 
   it.each([
-    ['lower_case', 'in lower case only. Correct it to: 0 issue "letsencrypt.org"'],
-    ['no_trailing_dot', 'has a dot behind its name. Correct it to: 0 issue "letsencrypt.org"'],
-    ['bare_name', 'more than its bare name. Correct it to: 0 issue "letsencrypt.org"'],
+    ['lower_case', 'must be in lower case. Correct it to: 0 issue "letsencrypt.org"'],
+    ['no_trailing_dot', 'ends with a dot. Correct it to: 0 issue "letsencrypt.org"'],
+    ['bare_name', 'more than its name. Correct it to: 0 issue "letsencrypt.org"'],
   ] as const)('%s corrects a CAA record', (hint, said) => {
     const { hints: shown } = explain({ ...samples.caa_blocks, hint });
     expect(shown).toEqual([{ code: hint, text: expect.stringContaining(said) }]);

@@ -22,14 +22,14 @@ describe('an extended error', () => {
 
   it('has its number and text where it has no name here', () => {
     expect(describeExtendedError({ code: 27, text: 'too many' })).toBe(
-      'an error without a name here (EDE 27: “too many”)',
+      'an unknown error (EDE 27: “too many”)',
     );
     expect(describeExtendedError({ code: 65_535, text: '' })).toContain('EDE 65535');
   });
 
   it('shows the resolver’s own text, escaped and cut', () => {
     expect(describeExtendedError({ code: 7, text: 'expired 3 days ago' })).toBe(
-      'the DNSSEC signatures have run out (EDE 7: “expired 3 days ago”)',
+      'the DNSSEC signatures have expired (EDE 7: “expired 3 days ago”)',
     );
     const hostile = describeExtendedError({
       code: 0,

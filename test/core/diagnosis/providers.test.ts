@@ -90,7 +90,10 @@ describe('a provider', () => {
 });
 
 it('is told of in the documents, every single one', () => {
-  const page = readFileSync(new URL('../../../docs/understand/findings.md', import.meta.url), 'utf8');
+  const page = readFileSync(
+    new URL('../../../docs/understand/findings.md', import.meta.url),
+    'utf8',
+  );
   const [, section = ''] = page.split(/^## record_missing$|^## cname_mismatch$/m);
   const rows = section.match(/^\| [A-Z].*\|.*\|$/gm) ?? [];
   const documented = rows.flatMap((row) =>

@@ -114,7 +114,7 @@ describe('an administrator', () => {
     const refused = await send(`${path}/run?queue=issue-certificate`);
     expect([refused.status, await refused.text()]).toEqual([
       409,
-      expect.stringContaining('waits for nothing'),
+      expect.stringContaining('has no pending work'),
     ]);
     expect((await send(`${path}/verify`)).status).toBe(303);
     const timeline = `/v1/projects/${projectId}/domains/new.shop.example/timeline`;
@@ -159,7 +159,7 @@ describe('a setting of the platform', () => {
     const issuer = 'Signpost local authority 0a1b2c3d';
     await prisma().certificate.updateMany({ where: { domainId: idOf('www') }, data: { issuer } });
     const [operators, customers] = await bothPages('www');
-    expect(operators).toContain('set ACME_DIRECTORY_URL');
+    expect(operators).toContain('Set ACME_DIRECTORY_URL');
     expect(customers).not.toContain('ACME_');
     expect(customers).toContain('for the platform’s operator to set up');
   });
@@ -174,7 +174,7 @@ describe('a setting of the platform', () => {
     const [operators, customers] = await bothPages('blog');
     expect(operators).toContain('had not finished: ca_misconfigured: check ACME_CONTACT.');
     expect(customers).not.toContain('ACME_');
-    expect(customers).toContain('the platform’s operator has to mend');
+    expect(customers).toContain('the platform’s operator has to fix');
     await prisma().escalation.update({ where: { id }, data: { closedAt: at } });
   });
 });

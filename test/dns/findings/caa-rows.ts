@@ -101,7 +101,7 @@ export const caaRows: readonly Row[] = [
     verdict: 'unknown',
     codes: ['caa_unknown'],
     evidence: { name: 'test', asked: 'registry', outcome: 'servfail' },
-    words: ['SERVFAIL', 'Nothing for you to do', 'our own resolvers'],
+    words: ['SERVFAIL', 'Nothing for you to do', 'our resolvers'],
   },
   {
     title: 'has servers that do not know CAA',

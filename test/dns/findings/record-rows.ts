@@ -19,7 +19,7 @@ export const recordRows: readonly Row[] = [
     verdict: 'wrong',
     codes: ['record_missing'],
     evidence: { seen: 'nodata' },
-    words: ['docs.shop.test', 'NODATA', 'such as TXT, they have to go first'],
+    words: ['docs.shop.test', 'NODATA', 'such as TXT.'],
   },
   {
     title: 'has no record, at a provider that we know',
@@ -138,7 +138,11 @@ export const recordRows: readonly Row[] = [
     codes: ['conflicting_a'],
     hint: 'wildcard_masks',
     evidence: hinted('wildcard_masks', { wildcard: '*.shop.test' }),
-    words: ['Create: CNAME docs', 'goes before *.shop.test, which stays as it is', '198.51.100.7'],
+    words: [
+      'Create: CNAME docs',
+      'takes precedence over *.shop.test, which stays as it is',
+      '198.51.100.7',
+    ],
   },
   {
     title: 'has an old AAAA record',

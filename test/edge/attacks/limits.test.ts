@@ -55,7 +55,7 @@ describe.each(fronts)('with %s in front', (front) => {
     await until('three are under way', async () => held.length === 3);
     const refused = await edge.https({ hostname, path: '/now' });
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
-    expect(refused.body).toContain('Too many visitors at once');
+    expect(refused.body).toContain('Too many requests');
     expect((await edge.https({ hostname: other, path: '/now' })).status).toBe(200);
     held[0]?.end('at last');
     await until('there is room again', async () => {

@@ -80,5 +80,5 @@ export async function shownBy(
 ): Promise<Shown> {
   const { status, body, text } = await callApi(api, line, options);
   if (status >= 300) throw new Error(`${line}: ${status} ${text}`);
-  return body as Shown; // the shapes that docs/api.md documents
+  return body as Shown; // the shapes that docs/integrate/keys.md documents
 }

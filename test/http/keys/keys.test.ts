@@ -191,7 +191,7 @@ describe('a key that is rotated', () => {
       call(`POST /v1/keys/${id}/rotate`, { json: { graceSeconds } });
     const { id } = (await rotate(old.id)).body as Shown;
     expect((await rotate(old.id)).body).toEqual(errorBody(409, 'key_rotated'));
-    const words = `Its predecessor ${old.id} works until 2026-11-20T12:01:00.000Z: revoke that one, or rotate with graceSeconds 0.`;
+    const words = `Its predecessor ${old.id} works until 2026-11-20T12:01:00.000Z. Revoke the predecessor, or rotate with graceSeconds 0.`;
     expect((await rotate(id)).body).toEqual(errorBody(409, 'rotation_under_way', words));
     installation.clock.now = later(noon, 60_000);
     expect((await rotate(old.id)).body).toEqual(errorBody(409, 'key_ended'));

@@ -74,8 +74,11 @@ describe('what the client is told', () => {
   });
 
   const refused: readonly [name: 'key' | 'address', message: string][] = [
-    ['key', '2 requests with this API key are allowed in 60 seconds; try again in 43 seconds.'],
-    ['address', '2 requests from this address are allowed in 60 seconds; try again in 43 seconds.'],
+    ['key', 'The limit is 2 requests with this API key per 60 seconds. Try again in 43 seconds.'],
+    [
+      'address',
+      'The limit is 2 requests from this address per 60 seconds. Try again in 43 seconds.',
+    ],
   ];
   test.each(refused)('429 says which limit, and when to come back: %s', (name, message) => {
     const { clock, limits, take } = limiter(2, 60, name);

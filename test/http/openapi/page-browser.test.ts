@@ -182,7 +182,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
         expect(await page.locator('article').count()).toBe(3);
         expect(await page.locator('#createPet').textContent()).toContain('categoryId');
         expect(await page.locator('form:visible').count()).toBe(0);
-        await page.click('nav >> text="Get one animal"');
+        await page.click('nav >> text="Get one pet"');
         await page.waitForURL(`${url}#getPet`);
         await page.click('nav >> text="Add a domain"');
         await page.waitForURL(url.replace('pets', 'domains#addDomain'));

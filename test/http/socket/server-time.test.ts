@@ -154,7 +154,7 @@ describe('close', () => {
 describe('an address that cannot be had', () => {
   const refused: readonly [why: string, host: string, said: string][] = [
     ['because it is taken', '127.0.0.1', 'is in use (EADDRINUSE)'],
-    ['because HOST is elsewhere', '192.0.2.1', 'HOST is no address of this machine'], // RFC 5737
+    ['because HOST is elsewhere', '192.0.2.1', 'HOST is not an address of this machine'], // RFC 5737
   ];
   test.each(refused)('%s is refused, and PORT and the port are named', async (_why, host, said) => {
     const first = await listenForTest(t.api);
