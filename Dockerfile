@@ -15,5 +15,5 @@ COPY --from=build /app/src/dashboard/assets ./src/dashboard/assets
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 USER node
 EXPOSE 3000 80 443
-# The larger young generation is worth a fifth of a worker's throughput (docs/performance.md).
+# The larger young generation is worth a fifth of a worker's throughput (docs/measured/performance.md).
 CMD ["node", "--enable-source-maps", "--max-semi-space-size=64", "dist/src/main.js"]
