@@ -1,6 +1,6 @@
 /**
  * Runs when a domain has been verified for 30 minutes without a certificate. Automates the manual
- * steps of the interface document: check the DNS and CAA again, try again at once, and keep one
+ * steps of docs/interface.md: check the DNS and CAA again, try again at once, and keep one
  * open escalation.
  * Woken by: a delayed job from the time of verification, itself while the escalation is open, the
  * reconciler.

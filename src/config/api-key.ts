@@ -7,7 +7,7 @@ const ID_LENGTH = 12; // 71 bits: two keys never share one by chance
 const SECRET_LENGTH = 32; // 190 bits
 const CHECKSUM_LENGTH = 6; // holds the 32 bits of a CRC
 
-/** Characters. Our choice: a longer token is nobody's key. */
+/** Characters. A longer token cannot be a key. */
 export const MAX_TOKEN_LENGTH = 512;
 
 const shape = new RegExp(
@@ -17,7 +17,7 @@ const shape = new RegExp(
 /** `id`: 12 letters and digits, not secret. `token`: the whole key, which has the id in it. */
 export type MintedKey = { readonly id: string; readonly token: string };
 
-/** What a key of this id begins with: enough to recognise it by, and nothing that helps to guess the rest. */
+/** The start of a key with this id: enough to recognize it, and no help in guessing the rest. */
 export function prefixOf(id: string): string {
   return `signpost_${id}`;
 }
@@ -42,7 +42,7 @@ export function parseKey(token: string): KeyShape {
   return checksumOf(rest) === checksum ? { kind: 'ours', id } : { kind: 'mistyped' };
 }
 
-/** Returns why a configured key would be refused at every request, in words; null where it would not. */
+/** Returns why every request with a configured key would be refused; null if the key works. */
 export function apiKeyProblem(configured: string): string | null {
   if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(configured)) {
     return 'must be printable ASCII without spaces at its ends'; // RFC 9110, 5.5: what a field value carries safely
@@ -59,7 +59,7 @@ export function holdsKey(text: string): boolean {
   return /signpost_[0-9A-Za-z]{12}_/.test(text);
 }
 
-/** Returns the SHA-256 of a token: enough for this much entropy, where a slow hash would let anybody overload us. */
+/** Returns the SHA-256 of a token: enough for this much entropy; a slow hash would make overload easy. */
 export function digestOf(token: string): Uint8Array<ArrayBuffer> {
   return digestNamed(digestNameOf(token));
 }
@@ -78,7 +78,7 @@ function randomText(length: number): string {
   return Array.from({ length }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
 }
 
-/** CRC-32 in base 62, most significant first: lets a mistyped or leaked key be recognised offline. */
+/** CRC-32 in base 62, most significant first: lets a mistyped or leaked key be recognized offline. */
 function checksumOf(text: string): string {
   let [rest, digits] = [crc32(text), ''];
   while (digits.length < CHECKSUM_LENGTH) {

@@ -1,4 +1,4 @@
-/** What is wrong with settings together although each is right by itself; and those of the second certificate authority. */
+/** Rules about combinations of settings, and the settings of the second certificate authority. */
 import { z } from 'zod';
 import { edgeRules } from './edge.ts';
 import { base64url, hostName, list, url } from './values.ts';
@@ -16,7 +16,7 @@ export type FallbackAuthority = {
   readonly issuerDomains: readonly [string, ...string[]];
 };
 
-/** Its variables, each checked by itself; `fallbackRules` has what they need beside them. */
+/** Its variables, each checked alone; `fallbackRules` checks their combination. */
 export const fallbackVariables = {
   ACME_FALLBACK_DIRECTORY_URL: url(['https:']).optional(),
   ACME_FALLBACK_CA_FILE: z.string().optional(),
@@ -69,7 +69,7 @@ export function fallbackRules(given: Readonly<Record<string, string>>): readonly
   ];
 }
 
-/** Returns the second authority of variables that passed every rule; undefined where there is none. */
+/** Returns the second CA from variables that passed every rule; undefined if there is none. */
 export function fallbackOf(v: Variables): FallbackAuthority | undefined {
   const [issuer, ...more] = v.ACME_FALLBACK_ISSUER_DOMAINS ?? [];
   if (v.ACME_FALLBACK_DIRECTORY_URL === undefined || issuer === undefined) return undefined;

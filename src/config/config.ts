@@ -69,10 +69,10 @@ export type Config = {
   readonly dns: {
     /** Recursive servers; empty means the system's. */
     readonly servers: readonly SocketAddress[];
-    /** Whether the zones' own servers are asked; else only the recursive ones. */
+    /** Whether the zones' name servers are queried, or only the resolvers. */
     readonly authoritative: boolean;
     readonly authorityPort: number;
-    /** Whether servers and addresses count that are not public; laboratories alone. */
+    /** Whether private servers and addresses are accepted; for test labs only. */
     readonly allowPrivate: boolean;
   };
   readonly certificates: {
@@ -91,7 +91,7 @@ export type Config = {
     readonly profile: string | undefined;
     /** How every name is proved. */
     readonly challenge: 'http-01' | 'tls-alpn-01';
-    /** Where the authority asks for http-01 and tls-alpn-01 challenges: 80 and 443 but for laboratories. */
+    /** The ports at which the CA sends http-01 and tls-alpn-01 challenges; others than 80 and 443 for test labs only. */
     readonly httpPort: number;
     readonly tlsPort: number;
     /** The CAA identities of the authority in use, lower case. */
@@ -103,11 +103,11 @@ export type Config = {
   };
   /** Missing only on embedded storage, which makes its own in DATA_DIR. */
   readonly keyEncryptionKeys: KeyEncryptionKeys | undefined;
-  /** Whether webhooks may lead to http URLs and private addresses; laboratories alone. */
+  /** Whether webhooks can use http and private addresses; for test labs only. */
   readonly webhooks: { readonly allowPrivate: boolean };
   /** Where deploys may be although it is not public, or our own: addresses and networks. */
   readonly upstreams: { readonly networks: readonly string[] };
-  /** How long a pending domain has before it fails; a short one, of a laboratory, shortens most waits, too. */
+  /** How long a pending domain is checked before it fails. A short window, in a test lab, also shortens most waits. */
   readonly verifyWindowMs: number;
   /** How long after its verification an operator is notified of a domain without a certificate. */
   readonly escalateAfterMs: number;

@@ -28,7 +28,7 @@ export type EdgeConfig = {
 
 const GATEWAY = '127.0.0.1:9180';
 
-/** Its variables, each checked by itself; `edgeRules` has what they need beside them. */
+/** Its variables, each checked alone; `edgeRules` checks their combination. */
 export const edgeVariables = {
   EDGE: z.enum(['own', 'caddy'], 'must be own or caddy').default('own'),
   EDGE_CADDY_ADDRESS: listenAddress.prefault(GATEWAY),

@@ -44,7 +44,7 @@ export const url = (protocols: readonly string[]) =>
       `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
     );
 
-/** A path that ends in `v1` is the interface document's (part 1). */
+/** A path that ends in `v1` is the interface's (docs/interface.md, section 1). */
 export const baseUrl = url(['http:', 'https:']).refine(
   (text) => /^https?:\/\/[^/?#@]+(\/[^?#]*)?\/v1$/.test(text),
   'must end in /v1, without credentials, query or fragment',

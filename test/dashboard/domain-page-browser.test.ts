@@ -36,7 +36,7 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of 
 
   it.each([
     ['docs', 'does not exist in the DNS yet'],
-    ['split', 'the others have yet to follow'],
+    ['split', 'the others do not have it yet'],
     ['old', 'points to shops.elsewhere.example instead'],
   ])('says what is wrong once above its history: %s', (label, words) =>
     at(label, phone, async (page) => {

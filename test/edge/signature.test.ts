@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createSign } from '../../src/edge/proxy/signature.ts';
+import { blocksOf } from '../docs/blocks.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
 import { freePort } from '../support/servers.ts';
@@ -127,12 +127,9 @@ describe('A request to a deploy', () => {
 
 /** The example of docs/integrate/deploy-requests.md in this language. */
 function example(language: string): string {
-  const page = readFileSync(
-    new URL('../../docs/integrate/deploy-requests.md', import.meta.url),
-    'utf8',
-  );
-  const text = page.slice(page.indexOf('### Requests that came through Signpost'));
-  return new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1] ?? '';
+  const [code] = blocksOf('docs/integrate/deploy-requests.md', language);
+  if (code === undefined) throw new Error(`the page has no example in ${language}`);
+  return code;
 }
 
 /** A deploy that runs the example, on a port of its own. */

@@ -61,7 +61,7 @@ describe('domain settings', () => {
     expect(await shown()).toBe('{"domains":{"primary":null,"redirects":[]}}');
   });
 
-  it('are stored as they are given, in exactly the shape of the interface document', async () => {
+  it('are stored as they are given, in exactly the shape of docs/interface.md', async () => {
     const answer = await put(usual);
     expect(answer).toMatchObject({ status: 200, text: JSON.stringify(usual) });
     expect(await shown()).toBe(JSON.stringify(usual));

@@ -165,7 +165,7 @@ function apexElsewhere(
 }
 
 /**
- * Nothing foreign, but not all of ours: less to fall back on. That IPv6 is not shown at all is no fault; without IPv4
+ * Only our addresses, but not all of them: less redundancy. Missing IPv6 is not an error; without IPv4
  * many visitors find nothing.
  */
 function apexPartial(

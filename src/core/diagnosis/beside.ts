@@ -108,7 +108,7 @@ export type Masked = Wanted & {
   readonly hints?: readonly Hint[];
 };
 
-/** Returns what to do about mail before a CNAME ends it (RFC 1034, 3.6.2), and a blank; empty where there is none. */
+/** Returns what to do about mail before a CNAME ends it (RFC 1034, 3.6.2), and a space; empty without mail. */
 export function mailFirst(finding: Masked): string {
   const { hostname, exchanges = [] } = finding;
   if (exchanges.length === 0) return '';

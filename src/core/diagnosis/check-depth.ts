@@ -9,12 +9,12 @@ import type { Finding, FindingCode } from './findings.ts';
 import type { Observation } from './observation.ts';
 
 /**
- * `light`: one of the zone's servers, any of them, is asked whether it shows what it did. `compare`: each of them is.
+ * `light`: one name server of the zone is queried for changes. `compare`: each of them is.
  * `full`: everything is checked, whatever is known from before.
  */
 export type CheckDepth = 'light' | 'compare' | 'full';
 
-/** In milliseconds: after this long a full check is due, whatever the servers show: it sees more. Our choice. */
+/** In ms. After this long a full check is due, because it sees more than a comparison. */
 export const FULL_CHECK_MS = 15 * 60_000;
 
 /** A light check would not see them go: they end with the zone's own NS set, or with what we issue certificates with. */
@@ -32,7 +32,7 @@ export type EarlierCheck = {
   readonly attempts: number;
   /** The last full check; null where there was none. */
   readonly observation: Pick<Observation, 'at'> | null;
-  /** Somebody has its page open until then, about; null: nobody has had. */
+  /** Until when someone has the domain's page open, approximately; null: never opened. */
   readonly watchedUntil: Date | null;
 };
 

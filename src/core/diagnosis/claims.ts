@@ -1,6 +1,6 @@
 /**
- * The finding about a name that another project has, too: which record proves whose it is, and how far that is. Whether
- * the other one holds it is not said.
+ * The finding about a name that another project also has: which record proves the owner, and whether it is there. Whether
+ * the other project holds the name is not disclosed.
  */
 import type { Proof, ProofSeen } from '../names/proof.ts';
 import type { FamilyOf } from './finding.ts';

@@ -153,7 +153,7 @@ function isOfSeveralProviders({ right, others }: Disagreeing): boolean {
   );
 }
 
-/** Servers of one provider follow each other by themselves; those of several never do. */
+/** Servers of one provider copy from each other; those of several providers do not. */
 function agreeing(finding: Disagreeing): string {
   const { hostname, zone = hostname } = finding;
   return isOfSeveralProviders(finding)

@@ -56,7 +56,7 @@ export function bogusCause(errors: readonly ExtendedError[]): ExtendedError | un
   return bogus.find(({ code }) => code !== 6) ?? bogus[0];
 }
 
-/** One error in words, with its number and the resolver's own text escaped; safe to show. */
+/** Describes one error, with its number and the resolver's text escaped; safe to show. */
 export function describeExtendedError({ code, text }: ExtendedError): string {
   const words = extendedErrorWords[code] ?? 'an unknown error';
   const own = text === '' ? '' : `: “${printable(text, TEXT_LENGTH_MAX)}”`;

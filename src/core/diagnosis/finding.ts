@@ -5,7 +5,7 @@ import type { Words } from './words.ts';
 
 /** `blocks`: the domain cannot go on. `warns`: it can. `informs`: nothing is known to be wrong. */
 export type Severity = 'blocks' | 'warns' | 'informs';
-/** Who has to act: the customer, whoever runs the name servers of the zone, or this platform. */
+/** Who has to act: the customer, the operator of the zone's name servers, or this platform. */
 export type Actor = 'customer' | 'dns_provider' | 'platform';
 
 /** Everything about one code, where `F` is the finding with its evidence. All functions are pure and never throw. */

@@ -1,4 +1,4 @@
-/** What can be said about a customer's DNS: all families of findings, and a finding in words. */
+/** All families of findings about a customer's DNS, and their text. */
 import { type ApexFinding, apex } from './apex.ts';
 import { type BesideFinding, beside } from './beside.ts';
 import { type CaaFinding, caaFindings } from './caa/caa-findings.ts';
@@ -65,7 +65,7 @@ export function ruleOf<C extends FindingCode>(code: C): FindingRule<FindingOf<C>
 
 /** All rules, the graver ones first, and within a severity by `order`. */
 export const rules: readonly FindingRule<Finding>[] = codes.map(
-  // Each check makes only findings of its own code, and each rule is handed only those.
+  // Each check makes only findings of its code, and each rule receives only those.
   (code) => families[code] as FindingRule<Finding>,
 );
 

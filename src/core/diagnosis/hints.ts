@@ -58,7 +58,7 @@ export function hintsForMissing(
   ];
 }
 
-/** Returns how somebody who meant the target came to write this alias; none where nothing suggests it. */
+/** Returns the likely mistake behind this alias; empty if none is likely. */
 export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hint[] {
   const { hostname, target } = input.expected;
   const { chain, sibling } = input.observation.nearby;
@@ -82,7 +82,7 @@ export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hi
   ];
 }
 
-/** Returns the wildcard that the addresses in the way belong to, if any. Only A is asked of the sibling. */
+/** Returns the wildcard that the conflicting addresses come from, if any. The sibling is queried for A only. */
 export function hintsForAddresses(
   input: DiagnosisInput,
   addresses: readonly string[],
@@ -117,7 +117,7 @@ function wildcardHint({ apex, expected }: DiagnosisInput, answers: boolean): rea
 
 /**
  * A random name exists only by a wildcard: one with records of other types answers for our name, too. Servers that give
- * NODATA for every missing name do so only where signatures are asked for (RFC 9824), which observers do not.
+ * NODATA for every missing name do so only for queries that request signatures (RFC 9824), which observers do not.
  */
 function isBareWildcard(input: DiagnosisInput, seen: 'nxdomain' | 'nodata'): boolean {
   const { sibling } = input.observation.nearby;
@@ -130,10 +130,10 @@ function targetInTexts({ wrong, expected: { target } }: DiagnosisInput): string 
   return found === undefined ? undefined : foreignText(found, TXT_MAX);
 }
 
-/** A hint in words; `text` is one or two sentences. */
+/** A hint with its text, one or two sentences. */
 export type ExplainedHint = { readonly code: HintCode | CaaHint; readonly text: string };
 
-/** The hints of a finding about the record in words; none where it has none. */
+/** The hints of a finding about the record, with their text. */
 export function hintsIn(
   finding: Wanted & { readonly hints?: readonly Hint[] },
 ): readonly ExplainedHint[] {

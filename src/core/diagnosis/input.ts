@@ -15,7 +15,7 @@ import {
   pointingOfAll,
 } from './server-pointing.ts';
 
-/** What a name is measured against. `allowPrivate`: in a laboratory reserved addresses are fine. */
+/** What a name is compared with. `allowPrivate`: a test lab can use reserved addresses. */
 export type Expected = {
   readonly hostname: string;
   readonly target: string;
@@ -41,7 +41,7 @@ export type DiagnosisInput = {
   readonly servers: readonly PointedServer[];
   /** Where all servers together say that the name points. */
   readonly pointing: Verdict;
-  /** The registry says that nobody has registered the domain. */
+  /** The registry says that the domain does not exist. */
   readonly unregistered: boolean;
   /** Some servers of the zone are right, and others conclusively are not. */
   readonly disagree: boolean;
@@ -72,7 +72,7 @@ export function gather(observation: Observation, expected: Expected): DiagnosisI
   const unregistered = delegation?.kind === 'unregistered';
   const pointing = pointingOfAll(servers.map((server) => server.pointing));
   const others = servers.filter((server) => isOther(server.pointing));
-  // Resolvers are no servers of the zone: where they differ, one of them remembers something.
+  // Resolvers are not name servers of the zone: if they differ, one has an old answer in its cache.
   const disagree =
     observation.view === 'authoritative' &&
     others.length > 0 &&
@@ -106,7 +106,7 @@ export function zoneServers({ view, delegation, servers }: Observation): readonl
   return view === 'authoritative' ? unique(servers.map(({ server }) => server)) : [];
 }
 
-/** The aliases that are in the way, sorted. */
+/** The conflicting aliases, sorted. */
 export function wrongAliases({ wrong }: DiagnosisInput): readonly string[] {
   return unique(
     wrong.flatMap(({ pointing }) =>
@@ -115,7 +115,7 @@ export function wrongAliases({ wrong }: DiagnosisInput): readonly string[] {
   );
 }
 
-/** All addresses of a family at the name, of the servers that show something in the way; sorted. */
+/** All addresses of a family at the name, from servers with conflicting records; sorted. */
 export function addressesInTheWay(
   { wrong }: DiagnosisInput,
   family: 'a' | 'aaaa',

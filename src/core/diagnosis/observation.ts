@@ -71,7 +71,7 @@ export type Soa = { readonly serial: number; readonly negativeTtlSeconds: number
 export type ServerView = {
   /** The server's name, or its address where it was configured by address. */
   readonly server: string;
-  /** Where it was asked, or the address that must not be; null where there is nowhere to ask it. */
+  /** The queried address, or the address that is not allowed; null without an address. */
   readonly address: string | null;
   readonly state: ServerState;
   /** Of its answer to the question for A: the AA flag and the RCODE; null where none came. */
@@ -101,7 +101,7 @@ export type Delegation =
       /** The TTL of the delegation at the parent. */
       readonly ttlSeconds: number;
     }
-  /** The registry's own server says that nobody has registered `zone`. */
+  /** The registry's server says that `zone` does not exist. */
   | { readonly kind: 'unregistered'; readonly zone: string; readonly parent: string };
 
 /** An extended error of a resolver (RFC 8914); `text` is foreign, with bytes outside printable ASCII escaped as \DDD. */
@@ -150,7 +150,7 @@ export type Observation = {
   readonly hostname: string;
   /** When it was made, RFC 3339. */
   readonly at: string;
-  /** `authoritative`: the zone's own servers were asked; `recursive`: the configured resolvers. */
+  /** `authoritative`: the zone's name servers were queried; `recursive`: the configured resolvers. */
   readonly view: 'authoritative' | 'recursive';
   /** Why the zone's own servers were not asked; null where they were. */
   readonly whyRecursive: 'configured' | 'port_53_blocked' | null;

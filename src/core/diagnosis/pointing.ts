@@ -42,7 +42,7 @@ export type PointingFinding =
 
 type ConflictCode = 'conflicting_a' | 'conflicting_aaaa';
 
-/** Addresses in the way of the record. */
+/** Addresses that conflict with the record. */
 type Conflict<C extends ConflictCode = ConflictCode> = Wanted & {
   readonly code: C;
   readonly addresses: readonly string[];
@@ -174,7 +174,7 @@ function cnameLoop(
   return { code: 'cname_loop', ...input.wanted, names };
 }
 
-/** From the first name that comes twice to where it comes again; a chain that was cut short ends where it began. */
+/** From the first repeated name to its repetition; a truncated chain ends with its first name. */
 function circleIn(names: readonly string[]): readonly string[] {
   const end = names.findIndex((name, index) => names.indexOf(name) < index);
   const [, first, ...rest] = names;
@@ -182,7 +182,7 @@ function circleIn(names: readonly string[]): readonly string[] {
   return names.slice(names.indexOf(names[end] ?? ''), end + 1);
 }
 
-/** At a subdomain any address is in the way: a CNAME owns its name alone (RFC 1034, 3.6.2). */
+/** At a subdomain any address conflicts: a CNAME cannot share its name (RFC 1034, 3.6.2). */
 function conflicting<C extends ConflictCode>(
   code: C,
   input: DiagnosisInput,
@@ -205,13 +205,13 @@ function conflictingAtApex<C extends ConflictCode>(
   return { code, ...input.wanted, addresses: found.addresses, ours: [] };
 }
 
-/** Many a provider adds the domain by itself, and the full name typed in makes docs.example.com.example.com. */
+/** Many providers append the domain, so the full name becomes docs.example.com.example.com. */
 function createBelow(finding: PointingFinding & { readonly code: 'record_missing' }): string {
   const { hostname, seen } = finding;
   const provider = finding.provider === undefined ? null : providerNamed(finding.provider);
   const where = provider === null ? '' : ` ${provider.where}`;
   const mail = mailFirst(finding);
-  // Where a wildcard answers, the name has no records of its own.
+  // If a wildcard answers, the name itself has no records.
   const alone =
     seen === 'nodata' && wildcardIn(finding) === undefined
       ? ` A CNAME cannot share its name: first delete other records of exactly the name ${hostname}, such as TXT.`
@@ -219,7 +219,7 @@ function createBelow(finding: PointingFinding & { readonly code: 'record_missing
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain automatically: enter only “${recordFor(finding).name}” as the name.${where}`;
 }
 
-/** What to do where a wildcard answers: it serves other names, too, and a record of its own goes before it (RFC 4592). */
+/** What to do if a wildcard answers: a separate record takes precedence (RFC 4592), and other names need the wildcard. */
 function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
   const wildcard = wildcardIn(finding);
   if (wildcard === undefined) return undefined;
@@ -227,7 +227,7 @@ function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}. It takes precedence over ${wildcard}, which stays as it is. ${ifOwn}`;
 }
 
-/** Words for addresses in the way: foreign ones, our own at a subdomain, or one family of an apex. */
+/** The text for conflicting addresses: foreign ones, our own at a subdomain, or one family of an apex. */
 function conflictIn(type: 'A' | 'AAAA', finding: Conflict): Words {
   const { hostname, target, addresses, ours } = finding;
   const apex = isApex(finding);

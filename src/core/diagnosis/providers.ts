@@ -124,7 +124,7 @@ const rules: readonly Rule[] = [
   rule('netcup', null, 'the domain → DNS', 'netcup.net'),
 ];
 
-/** Returns the provider that more than half of the server names belong to; null where there is none. */
+/** Returns the provider of more than half of the server names; null if there is none. */
 export function providerOf(serverNames: readonly string[]): Provider | null {
   let best: { readonly count: number; readonly rule: Rule } | null = null;
   for (const one of rules) {

@@ -30,7 +30,7 @@ const cloudflare = [
 /** The name that findings and providers.ts have for it. */
 export const CLOUDFLARE = 'Cloudflare';
 
-/** Returns who proxies all of these addresses; null where nobody we know does, or there are none. */
+/** Returns the proxy that has all of these addresses; null for an unknown one or no addresses. */
 export function proxyOf(addresses: readonly string[]): typeof CLOUDFLARE | null {
   return addresses.length > 0 && addresses.every(isCloudflare) ? CLOUDFLARE : null;
 }
@@ -60,7 +60,7 @@ export function proxyInTheWay(
   return by === null || addresses.some(input.isOwn) ? undefined : { by, addresses };
 }
 
-/** Whether the proxy is all that is wrong with the addresses: whoever runs it serves the zone, too. */
+/** Whether the proxy is the only problem: its operator also serves the zone. */
 export function isProxiedHere(input: DiagnosisInput): boolean {
   const { delegation } = input.observation;
   const lists =

@@ -1,4 +1,4 @@
-/** The finding about addresses that nobody on the internet can reach. */
+/** The finding about addresses that cannot be reached from the internet. */
 
 import { reservedRange } from '../names/reserved-addresses.ts';
 import type { FamilyOf } from './finding.ts';
@@ -33,7 +33,7 @@ export const reserved: FamilyOf<ReservedFinding> = {
   },
 };
 
-/** Addresses that nobody on the internet can reach, at the name or of a name server. Never our own. */
+/** Addresses that cannot be reached from the internet, at the name or of a name server. Never our own. */
 function reservedAddress(
   input: DiagnosisInput,
 ): (ReservedFinding & { readonly code: 'reserved_address' }) | undefined {
@@ -66,7 +66,7 @@ function ofServers({ observation }: DiagnosisInput) {
     }));
 }
 
-/** Whether the unreachable addresses are those of name servers only: whoever runs those has to act. */
+/** Whether all unreachable addresses are those of name servers, so that their operator has to act. */
 function isAtServers({ hostname, addresses }: Reserved): boolean {
   return addresses.length > 0 && addresses.every(({ at }) => at !== hostname);
 }
@@ -92,7 +92,7 @@ function reservedIn(finding: Reserved): Words {
   };
 }
 
-/** In words, by the names of ipaddr.js; a range that is not here is shown by its name. */
+/** Descriptions by the range names of ipaddr.js; an unknown range is shown by its name. */
 const ranges: ReadonlyMap<string, string> = new Map([
   ['private', 'for private networks'],
   ['uniqueLocal', 'for private networks'],

@@ -16,9 +16,9 @@ export type Pointing =
   | { readonly kind: 'missing'; readonly seen: 'nxdomain' | 'nodata' }
   | {
       readonly kind: 'elsewhere';
-      /** The alias that should not be there: not the target, or at an apex any. Null where there is none. */
+      /** The alias that should not be there: not the target, or at an apex any. Null without one. */
       readonly cname: string | null;
-      /** All A records at the name, where any of them is in the way; AAAA likewise. */
+      /** All A records at the name if any of them conflicts; AAAA likewise. */
       readonly a: readonly string[];
       readonly aaaa: readonly string[];
     }
@@ -42,7 +42,7 @@ const unresponsive: { readonly [S in ServerState]?: Outcome } = {
   not_asked: 'timeout',
 };
 
-/** Recognises the platform's addresses, in any notation. */
+/** Recognizes the platform's addresses, in any notation. */
 export function ownAddresses(addresses: readonly string[]): (address: string) => boolean {
   const own = new Set(addresses.map(normalAddress));
   return (address) => own.has(normalAddress(address));
@@ -106,7 +106,7 @@ function elsewhere(
     : { kind: 'elsewhere', cname, a, aaaa };
 }
 
-/** Where nothing is in the way, only the query for the CNAME counts: a CNAME owns its name alone. */
+/** Without a conflict, only the CNAME query counts: a CNAME cannot share its name. */
 function byAlias({ cname }: Shown): Pointing {
   if (cname.kind === 'records') return { kind: 'right' };
   return isConclusive(cname)

@@ -102,7 +102,7 @@ const unreachable: ReadonlySet<ServerState> = new Set([
   'reserved_address',
 ]);
 
-/** The answer of a server that does not have the zone; no failure of our own network gives it. */
+/** The answer of a server without the zone; failures of our network look different. */
 const declining: ReadonlySet<ServerState> = new Set(['refused', 'not_authoritative']);
 
 /**
@@ -158,7 +158,7 @@ function dnsUnknown(
   return { code: 'dns_unknown', hostname, servers, ...(errors.length === 0 ? {} : { errors }) };
 }
 
-/** Of a server that was not asked nothing is known, so it is named only where there is no other. */
+/** Nothing is known about a server that was not queried, so it is named only if there is no other. */
 function silentServers({
   servers,
 }: DiagnosisInput): readonly { readonly server: string; readonly outcome: Outcome | Unasked }[] {

@@ -1,4 +1,4 @@
-/** What each name server shows at a host name, in words: for the page of a domain and for the doctor. */
+/** What each name server answers for a host name, as text for the domain's page and the doctor. */
 
 import type { Verdict } from '../life/lifecycle.ts';
 import type { DnsRecord } from '../names/instructions.ts';
@@ -11,7 +11,7 @@ import { foreign } from './words.ts';
 /** One server, and whether what it shows is the record that should be there. */
 export type ServerShows = {
   readonly server: string;
-  /** Where it was asked; null where there is nowhere to ask it. */
+  /** The queried address; null without one. */
   readonly address: string | null;
   readonly verdict: Verdict;
   /** A line, safe to show anywhere but in HTML without escaping. */
@@ -31,7 +31,7 @@ export function serversShow(
   }));
 }
 
-/** The verdict that one server by itself comes to. */
+/** The verdict from one server alone. */
 export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
   right: 'right',
   missing: 'wrong',
@@ -40,7 +40,7 @@ export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
   incomparable: 'unknown',
 };
 
-/** What came of one query, in a few words. */
+/** The result of one query, in short. */
 export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = {
   records: 'records',
   nodata: 'no such record (NODATA)',
@@ -71,7 +71,7 @@ export function shownInWords({ state, cname, a, aaaa }: Shown): string {
   return missed.length > 0 ? missed.join('; ') : answerWords[cname.kind];
 }
 
-/** More than these help nobody. */
+/** More do not help the reader. */
 const RECORDS_MAX = 6;
 
 /** `A 192.0.2.1, 192.0.2.2, TTL 5 min`, of printable values by `inWords`; empty for an answer without records. */

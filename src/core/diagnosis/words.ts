@@ -26,7 +26,7 @@ export type Wanted = {
   readonly zone?: string;
 };
 
-/** More than these help nobody. */
+/** More do not help the reader. */
 const LIST_MAX = 5;
 /** A CAA record or a name in full, yet no page-filling value of a hostile zone. */
 const FOREIGN_LENGTH_MAX = 300;
@@ -90,7 +90,7 @@ export function isApex(finding: Wanted): boolean {
   return recordFor(finding).type === 'ALIAS';
 }
 
-/** What became of a query, or of a server that was asked. */
+/** The outcome of a query. */
 export const outcomes: { readonly [O in Outcome | 'nxdomain']: string } = {
   servfail: 'the server failed (SERVFAIL)',
   refused: 'the server refused to answer (REFUSED)',

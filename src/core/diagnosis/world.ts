@@ -15,7 +15,7 @@ import { showing } from './shows.ts';
 import { foreign, foreignName, keeperOf, lines, recordIn, type Wanted } from './words.ts';
 
 const MINUTE_MS = 60_000;
-/** RFC 8767, 4, recommends that nobody keeps a record for longer: seven days. */
+/** RFC 8767, 4, recommends seven days as the longest time in a cache. */
 const POSITIVE_SECONDS_MAX = 604_800;
 /** RFC 2308, 5, has one to three hours as sensible and one day as a problem. */
 const NEGATIVE_SECONDS_MAX = 86_400;
@@ -103,12 +103,12 @@ function dnssecBogus(
   return { code: 'dnssec_bogus', hostname, zone: input.zone, errors: foreignErrors(failing) };
 }
 
-/** Resolvers that still have what was there before. They forget it by themselves. */
+/** Resolvers with the previous answer in their cache, until it expires. */
 function oldAnswerCached(
   input: DiagnosisInput,
 ): (WorldFinding & { readonly code: 'old_answer_cached' }) | undefined {
   const { observation, unregistered } = input;
-  // Where only resolvers were asked, what they show is all that is known: nothing is older than something else.
+  // If only resolvers were queried, their answers are all that is known: none is older than another.
   if (input.pointing !== 'right' || observation.view === 'recursive' || unregistered)
     return undefined;
   const old = observation.world
@@ -131,12 +131,12 @@ function oldAnswerCached(
   };
 }
 
-/** A resolver that filters speaks for whoever runs it, never about the domain. */
+/** A filtering resolver says something about its operator, not about the domain. */
 function isHonest({ errors }: ResolverView): boolean {
   return !errors.some(({ code }) => isFilter(code));
 }
 
-/** At a subdomain only the alias counts: a failure behind it would be that of our own target. */
+/** At a subdomain only the alias counts: a failure behind it is that of our target. */
 function fails(resolver: ResolverView, apex: boolean): boolean {
   return whatCounts(resolver, apex).some(({ kind }) => kind === 'servfail');
 }
@@ -190,7 +190,7 @@ function latest(at: string, seconds: readonly (number | null)[]): string | null 
   return new Date(Math.ceil(end / MINUTE_MS) * MINUTE_MS).toISOString();
 }
 
-/** Expired, premature or incomplete signatures are made by whoever runs the zone; a DS record is the customer's. */
+/** Expired, premature or incomplete signatures are the zone operator's; a DS record is the customer's. */
 function bogusActor(errors: readonly ExtendedError[]): Actor {
   return bySigner.has(bogusCause(errors)?.code ?? -1) ? 'dns_provider' : 'customer';
 }
@@ -228,7 +228,7 @@ function replaceDs(zone: string, keeper: string): string {
   return `The usual cause is a DS record left from a former DNS provider. At ${keeper}, delete the DS record of ${zone} (turn DNSSEC off), or replace it with the one that your DNS provider shows now.`;
 }
 
-/** `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined for what is no time. */
+/** `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined for anything else. */
 function clockTime(rfc3339: string): string | undefined {
   const time = Math.ceil(Date.parse(rfc3339) / MINUTE_MS) * MINUTE_MS;
   if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) return undefined;

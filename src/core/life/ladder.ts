@@ -4,7 +4,7 @@
  */
 import { HOUR, MINUTE, SECOND } from '../time.ts';
 
-/** DNS propagation takes "up to 48 hours (often a few minutes)" (interface document, part 8). */
+/** DNS propagation takes "up to 48 hours (often a few minutes)" (docs/interface.md, section 8). */
 export const VERIFY_WINDOW_MS = 48 * HOUR;
 
 /**

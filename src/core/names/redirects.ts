@@ -1,6 +1,6 @@
 /** Domain settings: a project's primary domain and its redirects. */
 
-/** `domains` of the interface document, part 1. Host names are lower-case A-labels. */
+/** `domains` of docs/interface.md, section 1. Host names are lower-case A-labels. */
 export type DomainSettings = {
   /** Null: none is chosen. */
   readonly primary: string | null;

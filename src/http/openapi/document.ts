@@ -24,7 +24,7 @@ import {
 } from './refusals.ts';
 import { errorExamples, responsesOf, sharedHeaders, sharedResponses } from './responses.ts';
 
-/** The version in the interface document (part 9). */
+/** The version in the interface (docs/interface.md, section 9). */
 export const API_VERSION = '1.0.0';
 /** Prefix of API paths and suffix of the servers' URLs. */
 const BASE_PATH = '/v1';
@@ -110,7 +110,7 @@ export const SECURITY_SCHEME = 'bearer';
 
 /**
  * Describes one route. Named schemas are added to `schemas` and referenced. `x-addition` marks
- * everything that the interface document does not define.
+ * everything that docs/interface.md does not define.
  */
 export function operationOf(route: Route, schemas: SchemaWriter): Operation {
   const { operationId, tag, summary, deprecated, stability, scope, original } = route;
@@ -151,7 +151,7 @@ function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: Sc
   };
 }
 
-/** Headers that several operations read, by component name. The interface document defines none. */
+/** Headers that several operations read, by component name. The interface defines none. */
 export const sharedParameters = {
   'Idempotency-Key': {
     name: 'Idempotency-Key',
@@ -191,7 +191,7 @@ export const sharedParameters = {
 
 /**
  * Path and query parameters, then references to the headers that the route reads. Parameters that
- * the interface document does not define are marked `x-addition`, unless the whole operation is an
+ * the interface does not define are marked `x-addition`, unless the whole operation is an
  * addition.
  */
 export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Parameter | Ref)[] {

@@ -6,7 +6,7 @@ export type JsonSchema = z.core.JSONSchema.JSONSchema;
 /** A reference to a component of the same document: `#/components/schemas/Pet`. */
 export type Ref = { readonly $ref: string };
 
-/** `x-addition` marks what the interface document does not define. */
+/** `x-addition` marks what docs/interface.md does not define. */
 type Extensible = { readonly 'x-addition'?: true };
 
 /** A response header. Optional unless `required`. */

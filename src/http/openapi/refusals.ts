@@ -100,5 +100,5 @@ All bodies are JSON in UTF-8. Times are RFC 3339 in UTC.
 
 **Request IDs.** Every response has an \`X-Request-Id\`. It is yours if you sent one of 1 to 64 letters, digits, dots, hyphens and underscores. Include it in support requests. \`traceparent\` (W3C Trace Context) is supported.
 
-**Stability.** Every operation has a stability level. *Stable* operations do not change before \`/v2\`. *Beta* operations change after a notice in the changelog, *experimental* ones at any time. Additions (\`x-addition\`) go beyond the interface document of the pets API.
+**Stability.** Every operation has a stability level. *Stable* operations do not change before \`/v2\`. *Beta* operations change after a notice in the changelog, *experimental* ones at any time. Additions (\`x-addition\`) go beyond the interface of the pets API.
 `.trim();

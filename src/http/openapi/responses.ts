@@ -24,7 +24,7 @@ const headersByStatus: Readonly<Record<string, readonly HeaderName[]>> = {
 };
 
 /**
- * Errors that many operations share, by component name. The interface document defines only the
+ * Errors that many operations share, by component name. The interface defines only the
  * first.
  */
 const shared: Readonly<Record<string, readonly [status: string, codes: readonly ErrorCode[]]>> = {
@@ -115,7 +115,7 @@ function media({ schema, example }: MediaType): MediaType {
 
 /**
  * A reference if a shared response has exactly this status and these codes. A status that the
- * interface document defines is written out, except 401, which is a component there.
+ * interface defines is written out, except 401, which is a component there.
  */
 function refusalOf(
   route: Route,
@@ -156,7 +156,7 @@ function refusal(status: string, codes: readonly ErrorCode[], schemas: SchemaWri
   };
 }
 
-/** Headers of this operation only. The interface document defines no headers. */
+/** Headers of this operation only. The interface defines no headers. */
 function ownHeaders({ success, original, deprecated }: Route): Readonly<Record<string, Header>> {
   return Object.fromEntries(
     Object.entries(success.headers ?? {}).map(([name, description]) => {
@@ -172,7 +172,7 @@ function ownHeaders({ success, original, deprecated }: Route): Readonly<Record<s
   );
 }
 
-/** Marks it as an addition to the interface document. */
+/** Marks it as an addition to docs/interface.md. */
 function addition<T extends Response | Header>(thing: T): T {
   return { ...thing, 'x-addition': true };
 }

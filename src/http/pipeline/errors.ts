@@ -108,7 +108,7 @@ export const errors = {
 } as const satisfies Readonly<Record<string, readonly [status: number, message: string]>>;
 
 export type ErrorCode = keyof typeof errors;
-/** The Error of the interface document (part 2). `status` equals the response's status. */
+/** The Error of the interface (docs/interface.md, section 2). `status` equals the response's status. */
 export type ErrorBody = {
   readonly code: ErrorCode;
   readonly message: string;

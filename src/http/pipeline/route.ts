@@ -114,7 +114,7 @@ export type RouteDocs = {
   /** A missing body equals `{}`. */
   readonly bodyIsOptional?: true;
   /**
-   * The statuses and parameter names that the interface document defines. Everything else is marked
+   * The statuses and parameter names that docs/interface.md defines. Everything else is marked
    * as an addition.
    */
   readonly original?: {

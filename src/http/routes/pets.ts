@@ -1,4 +1,4 @@
-/** The pets API: listPets, createPet and the deprecated getPet of the interface document. */
+/** The pets API: listPets, createPet and the deprecated getPet of docs/interface.md. */
 import type { z } from 'zod';
 import type { PetStore } from '../../db/pets.ts';
 import { cursorAfter } from '../pipeline/cursor.ts';
@@ -67,7 +67,7 @@ function createPet({ pets }: PetRoutesDeps): Route {
 }
 
 const DEPRECATED_AT = Date.UTC(2026, 10, 20); // release of version 1.0.0
-const REMOVED_AT = Date.UTC(2030, 11, 5); // interface document, part 9
+const REMOVED_AT = Date.UTC(2030, 11, 5); // docs/interface.md, section 9
 
 const endHeaders = {
   deprecation: `@${DEPRECATED_AT / 1_000}`, // RFC 9745, 2.1: a structured date

@@ -1,4 +1,4 @@
-/** Schemas of pets, as the interface document defines them. */
+/** Schemas of pets, as docs/interface.md defines them. */
 import { z } from 'zod';
 import { idOfCursor } from '../pipeline/cursor.ts';
 import { int64, queryInteger, text } from '../pipeline/json.ts';
@@ -10,7 +10,7 @@ const petStatus = z
 const categoryId = int64().meta({ description: "ID of the pet's category" });
 const name = text({ max: 255 }).meta({ description: "The pet's name" });
 
-/** Body of `POST /v1/pets`. The interface document defines no default status; it is `available`. */
+/** Body of `POST /v1/pets`. The interface defines no default status; it is `available`. */
 export const newPet = z
   .strictObject({ name, categoryId, status: petStatus.default('available') })
   .meta({ id: 'NewPet', description: 'Pet to add' });

@@ -161,7 +161,7 @@ describe('a setting of the platform', () => {
     const [operators, customers] = await bothPages('www');
     expect(operators).toContain('Set ACME_DIRECTORY_URL');
     expect(customers).not.toContain('ACME_');
-    expect(customers).toContain('for the platform’s operator to set up');
+    expect(customers).toContain('the platform’s operator has to set up');
   });
 
   it('that an open case would need is named to the operator alone', async () => {

@@ -1,4 +1,4 @@
-/** The OpenAPI document against the routes that it is made from, and against the interface document. */
+/** The OpenAPI document against the routes that it is made from, and against docs/interface.md. */
 import { describe, expect, it, test } from 'vitest';
 import { buildDocument, documentPath } from '../../../src/http/openapi/document.ts';
 import { type Operation, type Response, verbs } from '../../../src/http/openapi/model.ts';
@@ -142,7 +142,7 @@ describe.each(routes.map(({ operationId }) => operationId))('%s', (operationId) 
   });
 });
 
-describe('what the interface document lists', () => {
+describe('what docs/interface.md lists', () => {
   const listed: readonly (readonly [string, readonly string[], readonly string[]])[] = [
     ['listPets', ['200', '401'], ['limit', 'status']],
     ['createPet', ['201', '400', '401'], []],

@@ -268,7 +268,7 @@ function unknown(finding: Unknown): Words {
 type Unknown = CaaFinding & { readonly code: 'caa_unknown' };
 
 /**
- * Whether it is about our own target, or our resolvers are all that has failed: those that were asked about a registry's
+ * Whether the query is about our target, or only our resolvers failed: those queried about a registry's
  * name, or decline to answer. One that fails or is silent but knows the name may only pass on what the zone does.
  */
 function isOurQuestion({ ours, asked, outcome }: Unknown): boolean {

@@ -15,7 +15,7 @@ export type CaaAuthority = {
   readonly method: 'http-01' | 'dns-01' | 'tls-alpn-01';
 };
 
-/** Why no record authorises us. */
+/** Why no record authorizes us. */
 export type CaaDenial =
   | 'unknown_critical'
   | 'other_method'
@@ -96,7 +96,7 @@ export function denialOf(
 ): CaaDenial | undefined {
   if (records.some((record) => forbidsAll(record, reading))) return 'unknown_critical';
   const found = relevant.map((value) => denialOfValue(value, ca, reading));
-  // Each record is a permission of its own: one that authorises us is enough.
+  // One record that authorizes us is enough.
   if (found.includes(undefined)) return undefined;
   return denials.find((denial) => found.includes(denial));
 }
@@ -182,7 +182,7 @@ export function hintFor(value: string, { issuerDomains }: CaaAuthority): CaaHint
   return names.some(ours) ? 'bare_name' : undefined;
 }
 
-/** Whether a value was meant for our authority and allows nobody, because of how it is written. */
+/** Whether a value was meant for our CA and allows no one because of how it is written. */
 export function isMisspelt(value: string, ca: CaaAuthority): boolean {
   return (
     hintFor(value, ca) !== undefined ||

@@ -4,7 +4,7 @@ import type { CaaRecord } from '../observation.ts';
 /** What stands behind an issuer's name as `tag=value` (RFC 8659, 4.2). */
 export type CaaParameter = { readonly tag: string; readonly value: string };
 
-/** An issue or issuewild value taken apart. An empty issuer authorises nobody. */
+/** A parsed issue or issuewild value. An empty issuer authorizes no one. */
 export type IssueValue = { readonly issuer: string; readonly parameters: readonly CaaParameter[] };
 
 /** One label of an issuer's name (RFC 8659, 4.2). */

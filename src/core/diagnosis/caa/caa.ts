@@ -20,7 +20,7 @@ import { presentationOf, recordToAdd } from './caa-value.ts';
 
 /**
  * `rfc_denies`: by the letter of the RFCs the set forbids our authority. `account_untold`: it names an account, and we
- * do not know ours yet. `misspelt`: a record that was meant for our authority allows nobody.
+ * do not know ours yet. `misspelt`: a record that was meant for our CA allows no one.
  */
 export type CaaWarning = 'rfc_denies' | 'account_untold' | 'misspelt';
 
@@ -33,7 +33,7 @@ type Permission = 'allow' | 'deny';
 export type CaaVerdict =
   | {
       readonly kind: 'allow';
-      /** Null where there is no set at all; `records` is empty then. */
+      /** Null without any set; `records` is empty then. */
       readonly foundAt: string | null;
       readonly records: readonly string[];
       readonly warnings: readonly CaaWarning[];
@@ -65,7 +65,7 @@ export type CaaVerdict =
 
 /**
  * The names to ask for CAA, nearest first, the top-level domain last, never the root (RFC 8659, 3).
- * A wildcard is asked for at the name below its asterisk.
+ * A wildcard is checked at the name after its asterisk.
  */
 export function caaLevels(hostname: string): string[] {
   const labels = hostname.toLowerCase().replace(/^\*\./, '').replace(/\.$/, '').split('.');
@@ -104,7 +104,7 @@ function missing(name: string, kind: CaaLevel['answer']['kind']): Outcome | 'nxd
     case 'nodata':
       return undefined;
     case 'nxdomain':
-      // Let's Encrypt does not issue below a top-level domain that is gone; laboratories' are never there.
+      // Let's Encrypt does not issue below a top-level domain that was removed; those of test labs never exist.
       return name.includes('.') || isLaboratoryTld(name) ? undefined : 'nxdomain';
     case 'servfail':
     case 'refused':

@@ -32,7 +32,7 @@ ${fold('how-to-enter', 'How to enter it', html`<ul class="hints">${hints.map((wo
 
 const LASTING = 'It never changes, even if you verify again or remove the domain and add it again.';
 
-/** As the interface document states it. */
+/** As docs/interface.md states it. */
 const PATIENCE =
   'DNS changes often show within a few minutes, but can take up to 48 hours. This page updates automatically, so you don’t have to wait here.';
 

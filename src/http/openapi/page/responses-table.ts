@@ -9,7 +9,7 @@ import type { OpenApiDocument, Operation, Response } from '../model.ts';
 import { referred, typeOf, words } from './schema-section.ts';
 
 /**
- * One row per status that is specific to the operation or defined by the interface document, and
+ * One row per status that is specific to the operation or defined by docs/interface.md, and
  * one for the rest. Throws on a broken reference.
  */
 export function responsesTable(operation: Operation, document: OpenApiDocument): Html {
