@@ -37,9 +37,9 @@ export type EarlierCheck = {
 };
 
 /**
- * Decides how closely to check. Somebody who has the page open sees every change at every server. Where nobody has, only the
- * moment counts at which the record is right, and full checks are due at twice the age each: 15 minutes, 30, an hour, two;
- * and when the window ends, because the findings of that check are what its customer is left with. Pure.
+ * Decides how closely to check. While someone has the page open, every name server is compared. Otherwise one query is
+ * enough, and full checks are due each time the age doubles: after 15 and 30 minutes, 1 hour, 2 hours; and at the end of
+ * the window, because its findings stay with the customer. Pure.
  */
 export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number): CheckDepth {
   const { state, attempts, observation } = domain;
@@ -54,7 +54,7 @@ export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number):
   return age < Math.max(FULL_CHECK_MS, waitedThen) ? 'light' : 'full';
 }
 
-/** Whether asking one server is enough: nobody watches, and no finding is beyond what that server shows. */
+/** Whether one name server is enough: no one watches, and it can show every change that matters. */
 function mayBeLight({ watchedUntil, findings }: EarlierCheck, now: Date): boolean {
   const isWatched = watchedUntil !== null && watchedUntil > now;
   return !isWatched && !findings.some(({ code }) => beyondLightChecks.includes(code));
