@@ -21,7 +21,7 @@ export function outcomeInWords(outcome: Outcome): string {
   const violated = checks.filter(({ violations }) => violations.length > 0);
   const lines = [
     `${violated.length === 0 ? 'ok  ' : 'FAIL'} ${fault.name}: ${[recovery(outcome), ...seen].join('; ')}`,
-    ...slow.map((each) => `       slower than wanted: ${each}`),
+    ...slow.map((each) => `       slower than the goal: ${each}`),
     ...violated.flatMap(({ id, words, violations }) => [
       `       ${id}: ${words}`,
       ...violations.map((each) => `         - ${each}`),
@@ -63,23 +63,23 @@ function inMarkdown({ options, invariants, outcomes, skipped, minutes }: Run): s
   const lines = [
     '# Reliability',
     '',
-    'What goes wrong, what comes of it, and after how long everything works again. `npm run test:faults` writes this page where',
-    '`REPORT=docs/measured/reliability.md` is set; edit nothing by hand.',
+    'What happens when things fail, and how long recovery takes. This page is for operators. `npm run test:faults` writes it with',
+    '`REPORT=docs/measured/reliability.md`; do not edit it by hand.',
     '',
     `\`${command}\`, ${new Date().toISOString().slice(0, 10)}, ${machine()}: ${outcomes.length} faults in ${minutes} minutes,`,
     `${passed} checks passed, ${failed} failed.`,
     '',
-    '**How it is measured.** One `api`, three `worker`s and two `edge`s as processes of their own behind load balancers, with',
-    `PostgreSQL, Redis, name servers and an ACME certificate authority; ${options.domains} domains in every state, clients that write, visitors, and`,
-    'a receiver of webhooks. Each fault comes under this load. “Works again” is counted from the moment when the fault is taken back',
-    'until every process is ready, nothing is late, and a new domain has gone live and is served by both edges. `VERIFY_WINDOW` is',
-    '12 minutes instead of 48 hours, so the reconciler has its turn every 3.6 s instead of every 20 s: what it puts right takes up to',
+    '**Setup.** One `api`, three `worker` and two `edge` processes behind load balancers, with',
+    `PostgreSQL, Redis, name servers and an ACME CA. ${options.domains} domains in every state, writing clients, visitors and`,
+    'a webhook receiver. Each fault happens under this load. “Works again after” counts from the end of the fault',
+    'until every process is ready, no work is late, and both edges serve a new live domain. `VERIFY_WINDOW` is',
+    '12 minutes instead of 48 hours, so the reconciler runs every 3.6 s instead of every 20 s. Its repairs take up to',
     '45 s longer in production.',
     '',
-    '**What is checked after each fault:**',
+    '**Checked after each fault:**',
     '',
     ...invariants.map(({ id, words }) => `- **${id}:** ${words}.`),
-    '- No request fails that may not, and everything works again.',
+    '- Only tolerated requests fail, and everything works again.',
     '',
     '## Each fault alone',
     '',
@@ -101,7 +101,7 @@ function table(outcomes: readonly Outcome[]): string[] {
       .map((outcome) => {
         const { fault, seen, slow, checks, recoverySeconds } = outcome;
         const violated = checks.filter(({ violations }) => violations.length > 0);
-        const noted = [...seen, ...slow.map((each) => `slower than wanted: ${each}`)].join('; ');
+        const noted = [...seen, ...slow.map((each) => `slower than the goal: ${each}`)].join('; ');
         const held =
           violated.length === 0 ? 'hold' : `violated: ${violated.map(({ id }) => id).join(', ')}`;
         const after = recoverySeconds === null ? 'never' : `${recoverySeconds.toFixed(1)} s`;
@@ -112,7 +112,7 @@ function table(outcomes: readonly Outcome[]): string[] {
 
 function recovery({ recoverySeconds }: Outcome): string {
   return recoverySeconds === null
-    ? 'it never worked again'
+    ? 'it did not recover'
     : `works again after ${recoverySeconds.toFixed(1)} s`;
 }
 

@@ -51,7 +51,7 @@ export async function runFault(
       { id: 'recovery', words: 'everything works again', violations: recovered.wrong },
       {
         id: 'requests',
-        words: 'no request fails that may not',
+        words: 'only tolerated requests fail',
         violations: few(notAllowed(fault, failures, calmAt)),
       },
       ...held,
@@ -98,7 +98,7 @@ function countFailures(failures: readonly Failure[], calmAt: number): string[] {
 
 function slowRecovery({ recoverySeconds }: Fault, seen: number | null): string[] {
   if (seen === null || seen <= recoverySeconds) return [];
-  return [`everything worked again after ${seen.toFixed(1)} s, wanted ${recoverySeconds} s`];
+  return [`everything worked again after ${seen.toFixed(1)} s, goal ${recoverySeconds} s`];
 }
 
 function inWords(thrown: unknown): string {

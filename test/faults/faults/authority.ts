@@ -54,7 +54,7 @@ function misbehaving(given: Misbehaving): Fault {
 export const authorityAway = misbehaving({
   name: 'away',
   what: 'no answer to anything',
-  pass: 'orders stay open and are taken up, the domain stays `verified`',
+  pass: 'orders stay open and continue, the domain stays `verified`',
   how: () => ({ before: () => 'hang up' }),
   meanwhile: async (world, { hostname }) => isVerified(world, hostname),
 });
@@ -62,7 +62,7 @@ export const authorityAway = misbehaving({
 export const authorityNonces = misbehaving({
   name: 'bad-nonces',
   what: '90 % of good nonces refused (`badNonce`)',
-  pass: 'orders go on, none twice',
+  pass: 'orders continue, none twice',
   how: ({ random }) => ({
     before: (request) =>
       request.nonce !== null && random.next() < 0.9 ? refused(400, 'badNonce', request) : undefined,
@@ -72,7 +72,7 @@ export const authorityNonces = misbehaving({
 export const authorityBusy = misbehaving({
   name: 'busy',
   what: `429 with \`Retry-After: ${RETRY_AFTER_S}\` for every new order`,
-  pass: 'nobody asks again before that time',
+  pass: 'no request before that time',
   how: () => ({
     before: (request) =>
       request.step === 'newOrder'

@@ -6,7 +6,7 @@ const BLOCKED_MS = 15_000;
 
 export const blockedLoop: Fault = {
   name: 'blocked-loop',
-  what: `the event loop of a \`worker\` blocked for ${BLOCKED_MS / 1_000} s, longer than it holds its jobs`,
+  what: `the event loop of a \`worker\` blocked for ${BLOCKED_MS / 1_000} s, longer than its job leases`,
   pass: 'no job runs twice with effect',
   seconds: 18,
   parts: ['worker'],

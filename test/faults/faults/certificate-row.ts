@@ -20,8 +20,8 @@ const uninstall = `
 
 export const certificateUnstored: Fault = {
   name: 'certificate-unstored',
-  what: 'a trigger refuses the row of one issued certificate, once',
-  pass: 'its key and its certificate are stored by the next try, no second order',
+  what: 'a trigger rejects the row of one issued certificate, once',
+  pass: 'the next try stores key and certificate, no second order',
   seconds: 10,
   parts: ['authority'],
   tolerance: { api: 'none', visitors: 'none' },

@@ -10,7 +10,7 @@ function shifted(name: string, words: string, shiftMs: number): Fault {
   return {
     name: `clock-${name}`,
     what: `one \`worker\` whose clock is ${words} for ${WRONG_MS / 1_000} s`,
-    pass: 'no window and no certificate ends early, nothing is put off beyond its step, effects once',
+    pass: 'no window or certificate ends early, no check is later than its schedule, effects once',
     seconds: WRONG_MS / 1_000 + 15,
     parts: ['worker'],
     tolerance: { api: 'none', visitors: 'none' },

@@ -7,8 +7,8 @@ const FULL_MS = 15_000;
 
 export const diskFull: Fault = {
   name: 'disk-full',
-  what: `no room on PostgreSQL's disk for ${FULL_MS / 1_000} s; where PostgreSQL ends over that, it is started again`,
-  pass: 'writes are refused with 503, nothing acknowledged is lost, known names are served on',
+  what: `PostgreSQL's disk full for ${FULL_MS / 1_000} s; restarted if PostgreSQL exits`,
+  pass: 'writes are 503, no acknowledged write is lost, known names are served',
   seconds: 20,
   parts: ['postgres'],
   tolerance: { api: '503', visitors: 'none' },

@@ -15,11 +15,11 @@ function misbehaving(
   faults: readonly LabFault[],
   { saysWhere = false } = {},
 ): Fault {
-  const own = saysWhere ? 'are served on' : 'stay `live` and are served on';
+  const own = saysWhere ? 'are served' : 'stay `live` and are served';
   return {
     name: `dns-${name}`,
     what,
-    pass: `its pending domains stay \`pending\`, its live ones ${own}, other zones are checked as before`,
+    pass: `its pending domains stay \`pending\`, its live ones ${own}, other zones are checked as usual`,
     seconds: BAD_MS / 1_000,
     parts: ['dns'],
     tolerance: { api: 'none', visitors: 'none' },
@@ -62,7 +62,7 @@ export const dnsSilent = misbehaving(
 );
 export const dnsLying = misbehaving(
   'lying',
-  'answers of a zone with a wrong id, a wrong question, from a wrong port, cut off, and of garbage',
+  'answers with a wrong id, question or port, truncated ones, and garbage',
   ['wrong_id', 'wrong_question', 'wrong_source', 'no_tcp', 'garbage', 'flood'],
 );
 export const dnsLooping = misbehaving(
@@ -74,7 +74,7 @@ export const dnsLooping = misbehaving(
 );
 export const dnsLame = misbehaving(
   'lame',
-  'a zone delegated to servers that refuse, fail, or send back to the root',
+  'a zone delegated to servers that refuse, fail or refer to the root',
   ['refused', 'servfail', 'upward_referral', 'not_authoritative'],
 );
 

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 export const embeddedKilled: Fault = {
   name: 'embedded-killed',
-  what: `a service of its own on embedded storage, killed ${KILLS} times while it writes`,
+  what: `a separate service on embedded storage, killed ${KILLS} times while it writes`,
   pass: 'it opens every time, no acknowledged write is lost',
   seconds: 240,
   parts: ['alone'],

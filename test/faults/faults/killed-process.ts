@@ -18,8 +18,8 @@ async function killOneOf({ system, random }: World, role: Role): Promise<void> {
 
 export const killedApi: Fault = {
   name: 'killed-api',
-  what: 'SIGKILL for the only `api`, which is started again after a second',
-  pass: 'every acknowledged write is there, visitors notice nothing',
+  what: 'SIGKILL for the only `api`, which restarts after a second',
+  pass: 'every acknowledged write is there, visitors are not affected',
   seconds: 8,
   parts: ['api'],
   tolerance: { api: 'any', visitors: 'none' },
@@ -48,8 +48,8 @@ export const killedWorkers: Fault = {
 /** What was under way in the process fails; the balancer sends the next to the other one. */
 export const killedEdge: Fault = {
   name: 'killed-edge',
-  what: 'SIGKILL for one of two `edge`s, which is started again after a second',
-  pass: 'only visits that were under way fail',
+  what: 'SIGKILL for one of two `edge`s, which restarts after a second',
+  pass: 'only running requests fail',
   seconds: 8,
   parts: ['edge'],
   tolerance: { api: 'none', visitors: 'any' },

@@ -15,8 +15,8 @@ type Poisoned = { deaths(): number; stop(): Promise<void> };
 
 export const poisonedJob: Fault = {
   name: 'poisoned-job',
-  what: 'a job that kills each `worker` that takes it, again and again',
-  pass: 'set aside after five deaths or so, with its reason; every other domain goes on, and this one when it is cured',
+  what: 'a job that kills every `worker` that runs it',
+  pass: 'quarantined after about five crashes, with its reason; other domains continue, and this one once it is fixed',
   seconds: 60,
   parts: ['worker', 'alone'],
   tolerance: { api: 'none', visitors: 'none' },
@@ -40,7 +40,7 @@ export const poisonedJob: Fault = {
         PATIENCE_MS,
       );
       const deaths = poisoned.reduce((sum, one) => sum + one.deaths(), 0);
-      return { seen: [`set aside after ${deaths} deaths (“${reason}”)`] };
+      return { seen: [`quarantined after ${deaths} crashes (“${reason}”)`] };
     } finally {
       await Promise.all(poisoned.map((one) => one.stop()));
       await Promise.all(workers.map((place) => place.start()));

@@ -7,8 +7,8 @@ import { sleep } from '../system/wait.ts';
 
 export const postgresRestarted: Fault = {
   name: 'postgres-restarted',
-  what: 'PostgreSQL stopped under load, its connections cut, and started again after 3 s',
-  pass: 'the API answers 503 alone, known names are served on, recovery within 5 s',
+  what: 'PostgreSQL stopped under load, its connections cut, restarted after 3 s',
+  pass: 'the API answers 503 only, known names are served, recovery within 5 s',
   seconds: 6,
   parts: ['postgres'],
   tolerance: { api: '503', visitors: 'none' },
@@ -24,8 +24,8 @@ export const postgresRestarted: Fault = {
 
 export const postgresAwayAtStart: Fault = {
   name: 'postgres-away-at-start',
-  what: 'an `api` and a `worker` started while PostgreSQL is away, which comes 8 s later',
-  pass: 'both live, are not ready, and become ready by themselves',
+  what: 'an `api` and a `worker` started 8 s before PostgreSQL',
+  pass: 'both are live but not ready, and become ready automatically',
   seconds: 15,
   parts: ['postgres', 'api', 'worker'],
   tolerance: { api: 'any', visitors: 'none' },
@@ -56,8 +56,8 @@ export const postgresAwayAtStart: Fault = {
 
 export const postgresFull: Fault = {
   name: 'postgres-out-of-connections',
-  what: 'every connection of PostgreSQL taken by somebody else for 10 s',
-  pass: 'waits are bounded, the API answers 503 alone, `/healthz` stays 200',
+  what: 'every connection of PostgreSQL taken by another client for 10 s',
+  pass: 'waits are bounded, the API answers 503 only, `/healthz` stays 200',
   seconds: 14,
   parts: ['postgres'],
   tolerance: { api: '503', visitors: 'none' },
@@ -74,8 +74,8 @@ export const postgresFull: Fault = {
 
 export const postgresSlow: Fault = {
   name: 'postgres-slow',
-  what: 'everything that is sent to PostgreSQL arrives 2 s later, for 20 s',
-  pass: 'waits are bounded, the API answers 503 where it does not answer rightly, `/healthz` stays 200',
+  what: '2 s of delay to PostgreSQL, for 20 s',
+  pass: 'waits are bounded, the API answers right or 503, `/healthz` stays 200',
   seconds: 22,
   parts: ['postgres'],
   // A client of ours waits for 15 s; an answer that takes longer is as good as none.

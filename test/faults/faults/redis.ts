@@ -68,7 +68,7 @@ export const redisFull: Fault = {
 
 export const redisPromoted: Fault = {
   name: 'redis-promoted',
-  what: 'the primary cut off and its replica promoted in its place, and back again',
+  what: 'the primary cut off and its replica promoted, and back again',
   pass: 'no domain lost, writes stay 2xx',
   seconds: 15,
   parts: ['redis'],

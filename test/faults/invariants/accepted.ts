@@ -5,7 +5,7 @@ type Row = { hostname: string; status: string };
 
 export const accepted: Invariant = {
   id: 'I1',
-  words: 'nothing accepted is without a next check or an end',
+  words: 'everything accepted has a next check or an end',
   async check({ system }) {
     const forgotten = await system.sql<Row>(
       `SELECT hostname, status FROM domain WHERE removed_at IS NULL AND CASE

@@ -1,0 +1,46 @@
+/** Pages stay short: words in a page, words in a sentence, and what the README, CONTRIBUTING and CHANGELOG may take. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+const pages = readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
+
+/** The text without code blocks and tables. */
+const prose = (text: string) =>
+  text
+    .replace(/^(#+ .*)$/gm, '$1\n')
+    .replace(/^ *```[\s\S]*?^ *```$/gm, '')
+    .replace(/^( {4}.*|\s*\|.*)$/gm, '');
+const wordsIn = (text: string) => text.match(/\S+/g) ?? [];
+
+function sentencesOf(text: string): string[] {
+  const paragraphs = prose(text).split(/\n\s*\n|\n(?=\s*(?:[-*#]|\d+\.) )/);
+  return paragraphs.flatMap((one) => one.replace(/\s+/g, ' ').split(/(?<=[.!?:;])\s+/));
+}
+
+describe('every page', () => {
+  it.each([...pages, 'README.md', 'CONTRIBUTING.md'])('%s has short sentences', (path) => {
+    const long = sentencesOf(read(path)).filter((sentence) => wordsIn(sentence).length > 30);
+    expect(long).toEqual([]);
+  });
+
+  // A reference of findings; everything else is a page for one reader.
+  it.each(pages.filter((path) => !path.endsWith('/findings.md')))('%s is short', (path) => {
+    expect(wordsIn(prose(read(path))).length).toBeLessThanOrEqual(1_500);
+  });
+});
+
+it('the README has at most 900 words', () => {
+  expect(wordsIn(read('README.md')).length).toBeLessThanOrEqual(900);
+});
+
+it('CONTRIBUTING has at most 1000 words beside its tables', () => {
+  expect(wordsIn(prose(read('CONTRIBUTING.md'))).length).toBeLessThanOrEqual(1_000);
+});
+
+it('the changelog has at most 150 lines', () => {
+  expect(read('CHANGELOG.md').split('\n').length).toBeLessThanOrEqual(150);
+});
