@@ -130,7 +130,7 @@ describe('the configuration', () => {
       [
         'the same one twice, written otherwise',
         `${one.toString('base64')},${one.toString('hex')}`,
-        'must not have a key twice, as number 2 was there before',
+        'contains a key twice: number 2 repeats an earlier one',
       ],
     ])('refuses %s, and shows no key', (_what, text, problem) => {
       expect(keysIn(text)).toEqual([{ variable: 'KEY_ENCRYPTION_KEY', problem }]);

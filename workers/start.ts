@@ -211,7 +211,9 @@ async function sweep(
  */
 async function beginSweeps({ reconcile: deps, log }: WorkerDeps, clock: ClockGuard): Promise<void> {
   if (!(await clock.isRight())) return;
-  await ensureSweeps(deps).catch((err: unknown) => log.warn({ err }, 'sweeps start later'));
+  await ensureSweeps(deps).catch((err: unknown) =>
+    log.warn({ err }, 'could not schedule the sweeps; retrying'),
+  );
 }
 
 /**

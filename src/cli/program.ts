@@ -142,7 +142,7 @@ function defineRotateKeys(program: Program, run: Run): void {
     .addHelpText(
       'after',
       notes(
-        'Covers the keys of certificates, CA accounts and the local CA, webhook secrets and derived secrets. First give every process the new key as its first key, then run this while the service runs. docs/run/key-rotation.md has all steps (“A new key encryption key”).',
+        'Covers the keys of certificates, CA accounts and the local CA, webhook secrets and derived secrets. First give every process the new key as its first key, then run this while the service runs. docs/run/key-rotation.md has all steps.',
         'Reads KEY_ENCRYPTION_KEY (the new key, a comma, the previous key) and DATABASE_URL from the environment or .env, like the service. With embedded storage, stop the service first. You can stop and rerun it at any time.',
         'Exit 0: only the first key is needed. Exit 1: another key is still needed. Exit 2: bad usage, or the check failed.',
       ),

@@ -42,23 +42,23 @@ export function fallbackRules(given: Readonly<Record<string, string>>): readonly
     [
       second !== undefined && first === undefined,
       'ACME_FALLBACK_DIRECTORY_URL',
-      'needs ACME_DIRECTORY_URL beside it',
+      'requires ACME_DIRECTORY_URL',
     ],
     [
       second !== undefined && isSameUrl(first, second),
       'ACME_FALLBACK_DIRECTORY_URL',
-      'must be another directory than ACME_DIRECTORY_URL',
+      'must differ from ACME_DIRECTORY_URL',
     ],
     [
       second !== undefined && given['ACME_FALLBACK_ISSUER_DOMAINS'] === undefined,
       'ACME_FALLBACK_ISSUER_DOMAINS',
-      'is missing: how CAA records name the certificate authority of ACME_FALLBACK_DIRECTORY_URL',
+      'is required: the CAA identities of the CA of ACME_FALLBACK_DIRECTORY_URL',
     ],
     ...besides.map(
       (name): Rule => [
         given[name] !== undefined && second === undefined,
         name,
-        'needs ACME_FALLBACK_DIRECTORY_URL beside it',
+        'requires ACME_FALLBACK_DIRECTORY_URL',
       ],
     ),
     [
@@ -97,7 +97,7 @@ export function combinationProblems(given: Readonly<Record<string, string>>): Co
   const has = (name: string) => given[name] !== undefined;
   const isExternal = given['CERTIFICATES'] === 'external';
   const rules: readonly (readonly [boolean, string, string])[] = [
-    [has('REDIS_URL') && !has('DATABASE_URL'), 'REDIS_URL', 'needs DATABASE_URL beside it'],
+    [has('REDIS_URL') && !has('DATABASE_URL'), 'REDIS_URL', 'requires DATABASE_URL'],
     [
       has('DATABASE_URL') && !has('KEY_ENCRYPTION_KEY'),
       'KEY_ENCRYPTION_KEY',
@@ -120,11 +120,7 @@ export function combinationProblems(given: Readonly<Record<string, string>>): Co
     ],
     ...['ACME_EAB_KID', 'ACME_PROFILE', 'ACME_BUDGET'].map(
       (name) =>
-        [
-          has(name) && !has('ACME_DIRECTORY_URL'),
-          name,
-          'needs ACME_DIRECTORY_URL beside it',
-        ] as const,
+        [has(name) && !has('ACME_DIRECTORY_URL'), name, 'requires ACME_DIRECTORY_URL'] as const,
     ),
     [
       has('ACME_EAB_KID') !== has('ACME_EAB_HMAC_KEY'),
@@ -134,7 +130,7 @@ export function combinationProblems(given: Readonly<Record<string, string>>): Co
     [
       has('ACME_CA_FILE') && !has('ACME_DIRECTORY_URL') && !isExternal,
       'ACME_CA_FILE',
-      'needs ACME_DIRECTORY_URL or CERTIFICATES=external beside it',
+      'requires ACME_DIRECTORY_URL or CERTIFICATES=external',
     ],
     ...edgeRules(given),
     ...fallbackRules(given),

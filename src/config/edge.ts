@@ -89,12 +89,12 @@ export function edgeRules(given: Readonly<Record<string, string>>): readonly Rul
     [
       isCaddy && ownPorts(given).includes(portOf(given['EDGE_CADDY_ADDRESS'] ?? GATEWAY)),
       'EDGE_CADDY_ADDRESS',
-      'must have another port than EDGE_HTTP_PORT and EDGE_HTTPS_PORT, which are Caddy’s',
+      'must differ from EDGE_HTTP_PORT and EDGE_HTTPS_PORT, which Caddy uses',
     ],
     [
       isCaddy && given['ACME_CHALLENGE'] === 'tls-alpn-01',
       'ACME_CHALLENGE',
-      'must be http-01 with EDGE=caddy: Caddy answers tls-alpn-01 for its own orders alone',
+      'must be http-01 with EDGE=caddy: Caddy answers tls-alpn-01 only for its own orders',
     ],
   ];
 }

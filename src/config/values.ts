@@ -55,13 +55,13 @@ export const origin = z
   .string()
   .refine(
     (text) => URL.canParse(text) && new URL(text).origin === text,
-    'must be origins such as https://shop.example, comma separated',
+    'must be origins such as https://shop.example, comma-separated',
   );
 
 /** An address, or a network in CIDR notation; bits behind the prefix are not refused. */
 export const network = z
   .string()
-  .refine(isNetwork, 'must be addresses or networks, comma separated');
+  .refine(isNetwork, 'must be addresses or networks, comma-separated');
 
 /** A whole number from 1 to 999,999,999. `what` completes the refusal: `must be a number of requests, 1 or more`. */
 export const count = (what: string) =>
@@ -73,7 +73,7 @@ export const count = (what: string) =>
 /** An IPv4 or IPv6 address, as it was written. */
 export const address = z
   .string()
-  .refine((text) => isIP(text) !== 0, 'must be IP addresses, comma separated');
+  .refine((text) => isIP(text) !== 0, 'must be IP addresses, comma-separated');
 
 /** 32 bytes each: the first one seals, all of them open. */
 export type KeyEncryptionKeys = readonly [Uint8Array, ...Uint8Array[]];
@@ -87,7 +87,7 @@ export const keyEncryptionKeys = z.string().transform((text, context): KeyEncryp
     if (key === null) {
       context.addIssue(`must be 32 bytes in base64 or hex (openssl rand -base64 32)${which}`);
     } else if (keys.slice(0, index).some((before) => before?.equals(key))) {
-      context.addIssue(`must not have a key twice, as number ${index + 1} was there before`);
+      context.addIssue(`contains a key twice: number ${index + 1} repeats an earlier one`);
     }
   }
   const [first = new Uint8Array(), ...others] = keys.flatMap((key) => key ?? []);
@@ -156,7 +156,7 @@ export function socketAddress(text: string, context: z.RefinementCtx) {
   const host = isIP(text) === 6 ? text : (bracketed ?? plain ?? '');
   const portNumber = Number(portText ?? 53);
   if (isIP(host) === 0 || portNumber > 65_535) {
-    context.addIssue('must be ip or ip:port, comma separated');
+    context.addIssue('must be ip or ip:port, comma-separated');
   }
   return { address: host, port: portNumber };
 }

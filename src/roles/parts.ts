@@ -151,7 +151,7 @@ export function compose(opened: Opened): Parts {
     async close() {
       await queues.close();
       wire.close();
-      log.debug('parts closed');
+      log.debug('connections closed');
     },
   };
 }

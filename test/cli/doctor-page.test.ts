@@ -51,7 +51,7 @@ Who may issue certificates (CAA)
   docs.shop.test  no records
   shop.test       no records
 
-11 questions, 38 ms, 1630 bytes · 2026-11-20T12:00:01Z
+11 queries, 38 ms, 1630 bytes · 2026-11-20T12:00:01Z
 `);
 });
 

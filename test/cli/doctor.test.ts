@@ -139,7 +139,7 @@ describe('what cannot be understood', () => {
   it('a variable of the environment, which is named', async () => {
     const { code, stderr } = await doctor('docs.shop.test', [], { DNS_SERVERS: 'localhost' });
     expect(code).toBe(2);
-    expect(stderr).toContain('signpost: DNS_SERVERS must be ip or ip:port, comma separated\n');
+    expect(stderr).toContain('signpost: DNS_SERVERS must be ip or ip:port, comma-separated\n');
   });
 
   it.each([['--help'], ['docs.shop.test', '-h']])('%s: the usage', async (...args) => {
@@ -175,7 +175,7 @@ it('a shell gets the same answer, with its exit code', async () => {
   const { code, stdout, stderr } = await spawnSignpost(args, laboratory.env);
   expect([code, stderr]).toEqual([1, '']);
   expect(stdout).toMatch(/^✗ old\.shop\.test is not set up correctly\n/);
-  expect(stdout).toMatch(/\d+ questions, .*\n$/);
+  expect(stdout).toMatch(/\d+ queries, .*\n$/);
 });
 
 describe('a fault of ours is no word about the domain: 2', () => {
@@ -247,5 +247,5 @@ function timeless(page: string): string {
   return page
     .replace(/ +\d+$/gm, ' N')
     .replace(/[\d.]+ ms/g, 'N ms')
-    .replace(/^\d+ questions?, .*$/m, 'cost');
+    .replace(/^\d+ (query|queries), .*$/m, 'cost');
 }

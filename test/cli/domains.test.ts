@@ -1,5 +1,7 @@
 /** `signpost domains` against a whole service on embedded storage, with a customer's DNS beside it. */
+
 import { constants } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lacks } from '../support/programs.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -152,9 +154,12 @@ describe('somebody who publishes a domain', () => {
       ['docs.shop.test', 'live', 'docs'],
       ['blog.shop.test', 'pending', 'docs'],
     ]);
-    const live = await domains('list', '--status', 'live,failed', '--project', docs, '--json');
-    const api = await service.client.call('GET', `/v1/projects/${docs}/domains/docs.shop.test`);
-    expect(JSON.parse(live.stdout)).toEqual([api.body]);
+    // A check between the two reads changes its times: both are read again then.
+    await until('the JSON of the API', async () => {
+      const live = await domains('list', '--status', 'live,failed', '--project', docs, '--json');
+      const api = await service.client.call('GET', `/v1/projects/${docs}/domains/docs.shop.test`);
+      return isDeepStrictEqual(JSON.parse(live.stdout), [api.body]);
+    });
   });
 });
 

@@ -81,7 +81,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toBe(
         'signpost: no key in KEY_ENCRYPTION_KEY opens 1 account key of the database. Append the previous key ' +
-          'after a comma (docs/run/key-rotation.md, “A new key encryption key”)\n',
+          'after a comma (docs/run/key-rotation.md)\n',
       );
     }
     expect(await database.prisma.derivedSecret.count()).toBe(0);

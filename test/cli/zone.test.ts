@@ -108,7 +108,7 @@ describe('signpost zone', () => {
     [
       '',
       { PLATFORM_ADDRESSES: '203.0.113.10 2001:db8::10' },
-      'PLATFORM_ADDRESSES must be IP addresses, comma separated',
+      'PLATFORM_ADDRESSES must be IP addresses, comma-separated',
     ],
     [
       '',

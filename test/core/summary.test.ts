@@ -55,7 +55,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     { ...pending, findings: [], lastCheckedAt: null, nextCheckAt: noon },
     {
       now: 'Added. Its DNS hasn’t been checked yet.',
-      next: 'The first check is under way.',
+      next: 'Checking now…',
       nextAt: null,
       actor: null,
     },
@@ -64,7 +64,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
   [
     'has a check under way',
     { ...pending, nextCheckAt: noon },
-    { now: absent, actor: 'customer', next: 'A check is under way.', nextAt: null },
+    { now: absent, actor: 'customer', next: 'Checking now…', nextAt: null },
   ],
   [
     'has name servers that are silent, which nobody has to repair yet',
@@ -156,7 +156,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'is live, and was missed once',
     { ...live, findings: [missing], missedAt: noon },
     {
-      now: `Live, but the last check failed. ${absent}`,
+      now: `Live, but the last check found a problem. ${absent}`,
       actor: 'customer',
       next: 'The second check is',
       nextAt: soon,
@@ -202,7 +202,7 @@ describe('where a domain stands', () => {
       `${absent} The next check is on 2026-11-20 at 12:00:16 UTC.`,
     );
     expect(summaryLine(summaryOf({ ...pending, nextCheckAt: noon }, noon))).toBe(
-      `${absent} A check is under way.`,
+      `${absent} Checking now…`,
     );
   });
 });

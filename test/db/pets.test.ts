@@ -47,7 +47,7 @@ const anyPet: fc.Arbitrary<NewPet> = fc.record({
   status: anyStatus,
 });
 
-/** The interface document's Pet, with its numbers written out. */
+/** The Pet of docs/interface.md, with its numbers written out. */
 function textOf({ id, name, categoryId, status }: StoredPet): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }

@@ -36,7 +36,7 @@ async function runLine(line: string, env: Readonly<Record<string, string>>, unti
 it('has three shell blocks', () => {
   expect(others).toEqual([]);
   expect(commands.match(/^npm \w+/gm)).toEqual(['npm start', 'npm test']);
-  expect(demo).toBe('npm run demo -- --keep\n'); // test/flow/demo-keep.test.ts runs it
+  expect(demo).toBe('npm run demo -- --keep\n'); // test/flow/demo.test.ts runs it
 });
 
 it('starts the service by its first command, and its calls to the pets API are answered', async () => {

@@ -139,7 +139,13 @@ describe.skipIf(without)('Behind Caddy', { timeout: 180_000 }, () => {
   it('an edge that is killed comes back, and what is open goes on', async () => {
     const open = openHttp2();
     expect((await open.get()).status).toBe(200);
-    await edge.replace();
+    // Requests all the while: a connection that is idle for 15 s is closed, and a start may take longer.
+    let isReplaced = false;
+    const replacing = edge.replace().finally(() => {
+      isReplaced = true;
+    });
+    while (!isReplaced) await open.get();
+    await replacing;
     await until('served again', isServed);
     expect(await open.get()).toEqual({ status: 200, body: greeting });
   });

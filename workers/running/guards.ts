@@ -57,8 +57,8 @@ export function startClockGuard(
   }
 
   function report(skewMs: number | null): void {
-    if (isRight) log.warn({ skewMs }, 'the clock of this machine is correct again; it takes jobs');
-    else log.error({ skewMs }, 'the clock of this machine is wrong; it takes no jobs');
+    if (isRight) log.warn({ skewMs }, 'clock is right again; taking jobs');
+    else log.error({ skewMs }, 'clock is off by more than 5 s; taking no jobs');
   }
 
   function goOn(wasRight: boolean): void {

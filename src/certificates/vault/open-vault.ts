@@ -41,7 +41,7 @@ function refuseForeignKeys(vault: Vault, stored: readonly SealedCount[]): void {
   if (foreign.length === 0) return;
   throw new Error(
     `no key in KEY_ENCRYPTION_KEY opens ${inWords(foreign)} of the database. ` +
-      'Append the previous key after a comma (docs/run/key-rotation.md, “A new key encryption key”)',
+      'Append the previous key after a comma (docs/run/key-rotation.md)',
   );
 }
 

@@ -116,12 +116,12 @@ export const acts: readonly Act[] = [
     until: { finding: 'cname_mismatch' },
   },
   {
-    says: 'The CNAME is right; a CAA record of the domain allows another authority only.',
+    says: 'The CNAME is right, but a CAA record allows only another CA.',
     publishes: ['docs CNAME {target}.', '@ CAA 0 issue "other-ca.example"'],
     until: { finding: 'caa_blocks' },
   },
   {
-    says: 'The customer allows our authority, too. Nobody presses anything.',
+    says: 'The customer allows our CA too. The rest is automatic.',
     publishes: [
       'docs CNAME {target}.',
       '@ CAA 0 issue "other-ca.example"',

@@ -1,7 +1,6 @@
 /** Renders a diagnosis for a terminal: the result first, then the answers of every server. */
 import { presentationOf } from '../../core/diagnosis/caa/caa-value.ts';
 import { answerWords, durationInWords } from '../../core/diagnosis/shows.ts';
-import { counted } from '../../core/diagnosis/words.ts';
 import {
   columnsFor,
   labelled,
@@ -135,7 +134,7 @@ function recordLines(report: Report, page: Page): readonly string[] {
 function costLine({ observation: { cost, at } }: Report): string {
   const { questions, bytes, ms } = cost;
   const seen = plain(at).replace(/\.\d+(?=Z$)/, '');
-  return `${counted(questions, 'question')}, ${Math.round(ms)} ms, ${bytes} bytes · ${seen}`;
+  return `${questions} ${questions === 1 ? 'query' : 'queries'}, ${Math.round(ms)} ms, ${bytes} bytes · ${seen}`;
 }
 
 const onceOnly =

@@ -49,7 +49,7 @@ const found: { readonly [S in ProofSeen]: (proof: Proof) => string } = {
   both: shown,
   partial: (proof) => `Not every name server of the zone has the record yet. ${shown(proof)}`,
   unknown: ({ record: { fullName } }) =>
-    `No name server answered whether ${fullName} has a TXT record. It may be right.`,
+    `No name server answered whether ${fullName} has a TXT record.`,
 };
 
 function shown({ record: { fullName }, found: values }: Proof): string {

@@ -203,7 +203,7 @@ function nextWhere(finding: Unknown): string {
     return 'Nothing for you to do: the name is ours. We check again automatically.';
   }
   if (isOurTrouble(finding)) {
-    return 'Nothing for you to do: we could not ask. We check again automatically.';
+    return 'No action needed: we could not query the DNS. We check again automatically.';
   }
   return finding.servers.some(({ server }) => ipaddr.isValid(server))
     ? `Nothing to change yet: we check again automatically. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`
@@ -224,7 +224,7 @@ const states: { readonly [S in ServerState]: string } = {
   timeout: outcomes.timeout,
   no_address: 'its name has no address',
   reserved_address: 'its address is not public',
-  not_asked: 'not asked this time',
+  not_asked: 'not queried this time',
 };
 
 function inStates(

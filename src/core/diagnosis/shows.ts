@@ -52,9 +52,9 @@ export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = 
 
 /** Beside a server that was not asked. */
 const unaskedWords: { readonly [S in Unasked]: string } = {
-  no_address: 'not asked: its name has no address',
-  reserved_address: 'not asked: its address cannot be reached from the internet',
-  not_asked: 'not asked this time',
+  no_address: 'not queried: its name has no address',
+  reserved_address: 'not queried: its address cannot be reached from the internet',
+  not_asked: 'not queried this time',
 };
 
 const types = ['CNAME', 'A', 'AAAA'] as const;

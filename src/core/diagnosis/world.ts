@@ -69,10 +69,11 @@ export const world: FamilyOf<WorldFinding> = {
     check: oldAnswerCached,
     explain: (finding) => {
       const { hostname, remembered, resolvers, until } = finding;
-      const what = remembered === 'negative' ? 'that there was no record' : 'the previous record';
+      const what =
+        remembered === 'negative' ? 'the earlier “no record” answer' : 'the previous record';
       const end = until === null ? undefined : clockTime(until);
       return {
-        summary: `The DNS of ${hostname} is right. Some resolvers still have in their cache ${what}.`,
+        summary: `The DNS of ${hostname} is right. Some resolvers still cache ${what}.`,
         expected: recordIn(finding),
         found: lines(
           resolvers.map(({ server, shows }) => `${foreign(server)}: ${foreignName(shows)}`),

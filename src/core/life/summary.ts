@@ -62,7 +62,7 @@ type Line = (input: SummaryInput, now: Date) => Summary;
 const lines: { readonly [S in DomainStatus]: Line } = {
   pending(input, now) {
     if (input.lastCheckedAt === null) {
-      const next = soon('The first check is', 'The first check is under way.');
+      const next = soon('The first check is', 'Checking now…');
       return { now: 'Added. Its DNS hasn’t been checked yet.', actor: null, ...next(input, now) };
     }
     return { ...troubleOf(input, 'Its DNS isn’t set up yet.'), ...nextCheck(input, now) };
@@ -96,8 +96,12 @@ const lines: { readonly [S in DomainStatus]: Line } = {
   live(input, now) {
     if (input.missedAt !== null) {
       const { now: trouble, actor } = troubleOf(input, 'At the last check its DNS was wrong.');
-      const next = soon('The second check is', 'The second check is under way.');
-      return { now: `Live, but the last check failed. ${trouble}`, actor, ...next(input, now) };
+      const next = soon('The second check is', 'Checking now…');
+      return {
+        now: `Live, but the last check found a problem. ${trouble}`,
+        actor,
+        ...next(input, now),
+      };
     }
     return { ...liveTrouble(input), ...nextCheck(input, now) };
   },
@@ -156,7 +160,7 @@ function troubleOf(
   return { now: summary, actor: severity === 'informs' ? null : actor };
 }
 
-const nextCheck = soon('The next check is', 'A check is under way.');
+const nextCheck = soon('The next check is', 'Checking now…');
 
 /**
  * `when` is completed by a future time; `underWay` is used if that time has come or is not planned.

@@ -56,7 +56,7 @@ export const errors = {
   primary_redirects: [400, 'The primary domain cannot redirect.'],
   redirect_loop: [400, 'The redirects form a loop.'],
   redirect_chain: [400, 'A redirect target must not redirect to another domain.'],
-  unauthorized: [401, 'The API key is missing or invalid.'],
+  unauthorized: [401, 'The API key is missing or invalid. Send Authorization: Bearer <key>.'],
   insufficient_scope: [403, 'The API key lacks the scope that this operation requires.'],
   paid_plan_required: [403, 'Custom domains require a paid plan (Pro or higher).'],
   not_found: [404, 'This path does not exist.'],
@@ -80,8 +80,11 @@ export const errors = {
   too_many_webhooks: [409, 'The maximum number of webhooks is reached. Delete one first.'],
   webhook_disabled: [409, 'This webhook is disabled. Enable it first.'],
   key_ended: [409, 'This key is expired or revoked. Create a new one.'],
-  key_rotated: [409, 'This key was already rotated.'],
-  rotation_under_way: [409, "The key's predecessor still works."],
+  key_rotated: [409, 'This key was already rotated. Use its successor.'],
+  rotation_under_way: [
+    409,
+    'The previous key still works. Revoke it, or rotate with graceSeconds: 0.',
+  ],
   last_admin_key: [409, 'This is the last key with the scope admin. Create another one first.'],
   idempotency_key_in_use: [409, 'A request with this Idempotency-Key is still in progress.'],
   gone: [410, 'This operation was removed.'],
@@ -100,8 +103,8 @@ export const errors = {
   rate_limited: [429, 'Too many requests. Try again when the window ends.'],
   too_many_domains: [429, 'This project added too many domains recently. Try again later.'],
   too_many_streams: [429, 'This API key has too many open streams. Close one or try again later.'],
-  headers_too_large: [431, 'The request headers are larger than 16 KiB or more than 100.'],
-  internal_error: [500, 'An internal error occurred.'],
+  headers_too_large: [431, 'The request has more than 100 headers, or more than 16 KiB of them.'],
+  internal_error: [500, 'An internal error occurred. Try again, or report the X-Request-Id.'],
   unavailable: [503, 'The service cannot reach its database. Try again shortly.'],
   too_many_connections: [503, 'Too many connections are open. Try again shortly.'],
   too_many_diagnoses: [503, 'Too many diagnoses are in progress. Try again shortly.'],
@@ -116,8 +119,8 @@ export type ErrorBody = {
 };
 
 /**
- * An error response. It is returned, never thrown; its body is exactly the Error of the interface
- * document.
+ * An error response. It is returned, never thrown. Its body is exactly the Error of
+ * docs/interface.md, section 2.
  */
 export type Refusal = ApiResponse & { readonly body: ErrorBody };
 

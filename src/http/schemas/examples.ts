@@ -126,9 +126,9 @@ export const overviewExample = {
     {
       code: 'escalations_open',
       urgency: 'act',
-      summary: '1 domain gets no certificate, or no next one.',
+      summary: 'The certificate of 1 domain could not be issued or renewed.',
       action:
-        'Each shows its cause and what happens next automatically; act where the cause is ours.',
+        'Each entry shows its cause and the next automatic step. Act on those that the platform caused.',
     },
   ],
   domains: { pending: 12, verified: 1, live: 804, drifted: 2, failed: 31 },

@@ -25,7 +25,7 @@ const rows: readonly (readonly [Partial<ServerView>, string, string])[] = [
     'CNAME x.edge.test, TTL 5 min; AAAA: no answer in time',
   ],
   [{ cname: silent, a: silent, aaaa: silent }, 'unknown', 'no answer in time'],
-  [{ state: 'not_asked' }, 'unknown', 'not asked this time'],
+  [{ state: 'not_asked' }, 'unknown', 'not queried this time'],
   [{ cname: at('\u202eevil.test') }, 'wrong', 'CNAME \\u{202e}evil.test, TTL 5 min'],
 ];
 

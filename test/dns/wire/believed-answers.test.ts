@@ -171,7 +171,7 @@ describe('a server that does not keep the case of a question', () => {
       asks += 1;
       reply(responseTo(query, { name: swapCase(nameIn(query)) }));
     });
-    const answer = await openWire({ timeoutMs: 50 }).ask(longQuestion, server);
+    const answer = await openWire({ timeoutMs: 500 }).ask(longQuestion, server);
     expect(answer).toEqual({ kind: 'timeout', responded: true });
     expect(asks).toBe(2);
   });

@@ -172,7 +172,7 @@ function presented(records: readonly CaaRecord[]): string[] {
 /** What to do about each warning; total over the codes. */
 export const advice: { readonly [W in CaaWarning]: string } = {
   rfc_denies:
-    'The RFC alone forbids our certificate authority here, which is more lenient today: write the record without parameters.',
+    'By the RFC, these records forbid our certificate authority. It issues today because it is more lenient. Write the record without parameters.',
   account_untold:
     'The record allows one account, and ours is not known yet: remove accounturi until it is, or the certificate may be refused.',
   misspelt:
