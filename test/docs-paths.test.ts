@@ -47,7 +47,8 @@ const anchorOf = (heading: string) =>
     .replaceAll(' ', '-');
 
 function wrongLinksIn(document: string, text: string): string[] {
-  const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  const links = /\]\(([^)\s]+)\)|\b(?:src|srcset)="([^"]+)"/g;
+  const targets = [...text.matchAll(links)].map(([, link, picture]) => link ?? picture ?? '');
   return targets.filter((target) => {
     if (/^https?:/.test(target)) return false;
     const [file = '', anchor] = target.split('#');
@@ -87,5 +88,25 @@ describe('the documents', () => {
     ['docs/understand/doctor.md', '[a](findings.md#guesses)', ['findings.md#guesses']],
   ] as const)('in %s, %j has what is wrong: %j', (document, text, wrong) => {
     expect(wrongLinksIn(document, text)).toEqual(wrong);
+  });
+});
+
+/** What messages, comments and alerts say about a page: its path, and an anchor behind it. */
+const cited = /(?<![\w/])docs\/[\w/-]+\.md(?:#[\w-]+)?/g;
+
+describe('pages that the code cites', () => {
+  const files = ['src', 'workers', 'deploy', 'scripts'].flatMap((folder) =>
+    readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(ts|mjs|ya?ml)$/.test(name) && !name.includes('generated'))
+      .map((name) => `${folder}/${name}`),
+  );
+
+  it('are there, with their anchors', () => {
+    const wrong = [...files, '.env.example'].flatMap((file) =>
+      [...read(file).matchAll(cited)]
+        .filter(([link]) => wrongLinksIn('README.md', `[a](${link})`).length > 0)
+        .map(([link]) => `${file}: ${link}`),
+    );
+    expect(wrong).toEqual([]);
   });
 });
