@@ -1,22 +1,22 @@
-/** Rules about combinations of settings, and the settings of the second certificate authority. */
+/** Rules for combinations of settings, and the settings of the second CA. */
 import { z } from 'zod';
 import { edgeRules } from './edge.ts';
 import { base64url, hostName, list, url } from './values.ts';
 
-/** The second certificate authority; its contact and port are those of the first. */
+/** The second CA. It uses the contact and ports of the first. */
 export type FallbackAuthority = {
   readonly directoryUrl: string;
   /** PEM to trust for the directory. */
   readonly caFile: string | undefined;
-  /** The account there that ours belongs to (RFC 8555, 7.3.4). */
+  /** The CA's external account to bind ours to (RFC 8555, section 7.3.4). */
   readonly externalAccount: { readonly kid: string; readonly hmacKey: Uint8Array } | undefined;
-  /** Of those that the directory offers; missing: the authority's default. */
+  /** A certificate profile that the directory offers; missing: the CA's default. */
   readonly profile: string | undefined;
-  /** Its CAA identities, lower case. */
+  /** CAA identities, lowercase. */
   readonly issuerDomains: readonly [string, ...string[]];
 };
 
-/** Its variables, each checked alone; `fallbackRules` checks their combination. */
+/** Variables of the second CA, each validated on its own. `fallbackRules` checks combinations. */
 export const fallbackVariables = {
   ACME_FALLBACK_DIRECTORY_URL: url(['https:']).optional(),
   ACME_FALLBACK_CA_FILE: z.string().optional(),
@@ -29,7 +29,7 @@ export const fallbackVariables = {
 type Variables = z.infer<z.ZodObject<typeof fallbackVariables>>;
 type Rule = readonly [isWrong: boolean, variable: string, problem: string];
 
-/** Returns every rule about the second authority. `given`: the variables that are set and not empty. */
+/** Returns every rule about the second CA. `given`: variables that are set and not empty. */
 export function fallbackRules(given: Readonly<Record<string, string>>): readonly Rule[] {
   const {
     ACME_DIRECTORY_URL: first,
@@ -69,7 +69,7 @@ export function fallbackRules(given: Readonly<Record<string, string>>): readonly
   ];
 }
 
-/** Returns the second CA from variables that passed every rule; undefined if there is none. */
+/** `v`: variables that passed every rule. Undefined if no second CA is configured. */
 export function fallbackOf(v: Variables): FallbackAuthority | undefined {
   const [issuer, ...more] = v.ACME_FALLBACK_ISSUER_DOMAINS ?? [];
   if (v.ACME_FALLBACK_DIRECTORY_URL === undefined || issuer === undefined) return undefined;
@@ -83,16 +83,19 @@ export function fallbackOf(v: Variables): FallbackAuthority | undefined {
   };
 }
 
-/** However they are written: the account is kept by the URL, and one authority cannot stand in for itself. */
+/** Compares normalized URLs: the account is stored by URL, and a CA cannot be its own fallback. */
 function isSameUrl(one: string | undefined, other: string): boolean {
   if (one === undefined || !URL.canParse(one) || !URL.canParse(other)) return one === other;
   return new URL(one).href === new URL(other).href;
 }
 
-/** `problem` completes the name of the variable to a sentence: `PORT must be a port number, 0 to 65535`. */
+/**
+ * `problem` completes a sentence that starts with the variable: `PORT must be a port number, 0 to
+ * 65535`.
+ */
 export type ConfigProblem = { readonly variable: string; readonly problem: string };
 
-/** Returns the rules that are broken; none: an empty list. `given`: the variables that are set and not empty. */
+/** Returns the broken rules. `given`: variables that are set and not empty. */
 export function combinationProblems(given: Readonly<Record<string, string>>): ConfigProblem[] {
   const has = (name: string) => given[name] !== undefined;
   const isExternal = given['CERTIFICATES'] === 'external';

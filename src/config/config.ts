@@ -1,4 +1,7 @@
-/** The one reader of the environment. Everything is optional; a wrong value is named, all of them at once. */
+/**
+ * The only code that reads the environment. Every variable is optional. All invalid values are
+ * reported at once.
+ */
 import { z } from 'zod';
 import type { Budget } from '../core/certificates/budget.ts';
 import {
@@ -30,97 +33,113 @@ import {
   url,
 } from './values.ts';
 
-/** An IP address, IPv6 without brackets, and a port. */
+/** IPv6 addresses have no brackets. */
 export type SocketAddress = { readonly address: string; readonly port: number };
 
-/** Where data is kept: in this process below `dataDir`, in PostgreSQL, or there with the queue in Redis. */
+/**
+ * Where data is stored: in this process below `dataDir`, in PostgreSQL, or in PostgreSQL with the
+ * queue in Redis.
+ */
 export type Storage =
   | { readonly kind: 'embedded'; readonly dataDir: string }
   | { readonly kind: 'postgres'; readonly databaseUrl: string }
   | { readonly kind: 'postgres_redis'; readonly databaseUrl: string; readonly redisUrl: string };
 
-/** How clients reach the API, and how much each may ask of it. */
+/** How clients reach the API, and their rate limits. */
 export type ApiConfig = {
-  /** Where clients reach the API; ends in `/v1`. Missing: relative to where its document is read. */
+  /** Public URL of the API; ends in `/v1`. Missing: relative to the URL of the OpenAPI document. */
   readonly baseUrl: string | undefined;
-  /** Another installation for the OpenAPI document to list; missing: it lists none. */
+  /** Another installation that the OpenAPI document lists; missing: none. */
   readonly stagingUrl: string | undefined;
-  /** Origins whose pages may call the API; `https://shop.example`, without a path. */
+  /** Origins whose pages can call the API, such as `https://shop.example`, without a path. */
   readonly corsOrigins: readonly string[];
-  /** Addresses and networks whose `X-Forwarded-For` is believed, and whom the edge does not count; `10.0.0.0/8`. */
+  /**
+   * Addresses and networks, such as `10.0.0.0/8`. Their `X-Forwarded-For` is trusted, and the edge
+   * does not count their connections.
+   */
   readonly trustedProxies: readonly string[];
-  /** Requests a minute. */
+  /** Requests per minute. */
   readonly rateLimits: { readonly perKey: number; readonly perAddress: number };
 };
 
-/** Every setting, checked and with its default. Durations are in milliseconds. */
+/** All settings, validated and with defaults. Durations are in milliseconds. */
 export type Config = {
-  /** Which parts the process plays; on embedded storage always `all`. */
+  /** Which parts this process runs; always `all` on embedded storage. */
   readonly role: 'all' | 'api' | 'worker' | 'edge';
   /** Where the API and the dashboard listen. */
   readonly http: { readonly host: string; readonly port: number };
   readonly api: ApiConfig;
   readonly edge: EdgeConfig;
   readonly storage: Storage;
-  /** An administrator's key to accept from the start. */
+  /** An administrator's key that is valid from the start. */
   readonly apiKey: string | undefined;
-  /** `domain`: customers' targets are below it. `addresses`: what an apex must show; empty: what its target resolves to. */
+  /**
+   * `domain`: parent of the customers' targets. `addresses`: what an apex must resolve to; empty:
+   * whatever its target resolves to.
+   */
   readonly platform: { readonly domain: string; readonly addresses: readonly string[] };
   readonly dns: {
-    /** Recursive servers; empty means the system's. */
+    /** Resolvers; empty: the system's. */
     readonly servers: readonly SocketAddress[];
-    /** Whether the zones' name servers are queried, or only the resolvers. */
+    /** Whether to query the zones' name servers, or only the resolvers. */
     readonly authoritative: boolean;
     readonly authorityPort: number;
-    /** Whether private servers and addresses are accepted; for test labs only. */
+    /** Whether private servers and addresses are accepted. For test labs only. */
     readonly allowPrivate: boolean;
   };
   readonly certificates: {
-    /** `external`: an edge of another make obtains and serves them, and workers check what it shows. */
+    /**
+     * `external`: another edge obtains and serves certificates, and workers check what it serves.
+     */
     readonly source: 'own' | 'external';
   };
   readonly acme: {
-    /** Missing: certificates come from the local authority. */
+    /** Missing: the local CA issues certificates. */
     readonly directoryUrl: string | undefined;
-    /** PEM to trust: for the directory, or for the certificates that another edge shows. */
+    /** PEM to trust: for the directory, or for the certificates that an external edge serves. */
     readonly caFile: string | undefined;
     readonly contact: string | undefined;
-    /** The account there that ours belongs to (RFC 8555, 7.3.4). */
+    /** The CA's external account to bind ours to (RFC 8555, section 7.3.4). */
     readonly externalAccount: { readonly kid: string; readonly hmacKey: Uint8Array } | undefined;
-    /** Of those that the directory offers; missing: the authority's default. */
+    /** A certificate profile that the directory offers; missing: the CA's default. */
     readonly profile: string | undefined;
-    /** How every name is proved. */
     readonly challenge: 'http-01' | 'tls-alpn-01';
-    /** The ports at which the CA sends http-01 and tls-alpn-01 challenges; others than 80 and 443 for test labs only. */
+    /**
+     * Ports to which the CA sends http-01 and tls-alpn-01 challenges. Only test labs change 80 and
+     * 443.
+     */
     readonly httpPort: number;
     readonly tlsPort: number;
-    /** The CAA identities of the authority in use, lower case. */
+    /** CAA identities of the CA in use, lowercase. */
     readonly issuerDomains: readonly [string, ...string[]];
-    /** Whose limits are kept; missing: by the directory's host. */
+    /** Which CA's rate limits to obey; missing: chosen by the directory's host. */
     readonly budget: Budget | undefined;
-    /** The authority that stands in for the first; contact and port are the same. */
+    /** The second CA. It uses the same contact and ports. */
     readonly fallback: FallbackAuthority | undefined;
   };
-  /** Missing only on embedded storage, which makes its own in DATA_DIR. */
+  /** Missing only on embedded storage, which creates its own key in DATA_DIR. */
   readonly keyEncryptionKeys: KeyEncryptionKeys | undefined;
-  /** Whether webhooks can use http and private addresses; for test labs only. */
+  /** Whether webhooks can use http and private addresses. For test labs only. */
   readonly webhooks: { readonly allowPrivate: boolean };
-  /** Where deploys may be although it is not public, or our own: addresses and networks. */
+  /** Addresses and networks that deploys can use even if they are private or ours. */
   readonly upstreams: { readonly networks: readonly string[] };
-  /** How long a pending domain is checked before it fails. A short window, in a test lab, also shortens most waits. */
+  /**
+   * How long a pending domain is checked before it fails. In a test lab, a short window also
+   * shortens most delays.
+   */
   readonly verifyWindowMs: number;
-  /** How long after its verification an operator is notified of a domain without a certificate. */
+  /** How long after verification a missing certificate triggers an operator notification. */
   readonly escalateAfterMs: number;
   readonly metrics: {
-    /** Where the process shows its metrics and its health beside the API; missing: nowhere. */
+    /** Separate port for metrics and health; missing: none. */
     readonly port: number | undefined;
-    /** A bearer token that reads metrics alone. */
+    /** Bearer token that can only read metrics. */
     readonly token: string | undefined;
   };
   readonly logLevel: (typeof logLevels)[number];
 };
 
-/** Either a whole configuration, or everything that is wrong with the environment. */
+/** The whole configuration, or every problem with the environment. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
@@ -173,13 +192,16 @@ const variables = z.object({
 });
 type Variables = z.infer<typeof variables>;
 
-/** Embedded storage is a laptop's, and so are the deploys behind it. */
+/** Embedded storage runs on a laptop, and so do its deploys. */
 const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
 
-/** Every variable that Signpost reads; .env.example lists the same ones (test/config.test.ts). */
+/** Every variable that Signpost reads. .env.example lists the same ones (test/config.test.ts). */
 export const variableNames: readonly string[] = Object.keys(variables.shape);
 
-/** Reads the configuration; never throws. A variable that is set but empty, or has another name, counts as not set. */
+/**
+ * Reads the configuration; never throws. Empty variables count as not set; unknown ones are
+ * ignored.
+ */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): ConfigResult {
   const given = Object.fromEntries(
     variableNames.flatMap((name) => (env[name] ? [[name, env[name]]] : [])),

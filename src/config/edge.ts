@@ -1,34 +1,43 @@
-/** The settings of the edge, and of Caddy where it stands in front. */
+/** Settings of the edge, and of Caddy in front of it. */
 import { z } from 'zod';
 import { count, flag, listenAddress, port, urlSecret } from './values.ts';
 
-/** Where visitors arrive, and how much of a process they may have. */
+/** Where visitors connect, and the edge's limits. */
 export type EdgeConfig = {
-  /** Where Caddy asks us for certificates and passes requests on, and the secret by which we know it. Missing: we have the ports. */
+  /**
+   * Where Caddy requests certificates and forwards requests, and the secret that authenticates it.
+   * Missing: Signpost has the ports.
+   */
   readonly caddy:
     | { readonly address: string; readonly port: number; readonly secret: string }
     | undefined;
-  /** Ours, or Caddy's. */
+  /** Ports of Signpost's edge, or of Caddy. */
   readonly httpPort: number;
   readonly httpsPort: number;
-  /** Where visitors reach the edge, ours or another. Missing: redirects lead to `httpsPort`, and we check 443. */
+  /**
+   * Port where visitors reach the edge, Signpost's or another. Missing: redirects use `httpsPort`,
+   * and checks use 443.
+   */
   readonly publicHttpsPort: number | undefined;
-  /** Whether workers ask the edge's public addresses, before an order and for what visitors are shown. */
+  /**
+   * Whether workers connect to the edge's public addresses, before an order and to check what
+   * visitors get.
+   */
   readonly isProbed: boolean;
-  /** For an IPv4 address or an IPv6 /64; so is the next but one. Behind Caddy they are requests under way. */
+  /** Per IPv4 address or IPv6 /64. Behind Caddy: concurrent requests. */
   readonly connectionsPerAddress: number;
-  /** TLS handshakes that one process begins. */
+  /** New TLS handshakes, per process. */
   readonly handshakesPerSecond: number;
-  /** A second. */
+  /** Per second, for one IPv4 address or IPv6 /64. */
   readonly handshakesPerAddress: number;
-  /** Under way to deploys at once, of one process. */
+  /** Concurrent requests to deploys, per process. */
   readonly requests: number;
   readonly requestsPerProject: number;
 };
 
 const GATEWAY = '127.0.0.1:9180';
 
-/** Its variables, each checked alone; `edgeRules` checks their combination. */
+/** Variables of the edge, each validated on its own. `edgeRules` checks combinations. */
 export const edgeVariables = {
   EDGE: z.enum(['own', 'caddy'], 'must be own or caddy').default('own'),
   EDGE_CADDY_ADDRESS: listenAddress.prefault(GATEWAY),
@@ -44,7 +53,7 @@ export const edgeVariables = {
   EDGE_REQUESTS_PER_PROJECT: count('requests').default(2_000),
 };
 
-/** Returns the settings of variables that passed every rule. */
+/** `v`: variables that passed every rule. */
 export function edgeOf(v: z.infer<z.ZodObject<typeof edgeVariables>>): EdgeConfig {
   return {
     caddy:
@@ -71,7 +80,7 @@ const portOf = (address: string): string => address.slice(address.lastIndexOf(':
 
 type Rule = readonly [isWrong: boolean, variable: string, problem: string];
 
-/** Returns every rule about the edge. `given`: the variables that are set and not empty. */
+/** Returns every rule about the edge. `given`: variables that are set and not empty. */
 export function edgeRules(given: Readonly<Record<string, string>>): readonly Rule[] {
   const isExternal = given['CERTIFICATES'] === 'external';
   const isCaddy = given['EDGE'] === 'caddy';

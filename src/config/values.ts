@@ -1,33 +1,34 @@
-/** What a value of the environment may look like (src/config/config.ts), each with the words for one that does not. */
+/** Validators for environment variables (src/config/config.ts), each with its error message. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { apiKeyProblem } from './api-key.ts';
 
-/** Milliseconds, by the unit that ends a duration. */
+/** Milliseconds per duration unit. */
 export const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A number from 0 to 65535; where something listens, 0 lets the system choose one. */
+/** A number from 0 to 65535. When listening, 0 lets the system choose a port. */
 export const port = z
   .string()
   .regex(/^\d{1,5}$/, 'must be a port number, 0 to 65535')
   .transform(Number)
   .refine((n) => n <= 65_535, 'must be a port number, 0 to 65535');
 
-/** `true` or `false`, in lower case. */
 export const flag = z
   .enum(['true', 'false'], 'must be true or false')
   .transform((text) => text === 'true');
 
-/** Milliseconds, 1 or more, written as a whole number and one of `units`: `48h`. */
+/** In milliseconds, at least 1. Written as a whole number and one of `units`: `48h`. */
 export const duration = z
   .string()
   .regex(/^[1-9]\d{0,8}(ms|s|m|h|d)$/, 'must be a duration such as 48h, 30m, 15s or 500ms')
   .transform((text) => {
     const [, amount = '0', unit = 'ms'] = /^(\d+)(\D+)$/.exec(text) ?? [];
-    return Number(amount) * units[unit as keyof typeof units]; // the expression above allows no other unit
+    return Number(amount) * units[unit as keyof typeof units]; // the regex allows no other unit
   });
 
-/** One label or more, in lower case without a trailing dot; whether the name exists is not asked. */
+/**
+ * One or more labels, lowercase, without a trailing dot. Does not check whether the name exists.
+ */
 export const hostName = z
   .string()
   .regex(
@@ -35,7 +36,7 @@ export const hostName = z
     'must be a host name in lower case, without a trailing dot',
   );
 
-/** The text as it was written: a URL of one of these protocols, each with its colon (`https:`). */
+/** A URL, unchanged. `protocols` include the colon (`https:`). */
 export const url = (protocols: readonly string[]) =>
   z
     .string()
@@ -44,13 +45,13 @@ export const url = (protocols: readonly string[]) =>
       `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
     );
 
-/** A path that ends in `v1` is the interface's (docs/interface.md, section 1). */
+/** API paths end in `v1` (docs/interface.md, section 1). */
 export const baseUrl = url(['http:', 'https:']).refine(
   (text) => /^https?:\/\/[^/?#@]+(\/[^?#]*)?\/v1$/.test(text),
   'must end in /v1, without credentials, query or fragment',
 );
 
-/** `https://shop.example`: scheme, host and a port that is not the usual one, as browsers write it. */
+/** Scheme, host and non-default port, as browsers write them: `https://shop.example`. */
 export const origin = z
   .string()
   .refine(
@@ -58,27 +59,33 @@ export const origin = z
     'must be origins such as https://shop.example, comma-separated',
   );
 
-/** An address, or a network in CIDR notation; bits behind the prefix are not refused. */
+/** An address or a CIDR network; host bits can be set. */
 export const network = z
   .string()
   .refine(isNetwork, 'must be addresses or networks, comma-separated');
 
-/** A whole number from 1 to 999,999,999. `what` completes the refusal: `must be a number of requests, 1 or more`. */
+/**
+ * A whole number from 1 to 999,999,999. `what` completes the error message: `must be a number of
+ * requests, 1 or more`.
+ */
 export const count = (what: string) =>
   z
     .string()
     .regex(/^[1-9]\d{0,8}$/, `must be a number of ${what}, 1 or more`)
     .transform(Number);
 
-/** An IPv4 or IPv6 address, as it was written. */
+/** An IPv4 or IPv6 address, unchanged. */
 export const address = z
   .string()
   .refine((text) => isIP(text) !== 0, 'must be IP addresses, comma-separated');
 
-/** 32 bytes each: the first one seals, all of them open. */
+/** 32 bytes each. The first key encrypts; every key decrypts. */
 export type KeyEncryptionKeys = readonly [Uint8Array, ...Uint8Array[]];
 
-/** One or more, comma separated: 32 bytes in base64 or hex, none twice. No problem shows any part of a key. */
+/**
+ * Comma-separated keys of 32 bytes in base64 or hex, without duplicates. Error messages never show
+ * key material.
+ */
 export const keyEncryptionKeys = z.string().transform((text, context): KeyEncryptionKeys => {
   const parts = text.split(',').map((part) => part.trim());
   const keys = parts.map(keyBytes);
@@ -94,13 +101,13 @@ export const keyEncryptionKeys = z.string().transform((text, context): KeyEncryp
   return [first, ...others];
 });
 
-/** Exactly: Node would read no further than the end of a first key, and take what two spaces part for one. */
+/** Strict, because Node stops at the end of a first key and ignores spaces between two. */
 function keyBytes(text: string): Buffer | null {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
   return /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
 }
 
-/** 16 characters or more that no request would be refused for (`apiKeyProblem`). */
+/** At least 16 characters, in a form that requests can send (`apiKeyProblem`). */
 export const apiKey = z
   .string()
   .min(16, 'must have at least 16 characters')
@@ -109,23 +116,23 @@ export const apiKey = z
     if (problem !== null) context.addIssue(problem);
   });
 
-/** What a header can carry (RFC 6750, 2.1): 16 to 256 characters, and `=` behind them. */
+/** A bearer token (RFC 6750, section 2.1): 16 to 256 characters, then optional `=` padding. */
 export const metricsToken = z
   .string()
   .regex(/^[\w.~+/-]{16,256}=*$/, 'must have 16 to 256 letters, digits or - . _ ~ + /');
 
-/** What a URL and a header can carry without escapes: 32 to 256 characters. */
+/** 32 to 256 characters that need no escapes in a URL or a header. */
 export const urlSecret = z
   .string()
   .regex(/^[\w.~-]{32,256}$/, 'must have 32 to 256 letters, digits or - . _ ~');
 
-/** Bytes, as certificate authorities hand out the keys of external accounts (RFC 8555, 7.3.4). */
+/** The form in which CAs hand out external account keys (RFC 8555, section 7.3.4). */
 export const base64url = z
   .string()
   .regex(/^[\w-]+={0,2}$/, 'must be base64url, as the certificate authority shows it')
   .transform((text) => new Uint8Array(Buffer.from(text, 'base64url')));
 
-/** Items between commas, without blanks around them; each has to be an `item`. */
+/** Comma-separated items, trimmed. Each must be a valid `item`. */
 export function list<Item extends z.ZodType<unknown, string>>(item: Item) {
   return z
     .string()
@@ -133,14 +140,14 @@ export function list<Item extends z.ZodType<unknown, string>>(item: Item) {
     .pipe(z.array(item));
 }
 
-/** `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`. */
+/** Accepts `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`. */
 function isNetwork(text: string): boolean {
   const [, host = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const family = isIP(host);
   return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
 }
 
-/** `127.0.0.1:9180` or `[::1]:9180`. */
+/** `127.0.0.1:9180` or `[::1]:9180`; the port is required. */
 export const listenAddress = z
   .string()
   .refine(
@@ -149,7 +156,10 @@ export const listenAddress = z
   )
   .transform(socketAddress);
 
-/** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; port 53 by default, an issue otherwise. */
+/**
+ * Accepts `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. The default port is
+ * 53. Other text adds an issue.
+ */
 export function socketAddress(text: string, context: z.RefinementCtx) {
   const [, bracketed, plain, portText] =
     /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];

@@ -1,6 +1,6 @@
-/** The demo's customer as an HTTP client: it knows the service by its API alone. */
+/** HTTP client of the demo's customer. It uses only the public API. */
 
-/** A domain as far as the demo shows it. */
+/** The domain fields that the demo prints. */
 export type Shown = {
   readonly hostname: string;
   readonly status: string;
@@ -8,12 +8,12 @@ export type Shown = {
     readonly type: string;
     readonly name: string;
     readonly value: string;
-    /** In seconds. */
+    /** Seconds. */
     readonly ttl: number;
   };
 };
 
-/** A finding as far as the demo shows it. */
+/** The finding fields that the demo prints. */
 export type FindingShown = {
   readonly code: string;
   readonly summary: string;
@@ -21,8 +21,8 @@ export type FindingShown = {
 };
 
 /**
- * An event of the timeline as far as the demo shows it. `appeared` and `cleared` are of `domain.findings_changed`,
- * `issuer` of those about certificates.
+ * The event fields that the demo prints. `appeared` and `cleared` belong to
+ * `domain.findings_changed`, `issuer` to certificate events.
  */
 export type EventShown = {
   readonly id: number;
@@ -37,20 +37,20 @@ export type EventShown = {
 };
 
 /**
- * A customer with one project and one domain. Every call rejects where the API refuses, with its answer in the
- * message.
+ * A customer with one project and one domain. If the API returns an error, calls reject with its
+ * response.
  */
 export type Customer = {
   /**
-   * Makes a project on a paid plan with a successful deploy at `upstream`, and adds the domain. Call it once, before
-   * `timeline`: a second project would need another slug.
+   * Creates a project on a paid plan with a successful deploy at `upstream`, then adds the domain.
+   * Call it once, before `timeline`: the project slug is fixed.
    */
   addDomain(hostname: string, upstream: string): Promise<Shown>;
-  /** All events of the domain that the API's timeline has, the oldest first. */
+  /** Returns the domain's timeline events, oldest first. */
   timeline(): Promise<readonly EventShown[]>;
 };
 
-/** A customer at this address of the API, without a trailing slash. Sends nothing yet. */
+/** `apiUrl` has no trailing slash. Sends no request yet. */
 export function createCustomer(apiUrl: string, key: string): Customer {
   let domainPath = '';
 
@@ -62,7 +62,7 @@ export function createCustomer(apiUrl: string, key: string): Customer {
     });
     const answer = await response.json();
     if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
-    return answer as T; // our own API's documented shapes
+    return answer as T; // the API documents this shape
   }
 
   return {
@@ -83,22 +83,20 @@ export function createCustomer(apiUrl: string, key: string): Customer {
   };
 }
 
-/** What the demo's customer does: one mistake after the other, each followed by what repairs it. */
-
-/** What the service has to say before the customer acts again. */
+/** What the service must report before the next act starts. */
 export type Awaited = { readonly finding: string } | { readonly event: 'domain.live' };
 
-/** One step of the demo: what the customer publishes, and what the service has to say about it. */
+/** One step of the demo: what the customer publishes and what the service must report. */
 export type Act = {
-  /** Said aloud before the records are published. */
+  /** Printed before the records are published. */
   readonly says: string;
-  /** The zone as the customer now publishes it; `{target}` stands for the host name they were shown. */
+  /** The whole zone. `{target}` stands for the target that the customer was shown. */
   readonly publishes: readonly string[];
   /** Ends the act. */
   readonly until: Awaited;
 };
 
-/** The acts in the order in which they are played: one mistake after the other, and what repairs the last of them. */
+/** The acts in order: one mistake after another, then the fix for the last one. */
 export const acts: readonly Act[] = [
   {
     says: 'The customer has not created the record yet.',

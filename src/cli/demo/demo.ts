@@ -1,4 +1,7 @@
-/** `npm run demo` and `signpost demo`: the real service in a test lab, and a customer who makes the classic mistakes. */
+/**
+ * `npm run demo` and `signpost demo`: the real service in a test lab, and a customer who makes
+ * common mistakes.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,28 +21,26 @@ import { keepRunning, type Running } from './keep.ts';
 import { type Laboratory, PLATFORM_DOMAIN, startLaboratory, visit, ZONE } from './laboratory.ts';
 
 const HOSTNAME = `docs.${ZONE}`;
-/** How long one act may take before the demo gives up. */
 const ACT_DEADLINE_MS = 15_000;
 const POLL_MS = 100;
 
-/** Prints one line, given without its end. */
+/** Prints one line, passed without its newline. */
 type Print = (line: string) => void;
 
-/** How the demo is run. */
 export type DemoOptions = {
-  /** Before each act, in ms, so that a person can read it. */
+  /** Before each act, so that a person can read it. */
   readonly pauseMs: number;
-  /** Aborted to stop the demo at any moment, by Ctrl-C. */
+  /** Aborts the demo at any time (Ctrl-C). */
   readonly stop: AbortSignal;
-  /** Leaves everything running after the tour, until `stop`. */
+  /** Keeps everything running after the tour, until `stop`. */
   readonly keep: boolean;
-  /** A test passes its own. */
+  /** Tests pass their own. */
   readonly start?: typeof startLaboratory;
 };
 
 /**
- * Plays the tour, and with `keep` waits for `stop` afterwards. Rejects when an act takes longer than 15 s or anything
- * fails. Whatever happens, it stops what it started and removes its data.
+ * Plays all acts; with `keep`, then waits for `stop`. Rejects if an act takes longer than 15 s or a
+ * step fails. Always stops what it started and deletes its data.
  */
 export async function runDemo(write: Print, options: DemoOptions): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signpost-demo-'));
@@ -123,7 +124,7 @@ async function play(
   print(dim(`    certificate by ${answer.issuer}, valid until ${answer.validTo}`));
 }
 
-/** Prints the domain's events as they happen, until the act has had its effect. */
+/** Prints the domain's events as they arrive, until the act has had its effect. */
 function createFollower(
   { timeline }: Customer,
   print: Print,
@@ -181,14 +182,14 @@ function demoConfig({ dnsPort }: Laboratory, dataDir: string): Config {
     DNS_SERVERS: `127.0.0.1:${dnsPort}`,
     DNS_AUTHORITY_PORT: String(dnsPort),
     DNS_ALLOW_PRIVATE: 'true',
-    // Waits between checks shrink with the window: a quarter of a second instead of 15 s.
+    // Check intervals scale with the window: 250 ms instead of 15 s.
     VERIFY_WINDOW: '10m',
   });
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   return result.config;
 }
 
-/** Puts the time since the start in front of each line. */
+/** Prefixes each line with the elapsed time. */
 function stopwatch(write: Print): Print {
   const start = performance.now();
   return (line) => {

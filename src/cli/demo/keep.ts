@@ -1,21 +1,23 @@
-/** `npm run demo -- --keep`: leaves the demo running, and prints how to look around. */
+/** `npm run demo -- --keep`: leaves the demo running and prints how to explore it. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What is left running. */
 export type Running = {
-  /** The API's base URL. */
+  /** Base URL of the API. */
   readonly http: string;
   readonly httpsPort: number;
   readonly firstKey: string | null;
   readonly hostname: string;
-  /** PEM of the local certificate authority. */
+  /** PEM of the local CA's root certificate. */
   readonly rootCertificate: () => Promise<string | null>;
-  /** Removed when the demo ends. */
+  /** Deleted when the demo ends. */
   readonly dataDir: string;
 };
 
-/** Prints the dashboard's URL and key and a command that visits the live domain, then waits for `stopped`. */
+/**
+ * Prints the dashboard's URL and key, and a command that visits the live domain. Then waits for
+ * `stopped`.
+ */
 export async function keepRunning(
   { http, httpsPort, firstKey, hostname, rootCertificate, dataDir }: Running,
   print: (line: string) => void,

@@ -1,4 +1,4 @@
-/** The customer's world on loopback: their DNS, and their project's own server. */
+/** The demo's test lab on loopback: the customer's name server and the project's own server. */
 
 import { createServer, type Server } from 'node:http';
 import { request } from 'node:https';
@@ -6,26 +6,26 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { startDnsServer } from '../../lab/dns-server.ts';
 
-/** The customer's zone, which holds nothing until something is published. */
+/** The customer's zone, empty until records are published. */
 export const ZONE = 'shop.test';
-/** Where the targets of records are: every name below it leads to 127.0.0.1. */
+/** Parent of the record targets. Every name below it resolves to 127.0.0.1. */
 export const PLATFORM_DOMAIN = 'edge.signpost.test';
 
-/** A name server and a deploy on ports of 127.0.0.1 that were free. */
+/** A name server and a deploy on free ports of 127.0.0.1. */
 export type Laboratory = {
   readonly dnsPort: number;
-  /** The URL of the project's deploy, an HTTP server that greets; without a trailing slash. */
+  /** URL of the project's deploy, an HTTP server, without a trailing slash. */
   readonly upstream: string;
   /**
-   * Replaces all records of a zone, the customer's where none is named, in the words of a zone file. The next query
-   * sees them.
+   * Replaces all records of a zone, by default the customer's. Records use zone file syntax. The
+   * next query sees them.
    */
   publish(records: readonly string[], zone?: string): Promise<void>;
   /** Resolves once both servers are closed. */
   close(): Promise<void>;
 };
 
-/** Resolves once both servers take requests. */
+/** Resolves once both servers accept requests. */
 export async function startLaboratory(): Promise<Laboratory> {
   const dns = await startDnsServer({
     zones: { [ZONE]: [], [PLATFORM_DOMAIN]: ['* A 127.0.0.1'] },
@@ -46,23 +46,23 @@ export async function startLaboratory(): Promise<Laboratory> {
 }
 
 function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port; // it listens on TCP, so it has one
+  return (server.address() as AddressInfo).port; // a TCP server has an address object
 }
 
-/** What a visitor got. `status` 0 where the response had none. */
+/** The response that a visitor got. `status` is 0 if the response has none. */
 export type Visit = {
   readonly status: number;
   readonly body: string;
-  /** The common name of who signed the certificate. */
+  /** Common name of the certificate's issuer. */
   readonly issuer: string;
-  /** As Node.js writes it: `Nov 20 12:00:00 2026 GMT`. */
+  /** In Node.js format: `Nov 20 12:00:00 2026 GMT`. */
   readonly validTo: string;
 };
 
 /**
- * Sends a GET over HTTPS to the edge on 127.0.0.1, as a browser would that has resolved the name. `rootCertificate`:
- * PEM, the only authority that is trusted. Rejects where the certificate does not hold or nobody answers; no status
- * is a fault.
+ * Sends a GET over HTTPS to the edge on 127.0.0.1, as if the host name resolved there.
+ * `rootCertificate`: PEM of the only trusted CA. Rejects if the certificate is invalid or the edge
+ * does not respond. Resolves for every HTTP status.
  */
 export function visit(
   hostname: string,

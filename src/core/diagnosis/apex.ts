@@ -1,4 +1,4 @@
-/** Findings about an apex, where no CNAME may stand: it is compared by the addresses that it has. */
+/** Findings about a zone apex. A CNAME is not allowed there, so it is compared by its addresses. */
 import { recordFor } from '../names/instructions.ts';
 import type { FamilyOf } from './finding.ts';
 import {
@@ -14,16 +14,15 @@ import { isProxiedHere } from './proxies.ts';
 import { ownAddresses } from './server-pointing.ts';
 import { addressRecords, foreignName, recordIn, type Wanted } from './words.ts';
 
-/** What can be wrong at the top of a zone. */
 export type ApexFinding =
   | (Wanted & {
       readonly code: 'cname_at_apex';
-      /** The alias that stands there. */
+      /** The target of the CNAME. */
       readonly found: string;
       readonly provider?: string;
       readonly ourAddresses?: readonly string[];
     })
-  /** `addresses`: some of ours, and nothing foreign; `missing`: the others of ours. */
+  /** `addresses`: only ours, but not all of them. `missing`: the rest. */
   | (Wanted & {
       readonly code: 'apex_partial';
       readonly addresses: readonly string[];
@@ -38,11 +37,11 @@ export type ApexFinding =
       readonly code: 'apex_elsewhere';
       readonly addresses: readonly string[];
       readonly provider?: string;
-      /** What could stand there instead, where the provider has no ALIAS. */
+      /** Our addresses, for A and AAAA records if the provider has no ALIAS. */
       readonly ourAddresses?: readonly string[];
     });
 
-/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
+/** Rules by code; findings.ts combines all families. */
 export const apex: FamilyOf<ApexFinding> = {
   cname_at_apex: {
     meaning: 'A CNAME at the apex, where none is allowed',
@@ -110,7 +109,10 @@ export const apex: FamilyOf<ApexFinding> = {
   },
 };
 
-/** Also one to the target: beside the SOA and NS records it breaks the zone (RFC 1034, 3.6.2; RFC 1912, 2.4). */
+/**
+ * Includes a CNAME to our target. Every CNAME conflicts with the SOA and NS records (RFC 1034,
+ * section 3.6.2; RFC 1912, section 2.4).
+ */
 function cnameAtApex(
   input: DiagnosisInput,
 ): (ApexFinding & { readonly code: 'cname_at_apex' }) | undefined {
@@ -120,8 +122,9 @@ function cnameAtApex(
 }
 
 /**
- * Foreign addresses: beside ours in one family (`mixed`), in place of one family of ours (`a`, `aaaa`), or alone
- * (`elsewhere`). Exactly one finding says it; undefined where there are none, or a proxy's.
+ * Classifies addresses that are not ours. `mixed`: next to ours in one family. `a`, `aaaa`: instead
+ * of ours in one family. `elsewhere`: no address is ours. Exactly one finding reports each kind.
+ * Undefined without such addresses, or if a proxy explains them.
  */
 export function foreignAtApex(input: DiagnosisInput):
   | {
@@ -165,8 +168,8 @@ function apexElsewhere(
 }
 
 /**
- * Only our addresses, but not all of them: less redundancy. Missing IPv6 is not an error; without IPv4
- * many visitors find nothing.
+ * Only our addresses, but not all of them, which reduces redundancy. Missing IPv6 alone is not an
+ * error. Without IPv4, many visitors cannot connect.
  */
 function apexPartial(
   input: DiagnosisInput,
@@ -200,8 +203,8 @@ type AtApex = Wanted & {
 };
 
 /**
- * Returns how the record of an apex is made at its provider, in that provider's words; the choices where it has no such
- * record, or is not known. Whole sentences.
+ * Returns full sentences on how to create the apex record, in the provider's terms. Lists the
+ * alternatives if the provider is unknown or has no such record.
  */
 export function createAtApex(finding: AtApex): string {
   const provider = finding.provider === undefined ? null : providerNamed(finding.provider);

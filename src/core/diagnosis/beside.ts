@@ -1,4 +1,4 @@
-/** Findings about what stands beside the record or in front of it: mail, a wildcard, a proxy. */
+/** Findings about mail, a wildcard or a proxy at the name. */
 
 import type { FamilyOf } from './finding.ts';
 import { type Hint, wildcardFor } from './hints.ts';
@@ -8,20 +8,22 @@ import { isProxiedHere, proxyInTheWay } from './proxies.ts';
 import { isSameName, ownAddresses } from './server-pointing.ts';
 import { addressRecords, foreign, listed, recordIn, type Wanted } from './words.ts';
 
-/** What stands beside the record, or in front of it. */
 export type BesideFinding =
-  /** `exchanges`: `10 mx.example.net`. A CNAME here would end the mail of this name (RFC 1034, 3.6.2). */
+  /**
+   * `exchanges`: such as `10 mx.example.net`. A CNAME here would stop mail to this name (RFC 1034,
+   * section 3.6.2).
+   */
   | (Wanted & { readonly code: 'mail_at_name'; readonly exchanges: readonly string[] })
-  /** `wildcard`: `*.example.com` */
+  /** `wildcard`: such as `*.example.com`. */
   | (Wanted & { readonly code: 'wildcard_answers'; readonly wildcard: string })
   | (Wanted & {
       readonly code: 'proxied';
-      /** Who runs the proxy. */
+      /** The proxy's operator. */
       readonly by: string;
       readonly addresses: readonly string[];
     });
 
-/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
+/** Rules by code; findings.ts combines all families. */
 export const beside: FamilyOf<BesideFinding> = {
   mail_at_name: {
     meaning: 'The name receives mail, which a CNAME would end',
@@ -61,7 +63,7 @@ export const beside: FamilyOf<BesideFinding> = {
     severity: 'blocks',
     actor: 'customer',
     order: 30,
-    // Elsewhere the addresses may be those of another site behind the same proxy.
+    // In other zones, the addresses can belong to another site behind the same proxy.
     orderFor: (input) => (isProxiedHere(input) ? 30 : 105),
     check: proxied,
     explain: (finding) => {
@@ -80,7 +82,7 @@ export const beside: FamilyOf<BesideFinding> = {
   },
 };
 
-/** Mail is delivered to this name, and the CNAME that is to be created would end that. */
+/** The name receives mail, and the required CNAME would stop it. */
 function mailAtName(
   input: DiagnosisInput,
 ): (BesideFinding & { readonly code: 'mail_at_name' }) | undefined {
@@ -89,26 +91,32 @@ function mailAtName(
   return exchanges === undefined ? undefined : { code: 'mail_at_name', ...input.wanted, exchanges };
 }
 
-/** Returns the MX records that a CNAME would end, sorted; none at an apex, where they may stay beside an ALIAS. */
+/**
+ * Returns the MX records that a CNAME would stop, sorted. Empty at an apex, where an ALIAS allows
+ * MX records.
+ */
 export function mailIn(input: DiagnosisInput): { readonly exchanges?: readonly string[] } {
   const exchanges = unique(
     input.servers
       .filter(({ view }) => view.state === 'answers')
       .flatMap(({ view }) => recordsOf(view.mx))
-      // RFC 7505: a "null MX" says that no mail is wanted.
+      // A null MX (RFC 7505) means that the name accepts no mail.
       .filter((exchange) => !/^\d+ \.?$/.test(exchange)),
   );
   return input.apex || exchanges.length === 0 ? {} : { exchanges };
 }
 
-/** A finding about the record, with what may have to be dealt with before the record is created. */
+/** A finding about the record, with what to resolve before the record is created. */
 export type Masked = Wanted & {
   /** The MX records at the name, as in `mail_at_name`. */
   readonly exchanges?: readonly string[];
   readonly hints?: readonly Hint[];
 };
 
-/** Returns what to do about mail before a CNAME ends it (RFC 1034, 3.6.2), and a space; empty without mail. */
+/**
+ * Returns what to do before a CNAME stops mail (RFC 1034, section 3.6.2), with a trailing space.
+ * Empty without mail.
+ */
 export function mailFirst(finding: Masked): string {
   const { hostname, exchanges = [] } = finding;
   if (exchanges.length === 0) return '';
@@ -116,13 +124,16 @@ export function mailFirst(finding: Masked): string {
   return `${hostname} receives mail (MX ${listed(exchanges)}), which a CNAME record would end. First move the mail to another name${own}, or keep it and add another name here instead, for example www.${hostname}. `;
 }
 
-/** Returns the wildcard that a hint of the finding says answers for the name, printable; undefined where no hint does. */
+/**
+ * Returns the wildcard that answers for the name according to a hint, printable. Undefined without
+ * such a hint.
+ */
 export function wildcardIn({ hints = [] }: Masked): string | undefined {
   const hint = hints.find(({ code }) => code === 'wildcard_masks');
   return hint?.code === 'wildcard_masks' ? foreign(hint.wildcard) : undefined;
 }
 
-/** It points here, and so does every name beside it. */
+/** A random sibling name points here too, so a wildcard answers. */
 function wildcardAnswers(
   input: DiagnosisInput,
 ): (BesideFinding & { readonly code: 'wildcard_answers' }) | undefined {
@@ -139,7 +150,6 @@ function wildcardAnswers(
     : undefined;
 }
 
-/** The addresses of a proxy in place of the record, at a subdomain or an apex. */
 function proxied(
   input: DiagnosisInput,
 ): (BesideFinding & { readonly code: 'proxied' }) | undefined {

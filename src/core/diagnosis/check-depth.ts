@@ -1,6 +1,6 @@
 /**
- * How closely to check a name whose DNS an earlier check found wrong. Nearly every check finds it as it was, so most of
- * them need not see much: whatever they find new is checked in full at once.
+ * How closely to check a name that an earlier check found wrong. Most checks find no change, so
+ * they can be shallow. Any change triggers a full check at once.
  */
 
 import { windowEnd } from '../life/ladder.ts';
@@ -9,37 +9,41 @@ import type { Finding, FindingCode } from './findings.ts';
 import type { Observation } from './observation.ts';
 
 /**
- * `light`: one name server of the zone is queried for changes. `compare`: each of them is.
- * `full`: everything is checked, whatever is known from before.
+ * `light`: one name server of the zone is queried for changes. `compare`: every name server is
+ * queried. `full`: everything is checked, regardless of earlier results.
  */
 export type CheckDepth = 'light' | 'compare' | 'full';
 
-/** In ms. After this long a full check is due, because it sees more than a comparison. */
+/** A full check is due after this time, because it sees more than a comparison. */
 export const FULL_CHECK_MS = 15 * 60_000;
 
-/** A light check would not see them go: they end with the zone's own NS set, or with what we issue certificates with. */
+/**
+ * A light check cannot see these findings clear. They depend on the whole NS set or on our CA
+ * settings.
+ */
 const beyondLightChecks: readonly FindingCode[] = [
   'name_servers_disagree',
   'caa_blocks',
   'caa_unknown',
 ];
 
-/** What the earlier checks of a domain left. */
+/** Results of the domain's earlier checks. */
 export type EarlierCheck = {
   readonly state: DomainState;
   readonly findings: readonly Pick<Finding, 'code'>[];
-  /** Checks since it was added or verified again. */
+  /** Checks since the domain was added or verified again. */
   readonly attempts: number;
-  /** The last full check; null where there was none. */
+  /** The last full check; null before the first. */
   readonly observation: Pick<Observation, 'at'> | null;
-  /** Until when someone has the domain's page open, approximately; null: never opened. */
+  /** Approximate time until which a person has the domain's page open; null: never opened. */
   readonly watchedUntil: Date | null;
 };
 
 /**
- * Decides how closely to check. While someone has the page open, every name server is compared. Otherwise one query is
- * enough, and full checks are due each time the age doubles: after 15 and 30 minutes, 1 hour, 2 hours; and at the end of
- * the window, because its findings stay with the customer. Pure.
+ * Decides how closely to check. While a person has the page open, every name server is compared.
+ * Otherwise one query is enough. A full check is due each time the age doubles: after 15 and 30
+ * minutes, 1 hour, 2 hours. The window also ends with a full check, because its findings stay with
+ * the customer. Pure.
  */
 export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number): CheckDepth {
   const { state, attempts, observation } = domain;
@@ -54,7 +58,7 @@ export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number):
   return age < Math.max(FULL_CHECK_MS, waitedThen) ? 'light' : 'full';
 }
 
-/** Whether one name server is enough: no one watches, and it can show every change that matters. */
+/** Whether one name server is enough: the page is closed, and no finding needs more. */
 function mayBeLight({ watchedUntil, findings }: EarlierCheck, now: Date): boolean {
   const isWatched = watchedUntil !== null && watchedUntil > now;
   return !isWatched && !findings.some(({ code }) => beyondLightChecks.includes(code));

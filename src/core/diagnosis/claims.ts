@@ -1,20 +1,21 @@
 /**
- * The finding about a name that another project also has: which record proves the owner, and whether it is there. Whether
- * the other project holds the name is not disclosed.
+ * The finding about a name that another project also has. It shows the record that proves
+ * ownership, and whether that record exists. It does not disclose whether the other project holds
+ * the name.
  */
 import type { Proof, ProofSeen } from '../names/proof.ts';
 import type { FamilyOf } from './finding.ts';
 import { listed } from './words.ts';
 
-/** The finding about an apex that several projects have. */
 export type ClaimFinding =
   /**
-   * An apex that another project holds, or has pending, too: addresses do not say whose it is, so it moves nowhere until
-   * `proof.record` is there. `proof` is missing in findings of before there was one.
+   * An apex that another project holds or has pending. Addresses do not prove ownership, so the
+   * apex moves only once `proof.record` exists. `proof` is missing in findings stored before proofs
+   * existed.
    */
   { readonly code: 'held_elsewhere'; readonly hostname: string; readonly proof?: Proof };
 
-/** Its rule. No observation of the DNS makes it: workers/resolve-claim.ts does. */
+/** Produced by workers/resolve-claim.ts, not by an observation. */
 export const claims: FamilyOf<ClaimFinding> = {
   held_elsewhere: {
     meaning: 'Another project on this platform also has this apex',

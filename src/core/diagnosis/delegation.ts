@@ -1,4 +1,4 @@
-/** Findings about who answers for the zone: its registration, its delegation, and servers that differ. */
+/** Findings about the zone's registration, its delegation, and name servers that disagree. */
 import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput, unique } from './input.ts';
 import { areOfSeveralProviders } from './providers.ts';
@@ -6,16 +6,17 @@ import { isOther } from './server-pointing.ts';
 import { showing } from './shows.ts';
 import { foreign, foreignName, keeperOf, lines, listed, recordIn, type Wanted } from './words.ts';
 
-/** What can be wrong with the way to the zone. */
 export type DelegationFinding =
   | {
       readonly code: 'domain_unregistered';
       readonly hostname: string;
       readonly domain: string;
-      /** The zone that should delegate it, such as `com`. */
+      /** The parent zone, such as `com`. */
       readonly registry: string;
     }
-  /** `right`: the servers that have the record; `others`: those that do not, with what they show instead. */
+  /**
+   * `right`: servers that have the record. `others`: servers that do not, with what they return.
+   */
   | (Wanted & {
       readonly code: 'name_servers_disagree';
       readonly right: readonly string[];
@@ -26,12 +27,12 @@ export type DelegationFinding =
       readonly hostname: string;
       readonly zone: string;
       readonly parent: string;
-      /** Server names, sorted; so are the others. */
+      /** Server names, sorted; so is `onlyAtZone`. */
       readonly onlyAtParent: readonly string[];
       readonly onlyAtZone: readonly string[];
     };
 
-/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
+/** Rules by code; findings.ts combines all families. */
 export const delegation: FamilyOf<DelegationFinding> = {
   domain_unregistered: {
     meaning: 'The domain does not exist in its registry',
@@ -97,7 +98,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
   },
 };
 
-/** The domain is not registered: there is nothing that a record could stand in. */
+/** The domain is not registered, so no record can exist. */
 function domainUnregistered({
   observation,
   expected,
@@ -108,7 +109,7 @@ function domainUnregistered({
   return { code: 'domain_unregistered', hostname: expected.hostname, domain, registry };
 }
 
-/** Some servers of the zone have the record already, or still. */
+/** Some of the zone's servers already have the record, or still have it. */
 function nameServersDisagree(
   input: DiagnosisInput,
 ): (DelegationFinding & { readonly code: 'name_servers_disagree' }) | undefined {
@@ -126,7 +127,7 @@ function nameServersDisagree(
   };
 }
 
-/** The zone above names other servers than the zone itself: a move to another provider that was not finished. */
+/** The parent zone and the zone list different name servers: an unfinished change of provider. */
 function delegationMismatch({
   observation,
   expected,
@@ -134,7 +135,7 @@ function delegationMismatch({
   const { delegation } = observation;
   if (delegation?.kind !== 'delegated') return undefined;
   const { zone, parent, atParent, atZone } = delegation;
-  // An empty list is no answer: a zone has at least one server, and was delegated to one.
+  // An empty list is not usable: a delegated zone has at least one name server.
   if (atZone === null || atZone.length === 0 || atParent.length === 0) return undefined;
   const onlyAtParent = unique(atParent.filter((name) => !atZone.includes(name)));
   const onlyAtZone = unique(atZone.filter((name) => !atParent.includes(name)));
@@ -145,7 +146,7 @@ function delegationMismatch({
 
 type Disagreeing = DelegationFinding & { readonly code: 'name_servers_disagree' };
 
-/** Whether the zone is held at two providers, which take nothing over from each other. */
+/** Whether several providers serve the zone. They do not sync with each other. */
 function isOfSeveralProviders({ right, others }: Disagreeing): boolean {
   return areOfSeveralProviders(
     right,
@@ -153,7 +154,7 @@ function isOfSeveralProviders({ right, others }: Disagreeing): boolean {
   );
 }
 
-/** Servers of one provider copy from each other; those of several providers do not. */
+/** Servers of one provider sync with each other; those of several providers do not. */
 function agreeing(finding: Disagreeing): string {
   const { hostname, zone = hostname } = finding;
   return isOfSeveralProviders(finding)

@@ -1,4 +1,4 @@
-/** What an observation means: the verdict that moves a domain, and everything worth saying about it. */
+/** Turns an observation into findings and the verdict that moves a domain. */
 import type { Verdict } from '../life/lifecycle.ts';
 import type { CaaAuthority } from './caa/caa-set.ts';
 import { compareSeverity, type Finding, type FindingOf, rules, severities } from './findings.ts';
@@ -6,12 +6,12 @@ import { type DiagnosisInput, type Expected, gather } from './input.ts';
 import type { Observation } from './observation.ts';
 import type { Provider } from './providers.ts';
 
-/** What a name is measured against (input.ts). */
 export type { Expected } from './input.ts';
 
 /**
- * `findings[0]` is the headline: the first one that blocks, where any does. A verdict other than `right` always has one, so
- * that every wait has a reason to show. `provider`: who runs the zone's servers, where we know them.
+ * `findings[0]` is the headline: the first blocking finding, if any. A verdict other than `right`
+ * always has a finding, so every wait has a reason. `provider`: who operates the zone's name
+ * servers, if known.
  */
 export type Diagnosis = {
   readonly verdict: Verdict;
@@ -19,7 +19,10 @@ export type Diagnosis = {
   readonly provider: Provider | null;
 };
 
-/** Diagnoses one observation of a host name; findings by severity, then as a customer would repair them. Never throws. */
+/**
+ * Diagnoses one observation. Findings are sorted by severity, then in the order a customer would
+ * fix them. Never throws.
+ */
 export function diagnose(observation: Observation, expected: Expected): Diagnosis {
   const input = gather(observation, expected);
   const findings = rules
@@ -33,8 +36,9 @@ export function diagnose(observation: Observation, expected: Expected): Diagnosi
 }
 
 /**
- * What blocks makes it wrong. A CAA question without an answer blocks as well, but it is a refusal to the authority and
- * not something a zone said: nothing is taken back for it.
+ * Blocking findings make the verdict `wrong`. An unanswered CAA query also blocks, but makes it
+ * `unknown`. The CA treats it as a refusal, but the zone did not say anything, so nothing is
+ * revoked.
  */
 function verdictOf({ pointing }: DiagnosisInput, findings: readonly Finding[]): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
@@ -42,21 +46,22 @@ function verdictOf({ pointing }: DiagnosisInput, findings: readonly Finding[]): 
   return pointing === 'right' && blocking.length === 0 ? 'right' : 'unknown';
 }
 
-/** What a name is measured against, where any of several authorities may issue. */
+/** What a name is compared with if any of several CAs can issue. */
 export type ExpectedOfAny = Omit<Expected, 'ca'> & {
-  /** At least one, the first choice first. */
+  /** At least one CA, in order of preference. */
   readonly authorities: readonly CaaAuthority[];
 };
 
-/** A diagnosis that some authority of several may act on. */
+/** A diagnosis across several CAs. */
 export type DiagnosisForAny = Diagnosis & {
-  /** The places of the authorities that the CAA records forbid, in ascending order. */
+  /** Indexes of the CAs that the CAA records forbid, ascending. */
   readonly forbidden: readonly number[];
 };
 
 /**
- * Diagnoses an observation for the first authority that CAA does not forbid. Where it forbids all of them it is the first
- * one's diagnosis, with the records that would allow the others in `orToAdd`. Throws where `authorities` is empty.
+ * Diagnoses an observation for the first CA that CAA allows. If CAA forbids all, returns the first
+ * CA's diagnosis. `orToAdd` then has the records that would allow the others. Throws if
+ * `authorities` is empty.
  */
 export function diagnoseForAny(
   observation: Observation,

@@ -1,11 +1,11 @@
-/** What validating resolvers say of their failures (extended DNS errors, RFC 8914), in plain words. */
+/** Plain text for resolvers' extended DNS errors (RFC 8914). */
 
 import { printable } from '../names/printable.ts';
 import { foreignText } from './hints.ts';
 import { byText } from './input.ts';
 import type { ExtendedError } from './observation.ts';
 
-/** By INFO-CODE, 0 to 24 (RFC 8914, 4). Each completes “the resolver says: …”. */
+/** By INFO-CODE, 0 to 24 (RFC 8914, section 4). Each completes “the resolver says: …”. */
 export const extendedErrorWords: readonly string[] = [
   'another error',
   'DNSSEC uses a key algorithm it does not know',
@@ -34,36 +34,39 @@ export const extendedErrorWords: readonly string[] = [
   'a name server sent a malformed answer',
 ];
 
-/** The resolver's own words in full, yet no page of them. */
+/** In characters. Fits a typical text and limits oversized ones. */
 const TEXT_LENGTH_MAX = 200;
 
-/** Whether a code says that DNSSEC forbids to believe the answer: 6 to 12. */
+/** Whether the code means that DNSSEC validation failed: 6 to 12. */
 export function isBogus(code: number): boolean {
   return code >= 6 && code <= 12;
 }
 
-/** Whether a code says that a filter stands before the answer, which is nothing of the customer's: 4, 15 to 18. */
+/**
+ * Whether the code means that a filter changed the answer: 4, 15 to 18. The domain is not the
+ * cause.
+ */
 export function isFilter(code: number): boolean {
   return code === 4 || (code >= 15 && code <= 18);
 }
 
 /**
- * Returns the error that says most of why an answer is bogus; undefined where none says so. 6 is the general one, and
- * resolvers often send it beside the cause.
+ * Returns the most specific error that explains a bogus answer; undefined if none does. Resolvers
+ * often send the general code 6 alongside the cause.
  */
 export function bogusCause(errors: readonly ExtendedError[]): ExtendedError | undefined {
   const bogus = errors.filter(({ code }) => isBogus(code));
   return bogus.find(({ code }) => code !== 6) ?? bogus[0];
 }
 
-/** Describes one error, with its number and the resolver's text escaped; safe to show. */
+/** Describes one error with its number and the resolver's escaped text. Safe to display. */
 export function describeExtendedError({ code, text }: ExtendedError): string {
   const words = extendedErrorWords[code] ?? 'an unknown error';
   const own = text === '' ? '' : `: “${printable(text, TEXT_LENGTH_MAX)}”`;
   return `${words} (EDE ${code}${own})`;
 }
 
-/** Extended errors fit to be stored: one of each code, as their texts name servers and times; sorted by code. */
+/** Returns storable errors, one per code, sorted by code. Their texts vary by server and time. */
 export function foreignErrors(
   resolvers: readonly { readonly errors: readonly ExtendedError[] }[],
 ): readonly ExtendedError[] {

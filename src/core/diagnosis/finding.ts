@@ -1,34 +1,40 @@
-/** What a finding is made of. Each family's file has its findings whole: shape, severity, who acts, check and words. */
+/**
+ * The parts of a finding. Each family's file has its complete findings: type, severity, actor,
+ * check and text.
+ */
 import type { ExplainedHint } from './hints.ts';
 import type { DiagnosisInput } from './input.ts';
 import type { Words } from './words.ts';
 
-/** `blocks`: the domain cannot go on. `warns`: it can. `informs`: nothing is known to be wrong. */
+/** `blocks`: the domain cannot proceed. `warns`: it can. `informs`: no known problem. */
 export type Severity = 'blocks' | 'warns' | 'informs';
-/** Who has to act: the customer, the operator of the zone's name servers, or this platform. */
+/** Who has to act. `dns_provider` operates the zone's name servers. */
 export type Actor = 'customer' | 'dns_provider' | 'platform';
 
-/** Everything about one code, where `F` is the finding with its evidence. All functions are pure and never throw. */
+/**
+ * Everything about one code. `F` is the finding with its evidence. All functions are pure and never
+ * throw.
+ */
 export type FindingRule<F> = {
-  /** One line for the reference of the API. */
+  /** One line for the API reference. */
   readonly meaning: string;
   readonly severity: Severity;
   /** Who usually has to act. */
   readonly actor: Actor;
-  /** Who has to, where the evidence says more than the code. */
+  /** Who has to act, if the evidence is more specific than the code. */
   readonly actorFor?: (finding: F) => Actor;
-  /** The place among findings of one severity: the order in which a customer would repair them. No two share one. */
+  /** Position within a severity: the order in which a customer would fix findings. Unique. */
   readonly order: number;
-  /** The place, where it depends on what was observed. */
+  /** Replaces `order` if the position depends on the observation. */
   readonly orderFor?: (input: DiagnosisInput) => number;
-  /** Undefined where there is nothing to say; null for a finding that no observation of the DNS makes. */
+  /** Returns undefined without a finding. Null if no observation produces this code. */
   readonly check: ((input: DiagnosisInput) => F | undefined) | null;
   readonly explain: (finding: F) => Words;
-  /** The likely slips behind it; empty where none is known. */
+  /** Likely mistakes behind the finding; empty if none is known. */
   readonly hints?: (finding: F) => readonly ExplainedHint[];
 };
 
-/** The rules of a family, total over its codes: a finding without its rule does not compile. */
+/** Rules of a family, one per code: a finding without a rule does not compile. */
 export type FamilyOf<F extends { readonly code: string }> = {
   readonly [C in F['code']]: FindingRule<F & { readonly code: C }>;
 };

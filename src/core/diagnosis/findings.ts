@@ -12,10 +12,12 @@ import { type ServerFinding, servers } from './servers.ts';
 import type { Words } from './words.ts';
 import { type WorldFinding, world } from './world.ts';
 
-/** Who acts on a finding, and how grave it is (finding.ts). */
 export type { Actor, Severity } from './finding.ts';
 
-/** One thing worth saying about a domain, with its evidence. Plain JSON, stored as it is; `explain` has its words. */
+/**
+ * One finding about a domain, with its evidence. Plain JSON, stored unchanged. `explain` returns
+ * its text.
+ */
 export type Finding =
   | DelegationFinding
   | PointingFinding
@@ -27,9 +29,8 @@ export type Finding =
   | CaaFinding
   | ClaimFinding;
 
-/** A finding's name, as it is stored, documented in docs/understand/findings.md and spelled by the API. */
+/** Stored, used in the API, and documented in docs/understand/findings.md. */
 export type FindingCode = Finding['code'];
-/** The finding of one code. */
 export type FindingOf<C extends FindingCode> = Finding & { readonly code: C };
 
 const families: FamilyOf<Finding> = {
@@ -46,36 +47,36 @@ const families: FamilyOf<Finding> = {
 
 const severityOrder: readonly Severity[] = ['blocks', 'warns', 'informs'];
 
-/** Every code with its place: by severity, and within one in the order in which a customer would repair them. */
+/** Sorted by severity, then in the order a customer would fix them. */
 const codes = (Object.keys(families) as FindingCode[]).sort(
   (one, other) =>
     compareSeverity(families[one].severity, families[other].severity) ||
     families[one].order - families[other].order,
 );
 
-/** Compares for sorting: negative where the first is graver, 0 where they are the same. */
+/** For sorting: negative if `one` is more severe, 0 if both are equal. */
 export function compareSeverity(one: Severity, other: Severity): number {
   return severityOrder.indexOf(one) - severityOrder.indexOf(other);
 }
 
-/** Returns the rule of a code. Generic, so that the compiler sees that a finding and its rule go together. */
+/** Generic, so that the compiler pairs a finding with its rule. */
 export function ruleOf<C extends FindingCode>(code: C): FindingRule<FindingOf<C>> {
   return families[code];
 }
 
-/** All rules, the graver ones first, and within a severity by `order`. */
+/** The most severe first, then by `order`. */
 export const rules: readonly FindingRule<Finding>[] = codes.map(
-  // Each check makes only findings of its code, and each rule receives only those.
+  // Each check returns only findings of its code, and each rule receives only those.
   (code) => families[code] as FindingRule<Finding>,
 );
 
-/** How grave a code is, for every code; the graver ones first. */
+/** Severity of every code, the most severe first. */
 export const severities = tableOf(({ severity }) => severity);
 
-/** Who usually has to act, for every code; `explain` says who has to where the evidence says more. */
+/** Who usually has to act, by code. `explain` returns the actor for the evidence. */
 export const actors = tableOf<Actor>(({ actor }) => actor);
 
-/** One line a code, for the reference of the API. */
+/** One line per code, for the API reference. */
 export const meanings = tableOf(({ meaning }) => meaning);
 
 function tableOf<T>(
@@ -87,16 +88,16 @@ function tableOf<T>(
   };
 }
 
-/** Every text is a sentence or a short line, safe to show anywhere but in HTML without escaping. */
+/** Each text is a sentence or a short line. Safe to display; HTML needs escaping. */
 export type Explanation = Words & {
   readonly code: FindingCode;
   readonly severity: Severity;
   readonly actor: Actor;
-  /** The likely slips behind it; empty where none is known. */
+  /** Likely mistakes behind the finding; empty if none is known. */
   readonly hints: readonly ExplainedHint[];
 };
 
-/** Puts a finding into words for the one who has to act. Pure; never throws. */
+/** Returns the finding's text for the person who has to act. Pure; never throws. */
 export function explain(finding: Finding): Explanation {
   return explainBy(finding.code, finding);
 }

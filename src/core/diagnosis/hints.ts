@@ -1,4 +1,4 @@
-/** The likely slip behind a finding, read from what stands at and around the host name. */
+/** Likely mistakes behind a finding, derived from records at and around the host name. */
 import { recordFor } from '../names/instructions.ts';
 import { printable } from '../names/printable.ts';
 import { splitAtZone } from '../names/zone.ts';
@@ -8,35 +8,38 @@ import { type NearbyName, recordsOf } from './observation.ts';
 import { isSameName } from './server-pointing.ts';
 import { foreign, foreignName, lines, type Wanted } from './words.ts';
 
-/** The likely slip behind a finding. */
+/** A likely mistake behind a finding. */
 export type Hint =
-  /** It arrives at the target by a detour; the interface wants the exact value. `via`: the names in between. */
+  /**
+   * The alias reaches the target through other names, but the exact value is required. `via`: the
+   * names in between.
+   */
   | { readonly code: 'cname_indirect'; readonly via: readonly string[] }
-  /** The record is at this name: the zone was added to a name that had it already. */
+  /** The record is at this name: the provider added the zone to the full name. */
   | { readonly code: 'doubled_name'; readonly name: string }
-  /** The record is at this name, which is not the host name. */
+  /** The record is at this name instead of the host name. */
   | { readonly code: 'wrong_host'; readonly name: string }
-  /** The zone was added to the value: it lacks its trailing dot. */
+  /** The provider added the zone to the value, which lacks its trailing dot. */
   | { readonly code: 'relative_target'; readonly found: string }
-  /** A TXT record has the target in it; `text`: 120 characters of it at most. */
+  /** A TXT record contains the target. `text`: at most 120 characters of it. */
   | { readonly code: 'txt_instead_of_cname'; readonly text: string }
-  /** What shows at the name is that of a wildcard, `*.example.com`. */
+  /** The answer for the name comes from a wildcard, `*.example.com`. */
   | { readonly code: 'wildcard_masks'; readonly wildcard: string }
   /** The target with a scheme, a path or quotes around it. */
   | { readonly code: 'trailing_junk'; readonly found: string };
 
-/** A hint's name, as it is stored and as the API spells it. */
+/** Stored, and used in the API. */
 export type HintCode = Hint['code'];
 
-/** Characters of a TXT record that should have been a CNAME. */
+/** In characters. */
 const TXT_MAX = 120;
 
-/** The hints as a finding has them: nothing at all where there are none. */
+/** Omits `hints` if the list is empty. */
 export function hinted(hints: readonly Hint[]): { readonly hints?: readonly Hint[] } {
   return hints.length === 0 ? {} : { hints };
 }
 
-/** Returns where the record may have gone instead; none where nothing is known. */
+/** Returns where the record may be instead; empty if unknown. */
 export function hintsForMissing(
   input: DiagnosisInput,
   seen: 'nxdomain' | 'nodata',
@@ -82,7 +85,10 @@ export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hi
   ];
 }
 
-/** Returns the wildcard that the conflicting addresses come from, if any. The sibling is queried for A only. */
+/**
+ * Returns the wildcard that the conflicting addresses come from, if any. The sibling is queried for
+ * A only.
+ */
 export function hintsForAddresses(
   input: DiagnosisInput,
   addresses: readonly string[],
@@ -92,23 +98,23 @@ export function hintsForAddresses(
   return wildcardHint(input, same);
 }
 
-/** The wildcard that would answer for the host name (RFC 4592), e.g. `*.example.com`. */
+/** Returns the wildcard that would answer for the host name (RFC 4592), such as `*.example.com`. */
 export function wildcardFor(hostname: string): string {
   return `*${hostname.slice(hostname.indexOf('.'))}`;
 }
 
-/** Whether a chain of aliases begins with this one. */
+/** Whether a chain of aliases starts with this one. */
 export function isChainOf(found: string, [first]: readonly string[]): boolean {
   return first !== undefined && isSameName(first, found);
 }
 
-/** Foreign text as evidence: fit to be stored and read, and of at most `lengthMax` characters. */
+/** Makes foreign text safe to store and display, with at most `lengthMax` characters. */
 export function foreignText(text: string, lengthMax: number): string {
-  // Escapes make a text longer, so it is cut again behind them.
+  // Escapes make a text longer, so it is cut again.
   return [...printable(text, lengthMax - 1)].slice(0, lengthMax).join('');
 }
 
-/** No wildcard reaches an apex: what stands beside it belongs to others. */
+/** Wildcards do not apply to an apex: its siblings are other domains. */
 function wildcardHint({ apex, expected }: DiagnosisInput, answers: boolean): readonly Hint[] {
   return answers && !apex
     ? [{ code: 'wildcard_masks', wildcard: wildcardFor(expected.hostname) }]
@@ -116,8 +122,9 @@ function wildcardHint({ apex, expected }: DiagnosisInput, answers: boolean): rea
 }
 
 /**
- * A random name exists only by a wildcard: one with records of other types answers for our name, too. Servers that give
- * NODATA for every missing name do so only for queries that request signatures (RFC 9824), which observers do not.
+ * A random name exists only through a wildcard. A wildcard with other record types answers for our
+ * name too. Some servers return NODATA for every missing name, but only if signatures are requested
+ * (RFC 9824). Observers do not request them.
  */
 function isBareWildcard(input: DiagnosisInput, seen: 'nxdomain' | 'nodata'): boolean {
   const { sibling } = input.observation.nearby;
@@ -130,7 +137,7 @@ function targetInTexts({ wrong, expected: { target } }: DiagnosisInput): string 
   return found === undefined ? undefined : foreignText(found, TXT_MAX);
 }
 
-/** A hint with its text, one or two sentences. */
+/** `text`: one or two sentences. */
 export type ExplainedHint = { readonly code: HintCode | CaaHint; readonly text: string };
 
 /** The hints of a finding about the record, with their text. */
@@ -142,12 +149,12 @@ export function hintsIn(
 
 type HintOf<C extends HintCode> = Hint & { readonly code: C };
 
-/** Generic, so that the compiler sees that a hint and its words belong together. */
+/** Generic, so that the compiler pairs a hint with its text. */
 function inWords<C extends HintCode>(hint: HintOf<C>, wanted: Wanted): ExplainedHint {
   return { code: hint.code, text: hintWords[hint.code](hint, wanted) };
 }
 
-/** One or two sentences for each code; total over the codes. */
+/** One or two sentences per code. */
 export const hintWords: {
   readonly [C in HintCode]: (hint: HintOf<C>, wanted: Wanted) => string;
 } = {
@@ -168,16 +175,16 @@ export const hintWords: {
 };
 
 /**
- * Whether the alias is the target with a zone appended: providers add their zone to a value that lacks its trailing
- * dot. `zones`: those that may have been appended.
+ * Whether the alias is the target with a zone added. Providers add their zone to a value without a
+ * trailing dot. `zones`: those that may have been added.
  */
 export function isRelativeTarget(found: string, target: string, zones: readonly string[]): boolean {
   return zones.some((zone) => isSameName(found, `${target}.${zone}`));
 }
 
 /**
- * Whether the alias is the target with something around it: a scheme, a path, a port, quotes, blanks, commas, dots;
- * with or without a zone appended.
+ * Whether the alias is the target with extra characters around it. Examples: a scheme, a path, a
+ * port, quotes, spaces, commas, dots. A zone can also be added.
  */
 export function isTargetWithJunk(found: string, target: string, zones: readonly string[]): boolean {
   if (isSameName(found, target) || isRelativeTarget(found, target, zones)) return false;
@@ -195,7 +202,10 @@ export function isTargetWithJunk(found: string, target: string, zones: readonly 
   });
 }
 
-/** Returns the names from the host name up to its registrable domain: each may be the zone it was typed into. */
+/**
+ * Returns the names from the host name up to its registrable domain. Each can be the zone in which
+ * the record was entered.
+ */
 export function zonesAbove(hostname: string, registrable: string): readonly string[] {
   const labels = hostname.split('.');
   return labels
@@ -211,7 +221,9 @@ function withoutJunk(text: string): string {
   return host.replace(/^\.+/, '').replace(/\.+$/, '');
 }
 
-/** A name in presentation form as the text that was typed (RFC 4343, 2.1): \DDD is an octet, \X is X. */
+/**
+ * Returns a name in presentation form as typed (RFC 4343, section 2.1): \DDD is an octet, \X is X.
+ */
 function unescaped(name: string): string {
   return name.replace(/\\(?:(\d{3})|(.))/g, (_, octet?: string, character?: string) =>
     octet === undefined ? (character ?? '') : String.fromCharCode(Number(octet)),

@@ -1,4 +1,4 @@
-/** What the checks are about: one observation, with everything that several of them need worked out once. */
+/** Input of the checks: one observation, with values that several checks share. */
 
 import type { Verdict } from '../life/lifecycle.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../names/instructions.ts';
@@ -23,42 +23,42 @@ export type Expected = {
   readonly allowPrivate: boolean;
 };
 
-/** One server, and where it says the name points. */
+/** One server's view, and where it says the name points. */
 export type PointedServer = { readonly view: ServerView; readonly pointing: Pointing };
 
-/** What `gather` makes of an observation; each check takes what it needs. */
+/** The result of `gather`. */
 export type DiagnosisInput = {
   readonly observation: Observation;
   readonly expected: Expected;
-  /** The one that should be there. */
+  /** The required record. */
   readonly record: DnsRecord;
-  /** What findings about the record begin with; `zone` where it is one below the registrable domain. */
+  /** Common fields of findings about the record. `zone`: only if below the registrable domain. */
   readonly wanted: { readonly hostname: string; readonly target: string; readonly zone?: string };
-  /** Whether the host name is the top of its zone. */
+  /** Whether the host name is its zone's apex. */
   readonly apex: boolean;
-  /** The zone the host name is in, as far as we know. */
+  /** The host name's zone; without delegation data, the registrable domain. */
   readonly zone: string;
   readonly servers: readonly PointedServer[];
-  /** Where all servers together say that the name points. */
+  /** Where all servers combined say the name points. */
   readonly pointing: Verdict;
   /** The registry says that the domain does not exist. */
   readonly unregistered: boolean;
-  /** Some servers of the zone are right, and others conclusively are not. */
+  /** Some of the zone's servers are right, and others are conclusively wrong. */
   readonly disagree: boolean;
   /**
-   * The servers whose wrong or missing records findings are made of. None where the servers disagree or the domain is not
-   * registered: the findings about that say it all.
+   * Servers with wrong or missing records, for findings about those. Empty if servers disagree or
+   * the domain is unregistered: other findings cover that.
    */
   readonly wrong: readonly PointedServer[];
   /** Whether an address, in any notation, is one that the target resolves to. */
   readonly isOwn: (address: string) => boolean;
-  /** Who runs the zone's servers; null: not known. */
+  /** Who operates the zone's name servers; null if unknown. */
   readonly provider: Provider | null;
-  /** Null where it says nothing yet: no server's answer was conclusive, or the domain is not registered. */
+  /** Null without a result: no conclusive answer from any server, or an unregistered domain. */
   readonly caa: CaaVerdict | null;
 };
 
-/** Works out what several checks need. Pure; never throws. */
+/** Computes what several checks share. Pure; never throws. */
 export function gather(observation: Observation, expected: Expected): DiagnosisInput {
   const { hostname, target } = expected;
   const { targetAddresses, delegation } = observation;
@@ -72,7 +72,7 @@ export function gather(observation: Observation, expected: Expected): DiagnosisI
   const unregistered = delegation?.kind === 'unregistered';
   const pointing = pointingOfAll(servers.map((server) => server.pointing));
   const others = servers.filter((server) => isOther(server.pointing));
-  // Resolvers are not name servers of the zone: if they differ, one has an old answer in its cache.
+  // Resolvers are not the zone's name servers: if they differ, one has an old answer cached.
   const disagree =
     observation.view === 'authoritative' &&
     others.length > 0 &&
@@ -96,8 +96,8 @@ export function gather(observation: Observation, expected: Expected): DiagnosisI
 }
 
 /**
- * Returns the names of the zone's servers, sorted, as the zone above and the zone itself have them; else those that were
- * asked. Empty where only resolvers were.
+ * Returns the zone's name servers by name, from the parent zone and the zone itself, sorted.
+ * Without delegation data, returns the queried servers. Empty if only resolvers were queried.
  */
 export function zoneServers({ view, delegation, servers }: Observation): readonly string[] {
   if (delegation?.kind === 'delegated') {
@@ -106,7 +106,7 @@ export function zoneServers({ view, delegation, servers }: Observation): readonl
   return view === 'authoritative' ? unique(servers.map(({ server }) => server)) : [];
 }
 
-/** The conflicting aliases, sorted. */
+/** Returns the conflicting aliases, sorted. */
 export function wrongAliases({ wrong }: DiagnosisInput): readonly string[] {
   return unique(
     wrong.flatMap(({ pointing }) =>
@@ -115,7 +115,7 @@ export function wrongAliases({ wrong }: DiagnosisInput): readonly string[] {
   );
 }
 
-/** All addresses of a family at the name, from servers with conflicting records; sorted. */
+/** Returns all addresses of a family from servers with conflicting records, sorted. */
 export function addressesInTheWay(
   { wrong }: DiagnosisInput,
   family: 'a' | 'aaaa',
@@ -127,7 +127,10 @@ export function addressesInTheWay(
   );
 }
 
-/** What decides how the record of an apex can be made: the provider, and the addresses that may stand in its place. */
+/**
+ * Returns what decides how to create an apex record: the provider, and our addresses as an
+ * alternative.
+ */
 export function choicesIn({ provider, apex, observation: { targetAddresses } }: DiagnosisInput): {
   readonly provider?: string;
   readonly ourAddresses?: readonly string[];
@@ -138,12 +141,14 @@ export function choicesIn({ provider, apex, observation: { targetAddresses } }: 
   };
 }
 
-/** A set as findings keep it: sorted, so that servers that rotate their answers do not make a new finding of it. */
+/**
+ * Deduplicates and sorts, so that servers that rotate their answers do not create a new finding.
+ */
 export function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].sort();
 }
 
-/** Compares as `unique` sorts: by code units, the same everywhere. */
+/** Compares by code units, like `unique`, in every locale. */
 export function byText<T>(textOf: (item: T) => string): (one: T, other: T) => number {
   return (one, other) => {
     const [a, b] = [textOf(one), textOf(other)];
@@ -153,9 +158,9 @@ export function byText<T>(textOf: (item: T) => string): (one: T, other: T) => nu
 }
 
 /**
- * The climb is made as if the record were there, so it counts while the record is wrong, too: everything can be
- * repaired in one visit. A name that points right needs an answer: a climb that was not made may have ended at a set
- * that forbids. No answer came, so: a timeout.
+ * The climb assumes that the record exists, so it counts even while the record is wrong. The
+ * customer can then fix everything at once. A name that points here needs a result, because a
+ * missing climb could hide a set that forbids. It counts as a timeout.
  */
 function climbVerdict(
   { hostname, caa }: Observation,

@@ -1,4 +1,6 @@
-/** Findings about the record at a subdomain: missing, wrong, or with something else in its place. */
+/**
+ * Findings about the record at a subdomain: missing, wrong, or replaced by a conflicting record.
+ */
 import { recordFor } from '../names/instructions.ts';
 import { createAtApex, foreignAtApex } from './apex.ts';
 import { type Masked, mailFirst, mailIn, wildcardIn } from './beside.ts';
@@ -17,25 +19,24 @@ import { providerNamed } from './providers.ts';
 import { isProxiedHere } from './proxies.ts';
 import { foreignName, isApex, lines, listed, recordIn, type Wanted, type Words } from './words.ts';
 
-/** What can be wrong with the record itself. */
 export type PointingFinding =
   | (Wanted & {
       readonly code: 'record_missing';
-      /** `nxdomain`: nothing at all has this name; `nodata`: it exists, without the record. */
+      /** `nxdomain`: the name does not exist. `nodata`: the name exists without the record. */
       readonly seen: 'nxdomain' | 'nodata';
       readonly provider?: string;
       readonly ourAddresses?: readonly string[];
-      /** The name's MX records: a CNAME would end its mail. */
+      /** The name's MX records: a CNAME would stop its mail. */
       readonly exchanges?: readonly string[];
       readonly hints?: readonly Hint[];
     })
   | (Wanted & {
-      /** `found`: the alias, at one of the servers at least. */
+      /** `found`: the alias from at least one server. */
       readonly code: 'cname_mismatch';
       readonly found: string;
       readonly hints?: readonly Hint[];
     })
-  /** `names`: the aliases in a circle, the first one again at the end. */
+  /** `names`: the aliases of the loop, with the first one repeated at the end. */
   | (Wanted & { readonly code: 'cname_loop'; readonly names: readonly string[] })
   | Conflict<'conflicting_a'>
   | Conflict<'conflicting_aaaa'>;
@@ -46,13 +47,16 @@ type ConflictCode = 'conflicting_a' | 'conflicting_aaaa';
 type Conflict<C extends ConflictCode = ConflictCode> = Wanted & {
   readonly code: C;
   readonly addresses: readonly string[];
-  /** The platform's own addresses among them: right today, but a subdomain must follow the target. */
+  /**
+   * The platform's own addresses among them. They work today, but a subdomain must follow the
+   * target.
+   */
   readonly ours: readonly string[];
   readonly exchanges?: readonly string[];
   readonly hints?: readonly Hint[];
 };
 
-/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
+/** Rules by code; findings.ts combines all families. */
 export const pointing: FamilyOf<PointingFinding> = {
   record_missing: {
     meaning: 'Nothing at the name points here',
@@ -110,7 +114,7 @@ export const pointing: FamilyOf<PointingFinding> = {
       action: `Change the CNAME record of ${finding.hostname}: its value must be exactly ${finding.target}.`,
     }),
   },
-  // At an apex after the alias, which hides more; at a subdomain before it.
+  // At an apex it comes after the alias, which hides more; at a subdomain it comes before.
   conflicting_a: {
     meaning: 'A records block the CNAME',
     severity: 'blocks',
@@ -133,7 +137,7 @@ export const pointing: FamilyOf<PointingFinding> = {
   },
 };
 
-/** No record, at a server at least. */
+/** At least one server has no record. */
 function recordMissing(
   input: DiagnosisInput,
 ): (PointingFinding & { readonly code: 'record_missing' }) | undefined {
@@ -141,7 +145,7 @@ function recordMissing(
     input.wrong.flatMap(({ pointing }) => (pointing.kind === 'missing' ? pointing.seen : [])),
   );
   if (kinds.size === 0) return undefined;
-  // One server that knows the name is enough for it to exist.
+  // The name exists if one server knows it.
   const seen = kinds.has('nodata') ? 'nodata' : 'nxdomain';
   return {
     code: 'record_missing',
@@ -153,7 +157,6 @@ function recordMissing(
   };
 }
 
-/** A CNAME to somewhere else, at a subdomain. */
 function cnameMismatch(
   input: DiagnosisInput,
 ): (PointingFinding & { readonly code: 'cname_mismatch' }) | undefined {
@@ -162,19 +165,18 @@ function cnameMismatch(
   return { code: 'cname_mismatch', ...input.wanted, found, ...hinted(hintsForAlias(input, found)) };
 }
 
-/** Aliases in a circle lead nowhere. */
 function cnameLoop(
   input: DiagnosisInput,
 ): (PointingFinding & { readonly code: 'cname_loop' }) | undefined {
   const { chain } = input.observation.nearby;
   if (chain?.end !== 'loop') return undefined;
-  // The chain is that of one alias; it says nothing where no server showed one.
+  // The chain belongs to one alias, so it counts only if a server returned that alias.
   if (!wrongAliases(input).some((alias) => isChainOf(alias, chain.names))) return undefined;
   const names = circleIn([input.wanted.hostname, ...chain.names]);
   return { code: 'cname_loop', ...input.wanted, names };
 }
 
-/** From the first repeated name to its repetition; a truncated chain ends with its first name. */
+/** From the first repeated name to its repetition. A truncated chain ends with its first name. */
 function circleIn(names: readonly string[]): readonly string[] {
   const end = names.findIndex((name, index) => names.indexOf(name) < index);
   const [, first, ...rest] = names;
@@ -182,7 +184,9 @@ function circleIn(names: readonly string[]): readonly string[] {
   return names.slice(names.indexOf(names[end] ?? ''), end + 1);
 }
 
-/** At a subdomain any address conflicts: a CNAME cannot share its name (RFC 1034, 3.6.2). */
+/**
+ * At a subdomain every address conflicts: a CNAME excludes other records (RFC 1034, section 3.6.2).
+ */
 function conflicting<C extends ConflictCode>(
   code: C,
   input: DiagnosisInput,
@@ -195,7 +199,7 @@ function conflicting<C extends ConflictCode>(
   return { code, ...input.wanted, addresses, ours, ...mailIn(input), ...hints };
 }
 
-/** One family is ours, the other is not. Certificate authorities, like browsers, try IPv6 first. */
+/** One address family is ours, the other is not. CAs, like browsers, try IPv6 first. */
 function conflictingAtApex<C extends ConflictCode>(
   code: C,
   input: DiagnosisInput,
@@ -205,7 +209,7 @@ function conflictingAtApex<C extends ConflictCode>(
   return { code, ...input.wanted, addresses: found.addresses, ours: [] };
 }
 
-/** Many providers append the domain, so the full name becomes docs.example.com.example.com. */
+/** Many providers add the domain, so a full name becomes docs.example.com.example.com. */
 function createBelow(finding: PointingFinding & { readonly code: 'record_missing' }): string {
   const { hostname, seen } = finding;
   const provider = finding.provider === undefined ? null : providerNamed(finding.provider);
@@ -219,7 +223,10 @@ function createBelow(finding: PointingFinding & { readonly code: 'record_missing
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain automatically: enter only “${recordFor(finding).name}” as the name.${where}`;
 }
 
-/** What to do if a wildcard answers: a separate record takes precedence (RFC 4592), and other names need the wildcard. */
+/**
+ * Returns what to do if a wildcard answers. A separate record takes precedence (RFC 4592), and
+ * other names need the wildcard.
+ */
 function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
   const wildcard = wildcardIn(finding);
   if (wildcard === undefined) return undefined;
@@ -227,11 +234,11 @@ function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}. It takes precedence over ${wildcard}, which stays as it is. ${ifOwn}`;
 }
 
-/** The text for conflicting addresses: foreign ones, our own at a subdomain, or one family of an apex. */
+/** Text for conflicting addresses: foreign ones, ours at a subdomain, or one family of an apex. */
 function conflictIn(type: 'A' | 'AAAA', finding: Conflict): Words {
   const { hostname, target, addresses, ours } = finding;
   const apex = isApex(finding);
-  // An apex may keep addresses of ours; at a subdomain they all have to go.
+  // An apex can keep our addresses; a subdomain cannot keep any.
   const surplus = apex ? addresses.filter((address) => !ours.includes(address)) : addresses;
   const theRecords = `the ${type} record${surplus.length === 1 ? '' : 's'} ${listed(surplus)} of ${hostname}`;
   const allOurs = ours.length > 0 && ours.length === addresses.length;

@@ -1,24 +1,23 @@
-/** Who runs a zone, as the names of its name servers show it, and what that means for the customer. */
+/** DNS providers, identified by a zone's name servers, and how to create records there. */
 
 import ipaddr from 'ipaddr.js';
 import { splitAtZone } from '../names/zone.ts';
 
-/** A DNS provider, as its customers know it. */
 export type Provider = {
-  /** As findings keep it. */
+  /** As stored in findings. */
   readonly name: string;
-  /** What leads an apex to a foreign host name there; null: nothing that we know of. */
+  /** What points an apex to another host name there; null: nothing known. */
   readonly apex: 'ALIAS' | 'ANAME' | 'CNAME flattening' | null;
-  /** One sentence: where records are entered. */
+  /** One sentence on where to enter records. */
   readonly where: string;
 };
 
 type Rule = Provider & {
-  /** The names of their servers end in one of these. */
+  /** Suffixes of the provider's name server names. */
   readonly suffixes: readonly string[];
 };
 
-/** One rule; `path` as the provider's own pages name it. */
+/** `path`: as the provider's own pages name it. */
 function rule(
   name: string,
   apex: Provider['apex'],
@@ -32,7 +31,7 @@ function under(stem: string, ...tails: readonly string[]): string[] {
   return tails.map((tail) => `${stem}.${tail}`);
 }
 
-/** Only what is known for sure. Of two that fit equally well the first one counts. */
+/** Verified facts only. On a tie, the first rule wins. */
 const rules: readonly Rule[] = [
   rule(
     'Cloudflare',
@@ -43,7 +42,7 @@ const rules: readonly Rule[] = [
     'foundationdns.net',
     'foundationdns.org',
   ),
-  // Its own aliases lead to Amazon's services only.
+  // Its own aliases can point only to Amazon services.
   rule(
     'Amazon Route 53',
     null,
@@ -72,7 +71,7 @@ const rules: readonly Rule[] = [
     ...under('dnsimple-edge', 'com', 'net', 'org'),
   ),
   rule('NS1', 'ALIAS', 'DNS → Zones, and for domains at Netlify their page there', 'nsone.net'),
-  // It serves the same zones from NS1's servers, too.
+  // It also serves the same zones from NS1's name servers.
   rule(
     'Squarespace',
     null,
@@ -108,7 +107,7 @@ const rules: readonly Rule[] = [
   rule('Constellix', 'ANAME', 'Managed DNS → the domain', 'constellix.com', 'constellix.net'),
   rule('easyDNS', 'ANAME', 'the domain → DNS', ...under('easydns', 'com', 'net', 'org', 'info')),
   rule('Vercel', 'ALIAS', 'Domains → the domain → DNS Records', 'vercel-dns.com'),
-  // It saves a CNAME with the name @ as ALIAS (support.hostinger.com/en/articles/10085192).
+  // It saves a CNAME named @ as ALIAS (support.hostinger.com/en/articles/10085192).
   rule(
     'Hostinger',
     'ALIAS',
@@ -124,7 +123,7 @@ const rules: readonly Rule[] = [
   rule('netcup', null, 'the domain → DNS', 'netcup.net'),
 ];
 
-/** Returns the provider of more than half of the server names; null if there is none. */
+/** Returns the provider of more than half of the name servers; null if there is none. */
 export function providerOf(serverNames: readonly string[]): Provider | null {
   let best: { readonly count: number; readonly rule: Rule } | null = null;
   for (const one of rules) {
@@ -134,25 +133,26 @@ export function providerOf(serverNames: readonly string[]): Provider | null {
   return best !== null && best.count * 2 > serverNames.length ? withoutRule(best.rule) : null;
 }
 
-/** The provider with exactly this name, as a finding has it; null for one that is not known. */
+/** `name`: exactly as stored in findings. Null if unknown. */
 export function providerNamed(name: string): Provider | null {
   const found = rules.find((one) => one.name === name);
   return found === undefined ? null : withoutRule(found);
 }
 
-/** All that are known. */
 export const providerNames: readonly string[] = rules.map(({ name }) => name);
 
-/** Whether the servers of both lists seem to have no provider in common; false where one is known by its address. */
+/**
+ * Whether the two lists seem to share no provider. False if a server is known only by its address.
+ */
 export function areOfSeveralProviders(here: readonly string[], there: readonly string[]): boolean {
   const others = [...new Set(there)];
   return [...new Set(here)].every((one) => others.every((other) => areApart(one, other)));
 }
 
-/** A server that was configured by its address shows nothing of who runs it. */
+/** A server configured by its address does not reveal its provider. */
 function areApart(one: string, other: string): boolean {
   if (ipaddr.isValid(one) || ipaddr.isValid(other)) return false;
-  // Amazon and others spread their servers over several domains.
+  // Amazon and others spread their name servers over several domains.
   return splitAtZone(one).zone !== splitAtZone(other).zone && providerOf([one, other]) === null;
 }
 
@@ -160,7 +160,10 @@ function withoutRule({ name, apex, where }: Rule): Provider {
   return { name, apex, where };
 }
 
-/** Compares labels from the right, without case: `ns1.he.net` is below `he.net`, `ns1.the.net` is not. */
+/**
+ * Compares labels from the right, ignoring case: `ns1.he.net` is below `he.net`, `ns1.the.net` is
+ * not.
+ */
 function belongsTo(serverName: string, { suffixes }: Rule): boolean {
   const name = `.${serverName.toLowerCase().replace(/\.$/, '')}`
     // Amazon numbers its zones: awsdns-00 to awsdns-63.

@@ -1,4 +1,4 @@
-/** Addresses of reverse proxies that stand in for a customer's record and hide it. */
+/** Addresses of reverse proxies that replace and hide a customer's record. */
 import ipaddr from 'ipaddr.js';
 import { addressesInTheWay, type DiagnosisInput, unique, zoneServers } from './input.ts';
 
@@ -27,17 +27,19 @@ const cloudflare = [
   '2c0f:f248::/32',
 ].map((range) => ipaddr.parseCIDR(range));
 
-/** The name that findings and providers.ts have for it. */
+/** As spelled in findings and providers.ts. */
 export const CLOUDFLARE = 'Cloudflare';
 
-/** Returns the proxy that has all of these addresses; null for an unknown one or no addresses. */
+/**
+ * Returns the proxy that has all of these addresses; null if it is unknown or the list is empty.
+ */
 export function proxyOf(addresses: readonly string[]): typeof CLOUDFLARE | null {
   return addresses.length > 0 && addresses.every(isCloudflare) ? CLOUDFLARE : null;
 }
 
 /**
- * Whether a set of name servers is Cloudflare's. Only a zone served there can have its records proxied; elsewhere the
- * same addresses may belong to a site of another customer of theirs.
+ * Whether the name servers are Cloudflare's. Only records of a zone served there can be proxied. In
+ * other zones, the same addresses can belong to another Cloudflare customer.
  */
 export function areCloudflareServers(names: readonly string[]): boolean {
   return names.length > 0 && names.every((name) => /\.ns\.cloudflare\.com\.?$/i.test(name));
@@ -50,17 +52,20 @@ function isCloudflare(address: string): boolean {
   );
 }
 
-/** Returns the addresses of a proxy in place of the record, sorted; undefined where any is not one, or our own. */
+/**
+ * Returns a proxy's addresses in place of the record, sorted. Undefined if any address is ours or
+ * is not the proxy's.
+ */
 export function proxyInTheWay(
   input: DiagnosisInput,
 ): { readonly by: typeof CLOUDFLARE; readonly addresses: readonly string[] } | undefined {
   const addresses = unique([...addressesInTheWay(input, 'a'), ...addressesInTheWay(input, 'aaaa')]);
   const by = proxyOf(addresses);
-  // A platform may stand behind the same proxy: then these are just its addresses.
+  // The platform can be behind the same proxy. Then these are its own addresses.
   return by === null || addresses.some(input.isOwn) ? undefined : { by, addresses };
 }
 
-/** Whether the proxy is the only problem: its operator also serves the zone. */
+/** Whether a proxy hides the record and its operator also serves the zone. */
 export function isProxiedHere(input: DiagnosisInput): boolean {
   const { delegation } = input.observation;
   const lists =

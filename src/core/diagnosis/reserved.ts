@@ -1,4 +1,4 @@
-/** The finding about addresses that cannot be reached from the internet. */
+/** The finding about addresses that are unreachable from the internet. */
 
 import { reservedRange } from '../names/reserved-addresses.ts';
 import type { FamilyOf } from './finding.ts';
@@ -6,21 +6,20 @@ import { byText, type DiagnosisInput } from './input.ts';
 import { recordsOf } from './observation.ts';
 import { addressRecords, foreign, lines, type Words } from './words.ts';
 
-/** Addresses at the name or of a name server. */
 export type ReservedFinding =
-  /** `at`: the name that has the address; `range`: as `reservedRange` calls it. */
+  /** `at`: the name that has the address. `range`: as `reservedRange` names it. */
   {
     readonly code: 'reserved_address';
     readonly hostname: string;
     readonly addresses: readonly {
       readonly at: string;
-      /** Null: of a name server without a usable one. */
+      /** Null: a name server has no usable address. */
       readonly address: string | null;
       readonly range: string;
     }[];
   };
 
-/** Its rule; findings.ts puts it beside those of the other families. */
+/** findings.ts combines it with the other families. */
 export const reserved: FamilyOf<ReservedFinding> = {
   reserved_address: {
     meaning: 'An address that cannot be reached from the internet',
@@ -33,7 +32,7 @@ export const reserved: FamilyOf<ReservedFinding> = {
   },
 };
 
-/** Addresses that cannot be reached from the internet, at the name or of a name server. Never our own. */
+/** Unreachable addresses at the name or of a name server. Excludes our own addresses. */
 function reservedAddress(
   input: DiagnosisInput,
 ): (ReservedFinding & { readonly code: 'reserved_address' }) | undefined {
@@ -55,7 +54,7 @@ function reservedAddress(
   return { code: 'reserved_address', hostname, addresses };
 }
 
-/** The addresses of name servers that were not asked for that reason. */
+/** Name servers that were not queried because their address is reserved. */
 function ofServers({ observation }: DiagnosisInput) {
   return observation.servers
     .filter(({ state }) => state === 'reserved_address')
@@ -66,7 +65,7 @@ function ofServers({ observation }: DiagnosisInput) {
     }));
 }
 
-/** Whether all unreachable addresses are those of name servers, so that their operator has to act. */
+/** Whether all unreachable addresses belong to name servers, so that their operator has to act. */
 function isAtServers({ hostname, addresses }: Reserved): boolean {
   return addresses.length > 0 && addresses.every(({ at }) => at !== hostname);
 }
@@ -92,7 +91,7 @@ function reservedIn(finding: Reserved): Words {
   };
 }
 
-/** Descriptions by the range names of ipaddr.js; an unknown range is shown by its name. */
+/** Descriptions by ipaddr.js range name. An unknown range is shown by that name. */
 const ranges: ReadonlyMap<string, string> = new Map([
   ['private', 'for private networks'],
   ['uniqueLocal', 'for private networks'],

@@ -7,31 +7,31 @@ import { isConclusive, recordsOf, type ServerState, type ServerView } from './ob
 /** Why a server gave no conclusive answer. */
 export type Outcome = 'servfail' | 'refused' | 'timeout';
 
-/** Why a server was not even asked. */
+/** Why a server was not queried. */
 export type Unasked = Extract<ServerState, 'no_address' | 'reserved_address' | 'not_asked'>;
 
-/** What one server shows, measured against the record that should be there. */
+/** One server's answers, compared with the required record. */
 export type Pointing =
   | { readonly kind: 'right' }
   | { readonly kind: 'missing'; readonly seen: 'nxdomain' | 'nodata' }
   | {
       readonly kind: 'elsewhere';
-      /** The alias that should not be there: not the target, or at an apex any. Null without one. */
+      /** The conflicting alias: not the target, or any alias at an apex. Null without one. */
       readonly cname: string | null;
       /** All A records at the name if any of them conflicts; AAAA likewise. */
       readonly a: readonly string[];
       readonly aaaa: readonly string[];
     }
   | { readonly kind: 'unknown'; readonly outcome: Outcome }
-  /** The addresses of an apex are seen, but we do not know our own to compare them with. */
+  /** The apex has addresses, but ours are unknown, so they cannot be compared. */
   | { readonly kind: 'incomparable' };
 
-/** The part of a view that says where the name points; what a resolver shows is compared by it, too. */
+/** The part of a view that says where the name points. Resolvers are compared by it too. */
 export type Shown = Pick<ServerView, 'state' | 'cname' | 'a' | 'aaaa'>;
 
 /**
- * The states of a server that does not speak for the zone, whatever it has sent. One that failed or was silent once
- * (`servfail`, `timeout`) may still have answered another question, and that answer counts.
+ * States in which a server does not speak for the zone, whatever it sent. `servfail` and `timeout`
+ * are excluded: the server may have answered another query, which counts.
  */
 const unresponsive: { readonly [S in ServerState]?: Outcome } = {
   refused: 'refused',
@@ -42,20 +42,20 @@ const unresponsive: { readonly [S in ServerState]?: Outcome } = {
   not_asked: 'timeout',
 };
 
-/** Recognizes the platform's addresses, in any notation. */
+/** Recognizes the platform's addresses in any notation. */
 export function ownAddresses(addresses: readonly string[]): (address: string) => boolean {
   const own = new Set(addresses.map(normalAddress));
   return (address) => own.has(normalAddress(address));
 }
 
-/** Whether two names are the same: without case (RFC 4343), with or without the trailing dot. */
+/** Ignores case (RFC 4343) and a trailing dot. */
 export function isSameName(one: string, other: string): boolean {
   return normalName(one) === normalName(other);
 }
 
 /**
- * Compares one server's answers with the record. Records that are wrong outweigh answers that are missing; where nothing is
- * wrong, an answer that is needed and missing makes the whole unknown. Pure.
+ * Compares one server's answers with the record. Wrong records outweigh missing answers. If nothing
+ * is wrong, a missing answer that is needed makes the result unknown. Pure.
  */
 export function pointingOf(
   view: Shown,
@@ -68,10 +68,11 @@ export function pointingOf(
   const [a, aaaa] = [recordsOf(view.a), recordsOf(view.aaaa)];
   if (record.type === 'CNAME') {
     const cname = aliases.find((alias) => !isSameName(alias, record.value)) ?? null;
-    // A subdomain must follow the target, so even our own address is in its way.
+    // A subdomain must follow the target, so even our own address conflicts.
     return elsewhere(cname, a, aaaa) ?? byAlias(view);
   }
-  // Beside the SOA and NS records of an apex no CNAME may stand, where it leads or not (RFC 1034, 3.6.2; RFC 1912, 2.4).
+  // A CNAME conflicts with the apex's SOA and NS records (RFC 1034, section 3.6.2; RFC 1912,
+  // section 2.4).
   const cname = aliases[0] ?? null;
   if (cname === null && targetAddresses.length === 0 && a.length + aaaa.length > 0) {
     return { kind: 'incomparable' };
@@ -83,15 +84,15 @@ export function pointingOf(
 }
 
 /**
- * Any server that conclusively shows something else makes it wrong, whatever the others show; one that is right outweighs
- * silence, and silence alone, or no server, is unknown.
+ * One server that conclusively shows something else makes the result wrong. Otherwise one server
+ * that is right is enough. Without either, the result is unknown.
  */
 export function pointingOfAll(all: readonly Pointing[]): Verdict {
   if (all.some(isOther)) return 'wrong';
   return all.some(({ kind }) => kind === 'right') ? 'right' : 'unknown';
 }
 
-/** Whether a server conclusively shows something other than the record that should be there. */
+/** Whether a server conclusively shows something other than the required record. */
 export function isOther({ kind }: Pick<Pointing, 'kind'>): boolean {
   return kind === 'elsewhere' || kind === 'missing';
 }
@@ -106,7 +107,7 @@ function elsewhere(
     : { kind: 'elsewhere', cname, a, aaaa };
 }
 
-/** Without a conflict, only the CNAME query counts: a CNAME cannot share its name. */
+/** Without a conflict, only the CNAME query counts: a CNAME excludes other records. */
 function byAlias({ cname }: Shown): Pointing {
   if (cname.kind === 'records') return { kind: 'right' };
   return isConclusive(cname)
@@ -114,7 +115,10 @@ function byAlias({ cname }: Shown): Pointing {
     : { kind: 'unknown', outcome: cname.kind };
 }
 
-/** Where no address is foreign: right if there is any, and both queries had a conclusive answer. */
+/**
+ * For answers without foreign addresses. Right if any address exists and both queries are
+ * conclusive.
+ */
 function byAddresses({ a, aaaa }: Shown): Pointing {
   for (const answer of [a, aaaa]) {
     if (!isConclusive(answer)) return { kind: 'unknown', outcome: answer.kind };
@@ -124,7 +128,7 @@ function byAddresses({ a, aaaa }: Shown): Pointing {
   return { kind: 'missing', seen: none ? 'nxdomain' : 'nodata' };
 }
 
-/** One notation per address (RFC 5952), so that they compare as text. */
+/** Normalizes the notation (RFC 5952), so that addresses compare as text. */
 function normalAddress(address: string): string {
   return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address.toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** Findings about the zone's name servers: those that fail, and what follows where none gives a usable answer. */
+/** Findings about the zone's name servers: those that fail, and the lack of a usable answer. */
 import ipaddr from 'ipaddr.js';
 import { describeExtendedError, foreignErrors } from './extended-errors.ts';
 import type { FamilyOf } from './finding.ts';
@@ -7,22 +7,24 @@ import type { ExtendedError, ServerState, ServerView } from './observation.ts';
 import type { Outcome, Unasked } from './server-pointing.ts';
 import { counted, foreign, keeperOf, lines, outcomes } from './words.ts';
 
-/** What can be wrong with the zone's name servers. */
 export type ServerFinding =
   | FailingServers<'name_server_lame'>
   | FailingServers<'name_server_unreachable'>
   | {
       readonly code: 'dns_unknown';
       readonly hostname: string;
-      /** Without a conclusive answer, sorted; empty: our own target could not be resolved, and `hostname` is that. */
+      /**
+       * Servers without a conclusive answer, sorted. Empty if our own target did not resolve;
+       * `hostname` is then the target.
+       */
       readonly servers: readonly { readonly server: string; readonly outcome: Outcome | Unasked }[];
-      /** What resolvers said about it (RFC 8914). */
+      /** Extended errors of resolvers (RFC 8914). */
       readonly errors?: readonly ExtendedError[];
     };
 
 type FailingCode = 'name_server_lame' | 'name_server_unreachable';
 
-/** Servers with the state that each was found in, sorted, each pair once. */
+/** Servers with their states, sorted, without duplicates. */
 type FailingServers<C extends FailingCode> = {
   readonly code: C;
   readonly hostname: string;
@@ -30,7 +32,7 @@ type FailingServers<C extends FailingCode> = {
   readonly servers: readonly { readonly server: string; readonly outcome: ServerState }[];
 };
 
-/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
+/** Rules by code; findings.ts combines all families. */
 export const servers: FamilyOf<ServerFinding> = {
   name_server_lame: {
     meaning: 'A listed name server does not serve the zone',
@@ -89,7 +91,7 @@ export const servers: FamilyOf<ServerFinding> = {
   },
 };
 
-/** Listed for the zone, and does not know it. */
+/** The server is listed for the zone but does not serve it. */
 const lame: ReadonlySet<ServerState> = new Set([
   'refused',
   'not_authoritative',
@@ -102,22 +104,22 @@ const unreachable: ReadonlySet<ServerState> = new Set([
   'reserved_address',
 ]);
 
-/** The answer of a server without the zone; failures of our network look different. */
+/** How a server without the zone answers. Failures of our network look different. */
 const declining: ReadonlySet<ServerState> = new Set(['refused', 'not_authoritative']);
 
 /**
- * Servers that decline, or fail, while another one answers. Where none does, only those that say that they do not have
- * the zone: it may have been deleted there.
+ * Servers that refuse or fail while another one answers. If none answers, only servers that say
+ * that they lack the zone: it may have been deleted there.
  */
 function nameServerLame(input: DiagnosisInput): FailingServers<'name_server_lame'> | undefined {
   return misbehaving('name_server_lame', anyPoints(input) ? lame : declining, input);
 }
 
-/** Servers that cannot be reached, while another one answers. */
+/** Servers that are unreachable while another one answers. */
 function nameServerUnreachable(
   input: DiagnosisInput,
 ): FailingServers<'name_server_unreachable'> | undefined {
-  // Where no server answers, our own network may be the reason, and dns_unknown says all that is known.
+  // If no server answers, our own network can be the cause. dns_unknown reports that.
   return anyPoints(input) ? misbehaving('name_server_unreachable', unreachable, input) : undefined;
 }
 
@@ -126,7 +128,7 @@ function anyPoints({ servers }: DiagnosisInput): boolean {
   return servers.some(({ pointing }) => pointing.kind !== 'unknown');
 }
 
-/** A server of several addresses is fine if it answers at one of them. */
+/** A server with several addresses is fine if one of them answers. */
 function misbehaving<C extends FailingCode>(
   code: C,
   states: ReadonlySet<ServerState>,
@@ -144,7 +146,10 @@ function misbehaving<C extends FailingCode>(
   return { code, hostname: expected.hostname, zone, servers };
 }
 
-/** No server gave a usable answer; or servers did, and our own target, to compare them with, could not be resolved. */
+/**
+ * No server gave a usable answer, or our own target did not resolve, so there is nothing to
+ * compare.
+ */
 function dnsUnknown(
   input: DiagnosisInput,
 ): (ServerFinding & { readonly code: 'dns_unknown' }) | undefined {
@@ -158,7 +163,7 @@ function dnsUnknown(
   return { code: 'dns_unknown', hostname, servers, ...(errors.length === 0 ? {} : { errors }) };
 }
 
-/** Nothing is known about a server that was not queried, so it is named only if there is no other. */
+/** Names servers that were not queried only if there are no others: their state is unknown. */
 function silentServers({
   servers,
 }: DiagnosisInput): readonly { readonly server: string; readonly outcome: Outcome | Unasked }[] {
@@ -188,8 +193,8 @@ function distinct<T extends { readonly server: string; readonly outcome: string 
 type Unknown = ServerFinding & { readonly code: 'dns_unknown' };
 
 /**
- * Whether it is our own target that could not be resolved, or our own resolvers that say nothing. Those are listed by
- * address, a zone's servers by name; a resolver that fails passes on that the zone does.
+ * Whether our own target did not resolve, or our own resolvers failed. Resolvers are listed by
+ * address, a zone's servers by name. A resolver's SERVFAIL means that the zone fails.
  */
 function isOurTrouble({ servers }: Unknown): boolean {
   return servers.every(({ server, outcome }) => {
@@ -210,7 +215,7 @@ function nextWhere(finding: Unknown): string {
     : 'Nothing to change yet: we check again automatically. If it lasts, ask your DNS provider why these servers fail.';
 }
 
-/** A zone's servers are listed by name; what is listed by address is a resolver of ours. */
+/** A zone's servers are listed by name. An address is one of our resolvers. */
 function named(server: string): string {
   return ipaddr.isValid(server) ? `our resolver ${server}` : foreign(server);
 }

@@ -1,4 +1,4 @@
-/** What each name server answers for a host name, as text for the domain's page and the doctor. */
+/** Each name server's answers for a host name, as text for the domain's page and the doctor. */
 
 import type { Verdict } from '../life/lifecycle.ts';
 import type { DnsRecord } from '../names/instructions.ts';
@@ -8,17 +8,19 @@ import { type Answer, type Observation, recordsOf, type ServerView } from './obs
 import { type Pointing, pointingOf, type Shown, type Unasked } from './server-pointing.ts';
 import { foreign } from './words.ts';
 
-/** One server, and whether what it shows is the record that should be there. */
+/** One server, and whether it returns the required record. */
 export type ServerShows = {
   readonly server: string;
   /** The queried address; null without one. */
   readonly address: string | null;
   readonly verdict: Verdict;
-  /** A line, safe to show anywhere but in HTML without escaping. */
+  /** One line. Safe to display; HTML needs escaping. */
   readonly shows: string;
 };
 
-/** Returns every server of a check, in the order of the observation, with what it shows measured against the record. */
+/**
+ * Returns every server of a check in the observation's order, compared with the required record.
+ */
 export function serversShow(
   { servers, targetAddresses }: Pick<Observation, 'servers' | 'targetAddresses'>,
   record: DnsRecord,
@@ -31,7 +33,7 @@ export function serversShow(
   }));
 }
 
-/** The verdict from one server alone. */
+/** The verdict of one server alone. */
 export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
   right: 'right',
   missing: 'wrong',
@@ -40,7 +42,7 @@ export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
   incomparable: 'unknown',
 };
 
-/** The result of one query, in short. */
+/** Short text for the result of one query. */
 export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = {
   records: 'records',
   nodata: 'no such record (NODATA)',
@@ -50,7 +52,7 @@ export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = 
   timeout: 'no answer in time',
 };
 
-/** Beside a server that was not asked. */
+/** Text for a server that was not queried. */
 const unaskedWords: { readonly [S in Unasked]: string } = {
   no_address: 'not queried: its name has no address',
   reserved_address: 'not queried: its address cannot be reached from the internet',
@@ -59,7 +61,7 @@ const unaskedWords: { readonly [S in Unasked]: string } = {
 
 const types = ['CNAME', 'A', 'AAAA'] as const;
 
-/** Returns all records that lead somewhere, in one line, or why there are none; printable. */
+/** Returns the CNAME, A and AAAA records on one line, or why there are none. Printable. */
 export function shownInWords({ state, cname, a, aaaa }: Shown): string {
   if (state === 'no_address' || state === 'reserved_address' || state === 'not_asked') {
     return unaskedWords[state];
@@ -71,22 +73,25 @@ export function shownInWords({ state, cname, a, aaaa }: Shown): string {
   return missed.length > 0 ? missed.join('; ') : answerWords[cname.kind];
 }
 
-/** More do not help the reader. */
+/** More records do not help the reader. */
 const RECORDS_MAX = 6;
 
-/** `A 192.0.2.1, 192.0.2.2, TTL 5 min`, of printable values by `inWords`; empty for an answer without records. */
+/**
+ * Returns `A 192.0.2.1, 192.0.2.2, TTL 5 min`; empty without records. `inWords` makes values
+ * printable.
+ */
 export function recordLine(
   type: string,
   answer: Answer<string>,
   inWords: (value: string) => string = foreign,
 ): readonly string[] {
   if (answer.kind !== 'records') return [];
-  // Sorted: a set has no order, and servers rotate it.
+  // Sorted, because servers rotate their answers.
   const values = answer.records.map(inWords).toSorted();
   return [`${type} ${shortList(values, RECORDS_MAX)}, TTL ${durationInWords(answer.ttlSeconds)}`];
 }
 
-/** Which of the three queries that decide failed, and how. */
+/** Returns which of the three queries failed, and how. */
 function missedIn(answers: readonly Answer<string>[]): readonly string[] {
   const failed = answers.flatMap(({ kind }, at) =>
     kind === 'servfail' || kind === 'refused' || kind === 'timeout'
@@ -107,7 +112,7 @@ const units = [
   [60, 'min'],
 ] as const;
 
-/** Returns `300 s` as `5 min`; what is no whole number of a unit stays in the smaller one. */
+/** Returns `300 s` as `5 min`, in the largest unit with a whole number. */
 export function durationInWords(seconds: number): string {
   for (const [size, unit] of units) {
     if (seconds >= size && seconds % size === 0) return `${seconds / size} ${unit}`;
@@ -115,12 +120,12 @@ export function durationInWords(seconds: number): string {
   return `${seconds} s`;
 }
 
-/** Records named in a short text; the rest is counted. */
+/** Records named in a short text; the others are counted. */
 const BRIEF_MAX = 3;
 
 /**
- * Returns what a server or resolver shows, in a few words: `A 192.0.2.1`, `CNAME other.net`, `no such name`, `no record`.
- * Stored in findings, so it is sorted, and not made printable.
+ * Returns short text for what a server or resolver shows: `A 192.0.2.1`, `CNAME other.net`, `no
+ * such name`, `no record`. Findings store it, so it is sorted and not made printable.
  */
 export function showing({ cname, a, aaaa }: Pick<ServerView, 'cname' | 'a' | 'aaaa'>): string {
   const parts = [

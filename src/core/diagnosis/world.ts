@@ -1,4 +1,7 @@
-/** Findings about what the world's resolvers make of a zone that is right: DNSSEC, and what they remember. */
+/**
+ * Findings about how public resolvers see a zone that is right: DNSSEC failures and old cached
+ * answers.
+ */
 
 import {
   bogusCause,
@@ -15,34 +18,36 @@ import { showing } from './shows.ts';
 import { foreign, foreignName, keeperOf, lines, recordIn, type Wanted } from './words.ts';
 
 const MINUTE_MS = 60_000;
-/** RFC 8767, 4, recommends seven days as the longest time in a cache. */
+/** RFC 8767, section 4, recommends at most seven days in a cache. */
 const POSITIVE_SECONDS_MAX = 604_800;
-/** RFC 2308, 5, has one to three hours as sensible and one day as a problem. */
+/** RFC 2308, section 5, calls one to three hours sensible and one day a problem. */
 const NEGATIVE_SECONDS_MAX = 86_400;
 
-/** What resolvers make of a zone that is right. */
 export type WorldFinding =
   | {
       readonly code: 'dnssec_bogus';
       readonly hostname: string;
       readonly zone: string;
-      /** What the failing resolvers said, one of each code; may be empty. */
+      /** Extended errors of the failing resolvers, one per code; can be empty. */
       readonly errors: readonly ExtendedError[];
     }
-  /** The zone has it right; some resolvers remember what was there before, at the longest `until` (RFC 3339). */
+  /**
+   * The zone is right, but some resolvers have an old answer cached, at most until `until` (RFC
+   * 3339).
+   */
   | (Wanted & {
       readonly code: 'old_answer_cached';
-      /** That there was no record, or a record of before. */
+      /** `negative`: the cache says that no record exists. `positive`: it has an old record. */
       readonly remembered: 'negative' | 'positive';
       readonly resolvers: readonly { readonly server: string; readonly shows: string }[];
       readonly until: string | null;
     });
 
-/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
+/** Rules by code; findings.ts combines all families. */
 export const world: FamilyOf<WorldFinding> = {
   dnssec_bogus: {
     meaning: 'DNSSEC is broken, so much of the internet cannot resolve it',
-    // Since 2026-03-15 every public authority validates DNSSEC (CA/Browser Forum, ballot SC-085).
+    // Since 2026-03-15, every public CA validates DNSSEC (CA/Browser Forum, ballot SC-085).
     severity: 'blocks',
     actor: 'customer',
     order: 120,
@@ -85,9 +90,9 @@ export const world: FamilyOf<WorldFinding> = {
 };
 
 /**
- * A resolver that checks signatures fails, and says that they are the reason: by its extended error, or, where it lists
- * none, by answering as soon as it is asked not to check. One that answers all the same proves the opposite. All other
- * failures say nothing about the domain: its own servers are right, so they neither hold it up nor are worth a finding.
+ * A validating resolver fails, and its extended error blames the signatures. Without extended
+ * errors, it must answer once validation is disabled. Another validating resolver that answers
+ * proves the opposite. Other failures do not count: the zone's own servers are right.
  */
 function dnssecBogus(
   input: DiagnosisInput,
@@ -104,12 +109,12 @@ function dnssecBogus(
   return { code: 'dnssec_bogus', hostname, zone: input.zone, errors: foreignErrors(failing) };
 }
 
-/** Resolvers with the previous answer in their cache, until it expires. */
+/** Resolvers that still have the previous answer cached. */
 function oldAnswerCached(
   input: DiagnosisInput,
 ): (WorldFinding & { readonly code: 'old_answer_cached' }) | undefined {
   const { observation, unregistered } = input;
-  // If only resolvers were queried, their answers are all that is known: none is older than another.
+  // If only resolvers were queried, no answer is known to be older than another.
   if (input.pointing !== 'right' || observation.view === 'recursive' || unregistered)
     return undefined;
   const old = observation.world
@@ -132,12 +137,12 @@ function oldAnswerCached(
   };
 }
 
-/** A filtering resolver says something about its operator, not about the domain. */
+/** A filter reflects the resolver's operator, not the domain. */
 function isHonest({ errors }: ResolverView): boolean {
   return !errors.some(({ code }) => isFilter(code));
 }
 
-/** At a subdomain only the alias counts: a failure behind it is that of our target. */
+/** At a subdomain only the CNAME counts: a failure behind it belongs to our target. */
 function fails(resolver: ResolverView, apex: boolean): boolean {
   return whatCounts(resolver, apex).some(({ kind }) => kind === 'servfail');
 }
@@ -150,7 +155,10 @@ function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly A
   return apex ? [a, aaaa] : [cname];
 }
 
-/** With any other error (22: no server could be reached) the second query may just have had more luck. */
+/**
+ * After any other error (22: no server could be reached), the second query may have succeeded by
+ * chance.
+ */
 function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
   return (
     errors.some(({ code }) => isBogus(code)) || (errors.length === 0 && answersUnchecked === true)
@@ -158,8 +166,8 @@ function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
 }
 
 /**
- * What a resolver shows at the name itself: it follows aliases to their end, so the addresses beside one, or beside one
- * that it may not have shown, are those of another name.
+ * Returns what a resolver shows at the name itself. Resolvers follow aliases, so addresses behind
+ * one belong to another name. A subdomain without a conclusive CNAME answer is treated as an alias.
  */
 function atName({ cname, a, aaaa }: ResolverView, apex: boolean): Shown {
   const none = { kind: 'nodata' } as const;
@@ -167,7 +175,7 @@ function atName({ cname, a, aaaa }: ResolverView, apex: boolean): Shown {
   return { state: 'answers', cname, a: behind ? none : a, aaaa: behind ? none : aaaa };
 }
 
-/** For how long it may remember; null where neither it nor the zone said. */
+/** Returns how long the answer can stay cached; null if neither the resolver nor the zone says. */
 function secondsLeft(
   { cname, a, aaaa }: Shown,
   negativeTtlSeconds: number | null,
@@ -177,13 +185,13 @@ function secondsLeft(
     answer.kind === 'records' ? answer.ttlSeconds : [],
   );
   if (ttls.length > 0) return Math.min(Math.max(...ttls), POSITIVE_SECONDS_MAX);
-  // What the zone itself allows is the longest that it can be.
+  // The zone's own negative TTL is the upper bound.
   const allowed = observation.servers.flatMap(({ soa }) => soa?.negativeTtlSeconds ?? []);
   const seconds = negativeTtlSeconds ?? (allowed.length > 0 ? Math.max(...allowed) : null);
   return seconds === null ? null : Math.min(seconds, NEGATIVE_SECONDS_MAX);
 }
 
-/** The latest of all, rounded up to the full minute. */
+/** Returns the latest expiry, rounded up to the minute; null if unknown. */
 function latest(at: string, seconds: readonly (number | null)[]): string | null {
   const known = seconds.flatMap((one) => one ?? []);
   const end = Date.parse(at) + Math.max(...known) * 1_000;
@@ -191,17 +199,20 @@ function latest(at: string, seconds: readonly (number | null)[]): string | null 
   return new Date(Math.ceil(end / MINUTE_MS) * MINUTE_MS).toISOString();
 }
 
-/** Expired, premature or incomplete signatures are the zone operator's; a DS record is the customer's. */
+/**
+ * The zone's operator fixes expired, premature or incomplete signatures; the customer fixes a DS
+ * record.
+ */
 function bogusActor(errors: readonly ExtendedError[]): Actor {
   return bySigner.has(bogusCause(errors)?.code ?? -1) ? 'dns_provider' : 'customer';
 }
 
-/** Expired, premature and incomplete signatures, by INFO-CODE (RFC 8914). */
+/** INFO-CODEs of expired, premature and incomplete signatures (RFC 8914). */
 const bySigner: ReadonlySet<number> = new Set([7, 8, 12]);
 
 type Repair = (zone: string, keeper: string) => string;
 
-/** By the code of the cause; the usual one is a DS record that a former provider left behind. */
+/** By code of the cause. The default cause is a DS record left by a former provider. */
 const repairs: ReadonlyMap<number, Repair> = new Map<number, Repair>([
   [7, (zone) => `Ask your DNS provider to sign ${zone} again: its signatures have expired.`],
   [
@@ -229,7 +240,7 @@ function replaceDs(zone: string, keeper: string): string {
   return `The usual cause is a DS record left from a former DNS provider. At ${keeper}, delete the DS record of ${zone} (turn DNSSEC off), or replace it with the one that your DNS provider shows now.`;
 }
 
-/** `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined for anything else. */
+/** Returns `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined if invalid. */
 function clockTime(rfc3339: string): string | undefined {
   const time = Math.ceil(Date.parse(rfc3339) / MINUTE_MS) * MINUTE_MS;
   if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) return undefined;

@@ -1,4 +1,4 @@
-/** Findings about CAA: whether our certificate authority may issue for the name, and the record that lets it. */
+/** Findings about CAA: whether our CA can issue for the name, and the record that allows it. */
 import { splitAtZone } from '../../names/zone.ts';
 import type { FamilyOf } from '../finding.ts';
 import { type DiagnosisInput, unique } from '../input.ts';
@@ -9,29 +9,35 @@ import { advice, caaHintWords } from './caa.ts';
 import type { CaaDenial, CaaHint } from './caa-set.ts';
 import { withoutParameters } from './caa-value.ts';
 
-/** What CAA records mean for our certificate. */
 export type CaaFinding =
   | {
       readonly code: 'caa_blocks';
       readonly hostname: string;
-      /** Where the set was found: the host name or an ancestor (RFC 8659, 3). */
+      /** Where the set was found: the host name or an ancestor (RFC 8659, section 3). */
       readonly foundAt: string;
-      /** The name behind `foundAt`'s alias that holds the set; `ours`: the platform's own target. */
+      /**
+       * The name behind `foundAt`'s alias that holds the set. `ours`: the platform's own target.
+       */
       readonly publishedAt?: string;
       readonly ours?: true;
-      /** The set in presentation form, e.g. `0 issue "ca.example"`. */
+      /** The set in presentation form, such as `0 issue "ca.example"`. */
       readonly records: readonly string[];
-      /** The record that would allow us, in presentation form. */
+      /** The record that would allow our CA, in presentation form. */
       readonly toAdd: string;
-      /** Those that would allow the certificate authorities that stand in for the first, where there are any. */
+      /** The records that would allow the second CA; missing without one. */
       readonly orToAdd?: readonly string[];
-      /** Those that forbid whatever else is there (critical, not understood: RFC 8659, 4.1); none helps beside them. */
+      /**
+       * Records that forbid all issuance: critical and not understood (RFC 8659, section 4.1).
+       * Adding records does not help.
+       */
       readonly toRemove?: readonly string[];
       readonly reason?: CaaDenial;
-      /** Our validation method, where `validationmethods` of the record for our authority leaves it out (RFC 8657, 4). */
+      /**
+       * Our validation method, if `validationmethods` for our CA omits it (RFC 8657, section 4).
+       */
       readonly method?: string;
       readonly hint?: CaaHint;
-      /** What the RFCs alone make of the same records. */
+      /** The result by the RFCs alone. */
       readonly rfc?: 'allow' | 'deny';
     }
   | {
@@ -42,14 +48,14 @@ export type CaaFinding =
       readonly publishedAt?: string;
       readonly ours?: true;
       /**
-       * Missing: the servers of the name's own zone. `resolver`: our resolvers in their place. `registry`: our resolvers,
-       * about a name above the registrable domain.
+       * Who was queried. Missing: the servers of the name's own zone. `resolver`: our resolvers
+       * instead. `registry`: our resolvers, for a name above the registrable domain.
        */
       readonly asked?: 'resolver' | 'registry';
-      /** `nxdomain` only of a top-level domain: an answer that cannot be right. */
+      /** `nxdomain` only for a top-level domain, where it cannot be correct. */
       readonly outcome: Outcome | 'nxdomain';
     }
-  /** Our authority may issue, but not for a good reason, or not for long. */
+  /** Our CA can issue, but the records should be fixed. */
   | {
       readonly code: 'caa_warns';
       readonly hostname: string;
@@ -58,7 +64,7 @@ export type CaaFinding =
       readonly reasons: readonly CaaWarning[];
     };
 
-/** The rules of these findings, by code; findings.ts puts them beside those of the other families. */
+/** Rules by code; findings.ts combines all families. */
 export const caaFindings: FamilyOf<CaaFinding> = {
   caa_blocks: {
     meaning: 'A CAA record does not let our certificate authority issue',
@@ -86,7 +92,7 @@ export const caaFindings: FamilyOf<CaaFinding> = {
   },
   caa_unknown: {
     meaning: 'A CAA query got no answer, so no certificate authority can issue',
-    // A certificate authority must treat an unanswered CAA question as a refusal (RFC 8659, 3).
+    // A CA must treat an unanswered CAA query as a refusal (RFC 8659, section 3).
     severity: 'blocks',
     actor: 'dns_provider',
     order: 140,
@@ -113,7 +119,7 @@ export const caaFindings: FamilyOf<CaaFinding> = {
   },
 };
 
-/** The set forbids our authority. */
+/** The set forbids our CA. */
 function caaBlocks(
   input: DiagnosisInput,
 ): (CaaFinding & { readonly code: 'caa_blocks' }) | undefined {
@@ -135,7 +141,7 @@ function caaBlocks(
   };
 }
 
-/** The climb gave no answer. While the name does not point here nothing depends on it. */
+/** A CAA query failed. This matters only once the name points here. */
 function caaUnknown(
   input: DiagnosisInput,
 ): (CaaFinding & { readonly code: 'caa_unknown' }) | undefined {
@@ -148,8 +154,9 @@ function caaUnknown(
 }
 
 /**
- * Whom the check asked about one step of the climb (src/dns/observe/caa.ts): the zone's own servers, our resolvers in their
- * place, or our resolvers about a registry's name, which none of the customer's servers answer for.
+ * Returns who was queried at one level of the climb (src/dns/observe/caa.ts). Missing: the zone's
+ * own servers. `resolver`: our resolvers instead. `registry`: our resolvers, because the customer's
+ * servers do not answer for that name.
  */
 function askedOf(
   { observation, wanted: { hostname } }: DiagnosisInput,
@@ -160,7 +167,6 @@ function askedOf(
   return observation.view === 'recursive' ? { asked: 'resolver' } : {};
 }
 
-/** Our authority may issue, but not for a good reason, or not for long. */
 function caaWarns({
   expected: { hostname },
   caa,
@@ -178,8 +184,8 @@ function caaWarns({
 }
 
 /**
- * Where the answer of one step of the climb stands, and whether it is the platform's to repair. The climb is made as if
- * the record were there, so a subdomain's own step is always that of the target.
+ * Returns which name holds one level's answer, and whether the platform must fix it. The climb
+ * assumes that the record exists, so a subdomain's own level is the target's.
  */
 function placeIn(
   { apex, wanted: { hostname, target } }: DiagnosisInput,
@@ -216,7 +222,7 @@ const summaries: {
     `A CAA record of ${foundAt} is critical and unknown to our certificate authority, which forbids any certificate for ${hostname}.`,
 };
 
-/** The name that holds the records, and the one it stands for. */
+/** The name that holds the records, with the name that leads there. */
 function placeOf(name: string, publishedAt: string | undefined): string {
   return publishedAt === undefined
     ? foreignName(name)
@@ -232,7 +238,9 @@ function repair(place: string, finding: Blocks): string {
   return toRemove === undefined ? addition(at, finding) : removal(at, toRemove, finding);
 }
 
-/** Beside a record that restricts, one that restricts as much comes first: the policy is the customer's. */
+/**
+ * Lists the equally restrictive record first: the existing restrictions are the customer's policy.
+ */
 function addition(at: string, { toAdd, orToAdd, reason, method }: Blocks): string {
   const bare = withoutParameters(toAdd);
   const wider = bare === toAdd ? '' : ` – or, for any account and method: ${bare}`;
@@ -268,8 +276,8 @@ function unknown(finding: Unknown): Words {
 type Unknown = CaaFinding & { readonly code: 'caa_unknown' };
 
 /**
- * Whether the query is about our target, or only our resolvers failed: those queried about a registry's
- * name, or decline to answer. One that fails or is silent but knows the name may only pass on what the zone does.
+ * Whether the query is about our target, or only our resolvers failed. A failure is ours for a
+ * registry's name, or if a resolver refuses. SERVFAIL or a timeout can come from the zone.
  */
 function isOurQuestion({ ours, asked, outcome }: Unknown): boolean {
   return ours === true || asked === 'registry' || (asked === 'resolver' && outcome === 'refused');

@@ -1,16 +1,16 @@
 /**
- * Whether one set of CAA records lets our certificate authority issue (RFC 8659, 4; RFC 8657), read once as
- * that authority reads it (Let's Encrypt's own checker: boulder, va/caa.go) and once by the letter of the RFCs.
+ * Whether one CAA set allows our CA to issue (RFC 8659, section 4; RFC 8657). Each set is read as
+ * the CA reads it (Let's Encrypt: boulder, va/caa.go) and as the RFCs define it.
  */
 
 import type { CaaRecord } from '../observation.ts';
 import { type CaaParameter, type IssueValue, issuerTextOf, parseIssueValue } from './caa-value.ts';
 
-/** The authority that is to issue, as CAA records name it. */
+/** The CA that issues, as CAA records name it. */
 export type CaaAuthority = {
-  /** Its identities, lower case; the first is the one to recommend. */
+  /** CAA identities, lowercase. Findings recommend the first. */
   readonly issuerDomains: readonly [string, ...string[]];
-  /** Our account there; null while we have none, or the authority keeps none. */
+  /** Our account URI; null before the account exists, or if the CA has no accounts. */
   readonly accountUri: string | null;
   readonly method: 'http-01' | 'dns-01' | 'tls-alpn-01';
 };
@@ -24,46 +24,46 @@ export type CaaDenial =
   | 'other_authority'
   | 'nobody';
 
-/** A record that nearly names our authority, and what is wrong with how it is written. */
+/** How a record that almost names our CA is misspelled. */
 export type CaaHint = 'lower_case' | 'no_trailing_dot' | 'bare_name';
 
-/** What a reader of CAA records is free to take one way or the other. */
+/** Where readers of CAA records differ. */
 export type Reading = {
-  /** A property with any of these flag bits has to be understood. */
+  /** Flag bits that mark a property as critical. */
   readonly criticalBits: number;
-  /** Lower case. */
+  /** Lowercase. */
   readonly knownTags: ReadonlySet<string>;
-  /** What a parameter's tag may look like. */
+  /** The allowed form of a parameter's tag. */
   readonly parameterTag: RegExp;
-  /** The issuer's name as it is compared. */
+  /** Returns the issuer's name in the form to compare. */
   readonly issuerOf: (value: IssueValue) => string;
 };
 
 const tagsEveryoneKnows = ['issue', 'issuewild', 'iodef', 'issuemail', 'issuevmc'];
 
-/** As Let's Encrypt reads. */
+/** How Let's Encrypt reads CAA records. */
 export const authorityReading: Reading = {
-  // 1 is taken for the critical bit too: publishers often mistake it for that.
+  // The value 1 also counts as critical: publishers often confuse the two.
   criticalBits: 128 | 1,
   knownTags: new Set(tagsEveryoneKnows),
   parameterTag: /^[A-Za-z0-9]*$/,
   issuerOf: ({ issuer }) => issuer,
 };
 
-/** As the RFCs have it. */
+/** How the RFCs define CAA records. */
 export const rfcReading: Reading = {
-  // RFC 8659, 4.1: bit 0, the most significant one; all others are ignored.
+  // RFC 8659, section 4.1: only bit 0, the most significant one; others are ignored.
   criticalBits: 128,
   // Registered by the CA/Browser Forum (Baseline Requirements, A.1).
   knownTags: new Set([...tagsEveryoneKnows, 'contactemail', 'contactphone']),
   parameterTag: /^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/,
-  // It is a domain name, and those compare without case (RFC 4343).
+  // Domain names compare case-insensitively (RFC 4343).
   issuerOf: ({ issuer }) => issuer.toLowerCase(),
 };
 
 /**
- * Returns the values that speak about this kind of request (RFC 8659, 4.3). None: the set restricts nothing, unless it has a
- * critical property that is not understood.
+ * Returns the values that apply to this kind of request (RFC 8659, section 4.3). If empty, only an
+ * unknown critical property restricts issuance.
  */
 export function relevantValues(
   records: readonly CaaRecord[],
@@ -75,7 +75,7 @@ export function relevantValues(
   return wild.length > 0 ? wild : valuesOf('issue');
 }
 
-/** From the record that came nearest to letting us issue to the one that was furthest away. */
+/** From the record closest to allowing us to the furthest. */
 const denials: readonly CaaDenial[] = [
   'other_method',
   'other_account',
@@ -85,8 +85,8 @@ const denials: readonly CaaDenial[] = [
 ];
 
 /**
- * Returns why a set keeps our authority from issuing: what kept back the record that came nearest to allowing it; undefined
- * where the set lets it. `relevant`: of `relevantValues`.
+ * Returns why a set forbids our CA, by the record closest to allowing it. Undefined if the set
+ * allows it. `relevant`: from `relevantValues`.
  */
 export function denialOf(
   records: readonly CaaRecord[],
@@ -96,12 +96,12 @@ export function denialOf(
 ): CaaDenial | undefined {
   if (records.some((record) => forbidsAll(record, reading))) return 'unknown_critical';
   const found = relevant.map((value) => denialOfValue(value, ca, reading));
-  // One record that authorizes us is enough.
+  // One authorizing record is enough.
   if (found.includes(undefined)) return undefined;
   return denials.find((denial) => found.includes(denial));
 }
 
-/** A critical property that the reader does not know forbids all issuing (RFC 8659, 4.1). */
+/** An unknown critical property forbids all issuance (RFC 8659, section 4.1). */
 export function forbidsAll({ flags, tag }: CaaRecord, reading: Reading): boolean {
   return (flags & reading.criticalBits) !== 0 && !reading.knownTags.has(tag.toLowerCase());
 }
@@ -116,9 +116,9 @@ function denialOfValue(value: string, ca: CaaAuthority, reading: Reading): CaaDe
 }
 
 /**
- * RFC 8657, 3: at most one `accounturi`, and it must be ours to the letter.
- * While our account is not known yet, one that could be ours passes: it comes into being with the first
- * order, which a denial here would never let begin; and the authority decides for itself.
+ * At most one `accounturi`, identical to ours (RFC 8657, section 3). While our account is unknown,
+ * any account passes. The first order creates the account, and a denial here would prevent that
+ * order. The CA makes the final decision.
  */
 function accountMatches({ parameters }: IssueValue, accountUri: string | null): boolean {
   const [wanted, ...more] = parameters.filter(({ tag }) => tag === 'accounturi');
@@ -127,7 +127,7 @@ function accountMatches({ parameters }: IssueValue, accountUri: string | null): 
   return accountUri === null || wanted.value === accountUri;
 }
 
-/** RFC 8657, 4: at most one `validationmethods`, well formed throughout, our method among its names. */
+/** At most one `validationmethods`, well formed, that includes our method (RFC 8657, section 4). */
 function methodMatches({ parameters }: IssueValue, method: CaaAuthority['method']): boolean {
   const [wanted, ...more] = parameters.filter(({ tag }) => tag === 'validationmethods');
   if (wanted === undefined) return true;
@@ -140,8 +140,8 @@ function methodMatches({ parameters }: IssueValue, method: CaaAuthority['method'
 }
 
 /**
- * What a further record for our authority asks for, to be no wider than those that are there: the same parameters, with
- * our own values as far as they are known (RFC 8657).
+ * Returns the parameters of a new record for our CA, as restrictive as the existing records. It
+ * uses the same tags, with our own values where known (RFC 8657).
  */
 export function ownParameters(
   relevant: readonly string[],
@@ -157,7 +157,7 @@ export function ownParameters(
   return own.flatMap(({ tag, value }) => (value !== null && used.has(tag) ? { tag, value } : []));
 }
 
-/** Whether there are records for our authority, and all of them leave our method out. */
+/** Whether records for our CA exist and all of them omit our method. */
 export function leaveOutMethod(relevant: readonly string[], ca: CaaAuthority): boolean {
   const ours = valuesForUs(relevant, ca);
   return ours.length > 0 && ours.every((value) => !methodMatches(value, ca.method));
@@ -169,7 +169,7 @@ function valuesForUs(relevant: readonly string[], ca: CaaAuthority): readonly Is
     .filter((parsed) => ca.issuerDomains.includes(authorityReading.issuerOf(parsed)));
 }
 
-/** Returns how a value that was meant for our authority is written wrongly; undefined for any other value. */
+/** Returns how a value meant for our CA is misspelled; undefined for any other value. */
 export function hintFor(value: string, { issuerDomains }: CaaAuthority): CaaHint | undefined {
   const written = issuerTextOf(value);
   const lower = written.toLowerCase();
@@ -177,12 +177,12 @@ export function hintFor(value: string, { issuerDomains }: CaaAuthority): CaaHint
   if (ours(written)) return undefined;
   if (ours(lower)) return 'lower_case';
   if (ours(lower.replace(/\.$/, ''))) return 'no_trailing_dot';
-  // A scheme, a path, quotes or a "www." around the name.
+  // Handles a scheme, a path, quotes or a "www." around the name.
   const names = lower.split(/[^a-z0-9.-]+/).map((name) => name.replace(/^www\./, ''));
   return names.some(ours) ? 'bare_name' : undefined;
 }
 
-/** Whether a value was meant for our CA and allows no one because of how it is written. */
+/** Whether a value meant for our CA allows no CA because it is misspelled. */
 export function isMisspelt(value: string, ca: CaaAuthority): boolean {
   return (
     hintFor(value, ca) !== undefined ||

@@ -1,28 +1,28 @@
-/** The inside of a CAA record: property values, and how a record is written in a zone file. */
+/** CAA property values, and the presentation form of a CAA record. */
 import type { CaaRecord } from '../observation.ts';
 
-/** What stands behind an issuer's name as `tag=value` (RFC 8659, 4.2). */
+/** A `tag=value` pair after the issuer's name (RFC 8659, section 4.2). */
 export type CaaParameter = { readonly tag: string; readonly value: string };
 
-/** A parsed issue or issuewild value. An empty issuer authorizes no one. */
+/** A parsed issue or issuewild value. An empty issuer authorizes no CA. */
 export type IssueValue = { readonly issuer: string; readonly parameters: readonly CaaParameter[] };
 
-/** One label of an issuer's name (RFC 8659, 4.2). */
+/** One label of an issuer's name (RFC 8659, section 4.2). */
 const issuerLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
-/** Visible ASCII without the semicolon (RFC 8659, 4.2). */
+/** Visible ASCII without the semicolon (RFC 8659, section 4.2). */
 const parameterValue = /^[\x21-\x3a\x3c-\x7e]*$/;
-/** The same without what needs an escape in a zone file. */
+/** Also excludes characters that need an escape in a zone file. */
 const plainValue = /^[\x21\x23-\x3a\x3c-\x5b\x5d-\x7e]+$/;
 
 /**
- * Takes an issue or issuewild value apart (RFC 8659, 4.2); undefined where it is malformed.
- * What a parameter's tag may hold is the reader's choice: authorities differ from the RFC there.
+ * Parses an issue or issuewild value (RFC 8659, section 4.2); undefined if malformed. The caller
+ * defines valid parameter tags, because CAs differ from the RFC.
  */
 export function parseIssueValue(value: string, parameterTag: RegExp): IssueValue | undefined {
   const [issuer = '', ...rest] = octetsOf(value).split(';').map(withoutBlanks);
   if (issuer !== '' && !issuer.split('.').every((label) => issuerLabel.test(label)))
     return undefined;
-  // A lone semicolon after the issuer has no parameters behind it; any other empty part is malformed.
+  // A single trailing semicolon means no parameters. Any other empty part is malformed.
   if (rest.length === 1 && rest[0] === '') return { issuer, parameters: [] };
   const parameters: CaaParameter[] = [];
   for (const part of rest) {
@@ -33,7 +33,10 @@ export function parseIssueValue(value: string, parameterTag: RegExp): IssueValue
   return { issuer, parameters };
 }
 
-/** A record as a zone file has it, e.g. `0 issue "ca.example"`: ASCII only, quotes and foreign bytes escaped. */
+/**
+ * Returns a record in zone file syntax, such as `0 issue "ca.example"`. ASCII only: quotes and
+ * other bytes are escaped.
+ */
 export function presentationOf({ flags, tag, value }: CaaRecord): string {
   const name = octetsOf(tag).replace(/[^A-Za-z0-9]/g, decimal);
   const text = octetsOf(value)
@@ -43,8 +46,8 @@ export function presentationOf({ flags, tag, value }: CaaRecord): string {
 }
 
 /**
- * The record that allows an authority to issue, in presentation form, restricted by these parameters: by those at least
- * that a record can hold as they are.
+ * Returns the record that allows a CA to issue, in presentation form. Drops parameters that need
+ * escapes.
  */
 export function recordToAdd(issuerDomain: string, parameters: readonly CaaParameter[]): string {
   const held = parameters.filter(({ value }) => plainValue.test(value));
@@ -52,18 +55,18 @@ export function recordToAdd(issuerDomain: string, parameters: readonly CaaParame
   return presentationOf({ flags: 0, tag: 'issue', value });
 }
 
-/** Returns the same record without its parameters; takes what `recordToAdd` makes. */
+/** Removes the parameters from a `recordToAdd` result. */
 export function withoutParameters(toAdd: string): string {
   return toAdd.replace(/;[^"]*"$/, '"');
 }
 
-/** Returns what stands where the issuer's name should, however it is written; it may be empty. */
+/** Returns the text in the issuer's place, valid or not; can be empty. */
 export function issuerTextOf(value: string): string {
   const [issuer = ''] = octetsOf(value).split(';', 1);
   return withoutBlanks(issuer);
 }
 
-/** Blanks are SP and HTAB (RFC 8659, 4.2: WSP), not what JavaScript's trim takes away. */
+/** Trims SP and HTAB only (RFC 8659, section 4.2: WSP), unlike JavaScript's trim. */
 function withoutBlanks(text: string): string {
   let start = 0;
   let end = text.length;
@@ -80,10 +83,10 @@ function parseParameter(part: string, parameterTag: RegExp): CaaParameter | unde
   return parameterTag.test(tag) && parameterValue.test(value) ? { tag, value } : undefined;
 }
 
-/** `\DDD`, `\"` and `\\` (RFC 1035, 5.1), or a character outside ASCII. */
+/** `\DDD`, `\"` and `\\` (RFC 1035, section 5.1), or a non-ASCII character. */
 const escapeOrForeign = /\\(?:([01]\d\d|2[0-4]\d|25[0-5])|(["\\]))|[^\0-\x7f]/gu;
 
-/** The octets behind escaped text, one character each; what is not ASCII stands for its UTF-8. */
+/** Returns the unescaped octets, one character each. Non-ASCII characters become UTF-8. */
 function octetsOf(text: string): string {
   return text.replace(escapeOrForeign, (found, code?: string, plain?: string) => {
     if (code !== undefined) return String.fromCharCode(Number(code));

@@ -1,4 +1,4 @@
-/** The climb for CAA records (RFC 8659, 3): which names to ask, and what the answers come to. */
+/** The CAA climb (RFC 8659, section 3): which names to query, and what the answers mean. */
 import { isLaboratoryTld } from '../../names/zone.ts';
 import { type CaaLevel, type CaaRecord, recordsOf } from '../observation.ts';
 import type { Outcome } from '../server-pointing.ts';
@@ -19,21 +19,21 @@ import {
 import { presentationOf, recordToAdd } from './caa-value.ts';
 
 /**
- * `rfc_denies`: by the letter of the RFCs the set forbids our authority. `account_untold`: it names an account, and we
- * do not know ours yet. `misspelt`: a record that was meant for our CA allows no one.
+ * `rfc_denies`: by the RFCs, the set forbids our CA. `account_untold`: it names an account, and
+ * ours is unknown. `misspelt`: a record meant for our CA allows no CA.
  */
 export type CaaWarning = 'rfc_denies' | 'account_untold' | 'misspelt';
 
 type Permission = 'allow' | 'deny';
 
 /**
- * What the authority will do; `rfc` is what the RFCs alone make of the same records. `records` is the whole set in
- * presentation form, sorted: a set has no order, and servers shuffle it.
+ * What the CA will do. `rfc`: the result by the RFCs alone. `records`: the whole set in
+ * presentation form, sorted because servers rotate it.
  */
 export type CaaVerdict =
   | {
       readonly kind: 'allow';
-      /** Null without any set; `records` is empty then. */
+      /** Null if no name has a set; `records` is then empty. */
       readonly foundAt: string | null;
       readonly records: readonly string[];
       readonly warnings: readonly CaaWarning[];
@@ -42,20 +42,20 @@ export type CaaVerdict =
   | {
       readonly kind: 'deny';
       readonly foundAt: string;
-      /** Where the set stands, where `foundAt` is an alias. */
+      /** The name that holds the set, if `foundAt` is an alias. */
       readonly publishedAt?: string;
       readonly records: readonly string[];
-      /** The record that lets us issue beside them, in presentation form, unless any has to go. */
+      /** The record to add, in presentation form. It is enough only if `toRemove` is empty. */
       readonly toAdd: string;
-      /** Those that forbid whatever else is there, in presentation form. */
+      /** Records that forbid all issuance, in presentation form. */
       readonly toRemove: readonly string[];
       readonly reason: CaaDenial;
-      /** Ours, where the records for our authority do not let it be used. */
+      /** Our method, if the records for our CA do not allow it. */
       readonly method?: string;
       readonly hint?: CaaHint;
       readonly rfc: Permission;
     }
-  /** `nxdomain` only of a top-level domain, which cannot be missing. */
+  /** `nxdomain` only for a top-level domain, which cannot be missing. */
   | {
       readonly kind: 'unknown';
       readonly name: string;
@@ -64,8 +64,8 @@ export type CaaVerdict =
     };
 
 /**
- * The names to ask for CAA, nearest first, the top-level domain last, never the root (RFC 8659, 3).
- * A wildcard is checked at the name after its asterisk.
+ * Returns the names to query for CAA (RFC 8659, section 3). The nearest is first, the top-level
+ * domain last; the root is excluded. A wildcard is checked at the name after its asterisk.
  */
 export function caaLevels(hostname: string): string[] {
   const labels = hostname.toLowerCase().replace(/^\*\./, '').replace(/\.$/, '').split('.');
@@ -73,8 +73,8 @@ export function caaLevels(hostname: string): string[] {
 }
 
 /**
- * Evaluates the climb of one name (each name of a request has its own). `levels` as caaLevels orders them, down to the first
- * that has a set or gave no answer. Only the nearest set counts; what lies above it is not read. Pure.
+ * Evaluates the climb of one name; each name of a request has its own. `levels`: in the order of
+ * `caaLevels`, up to the first with a set or without an answer. Only the nearest set counts. Pure.
  */
 export function evaluateCaa(
   levels: readonly CaaLevel[],
@@ -83,7 +83,7 @@ export function evaluateCaa(
 ): CaaVerdict {
   for (const level of levels) {
     const outcome = missing(level.name, level.answer.kind);
-    // An error is not absence: it may hide a set that forbids (RFC 8659, 3).
+    // A failed query can hide a set that forbids us (RFC 8659, section 3).
     if (outcome !== undefined) {
       return { kind: 'unknown', name: level.name, ...endOf(level), outcome };
     }
@@ -97,14 +97,15 @@ function endOf({ publishedAt }: CaaLevel): { readonly publishedAt?: string } {
   return publishedAt === undefined ? {} : { publishedAt };
 }
 
-/** Why a level gave nothing to go by; undefined where it answered. */
+/** Returns why a level has no usable answer; undefined if it has one. */
 function missing(name: string, kind: CaaLevel['answer']['kind']): Outcome | 'nxdomain' | undefined {
   switch (kind) {
     case 'records':
     case 'nodata':
       return undefined;
     case 'nxdomain':
-      // Let's Encrypt does not issue below a top-level domain that was removed; those of test labs never exist.
+      // Let's Encrypt does not issue below a removed top-level domain. Those of test labs never
+      // exist.
       return name.includes('.') || isLaboratoryTld(name) ? undefined : 'nxdomain';
     case 'servfail':
     case 'refused':
@@ -133,7 +134,7 @@ function evaluateSet(
   return { kind: 'deny', foundAt, ...endOf(level), records, toAdd, toRemove, ...why, rfc };
 }
 
-/** Also where the account is wrong in the first place: both have to be repaired. */
+/** Also reported if the account is wrong, because both need a fix. */
 function methodIn(
   reason: CaaDenial,
   relevant: readonly string[],
@@ -149,13 +150,13 @@ function hintIn(relevant: readonly string[], ca: CaaAuthority): { readonly hint?
   return hint === undefined ? {} : { hint };
 }
 
-/** What could still go wrong with a set that lets our authority issue. */
+/** Returns what can still go wrong although our CA can issue. */
 function warningsOf(
   relevant: readonly string[],
   ca: CaaAuthority,
   rfc: Permission,
 ): readonly CaaWarning[] {
-  // No record can name the empty account, so what allows this one allows every account.
+  // No record can name the empty account, so a set that allows it allows every account.
   const anyAccount = denialOf([], relevant, { ...ca, accountUri: '' }, authorityReading);
   const warnings: readonly (readonly [CaaWarning, boolean])[] = [
     ['rfc_denies', rfc === 'deny'],
@@ -169,7 +170,7 @@ function presented(records: readonly CaaRecord[]): string[] {
   return records.map(presentationOf).sort();
 }
 
-/** What to do about each warning; total over the codes. */
+/** What to do about each warning. */
 export const advice: { readonly [W in CaaWarning]: string } = {
   rfc_denies:
     'By the RFC, these records forbid our certificate authority. It issues today because it is more lenient. Write the record without parameters.',
@@ -179,7 +180,7 @@ export const advice: { readonly [W in CaaWarning]: string } = {
     'One record seems meant for our certificate authority, but allows no one: correct or delete it.',
 };
 
-/** Total over the codes; `toAdd` is the record as it should be. */
+/** `toAdd`: the corrected record. */
 export const caaHintWords: { readonly [H in CaaHint]: (toAdd: string) => string } = {
   lower_case: (toAdd) =>
     `A record seems meant for our certificate authority, but its name must be in lower case. Correct it to: ${toAdd}`,
