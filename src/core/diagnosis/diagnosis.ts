@@ -37,8 +37,8 @@ export function diagnose(observation: Observation, expected: Expected): Diagnosi
 
 /**
  * Blocking findings make the verdict `wrong`. An unanswered CAA query also blocks, but makes it
- * `unknown`. The CA treats it as a refusal, but the zone did not say anything, so nothing is
- * revoked.
+ * `unknown`. The CA treats it as a refusal, but the zone did not say anything, so no progress is
+ * undone.
  */
 function verdictOf({ pointing }: DiagnosisInput, findings: readonly Finding[]): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
