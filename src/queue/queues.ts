@@ -28,9 +28,7 @@ export type WantedJob = {
   readonly probation?: true;
 };
 
-/**
- * Jobs of a queue by state. `delayed`: until their time. `failed`: permanently; kept for a week.
- */
+/** Jobs of a queue by state. `delayed`: until their time. `failed`: kept for a week. */
 export type JobCounts = {
   readonly waiting: number;
   readonly delayed: number;
@@ -49,9 +47,7 @@ export type Ensured = { readonly added: number; readonly woken: number };
 export type Queues = {
   /** Adds missing jobs; existing ones stay unchanged in any state. */
   enqueue<N extends QueueName>(name: N, jobs: readonly QueuedJob<N>[]): Promise<void>;
-  /**
-   * Returns jobs that are missing, have ended, or would sleep far past `runAt`. Changes nothing.
-   */
+  /** Returns jobs that are missing, ended, or would sleep far past `runAt`. Changes nothing. */
   astray(name: QueueName, jobs: readonly WantedJob[]): Promise<readonly WantedJob[]>;
   /**
    * Adds jobs that are missing or have ended (failed or not); wakes those that would sleep far past
@@ -99,10 +95,7 @@ const OVERSLEPT_MS = 20_000;
 export function openQueues(backend: QueueBackend): SeenQueues {
   const open = new Map<QueueName, AnyQueue>();
 
-  /**
-   * Returns a queue that answers. One whose first connection failed never recovers, so it is
-   * discarded.
-   */
+  /** Returns a queue that answers. Discards one whose first connection failed: it never recovers. */
   async function queueOf(name: QueueName): Promise<AnyQueue> {
     const queue = open.get(name) ?? newQueue(backend, name);
     open.set(name, queue);

@@ -141,10 +141,7 @@ async function firstWord(
   return 'nothing';
 }
 
-/**
- * An apex is compared with the target's addresses, which may have changed to where the apex already
- * points.
- */
+/** Compares an apex with the target's addresses, which can have changed to those of the apex. */
 async function isSameTarget(
   context: ObservationContext,
   { servers, targetAddresses }: Observation,
@@ -240,10 +237,7 @@ async function isSameBeyond(context: ObservationContext, previous: Observation):
   return !still.includes(false) && (await areSameLevels(context, previous.caa ?? []));
 }
 
-/**
- * The deciding level and closer ones, where a new set would take precedence. The platform's own
- * level is skipped.
- */
+/** The deciding level and closer ones, where a new set takes precedence. Skips the platform's. */
 async function areSameLevels(
   context: ObservationContext,
   caa: readonly CaaLevel[],

@@ -103,10 +103,7 @@ export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy 
 /** A context takes 32 KiB with one CA, 116 KiB with sixteen (measured, Node 20). */
 const TRUSTS_MAX = 500;
 
-/**
- * The CAs of a deploy by its ID; null for null. Rejects if they cannot be loaded or no longer
- * exist.
- */
+/** The CAs of a deploy by its ID; null for null. Rejects if they cannot be loaded or are gone. */
 function createTrusts({ loadUpstreamCa }: Pick<EdgeDeps, 'loadUpstreamCa'>) {
   const kept = new LRUCache<string, Trust>({ max: TRUSTS_MAX });
   const find = loadOnce(kept, async (trustId: string) => {
@@ -168,9 +165,7 @@ function warnOfMore(
   log.warn({ hostname, method, status, err: error }, 'deploy sent data after its response');
 }
 
-/**
- * While waiting for a slow client, the upstream is not read; slow clients have their own limits.
- */
+/** Stops reading the upstream while the client is slow. Slow clients have their own limits. */
 function endWhenSilent(
   outgoing: ClientRequest,
   incoming: IncomingMessage,
@@ -209,10 +204,7 @@ function answer(exchange: Exchange, incoming: IncomingMessage): void {
   }
 }
 
-/**
- * RFC 9110, 6.4.1. If a deploy sends a body anyway, only its own connection breaks, not the
- * visitor's response.
- */
+/** RFC 9110, 6.4.1. A deploy that sends a body anyway breaks only its own connection. */
 function isBodiless({ method }: IncomingMessage, statusCode: number): boolean {
   return method === 'HEAD' || statusCode === 204 || statusCode === 304;
 }

@@ -136,9 +136,7 @@ function createParser(): (upstream: string) => Parsed {
 
 /** Idle connections per origin and per agent. */
 const IDLE_MAX = { origin: 64, all: 1_000 } as const;
-/**
- * Longer than the usual pause between two requests, shorter than most servers keep a connection.
- */
+/** Longer than most pauses between requests, shorter than most servers keep a connection. */
 const IDLE_MS = 15_000;
 
 /** Limits idle connections to `IDLE_MAX.all`, because each uses a file descriptor. */

@@ -18,10 +18,7 @@ import { domainView } from './domain-view.ts';
 import { findProject } from './projects.ts';
 import { verifyNow } from './verify-now.ts';
 
-/**
- * `wake`, `orderNow` and `forget` never reject: if Redis is down, the reconciler repairs the jobs
- * later.
- */
+/** `wake`, `orderNow` and `forget` never reject: after an outage, the reconciler repairs the jobs. */
 export type DomainRoutesDeps = {
   readonly projects: ProjectStore;
   readonly domains: DomainStore;
@@ -234,10 +231,7 @@ function getTimeline(deps: DomainRoutesDeps): Route {
   });
 }
 
-/**
- * Refuses before storing anything. Jobs are added after the commit; the reconciler adds missing
- * ones.
- */
+/** Refuses before storing anything. Jobs are added after the commit, or by the reconciler. */
 async function add(
   deps: DomainRoutesDeps,
   projectId: string,
