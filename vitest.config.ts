@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { notRunReporter } from './test/support/not-run.ts';
+import { v8Options } from './test/support/v8-options.ts';
 
 export default defineConfig({
   test: {
@@ -12,6 +13,7 @@ export default defineConfig({
     reporters: ['default', notRunReporter()],
     // Processes, not threads: tests kill, and what they start is theirs alone.
     pool: 'forks',
+    execArgv: [...v8Options],
     // Modules are loaded once a process, not once a file: a second of work for each file of test/http. So no test may
     // change a module for good; spies are restored by Vitest after each file.
     isolate: false,

@@ -94,7 +94,9 @@ async function playShop({ publish, upstream }, url) {
 
 function findChromium() {
   const folders = (process.env.PATH ?? '').split(delimiter);
-  const found = folders.map((folder) => join(folder, 'chromium')).find(existsSync);
+  const found = ['chromium-headless-shell', 'chromium']
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find(existsSync);
   if (found === undefined) throw new Error('chromium is not installed (Debian: chromium)');
   return found;
 }

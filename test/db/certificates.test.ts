@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import { createEdgeLookups, type EdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { later, missing, noon } from '../support/builders.ts';
-import { databases } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openAt, openStoredOrders, type StoredOrders } from './stored-orders.ts';
 
 const DAY = 86_400_000;
@@ -19,7 +19,7 @@ const refusal = {
 };
 const challenge = { type: 'http-01', token: 'token', keyAuthorization: 'token.thumbprint' };
 
-describe.each(databases)('orders on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('orders on $name', ({ name, available }) => {
   let db: StoredOrders;
   let edge: EdgeLookups;
 

@@ -7,7 +7,7 @@ import { type CheckStore, createCheckStore } from '../../src/db/domains/checks.t
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { transact } from '../../src/db/engine/transaction.ts';
 import { anObservation, later, missing, noon, right, unknown } from '../support/builders.ts';
-import { databases } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
@@ -28,173 +28,178 @@ function saveOf(
   return { domain, observation, outcome, at };
 }
 
-describe.each(databases.filter(({ available }) => available))('looks on $name', ({ name }) => {
-  let stored: StoredDomains;
-  /** Two processes on one database: each has its own memory. */
-  let one: CheckStore;
-  let other: CheckStore;
+describe.each(databasesOfRun().filter(({ available }) => available))(
+  'looks on $name',
+  ({ name }) => {
+    let stored: StoredDomains;
+    /** Two processes on one database: each has its own memory. */
+    let one: CheckStore;
+    let other: CheckStore;
 
-  beforeAll(async () => {
-    stored = await openStoredDomains(name);
-    one = createCheckStore(stored.database);
-    other = createCheckStore(stored.database);
-  });
-  afterAll(() => stored.close());
+    beforeAll(async () => {
+      stored = await openStoredDomains(name);
+      one = createCheckStore(stored.database);
+      other = createCheckStore(stored.database);
+    });
+    afterAll(() => stored.close());
 
-  async function loaded(store: CheckStore, { id }: { id: string }): Promise<LoadedDomain> {
-    const domain = await store.load(id);
-    if (domain === undefined) throw new Error('no such domain');
-    return domain;
-  }
-
-  it('loads a domain with every time, finding and observation that a check has left', async () => {
-    const domain = await stored.pending('all.shop.test');
-    const save = saveOf(domain, observed(7), missing);
-    expect(await one.save(save)).toEqual({ kind: 'saved', epoch: 1 });
-    const expected = {
-      ...domain,
-      version: 1,
-      attempts: 1,
-      findings: missing.findings,
-      observation: observed(7),
-      lastCheckedAt: save.at,
-      nextCheckAt: save.outcome.nextCheckAt,
-    };
-    expect(await loaded(one, domain)).toEqual(expected);
-    expect(await loaded(other, domain)).toEqual(expected);
-  });
-
-  it('gives the very observation that it gave before while nobody has stored another', async () => {
-    const domain = await stored.pending('same.shop.test');
-    await one.save(saveOf(domain, observed(1), missing));
-    const first = await loaded(one, domain);
-    // A check that finds nothing new gives back what was loaded, and nothing but times and the count change.
-    expect(first.observation).not.toBeNull();
-    await one.save(saveOf(first, first.observation ?? observed(0), missing, later(noon, 120_000)));
-    const second = await loaded(one, domain);
-    expect(second.observation).toBe(first.observation);
-    expect(second.attempts).toBe(2);
-    expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
-  });
-
-  it('never judges by an observation that another process has replaced', async () => {
-    const domain = await stored.pending('replaced.shop.test');
-    for (let round = 1; round <= 4; round += 1) {
-      const [writer, reader] = round % 2 === 0 ? [one, other] : [other, one];
-      await loaded(reader, domain); // holds what was stored until now
-      const diagnosis = round % 2 === 0 ? missing : unknown;
-      const save = saveOf(await loaded(writer, domain), observed(round), diagnosis);
-      expect(await writer.save(save)).toEqual({ kind: 'saved', epoch: 1 });
-      const [read, written] = [await loaded(reader, domain), await loaded(writer, domain)];
-      expect(read.observation).toEqual(observed(round));
-      expect(read.findings).toEqual(diagnosis.findings);
-      expect(written).toEqual(read);
+    async function loaded(store: CheckStore, { id }: { id: string }): Promise<LoadedDomain> {
+      const domain = await store.load(id);
+      if (domain === undefined) throw new Error('no such domain');
+      return domain;
     }
-  });
 
-  it('lets one of two processes save that have loaded the same, and tells the other', async () => {
-    const domain = await stored.pending('both.shop.test');
-    const [mine, theirs] = await Promise.all([loaded(one, domain), loaded(other, domain)]);
-    const results = await Promise.all([
-      one.save(saveOf(mine, observed(1), missing)),
-      other.save(saveOf(theirs, observed(2), unknown)),
-    ]);
-    expect(results.map(({ kind }) => kind).sort()).toEqual(['saved', 'stale']);
-    const winner = results[0].kind === 'saved' ? 1 : 2;
-    const [here, there] = [await loaded(one, domain), await loaded(other, domain)];
-    expect(here.observation).toEqual(observed(winner));
-    expect(there).toEqual(here);
-  });
+    it('loads a domain with every time, finding and observation that a check has left', async () => {
+      const domain = await stored.pending('all.shop.test');
+      const save = saveOf(domain, observed(7), missing);
+      expect(await one.save(save)).toEqual({ kind: 'saved', epoch: 1 });
+      const expected = {
+        ...domain,
+        version: 1,
+        attempts: 1,
+        findings: missing.findings,
+        observation: observed(7),
+        lastCheckedAt: save.at,
+        nextCheckAt: save.outcome.nextCheckAt,
+      };
+      expect(await loaded(one, domain)).toEqual(expected);
+      expect(await loaded(other, domain)).toEqual(expected);
+    });
 
-  it('behaves with two processes as with one, whoever looks and whatever is found', async () => {
-    const domain = await stored.pending('turns.shop.test');
-    let last: Observation | null = null;
-    for (let turn = 0; turn < 24; turn += 1) {
-      const store = (turn * 7) % 3 === 0 ? one : other;
-      const now = await loaded(store, domain);
-      expect({ observation: now.observation, attempts: now.attempts }).toEqual({
-        observation: last,
-        attempts: turn,
+    it('gives the very observation that it gave before while nobody has stored another', async () => {
+      const domain = await stored.pending('same.shop.test');
+      await one.save(saveOf(domain, observed(1), missing));
+      const first = await loaded(one, domain);
+      // A check that finds nothing new gives back what was loaded, and nothing but times and the count change.
+      expect(first.observation).not.toBeNull();
+      await one.save(
+        saveOf(first, first.observation ?? observed(0), missing, later(noon, 120_000)),
+      );
+      const second = await loaded(one, domain);
+      expect(second.observation).toBe(first.observation);
+      expect(second.attempts).toBe(2);
+      expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
+    });
+
+    it('never judges by an observation that another process has replaced', async () => {
+      const domain = await stored.pending('replaced.shop.test');
+      for (let round = 1; round <= 4; round += 1) {
+        const [writer, reader] = round % 2 === 0 ? [one, other] : [other, one];
+        await loaded(reader, domain); // holds what was stored until now
+        const diagnosis = round % 2 === 0 ? missing : unknown;
+        const save = saveOf(await loaded(writer, domain), observed(round), diagnosis);
+        expect(await writer.save(save)).toEqual({ kind: 'saved', epoch: 1 });
+        const [read, written] = [await loaded(reader, domain), await loaded(writer, domain)];
+        expect(read.observation).toEqual(observed(round));
+        expect(read.findings).toEqual(diagnosis.findings);
+        expect(written).toEqual(read);
+      }
+    });
+
+    it('lets one of two processes save that have loaded the same, and tells the other', async () => {
+      const domain = await stored.pending('both.shop.test');
+      const [mine, theirs] = await Promise.all([loaded(one, domain), loaded(other, domain)]);
+      const results = await Promise.all([
+        one.save(saveOf(mine, observed(1), missing)),
+        other.save(saveOf(theirs, observed(2), unknown)),
+      ]);
+      expect(results.map(({ kind }) => kind).sort()).toEqual(['saved', 'stale']);
+      const winner = results[0].kind === 'saved' ? 1 : 2;
+      const [here, there] = [await loaded(one, domain), await loaded(other, domain)];
+      expect(here.observation).toEqual(observed(winner));
+      expect(there).toEqual(here);
+    });
+
+    it('behaves with two processes as with one, whoever looks and whatever is found', async () => {
+      const domain = await stored.pending('turns.shop.test');
+      let last: Observation | null = null;
+      for (let turn = 0; turn < 24; turn += 1) {
+        const store = (turn * 7) % 3 === 0 ? one : other;
+        const now = await loaded(store, domain);
+        expect({ observation: now.observation, attempts: now.attempts }).toEqual({
+          observation: last,
+          attempts: turn,
+        });
+        // Every fourth look sees something else.
+        last = turn % 4 === 0 || now.observation === null ? observed(turn) : now.observation;
+        const findings = turn % 8 === 0 ? unknown.findings : missing.findings;
+        const save = saveOf(now, last, { verdict: 'unknown', findings });
+        expect((await store.save(save)).kind).toBe('saved');
+      }
+    });
+
+    it('is stale where the check was loaded before another save, and changes nothing', async () => {
+      const domain = await stored.pending('late.shop.test');
+      const save = saveOf(domain, observed(1), missing);
+      await one.save(save);
+      const before = await loaded(one, domain);
+      expect(await one.save(save)).toEqual({ kind: 'stale' });
+      expect(await one.save(saveOf(before, observed(2), right))).toMatchObject({ kind: 'saved' });
+      const verified = await loaded(one, domain);
+      expect(verified.state.status).toBe('verified');
+      expect(verified.observation).toEqual(observed(2));
+      // Its state is another one by now.
+      const asBefore = { ...before, version: verified.version };
+      expect(await one.save(saveOf(asBefore, observed(3), missing))).toEqual({ kind: 'stale' });
+      expect(await loaded(other, domain)).toEqual(verified);
+    });
+
+    it('counts the first of two checks of one job in the same moment', async () => {
+      const domain = await stored.pending('twice.shop.test');
+      const saves = [1, 2].map((nth) => one.save(saveOf(domain, observed(nth), missing)));
+      const kinds = (await Promise.all(saves)).map(({ kind }) => kind);
+      expect(kinds).toEqual(['saved', 'stale']);
+      expect((await loaded(one, domain)).observation).toEqual(observed(1));
+    });
+
+    it('loads many at once, removed ones and unknown ones as nobody', async () => {
+      const domains = await Promise.all(
+        Array.from({ length: 20 }, (_, nth) => stored.pending(`many-${nth}.shop.test`)),
+      );
+      const removed = domains[3];
+      await stored.database.prisma.domain.update({
+        where: { id: removed?.id ?? '' },
+        data: { removedAt: noon },
       });
-      // Every fourth look sees something else.
-      last = turn % 4 === 0 || now.observation === null ? observed(turn) : now.observation;
-      const findings = turn % 8 === 0 ? unknown.findings : missing.findings;
-      const save = saveOf(now, last, { verdict: 'unknown', findings });
-      expect((await store.save(save)).kind).toBe('saved');
-    }
-  });
-
-  it('is stale where the check was loaded before another save, and changes nothing', async () => {
-    const domain = await stored.pending('late.shop.test');
-    const save = saveOf(domain, observed(1), missing);
-    await one.save(save);
-    const before = await loaded(one, domain);
-    expect(await one.save(save)).toEqual({ kind: 'stale' });
-    expect(await one.save(saveOf(before, observed(2), right))).toMatchObject({ kind: 'saved' });
-    const verified = await loaded(one, domain);
-    expect(verified.state.status).toBe('verified');
-    expect(verified.observation).toEqual(observed(2));
-    // Its state is another one by now.
-    const asBefore = { ...before, version: verified.version };
-    expect(await one.save(saveOf(asBefore, observed(3), missing))).toEqual({ kind: 'stale' });
-    expect(await loaded(other, domain)).toEqual(verified);
-  });
-
-  it('counts the first of two checks of one job in the same moment', async () => {
-    const domain = await stored.pending('twice.shop.test');
-    const saves = [1, 2].map((nth) => one.save(saveOf(domain, observed(nth), missing)));
-    const kinds = (await Promise.all(saves)).map(({ kind }) => kind);
-    expect(kinds).toEqual(['saved', 'stale']);
-    expect((await loaded(one, domain)).observation).toEqual(observed(1));
-  });
-
-  it('loads many at once, removed ones and unknown ones as nobody', async () => {
-    const domains = await Promise.all(
-      Array.from({ length: 20 }, (_, nth) => stored.pending(`many-${nth}.shop.test`)),
-    );
-    const removed = domains[3];
-    await stored.database.prisma.domain.update({
-      where: { id: removed?.id ?? '' },
-      data: { removedAt: noon },
+      const nobody = '00000000-0000-4000-8000-0000000000ff';
+      const ids = [...domains.map(({ id }) => id), nobody, domains[0]?.id ?? ''];
+      const found = await Promise.all(ids.map((id) => one.load(id)));
+      expect(found.map((domain) => domain?.id)).toEqual(
+        ids.map((id) => (id === nobody || id === removed?.id ? undefined : id)),
+      );
     });
-    const nobody = '00000000-0000-4000-8000-0000000000ff';
-    const ids = [...domains.map(({ id }) => id), nobody, domains[0]?.id ?? ''];
-    const found = await Promise.all(ids.map((id) => one.load(id)));
-    expect(found.map((domain) => domain?.id)).toEqual(
-      ids.map((id) => (id === nobody || id === removed?.id ? undefined : id)),
-    );
-  });
 
-  it('fails the check that the database cannot store, and no other of its batch', async () => {
-    const domains = await Promise.all(
-      ['x', 'y', 'z'].map((label) => stored.pending(`${label}.poison.test`)),
-    );
-    const results = await Promise.allSettled(
-      domains.map((domain, nth) => {
-        // PostgreSQL's jsonb has no place for U+0000.
-        const observation = { ...observed(nth), hostname: nth === 1 ? '\u0000' : 'x' };
-        return one.save(saveOf(domain, observation, missing));
-      }),
-    );
-    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    const counts = await Promise.all(
-      domains.map(async (each) => (await loaded(one, each)).attempts),
-    );
-    expect(counts).toEqual([1, 0, 1]);
-  });
-
-  it('is part of its caller’s transaction, and holds nothing of one that was undone', async () => {
-    const domain = await stored.pending('undone.shop.test');
-    const { prisma } = stored.database;
-    const undone = transact(prisma, async () => {
-      await one.save(saveOf(await loaded(one, domain), observed(1), missing));
-      const inside = await loaded(one, domain);
-      expect(inside.observation).toEqual(observed(1));
-      await one.save(saveOf(inside, inside.observation ?? observed(0), missing));
-      expect((await loaded(one, domain)).attempts).toBe(2);
-      throw new Error('undone');
+    it('fails the check that the database cannot store, and no other of its batch', async () => {
+      const domains = await Promise.all(
+        ['x', 'y', 'z'].map((label) => stored.pending(`${label}.poison.test`)),
+      );
+      const results = await Promise.allSettled(
+        domains.map((domain, nth) => {
+          // PostgreSQL's jsonb has no place for U+0000.
+          const observation = { ...observed(nth), hostname: nth === 1 ? '\u0000' : 'x' };
+          return one.save(saveOf(domain, observation, missing));
+        }),
+      );
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      const counts = await Promise.all(
+        domains.map(async (each) => (await loaded(one, each)).attempts),
+      );
+      expect(counts).toEqual([1, 0, 1]);
     });
-    await expect(undone).rejects.toThrow('undone');
-    expect(await loaded(one, domain)).toEqual(domain);
-  });
-});
+
+    it('is part of its caller’s transaction, and holds nothing of one that was undone', async () => {
+      const domain = await stored.pending('undone.shop.test');
+      const { prisma } = stored.database;
+      const undone = transact(prisma, async () => {
+        await one.save(saveOf(await loaded(one, domain), observed(1), missing));
+        const inside = await loaded(one, domain);
+        expect(inside.observation).toEqual(observed(1));
+        await one.save(saveOf(inside, inside.observation ?? observed(0), missing));
+        expect((await loaded(one, domain)).attempts).toBe(2);
+        throw new Error('undone');
+      });
+      await expect(undone).rejects.toThrow('undone');
+      expect(await loaded(one, domain)).toEqual(domain);
+    });
+  },
+);

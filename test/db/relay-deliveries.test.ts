@@ -7,7 +7,7 @@ import { createWaitingStore } from '../../src/db/domains/waiting.ts';
 import { about, recordEvents } from '../../src/db/events.ts';
 import { createRelay, type RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
 import { later, noon } from '../support/builders.ts';
-import { databases } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
 /** What takes seconds takes longer on a machine that does much else meanwhile. */
@@ -17,7 +17,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const arrived: Verdict = { kind: 'delivered', httpStatus: 204 };
 
-describe.each(databases)('the relay on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
   let db: StoredDeliveries;
   let domain: LoadedDomain;
 

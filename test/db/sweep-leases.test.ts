@@ -6,10 +6,10 @@ import { createDueDomains, type DueDomains } from '../../src/db/domains/sweeps.t
 import type { Prisma } from '../../src/db/generated/client.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
-import { databases } from '../support/storage.ts';
+import { databasesOfRun } from '../support/storage.ts';
 import { lease, leasesMs, MINUTE, openDueDomains, type StoredDueDomains } from './due-domains.ts';
 
-const available = databases.filter((storage) => storage.available);
+const available = databasesOfRun().filter((storage) => storage.available);
 
 describe.each(available)('on $name, a domain', ({ name }) => {
   let db: StoredDueDomains;

@@ -43,8 +43,8 @@ describe.skipIf(lacks('chromium', 'the procedure by keyboard, by phone and witho
       await house?.close();
     });
 
-    // Who uses it in the dark has the same phone.
-    it.each(rowsOfRun(ways, ([name]) => name !== 'phone'))(
+    // In the quick run dashboard.test.ts points, and pages-browser.test.ts has a phone, the dark and no script.
+    it.each(rowsOfRun(ways, ([name]) => name === 'keyboard'))(
       'is done: %s',
       async (name, handsOn, options) => {
         const { page, complaints, close } = await visit(browser, house.url, options);

@@ -148,22 +148,25 @@ async function replaceKilledWorkers(name: StorageName, ca: CaKind): Promise<void
   expect(answer.status).toBe(200);
 }
 
-describe('on embedded storage, the killed process', () => {
-  it('is started again and goes on where it was', async () => {
-    const { storage, close } = await freshStorage('embedded');
-    closings.push(close);
-    const world = await startWorld({ storage, ca: 'local authority' });
-    closings.push(world.close);
-    const running = await startMortalProcess(world.env);
-    closings.push(running.stop);
+// In the quick run test/db/embedded-processes.test.ts kills a process that has its own storage.
+if (isLongRun) {
+  describe('on embedded storage, the killed process', () => {
+    it('is started again and goes on where it was', async () => {
+      const { storage, close } = await freshStorage('embedded');
+      closings.push(close);
+      const world = await startWorld({ storage, ca: 'local authority' });
+      closings.push(world.close);
+      const running = await startMortalProcess(world.env);
+      closings.push(running.stop);
 
-    await liveThroughCrashes(world, crashBy(running.replace), shortWay);
+      await liveThroughCrashes(world, crashBy(running.replace), shortWay);
 
-    // The root is in the database, which one process owns: it has to end before anybody else may look.
-    const live = await until('handshake', () => handshakes(world));
-    expect(live).toBe(true);
-  }, 400_000);
-});
+      // The root is in the database, which one process owns: it has to end before anybody else may look.
+      const live = await until('handshake', () => handshakes(world));
+      expect(live).toBe(true);
+    }, 400_000);
+  });
+}
 
 /** Whether the edge shows a certificate for the name; without the root at hand, trust is not the question here. */
 async function handshakes(world: World): Promise<boolean> {

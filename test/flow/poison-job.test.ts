@@ -7,6 +7,7 @@ import { forgetJobs } from '../../src/queue/queues.ts';
 import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { addMany, countLive, lifeStory, type OneOfMany, stories } from '../support/many-domains.ts';
+import { isLongRun } from '../support/run.ts';
 import { type Service, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storages, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
@@ -125,8 +126,8 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
   );
 });
 
-// How often it is taken is the database's matter, and tested on each (test/db/sweep-leases.test.ts).
-const onRedis = storages.filter(({ name }) => name === 'postgres_redis');
+// The long run's: how often a domain is taken is the database's matter (test/db/sweep-leases.test.ts).
+const onRedis = storages.filter(({ name }) => isLongRun && name === 'postgres_redis');
 
 describe.each(onRedis)('on $name, poison among live domains', ({ name, available }) => {
   it.skipIf(!available)(

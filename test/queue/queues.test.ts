@@ -6,12 +6,12 @@ import { type DomainJob, jobId, type QueueName } from '../../src/core/operations
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { type NoConnection, openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';
-import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
+import { type FreshStorage, freshStorage, storagesOfRun } from '../support/storage.ts';
 
 const log = pino({ level: 'silent' });
 type AnyWorker = Worker<DomainJob, void, string, IQueueBackend, JobProgress, NoConnection>;
 
-for (const { name: storageName, available } of storages) {
+for (const { name: storageName, available } of storagesOfRun('postgres', 'postgres_redis')) {
   describe.skipIf(!available)(`queues on ${storageName} storage`, () => {
     let fresh: FreshStorage;
     let database: Database;

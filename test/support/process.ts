@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { endWithThisProcess } from './children.ts';
+import { v8Options } from './v8-options.ts';
 
 export const command = [
   'node',
@@ -83,10 +84,7 @@ export function launchProcess(
   env: Readonly<Record<string, string>>,
   root = projectRoot,
 ): SignpostProcess {
-  return launch(
-    command.slice(1).map((argument) => below(root, argument)),
-    env,
-  );
+  return launch([...v8Options, ...command.slice(1).map((argument) => below(root, argument))], env);
 }
 
 /** The same as `startProcess`, with no more than so many file descriptors (`ulimit -n`). */

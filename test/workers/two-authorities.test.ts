@@ -19,6 +19,7 @@ import { issueCertificate } from '../../workers/issue-certificate.ts';
 import { advance } from '../../workers/orders/advance-order.ts';
 import { openStoredOrders, type StoredOrders } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
+import { rowsOfRun } from '../support/run.ts';
 import { orderWorld } from './order-world.ts';
 
 /** They take tens of seconds where the machine does much else meanwhile. */
@@ -191,7 +192,7 @@ describe('With two authorities', () => {
     ],
   ];
 
-  for (const processes of [1, 3]) {
+  for (const processes of rowsOfRun([1, 3], (count) => count === 3)) {
     it.each(table)(`and ${processes} worker(s): %s`, async (_what, both, orders, latest) => {
       const life = await live(both, { processes });
       expect(life.orders).toEqual(orders);
