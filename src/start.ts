@@ -15,7 +15,7 @@ import { type Ops, openOps, rolesOf } from './roles/listeners.ts';
 import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
 
 /** Addresses of a started process; null for each role that it does not have. */
-export type Addresses = {
+type Addresses = {
   /** The API's base URL, without a trailing slash. */
   readonly http: string | null;
   readonly edge: EdgePorts | null;

@@ -2,7 +2,7 @@
 import { createHash, type KeyObject, sign, X509Certificate } from 'node:crypto';
 import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
 import {
-  generateCertificateKey,
+  generatePrivateKey,
   privateKeyToPem,
   publicKeyInfo,
 } from '../../src/certificates/vault/keys.ts';
@@ -34,7 +34,7 @@ const ALGORITHM_OCTETS = 12;
 export async function makeCertificates(count: number): Promise<Certificates> {
   const notBefore = new Date(Date.now() - 60_000);
   const notAfter = new Date(notBefore.getTime() + 90 * DAY_MS);
-  const [rootKey, firstKey] = [generateCertificateKey(), generateCertificateKey()];
+  const [rootKey, firstKey] = [generatePrivateKey(), generatePrivateKey()];
   const validity = { notBefore, notAfter };
   const root = await signRoot({ commonName: 'The root of a bench', key: rootKey, ...validity });
   const first = await signLeaf(
@@ -43,7 +43,7 @@ export async function makeCertificates(count: number): Promise<Certificates> {
   );
   const further = copier(first, firstKey, rootKey);
   const sites = Array.from({ length: count }, (_, index) => {
-    const key = generateCertificateKey();
+    const key = generatePrivateKey();
     return { hostname: hostnameOf(index), chain: further(index, key), key: privateKeyToPem(key) };
   });
   return { root, sites, notBefore, notAfter };

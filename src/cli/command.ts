@@ -29,10 +29,10 @@ export type Io = {
  * Whether each output is a terminal, and the width of standard output in characters (80 if
  * unknown).
  */
-export type Screen = { readonly out: boolean; readonly err: boolean; readonly columns: number };
+type Screen = { readonly out: boolean; readonly err: boolean; readonly columns: number };
 
 /** Source of interruptions (Ctrl-C), and how to exit because of one. */
-export type Interruptions = {
+type Interruptions = {
   /** Calls the listener at the first interruption, instead of the default behavior. */
   readonly once: (listener: () => void) => void;
   /** Removes a listener of `once`; does nothing if it was already called. */

@@ -47,7 +47,7 @@ export type Given = {
 };
 
 /** The inputs of the records, or what is missing or wrong. */
-export type Settings =
+type Settings =
   | { readonly ok: true; readonly settings: PlatformZoneSettings }
   | { readonly ok: false; readonly refusal: Outcome };
 
@@ -58,7 +58,7 @@ type Method = Config['acme']['challenge'];
  * The TTL of every record, in seconds. Short enough to move within minutes, and no resolver
  * overrides it.
  */
-export const TTL_SECONDS_DEFAULT = 300;
+const TTL_SECONDS_DEFAULT = 300;
 /** One day: a longer TTL would make a move too slow. */
 const TTL_SECONDS_MAX = 86_400;
 
@@ -67,7 +67,7 @@ const relevant =
   /^(?:PLATFORM_|ACME_(?:CONTACT|CHALLENGE)$|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 
 /** Reads the options and the relevant variables of the service. Reports all errors at once. */
-export function settingsFrom(given: Given, env: Io['env']): Settings {
+function settingsFrom(given: Given, env: Io['env']): Settings {
   const known = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
   const loaded = loadConfig(known);
   const problems = [

@@ -30,7 +30,7 @@ type Variables = z.infer<z.ZodObject<typeof fallbackVariables>>;
 type Rule = readonly [isWrong: boolean, variable: string, problem: string];
 
 /** Returns every rule about the second CA. `given`: variables that are set and not empty. */
-export function fallbackRules(given: Readonly<Record<string, string>>): readonly Rule[] {
+function fallbackRules(given: Readonly<Record<string, string>>): readonly Rule[] {
   const {
     ACME_DIRECTORY_URL: first,
     ACME_FALLBACK_DIRECTORY_URL: second,

@@ -85,7 +85,7 @@ type FoundPage = {
 };
 
 /** The dashboard without a socket. */
-export type Dashboard = {
+type Dashboard = {
   /** The page or asset at a path. Null if the path or method is not the dashboard's. */
   readonly find: (raw: Pick<RawRequest, 'method' | 'target'>) => FoundPage | null;
   /** The 404 page. Never rejects. */
@@ -102,7 +102,7 @@ const pages: readonly PageRoute[] = [
 ];
 
 /** Throws if the build is missing. Later exceptions are logged and answered with an error page. */
-export function createDashboard(deps: DashboardDeps): Dashboard {
+function createDashboard(deps: DashboardDeps): Dashboard {
   const { basePath, now } = deps;
   const assets = loadAssets();
   const sessions = createSessions(deps.sessionSecret, now);
@@ -246,7 +246,7 @@ function parts(target: string): { path: string; query: URLSearchParams } {
 }
 
 /** Operator pages. Without the scope `ops:read`, each explains what is missing. */
-export function opsPages(): readonly PageRoute[] {
+function opsPages(): readonly PageRoute[] {
   return [
     { method: 'GET', path: '/ops', handle: overviewPage },
     { method: 'GET', path: '/ops/domains', handle: findPage },

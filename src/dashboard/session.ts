@@ -94,7 +94,7 @@ export function firstPage(session: Pick<Session, 'scopes'>): '/projects' | '/ops
  * Whether a form belongs to this session, by its token; null (no token) is false. Compared in
  * constant time.
  */
-export function isOwnForm({ csrf }: Session, given: string | null): boolean {
+function isOwnForm({ csrf }: Session, given: string | null): boolean {
   const [own, other] = [Buffer.from(csrf), Buffer.from(given ?? '')];
   return own.length === other.length && timingSafeEqual(own, other);
 }

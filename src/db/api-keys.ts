@@ -6,9 +6,9 @@ import type { ApiKey, Prisma, PrismaClient } from './generated/client.ts';
 /** SHA-256 of the whole token (src/config/api-key.ts). */
 type Digest = Uint8Array<ArrayBuffer>;
 /** What authentication needs. Null `expiresAt` and `revokedAt`: does not end. */
-export type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
+type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
 /** Missing or null `expiresAt`: does not expire. */
-export type NewKey = {
+type NewKey = {
   readonly id: string;
   readonly name: string;
   readonly digest: Digest;
@@ -108,7 +108,7 @@ function rowOf({ scopes, ...key }: NewKey) {
 }
 
 /** The successor's times derive from the key's own. */
-export type Rotation = {
+type Rotation = {
   readonly successor: { readonly id: string; readonly digest: Uint8Array<ArrayBuffer> };
   /** How long the key stays valid beside its successor; 0 ends it at once. */
   readonly graceMs: number;
@@ -125,7 +125,7 @@ export type RotationResult =
 /**
  * `revoked` also if it was revoked before. `last_admin`: no other live admin key; nothing changed.
  */
-export type RevokeResult = 'revoked' | 'not_found' | 'last_admin';
+type RevokeResult = 'revoked' | 'not_found' | 'last_admin';
 
 /** Whether a key is valid at this time: not revoked and not expired. */
 export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {
@@ -136,7 +136,7 @@ export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date):
  * Creates a successor with the same name, scopes and lifetime, and ends the key after the grace or
  * at its own expiry, whichever is sooner. Needs a transaction that holds the lock above.
  */
-export async function rotate(tx: Tx, id: string, rotation: Rotation): Promise<RotationResult> {
+async function rotate(tx: Tx, id: string, rotation: Rotation): Promise<RotationResult> {
   const key = await tx.apiKey.findUnique({ where: { id } });
   if (key === null) return { kind: 'not_found' };
   const refused = await whyNot(tx, key, rotation);
@@ -175,7 +175,7 @@ function sameLifeFrom(now: Date, { createdAt, expiresAt }: ApiKey): Date | null 
 }
 
 /** Revokes a key at `now`. Needs a transaction that holds the lock above. */
-export async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResult> {
+async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResult> {
   const key = await tx.apiKey.findUnique({ where: { id } });
   if (key === null) return 'not_found';
   if (key.revokedAt !== null) return 'revoked';
@@ -215,9 +215,9 @@ async function livePredecessor(tx: Tx, id: string, now: Date) {
 }
 
 /** When a key was last used. */
-export type KeyUse = { readonly keyId: string; readonly usedAt: Date };
+type KeyUse = { readonly keyId: string; readonly usedAt: Date };
 /** Calls of a deprecated operation to add, and the time of the last one. */
-export type DeprecatedUses = KeyUse & { readonly operationId: string; readonly count: number };
+type DeprecatedUses = KeyUse & { readonly operationId: string; readonly count: number };
 
 /** Use of keys. Each call is one statement: all or none of `uses` is saved. */
 export type KeyUsageStore = {

@@ -21,7 +21,7 @@ export type EventRow = {
 };
 
 /** What Prisma selects for an EventRow. */
-export const eventColumns = {
+const eventColumns = {
   number: true,
   type: true,
   data: true,

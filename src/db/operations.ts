@@ -15,7 +15,7 @@ import type { Prisma, PrismaClient } from './generated/client.ts';
 type Listed = { readonly id: string; readonly hostname: string; readonly projectId: string };
 
 /** A `pending` or `verified` domain, which waits for its DNS or its certificate. */
-export type WaitingDomain = Listed & {
+type WaitingDomain = Listed & {
   readonly status: DomainStatus;
   /** Since when it waits. */
   readonly since: Date;
@@ -24,10 +24,10 @@ export type WaitingDomain = Listed & {
 };
 
 /** A served domain, and when its newest certificate expires; may be in the past. */
-export type EndingDomain = Listed & { readonly endsAt: Date };
+type EndingDomain = Listed & { readonly endsAt: Date };
 
 /** A quarantined job, or a quarantined domain of a sweep. */
-export type AsideJob = {
+type AsideJob = {
   /** The name of its queue or sweep. */
   readonly queue: string;
   /** Null if the job has no domain. */
@@ -56,7 +56,7 @@ export type HourlyEvents = { readonly hour: Date; readonly type: string; readonl
 /**
  * Counts the events of the last 24 hours; fewer hours if there were more than about 128,000 events.
  */
-export type RecentEvents = {
+type RecentEvents = {
   /** Every event from this time on is counted. */
   readonly since: Date;
   /** Oldest hour first; types without events in an hour are missing. */

@@ -24,7 +24,7 @@ export type PetPage = {
   /** 1 to 100. */
   readonly limit: number;
 };
-export type PetList = {
+type PetList = {
   /** The JSON text of an array of Pets. */
   readonly json: string;
   /** The last id of the page if more follow, to pass as `after`; otherwise null. */
@@ -171,7 +171,7 @@ export const petStatements = { listAll, listByStatus, get, create } as const;
 const INT64_MIN = -(2n ** 63n);
 
 /** Returns a page for each request, in order. `after` must be less than the greatest int64. */
-export async function loadPages(
+async function loadPages(
   run: RunStatement,
   statement: Statement,
   pages: readonly PetPage[],
@@ -189,7 +189,7 @@ export async function loadPages(
 }
 
 /** Returns the JSON text of each pet, in the order of the ids; null if there is none. */
-export async function loadPets(
+async function loadPets(
   run: RunStatement,
   ids: readonly bigint[],
 ): Promise<readonly (string | null)[]> {
@@ -202,7 +202,7 @@ export async function loadPets(
  * Stores all of the pets, or none, and returns them in order. One statement, so they are committed
  * together.
  */
-export async function savePets(run: RunStatement, pets: readonly NewPet[]) {
+async function savePets(run: RunStatement, pets: readonly NewPet[]) {
   const rows = await run<{ id: string; pet: string }>(create, [
     pets.map(({ name }) => name),
     pets.map(({ categoryId }) => categoryId),

@@ -6,7 +6,7 @@ import type { PrismaClient } from './generated/client.ts';
 /** `slug` must be unique. */
 export type NewProject = { readonly name: string; readonly slug: string; readonly plan: Plan };
 /** A missing field stays unchanged. */
-export type ProjectChange = {
+type ProjectChange = {
   readonly name?: string | undefined;
   readonly plan?: Plan | undefined;
 };
@@ -14,7 +14,7 @@ export type ProjectChange = {
  * `upstream`: an http or https URL for visitors while this is the newest succeeded deploy.
  * `upstreamCa`: PEM certificates of the upstream's CA, if Node.js does not trust it.
  */
-export type NewDeploy = {
+type NewDeploy = {
   readonly status: DeployStatus;
   readonly upstream: string;
   readonly upstreamCa?: string | undefined;

@@ -34,7 +34,7 @@ export type EdgePorts = {
  * The ports to open. `publicHttpsPort`: the public HTTPS port, used in redirects; defaults to the
  * listening port.
  */
-export type EdgePlace = Omit<EdgePorts, 'gatewayPort'> & {
+type EdgePlace = Omit<EdgePorts, 'gatewayPort'> & {
   readonly host: string;
   readonly publicHttpsPort?: number | undefined;
 };

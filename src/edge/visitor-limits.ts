@@ -106,7 +106,7 @@ export function createReporter(log: Pick<Logger, 'warn'>, line: string): (addres
 }
 
 /** `burst`: how many can come at once after a pause. */
-export type TokenRate = { readonly perSecond: number; readonly burst: number };
+type TokenRate = { readonly perSecond: number; readonly burst: number };
 
 type Bucket = { tokens: number; at: number };
 
@@ -114,7 +114,7 @@ type Bucket = { tokens: number; at: number };
 const BUCKETS_MAX = 50_000;
 
 /** Takes a token from a key's bucket; false if it is empty. `now`: monotonic milliseconds. */
-export function createTokenBuckets(
+function createTokenBuckets(
   { perSecond, burst }: TokenRate,
   now: () => number,
 ): (key: string) => boolean {

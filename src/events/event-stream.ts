@@ -35,7 +35,7 @@ export type StreamRequest = {
 };
 
 /** Below the 30 s after which strict proxies close idle connections. */
-export const HEARTBEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 /** Maximum events per read. */
 const PAGE_SIZE = 100;
 /** Approximate characters per chunk. */

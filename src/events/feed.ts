@@ -13,7 +13,7 @@ export type Feed = {
 };
 
 /** One stream's position at a project. */
-export type Following = {
+type Following = {
   /** The number of the newest event; decreases if the database was restored. */
   newest(): bigint;
   /**
@@ -49,7 +49,7 @@ type Project = {
 };
 
 /** The default pause between two queries. */
-export const POLL_MS = 500; // an event shows within a second, and 1,000 projects cost two short statements
+const POLL_MS = 500; // an event shows within a second, and 1,000 projects cost two short statements
 
 /** Starts with the first follower and stops with the last. */
 export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Feed {

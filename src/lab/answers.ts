@@ -16,7 +16,6 @@ import { responseTo } from './responses.ts';
 import type { ZoneTree } from './zone-tree.ts';
 
 /** Re-exported for callers that read queries and set faults. */
-export type { LabFault } from './faults.ts';
 
 /** One received query, the name in lower case; each retry is a separate one. */
 export type LabQuestion = {

@@ -20,7 +20,7 @@ export function logOptions(level: Config['logLevel']): LoggerOptions {
  * The loggable parts of an error. Foreign errors contain data (ioredis command arguments, Prisma
  * row values), so only known fields are kept besides message and stack.
  */
-export function errorInLog(fault: unknown): object {
+function errorInLog(fault: unknown): object {
   if (!(fault instanceof Error)) return { type: 'Thrown', message: withoutSecrets(String(fault)) };
   const { type, message, stack } = stdSerializers.err(fault);
   const kept = keptFields.flatMap((name) => {
@@ -36,7 +36,7 @@ export function errorInLog(fault: unknown): object {
 }
 
 /** Replaces passwords in URLs, our own keys and secrets, and private keys with `…`. */
-export function withoutSecrets(text: string): string {
+function withoutSecrets(text: string): string {
   return text
     .replace(/(\w:\/\/[^\s:/@]*:)[^\s/@]+@/g, '$1…@')
     .replace(/\b(signpost_|whsec_)[\w+/=]+/g, '$1…')

@@ -15,7 +15,7 @@ import type { OperationsReads } from '../db/operations.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 
 /** Remaining capacity of one of the certificate authority's rate limits. */
-export type BudgetLeft = {
+type BudgetLeft = {
   readonly authority: string;
   /** Readable, such as `new orders for one registrable domain`. */
   readonly limit: string;

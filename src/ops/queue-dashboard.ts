@@ -17,7 +17,7 @@ import type { SeenQueues } from '../queue/queues.ts';
 import type { AnyQueue } from '../queue/seen-job.ts';
 
 /** A call of bull-board's own API. */
-export type BoardCall = {
+type BoardCall = {
   readonly method: string;
   /** Relative to the board's path: `/api/queues`. */
   readonly path: string;

@@ -14,7 +14,7 @@ import type { QueueBackend } from './backend.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
 /** A job to add, with the time from which it can run. */
-export type QueuedJob<N extends QueueName> = {
+type QueuedJob<N extends QueueName> = {
   readonly job: JobOf<N>;
   /** In the past: at once. */
   readonly runAt: Date;
@@ -29,7 +29,7 @@ export type WantedJob = {
 };
 
 /** Jobs of a queue by state. `delayed`: until their time. `failed`: kept for a week. */
-export type JobCounts = {
+type JobCounts = {
   readonly waiting: number;
   readonly delayed: number;
   readonly active: number;

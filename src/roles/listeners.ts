@@ -21,7 +21,7 @@ import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 
 /** What the process has opened so far; null: not yet. Source of the readiness. */
-export type OpenedSoFar = {
+type OpenedSoFar = {
   /** Every role is running, and the first key is accepted. */
   isStarted: boolean;
   database: Database | null;
@@ -91,7 +91,7 @@ export function rolesOf({ role, certificates }: Config): readonly Role[] {
   return played.filter((one) => one !== 'edge' || certificates.source === 'own');
 }
 
-export type OpsApiDeps = {
+type OpsApiDeps = {
   /** The metrics in Prometheus text format. */
   metrics(): Promise<string>;
   readonly readiness: ReadReadiness;
@@ -103,7 +103,7 @@ export type OpsApiDeps = {
  * Serves /healthz, /readyz and /metrics to GET and HEAD. Without keys and rate limits, because the
  * operator chose its address. Exceptions become a 500; it never rejects.
  */
-export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
+function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
   const isToken = createIsMetricsToken(token);
 
   async function showMetrics({ headers }: RawRequest): Promise<ApiResponse> {

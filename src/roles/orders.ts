@@ -15,7 +15,7 @@ import {
   createRecordServedCertificate,
   type RecordServedCertificate,
 } from '../certificates/served/served-certificate.ts';
-import { generateCertificateKey, sealKey, sealOf } from '../certificates/vault/keys.ts';
+import { generatePrivateKey, sealKey, sealOf } from '../certificates/vault/keys.ts';
 import type { Config } from '../config/config.ts';
 import { escalationWords } from '../core/certificates/escalation-words.ts';
 import { checkDepthOf } from '../core/diagnosis/check-depth.ts';
@@ -70,7 +70,7 @@ export function issueDeps(parts: Parts): IssueCertificateDeps {
     async newKey() {
       const id = randomUUID();
       if (parts.external !== null) return { id, sealedKey: null };
-      return { id, sealedKey: sealKey(vault, generateCertificateKey(), sealOf(id)) };
+      return { id, sealedKey: sealKey(vault, generatePrivateKey(), sealOf(id)) };
     },
     advance: (order, predecessor) =>
       inSpan('advance order', { 'signpost.domain.id': order.domainId }, () =>
@@ -173,7 +173,7 @@ function checkTargetOf({
 }
 
 /** The rules of a check at `now`, with a random jitter of 0 to 1. */
-export function checkRules({ verifyWindowMs, escalateAfterMs }: Config, now: Date): CheckRules {
+function checkRules({ verifyWindowMs, escalateAfterMs }: Config, now: Date): CheckRules {
   const jitter = Math.random();
   return { now, windowMs: verifyWindowMs, escalateAfterMs, jitter };
 }

@@ -11,6 +11,7 @@ import {
 } from '../../workers/escalate-renewal.ts';
 import type { IssueCertificateDeps } from '../../workers/issue-certificate.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
+import { RECONCILE_EVERY_MS } from '../../workers/reconcile.ts';
 import { createRelay } from '../../workers/relay-deliveries.ts';
 import { type RenewCertificateDeps, renewCertificate } from '../../workers/renew-certificate.ts';
 import type { ReconcileDeps } from '../../workers/repair/compare-queue.ts';
@@ -75,7 +76,7 @@ export function composeWorkers(parts: Parts): WorkerDeps {
     // queue is slower regardless of this number.
     checksAtOnce: config.storage.kind === 'postgres_redis' ? 500 : 50,
     // A short window (test labs) shortens all intervals, including repairs.
-    reconcileEveryMs: Math.min(20_000, Math.max(1_000, config.verifyWindowMs / 200)),
+    reconcileEveryMs: Math.min(RECONCILE_EVERY_MS, Math.max(1_000, config.verifyWindowMs / 200)),
   };
 }
 

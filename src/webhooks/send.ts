@@ -11,7 +11,7 @@ import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net
 import { createKeyedCount } from '../net/keyed-count.ts';
 
 /** A signed message. Content type, length and user agent are added to the headers. */
-export type Outgoing = {
+type Outgoing = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -5,7 +5,7 @@ import { createAcmeAuthority } from '../../src/certificates/acme/acme-authority.
 import { nextPollMs } from '../../src/certificates/acme/pacer.ts';
 import { retryAfterOf, toProblem } from '../../src/certificates/acme/problems.ts';
 import { isCertificateFault } from '../../src/certificates/fault.ts';
-import { generateCertificateKey } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey } from '../../src/certificates/vault/keys.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 
 const now = new Date('2026-11-20T12:00:00Z');
@@ -110,7 +110,7 @@ describe('An authority that', () => {
   afterAll(() => scripted.close());
 
   function order(path: string, trust: string | null = scripted.trust) {
-    const key = generateCertificateKey();
+    const key = generatePrivateKey();
     const client = createAcmeAuthority({
       directoryUrl: scripted.base + path,
       trust,

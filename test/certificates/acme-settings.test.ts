@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createAccount } from '../../src/certificates/acme/account.ts';
 import { placeOrder } from '../../src/certificates/acme/acme-authority.ts';
 import type { AcmeSession } from '../../src/certificates/acme/session.ts';
-import { generateSigningKey } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey } from '../../src/certificates/vault/keys.ts';
 
 const unasked = () => Promise.reject(new Error('nobody is to be asked'));
 const directory = {
@@ -20,7 +20,7 @@ const session: AcmeSession = {
 };
 
 it.each(['ACME', 'ACME_FALLBACK'] as const)('%s', async (settings) => {
-  const key = generateSigningKey();
+  const key = generatePrivateKey();
   const account = createAccount(session, {
     load: async () => ({ key, url: null, contact: null }),
     save: unasked,

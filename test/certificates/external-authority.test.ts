@@ -9,7 +9,7 @@ import {
   type ExternalAuthorityDeps,
 } from '../../src/certificates/authorities/external.ts';
 import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 
 const DAY = 86_400_000;
 const hostname = 'docs.shop.test';
@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 async function aRoot(commonName: string): Promise<Root> {
-  const key = generateCertificateKey();
+  const key = generatePrivateKey();
   const validity = { notBefore: inDays(-100), notAfter: inDays(900) };
   return { certificate: await signRoot({ commonName, key, ...validity }), key };
 }
@@ -42,7 +42,7 @@ async function aCertificate(
   { name = hostname, from = -1, to = 89 }: { name?: string; from?: number; to?: number },
   root = trusted,
 ): Promise<TlsOptions> {
-  const key = generateCertificateKey();
+  const key = generatePrivateKey();
   const content = { hostname: name, key, notBefore: inDays(from), notAfter: inDays(to) };
   return { cert: await signLeaf(content, root), key: privateKeyToPem(key) };
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createLocalAuthority, type LocalRoot } from '../../src/certificates/authorities/local.ts';
-import { generateCertificateKey } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey } from '../../src/certificates/vault/keys.ts';
 import { isForKey, readCertificate } from '../../src/certificates/x509.ts';
 
 const now = new Date('2026-11-20T12:00:00Z');
@@ -42,7 +42,7 @@ function recordSteps() {
 }
 
 async function issue(hostname = 'docs.acme.test', authority = authorityOver()) {
-  const privateKey = generateCertificateKey();
+  const privateKey = generatePrivateKey();
   const steps = recordSteps();
   const result = await authority.advance({ hostname, orderUrl: null, privateKey }, steps);
   if (result.kind !== 'issued') throw new Error(`refused: ${result.problem.detail}`);
@@ -87,7 +87,7 @@ describe('The local authority', () => {
 
   it('refuses a name that nobody here holds', async () => {
     const result = await authorityOver().advance(
-      { hostname: 'bank.test', orderUrl: null, privateKey: generateCertificateKey() },
+      { hostname: 'bank.test', orderUrl: null, privateKey: generatePrivateKey() },
       recordSteps(),
     );
     expect(result).toMatchObject({ kind: 'refused', problem: { type: 'rejected_identifier' } });
@@ -97,7 +97,7 @@ describe('The local authority', () => {
     const steps = recordSteps();
     const order = { hostname: 'docs.acme.test', orderUrl: 'local:1' };
     const result = await authorityOver().advance(
-      { ...order, privateKey: generateCertificateKey() },
+      { ...order, privateKey: generatePrivateKey() },
       steps,
     );
     expect(result.kind).toBe('issued');

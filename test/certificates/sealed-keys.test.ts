@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import {
-  generateCertificateKey,
+  generatePrivateKey,
   openKey,
   privateKeyToPem,
   sealKey,
@@ -37,7 +37,7 @@ function watchedVault() {
 describe('A private key in the clear', () => {
   it('is zeroed once it was sealed, and once it was read', () => {
     const { vault, seen, isZero } = watchedVault();
-    const key = generateCertificateKey();
+    const key = generatePrivateKey();
     const opened = openKey(vault, sealKey(vault, key, row), row);
     expect(privateKeyToPem(opened)).toBe(privateKeyToPem(key));
     expect([seen.length, isZero()]).toEqual([2, true]);

@@ -9,7 +9,7 @@ import {
   createRecordServedCertificate,
   type RecordServedCertificateDeps,
 } from '../../src/certificates/served/served-certificate.ts';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import type { Shown } from '../../src/core/certificates/served.ts';
 import { type EdgeFixture, startEdgeFixture } from '../edge/support/fixture.ts';
 import { later, noon } from '../support/builders.ts';
@@ -42,7 +42,7 @@ async function serveAt(address: string, server: Server): Promise<void> {
 }
 
 async function selfSigned(commonName: string): Promise<Server> {
-  const key = generateCertificateKey();
+  const key = generatePrivateKey();
   const validity = { notBefore: later(new Date(), -86_400_000), notAfter: new Date(4e12) };
   const options: TlsOptions = {
     cert: await signRoot({ commonName, key, ...validity }),

@@ -129,12 +129,12 @@ function inTrouble(
 }
 
 /** The Idempotency-Key of a request that is under way while the service is busy. */
-export function busyKey({ operationId }: DocumentedOperation) {
+function busyKey({ operationId }: DocumentedOperation) {
   return { 'idempotency-key': `"busy ${operationId}"` };
 }
 
 /** The Idempotency-Key that another request has had before. */
-export function usedKey({ operationId }: DocumentedOperation) {
+function usedKey({ operationId }: DocumentedOperation) {
   return { 'idempotency-key': `"used ${operationId}"` };
 }
 

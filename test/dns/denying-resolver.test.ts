@@ -1,6 +1,6 @@
 /** Resolvers that filter or are broken deny names that exist; what the zone's own servers say must outweigh that. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { LabFault } from '../../src/lab/answers.ts';
+import type { LabFault } from '../../src/lab/faults.ts';
 import { closeAll, openDns, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);

@@ -18,7 +18,7 @@ type Options = Partial<Config['dns']> & {
 };
 
 /** Nobody waits for it where everything answers; tests in which something does not answer set their own. */
-export const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 5_000;
 
 /** For tests in which somebody is silent. A machine that stands still for a moment is not silent. */
 export const BRIEF_MS = 200;
@@ -29,7 +29,7 @@ export async function closeAll(): Promise<void> {
   for (const close of open.splice(0)) await close();
 }
 
-export function atTheEnd(close: () => unknown): void {
+function atTheEnd(close: () => unknown): void {
   open.push(close);
 }
 

@@ -64,7 +64,7 @@ export type PlayedWire = Wire & {
   readonly end: (name: string, answer: WireAnswer | Error) => void;
 };
 
-export function playWire(): PlayedWire {
+function playWire(): PlayedWire {
   const sent: string[] = [];
   const underWay = new Map<string, (answer: WireAnswer | Error) => void>();
   return {
@@ -86,7 +86,7 @@ export function playWire(): PlayedWire {
   };
 }
 
-export const operator = 'provider.test';
+const operator = 'provider.test';
 
 /** Of a question, whose it is. */
 export const whose = { operator, zone: 'shop.test', serverName: 'ns1.provider.test' } as const;

@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type EdgeFixture, startEdgeFixture } from './support/fixture.ts';
 import { webSocketRequest } from './support/websocket.ts';
@@ -27,12 +27,12 @@ const days = (from: number, to: number) => ({
 
 /** An authority of a project's own. */
 async function anAuthority() {
-  const key = generateCertificateKey();
+  const key = generatePrivateKey();
   const root = await signRoot({ ...days(-30, 30), commonName: 'A project’s own root', key });
   return {
     root,
     async sign(name: string, validity = days(-1, 1)) {
-      const leafKey = generateCertificateKey();
+      const leafKey = generatePrivateKey();
       const content = { hostname: name, key: leafKey, ...validity };
       const cert = await signLeaf(content, { certificate: root, key });
       return { cert, key: privateKeyToPem(leafKey) };

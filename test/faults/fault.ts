@@ -6,10 +6,10 @@ import type { Random } from './random.ts';
 import type { System } from './system/system.ts';
 
 /** What a fault lays hands on; two that share a part are not combined. */
-export type Part = 'api' | 'worker' | 'edge' | 'postgres' | 'redis' | 'dns' | 'authority' | 'alone';
+type Part = 'api' | 'worker' | 'edge' | 'postgres' | 'redis' | 'dns' | 'authority' | 'alone';
 
 /** How many requests may fail meanwhile. `503`: answers that say so, no others. */
-export type Tolerance = {
+type Tolerance = {
   readonly api: 'none' | '503' | 'any';
   readonly visitors: 'none' | 'any';
 };

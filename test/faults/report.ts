@@ -6,7 +6,7 @@ import type { Invariant } from './invariants/invariant.ts';
 import type { Options } from './options.ts';
 import type { Outcome } from './run-fault.ts';
 
-export type Skipped = { readonly name: string; readonly reason: string };
+type Skipped = { readonly name: string; readonly reason: string };
 
 export type Run = {
   readonly options: Options;

@@ -5,7 +5,7 @@ import type { Failure } from './load/ledger.ts';
 import { secondsUntilWorking } from './recovery.ts';
 import { sleep } from './system/wait.ts';
 
-export type Check = {
+type Check = {
   readonly id: string;
   readonly words: string;
   readonly violations: readonly string[];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:tls';
 import { expect, it } from 'vitest';
 import { signRoot } from '../../src/certificates/authorities/sign.ts';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import { PLATFORM_DOMAIN } from '../../src/cli/demo/laboratory.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { forward } from '../support/forward.ts';
@@ -16,7 +16,7 @@ const closings = closeAfterEach();
 
 /** An old server at another address of the name, with a certificate of its own making. */
 async function startOldServer(port: number, address: string, commonName: string) {
-  const key = generateCertificateKey();
+  const key = generatePrivateKey();
   const validity = { notBefore: new Date(0), notAfter: new Date(4e12) };
   const cert = await signRoot({ commonName, key, ...validity });
   const server = createServer({ cert, key: privateKeyToPem(key) });

@@ -1,6 +1,6 @@
 /** What a deploy's certificate is verified by, over HTTP: what is taken, what is refused, and what the edge is given. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { noon } from '../support/builders.ts';
 import { certificateFor } from '../webhooks/certificate.ts';
@@ -46,10 +46,10 @@ describe('the authorities of a deploy', () => {
     ['nothing', () => '', 'must be certificates in PEM'],
     ['no PEM', () => 'MIIB', 'must be certificates in PEM'],
     ['no text', () => 42, 'must be a string'],
-    ['a private key', () => privateKeyToPem(generateCertificateKey()), 'contains a private key'],
+    ['a private key', () => privateKeyToPem(generatePrivateKey()), 'contains a private key'],
     [
       'a private key beside it',
-      () => root + privateKeyToPem(generateCertificateKey()),
+      () => root + privateKeyToPem(generatePrivateKey()),
       'contains a private key; it must contain only certificates',
     ],
     [

@@ -45,7 +45,7 @@ export async function openTestDatabase(storage?: StorageName): Promise<TestDatab
   };
 }
 
-export type LogLine = {
+type LogLine = {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly message: string;
 };

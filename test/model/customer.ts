@@ -4,7 +4,7 @@ import type { History } from './history.ts';
 import { nothingShown, type Shown } from './shown.ts';
 import { pass } from './time.ts';
 
-export function entryAt({ model, places }: History, of: number, at: number): Entry {
+function entryAt({ model, places }: History, of: number, at: number): Entry {
   return model.find(of, places[at]?.hostname ?? '');
 }
 

@@ -86,9 +86,3 @@ export function isLate({ certificates }: Entry, at: number): boolean {
   const [newest] = [...certificates].sort((one, other) => other.until - one.until);
   return newest !== undefined && at >= newest.until - (newest.until - newest.from) / 5;
 }
-
-/** Four refusals an hour at most, and never while the authority has asked to wait. */
-export function mayOrder({ refusals }: Entry, at: number): boolean {
-  const lately = refusals.filter((refusal) => at - refusal.at < HOUR);
-  return lately.length < 4 && refusals.every(({ retryAfter }) => (retryAfter ?? 0) <= at);
-}

@@ -75,7 +75,7 @@ let histories = 0;
 /** One for all: each that was ever used costs every promise a little. */
 const witnesses = new AsyncLocalStorage<Witness>();
 
-export const PROJECTS = 3;
+const PROJECTS = 3;
 
 export async function begin(lane: Lane): Promise<History> {
   histories += 1;

@@ -22,7 +22,7 @@ import { type AlarmClock, createAlarmClock } from './alarm-clock.ts';
 import { guardAll } from './mortal.ts';
 
 /** What the history decides: the world around the service. */
-export type Outside = {
+type Outside = {
   /** A store has answered a worker: `what` it was asked, with its arguments and its answer. */
   readonly onAnswer: (what: StoreCall, args: readonly unknown[], answer: unknown) => void;
   readonly observe: Observer['observe'];

@@ -19,7 +19,7 @@ import { verdictOf } from './verdict.ts';
 const WINDOW = 48 * HOUR;
 const DRIFT_CONFIRM = 10 * MINUTE;
 
-export type ModelEvent = {
+type ModelEvent = {
   readonly project: number;
   readonly type: string;
   readonly hostname: string;

@@ -38,7 +38,7 @@ export async function work(
   expectOfRun(history, alarm, ended);
 }
 
-export function domainJob(job: AnyJob): DomainJob {
+function domainJob(job: AnyJob): DomainJob {
   if ('domainId' in job) return job;
   throw new Error(`no job of a domain: ${JSON.stringify(job)}`);
 }

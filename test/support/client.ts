@@ -39,7 +39,7 @@ export type Shown = {
   readonly escalation: { cause: string; summary: string; nextAction: string } | null;
 };
 
-export type EventShown = {
+type EventShown = {
   readonly id: number;
   readonly type: string;
   readonly data: { appeared?: { code: string }[]; cleared?: { code: string }[] };

@@ -120,7 +120,7 @@ export function byKeyboard(page: Page): Hands {
 }
 
 /** As it is told to who does not see it; no name where nothing has the focus. */
-export function focusedName(page: Page): Promise<string> {
+function focusedName(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const one = document.activeElement;
     if (one === null || one === document.body) return '';

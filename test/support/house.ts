@@ -26,7 +26,7 @@ export type House = {
   readonly close: () => Promise<void>;
 };
 
-export type Visited = {
+type Visited = {
   readonly status: number | undefined;
   readonly to: string | undefined;
   readonly body: string;

@@ -1,7 +1,7 @@
 /** A certificate for `localhost` from a root of its own, for a server on loopback. All three in PEM. */
 
 import { createLocalAuthority } from '../../src/certificates/authorities/local.ts';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 
 export async function localhostCertificate(): Promise<{
   chain: string;
@@ -14,7 +14,7 @@ export async function localhostCertificate(): Promise<{
     isHeld: async (hostname) => hostname === 'localhost',
     now: () => new Date(),
   });
-  const privateKey = generateCertificateKey();
+  const privateKey = generatePrivateKey();
   const order = { hostname: 'localhost', orderUrl: 'local:1', privateKey };
   const nothing = async () => {};
   const issued = await authority.advance(order, {

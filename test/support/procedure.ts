@@ -22,7 +22,7 @@ export async function signIn({ hands, house }: Customer): Promise<void> {
 }
 
 /** Leaves the page at the project's domains, where the first can be added. */
-export async function makeProject(customer: Customer): Promise<void> {
+async function makeProject(customer: Customer): Promise<void> {
   const { hands, house, name, onState } = customer;
   const { page } = hands;
   await onState?.('projects-none');
@@ -45,7 +45,7 @@ export async function makeProject(customer: Customer): Promise<void> {
   await onState?.('domains-none');
 }
 
-export type Shown = {
+type Shown = {
   readonly hostname: string;
   readonly owner: string;
   /** As the page shows it. */
@@ -53,7 +53,7 @@ export type Shown = {
 };
 
 /** Pastes an address, and reads the record that is to be created. Leaves the page at the domain. */
-export async function addDomain({ hands, house }: Customer, owner: string): Promise<Shown> {
+async function addDomain({ hands, house }: Customer, owner: string): Promise<Shown> {
   const { page } = hands;
   const hostname = `${owner}.${house.zone}`;
   await hands.type('Domain or subdomain', `https://${hostname.toUpperCase()}/shelf?of=toys`);
@@ -70,7 +70,7 @@ export async function addDomain({ hands, house }: Customer, owner: string): Prom
 }
 
 /** A wrong record, what the page says of it, and the right one; the page is never loaded again. */
-export async function repair(customer: Customer, { owner, target }: Shown): Promise<void> {
+async function repair(customer: Customer, { owner, target }: Shown): Promise<void> {
   const { hands, house, onState } = customer;
   await hands.see('#summary:has-text("does not exist in the DNS yet")');
   await onState?.('pending');
@@ -89,7 +89,7 @@ export async function repair(customer: Customer, { owner, target }: Shown): Prom
 }
 
 /** From one domain to the other, on the page for it, by who stands at the other. */
-export async function redirect({ hands, onState }: Customer, from: string, to: string) {
+async function redirect({ hands, onState }: Customer, from: string, to: string) {
   await hands.press(`More for ${to}`);
   await hands.press('Primary and redirects');
   await hands.see('h3:text-is("New redirect")');
@@ -101,7 +101,7 @@ export async function redirect({ hands, onState }: Customer, from: string, to: s
 }
 
 /** By who stands at the project's settings. */
-export async function remove({ hands, onState, house }: Customer, hostname: string) {
+async function remove({ hands, onState, house }: Customer, hostname: string) {
   const { page } = hands;
   await hands.press('Domains');
   await hands.see('h2:text-is("Add domain")');

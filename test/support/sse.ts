@@ -1,6 +1,6 @@
 /** Server-sent events as a client reads them (HTML Living Standard, 9.2.6), from any source of text. */
 
-export type Received = {
+type Received = {
   readonly event: string;
   readonly id: string;
   readonly data: Readonly<Record<string, unknown>>;

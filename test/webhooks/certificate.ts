@@ -1,7 +1,7 @@
 /** A receiver's certificate, and the root that it leads to. */
 
 import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
-import { generateCertificateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 
@@ -11,9 +11,9 @@ export async function certificateFor(hostname: string) {
     notBefore: new Date(Date.now() - YEAR_MS),
     notAfter: new Date(Date.now() + YEAR_MS),
   };
-  const rootKey = generateCertificateKey();
+  const rootKey = generatePrivateKey();
   const root = await signRoot({ ...validity, commonName: 'Test root', key: rootKey });
-  const key = generateCertificateKey();
+  const key = generatePrivateKey();
   const leaf = { ...validity, hostname, key };
   const cert = await signLeaf(leaf, { certificate: root, key: rootKey });
   return { root, tls: { key: privateKeyToPem(key), cert } };

@@ -10,7 +10,7 @@ import type {
 } from '../../src/certificates/authorities/authority.ts';
 import { createAsk, createAuthorityHealth } from '../../src/certificates/authorities/health.ts';
 import { type CertificateFaultCode, certificateFault } from '../../src/certificates/fault.ts';
-import { generateCertificateKey, sealKey, sealOf } from '../../src/certificates/vault/keys.ts';
+import { generatePrivateKey, sealKey, sealOf } from '../../src/certificates/vault/keys.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { AuthorityBudgets } from '../../src/db/issuance/authority-budget.ts';
@@ -118,7 +118,7 @@ describe('With two authorities', () => {
           advance(parts, ...given),
         async newKey() {
           const id = randomUUID();
-          return { id, sealedKey: sealKey(vault, generateCertificateKey(), sealOf(id)) };
+          return { id, sealedKey: sealKey(vault, generatePrivateKey(), sealOf(id)) };
         },
       };
     });

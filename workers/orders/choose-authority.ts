@@ -24,7 +24,7 @@ import type { AuthorityRefusal, IssueWork, Setback } from '../../src/db/issuance
 import { isWait } from '../../src/db/issuance/orders.ts';
 
 /** As in `certificate.authority`: a directory, or null for the local CA and an external edge's. */
-export type AuthorityId = string | null;
+type AuthorityId = string | null;
 
 /** What this process knows about its CAs. */
 export type ChoiceDeps = {
@@ -211,7 +211,7 @@ function inPreference(
 }
 
 /** Returns the CA of an order. Older orders don't store one and belong to the first CA. */
-export function idIn(
+function idIn(
   { authorities }: Pick<ChoiceDeps, 'authorities'>,
   { authority }: { readonly authority: AuthorityId },
 ): AuthorityId {
@@ -257,7 +257,7 @@ function later(one: Date, other: Date): Date {
   return one > other ? one : other;
 }
 
-export type ReachDeps = {
+type ReachDeps = {
   /**
    * Requests the challenge from each address of the name; empty for the local CA, or if probes are
    * turned off.
@@ -270,7 +270,7 @@ export type ReachDeps = {
  * Resolves with why no order is placed and when the addresses are checked again; null if none
  * fails.
  */
-export async function whyUnreached(
+async function whyUnreached(
   { probe, now }: ReachDeps,
   { domain, usable }: Pick<IssueWork, 'domain' | 'usable'>,
 ): Promise<{ readonly until: Date; readonly note: string } | null> {

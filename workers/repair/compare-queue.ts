@@ -126,7 +126,7 @@ export type ReconcileDeps = {
  * Returns the jobs that can run now: quarantined ones are left out until their time is over, then
  * return on probation.
  */
-export async function withoutSetAside(
+async function withoutSetAside(
   { quarantine, now }: Pick<ReconcileDeps, 'quarantine' | 'now'>,
   queue: QueueName,
   jobs: readonly WaitingJob[],

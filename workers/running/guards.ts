@@ -28,7 +28,7 @@ export type ClockGuard = {
  * Half of a job's lock time (src/queue/backend.ts): with less skew, no process takes a job that
  * another is working on.
  */
-export const SKEW_MS_MAX = 5_000;
+const SKEW_MS_MAX = 5_000;
 const COMPARE_EVERY_MS = 5_000;
 
 /**

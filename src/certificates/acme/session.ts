@@ -35,7 +35,7 @@ const notFound = {
 };
 
 /** A 2xx response. `location`: an https URL; null if missing or invalid. */
-export type AcmeAnswer = {
+type AcmeAnswer = {
   readonly kind: 'answer';
   readonly body: string;
   readonly location: string | null;
@@ -200,11 +200,7 @@ const schema = z.object({
 export type Directory = Readonly<z.infer<typeof schema>>;
 
 /** Throws `ca_unreachable`, `ca_failed` or `ca_answer_unreadable`. */
-export async function fetchDirectory(
-  transport: Transport,
-  url: string,
-  now: Date,
-): Promise<Directory> {
+async function fetchDirectory(transport: Transport, url: string, now: Date): Promise<Directory> {
   const reply = await transport({ method: 'GET', url });
   if (reply.status !== 200) throw faultOf(reply, now);
   const parsed = schema.safeParse(parseJson(reply.body));
@@ -216,14 +212,14 @@ export async function fetchDirectory(
   return parsed.data;
 }
 
-export type Signer = {
+type Signer = {
   /** A P-256 private key. */
   readonly key: KeyObject;
   /** The account's URL; null for newAccount, which carries the public key. */
   readonly accountUrl: string | null;
 };
 
-export type SignedPart = {
+type SignedPart = {
   readonly url: string;
   readonly nonce: string;
   /** Sent as JSON; null makes it a POST-as-GET (RFC 8555, 6.3). */
@@ -231,7 +227,7 @@ export type SignedPart = {
 };
 
 /** Returns the request body: a JWS in the flattened JSON serialization, ES256. */
-export async function signRequest(
+async function signRequest(
   { key, accountUrl }: Signer,
   { url, nonce, payload }: SignedPart,
 ): Promise<string> {

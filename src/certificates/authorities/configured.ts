@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.ts';
 import type { AuthorityKeyStore } from '../../db/issuance/authority-keys.ts';
 import type { AcmeSettings } from '../acme/account.ts';
 import { createAcmeAuthority } from '../acme/acme-authority.ts';
-import { generateSigningKey, openKey, sealKey } from '../vault/keys.ts';
+import { generatePrivateKey, openKey, sealKey } from '../vault/keys.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Authorities, CertificateAuthority, ConfiguredAuthority } from './authority.ts';
 import { createExternalAuthority, type ExternalAuthority } from './external.ts';
@@ -81,7 +81,7 @@ function composeAcme(
       async load() {
         const stored =
           (await keys.loadAccount(directoryUrl)) ??
-          (await keys.keepAccountKey(directoryUrl, sealKey(vault, generateSigningKey(), seal)));
+          (await keys.keepAccountKey(directoryUrl, sealKey(vault, generatePrivateKey(), seal)));
         const { accountUrl: url, contact } = stored;
         return { key: openKey(vault, stored.sealedKey, seal), url, contact };
       },

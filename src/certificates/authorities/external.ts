@@ -18,7 +18,7 @@ export type ExternalAuthorityDeps = Omit<HandshakeRules, 'handshakeMs'> & {
 };
 
 /** No usable certificate yet. `detail`: one line for a person, address by address. */
-export type NotServed = {
+type NotServed = {
   readonly kind: 'unavailable';
   readonly retryAfter: null;
   readonly detail: string;

@@ -21,7 +21,7 @@ const REMEMBERED_MS = 30 * MINUTE;
  * The result of an attempt. `reached`: answered a free request (`CertificateAuthority.reach`);
  * `answered`: answered an order.
  */
-export type Outcome = 'answered' | 'reached' | CertificateFaultCode;
+type Outcome = 'answered' | 'reached' | CertificateFaultCode;
 
 /** The state of the CAs, by directory; null is the local one. No method sends requests. */
 export type AuthorityHealth = {

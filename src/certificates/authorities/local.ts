@@ -6,7 +6,7 @@
 
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { DAY } from '../../core/time.ts';
-import { generateSigningKey } from '../vault/keys.ts';
+import { generatePrivateKey } from '../vault/keys.ts';
 import { readCertificate } from '../x509.ts';
 import type { CertificateAuthority, OrderResult, OrderState, OrderSteps } from './authority.ts';
 import { signLeaf, signRoot, type Validity } from './sign.ts';
@@ -68,7 +68,7 @@ async function openRoot(deps: LocalAuthorityDeps): Promise<LocalRoot> {
 }
 
 async function makeRoot(now: Date): Promise<LocalRoot> {
-  const key = generateSigningKey();
+  const key = generatePrivateKey();
   // A unique name, so that browsers' stores don't confuse installations.
   const commonName = `${LOCAL_AUTHORITY} ${randomBytes(4).toString('hex')}`;
   return { certificate: await signRoot({ commonName, key, ...validity(now, ROOT_DAYS) }), key };

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { DAY } from '../../core/time.ts';
 import { signProof } from '../authorities/sign.ts';
-import { generateCertificateKey, privateKeyToPem } from '../vault/keys.ts';
+import { generatePrivateKey, privateKeyToPem } from '../vault/keys.ts';
 
 /** A certificate as the edge serves it. */
 export type EdgeCertificate = {
@@ -22,7 +22,7 @@ export type EdgeCertificate = {
 const IDENTIFIER_HEAD = Buffer.from('303106082b0601050507011f0101ff04220420', 'hex');
 
 /** Returns the acmeIdentifier extension of a key authorization, in DER (RFC 8737, 3). */
-export function acmeIdentifier(keyAuthorization: string): Buffer {
+function acmeIdentifier(keyAuthorization: string): Buffer {
   const digest = createHash('sha256').update(keyAuthorization).digest();
   return Buffer.concat([IDENTIFIER_HEAD, digest]);
 }
@@ -35,11 +35,11 @@ export function createProofCertificates(
   findProof: (hostname: string, probeToken: string | null) => Promise<string | null>,
   now: () => Date,
 ): (hostname: string, probeToken: string | null) => Promise<EdgeCertificate | null> {
-  let known: ReturnType<typeof generateCertificateKey> | undefined;
+  let known: ReturnType<typeof generatePrivateKey> | undefined;
   return async (hostname, probeToken) => {
     const proof = await findProof(hostname, probeToken);
     if (proof === null) return null;
-    known ??= generateCertificateKey();
+    known ??= generatePrivateKey();
     const at = now().getTime();
     // Validators don't check the dates precisely; clocks differ.
     const validity = { notBefore: new Date(at - DAY), notAfter: new Date(at + DAY) };

@@ -46,7 +46,7 @@ export type Seen =
     };
 
 /** Returns the addresses to check: distinct ones, at most 8. */
-export function addressesToAsk(addresses: readonly string[]): readonly string[] {
+function addressesToAsk(addresses: readonly string[]): readonly string[] {
   return [...new Set(addresses)].slice(0, ADDRESSES_MAX);
 }
 

@@ -13,13 +13,10 @@ const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
 /** WebCrypto's algorithm for our keys (RFC 5758, 3.2). */
 export const ECDSA_SHA256 = { name: 'ECDSA', hash: 'SHA-256' };
 
-/** Returns a new P-256 private key; each certificate has its own. */
-export function generateCertificateKey(): KeyObject {
+/** Returns a new P-256 private key, for a certificate, an account (ES256, RFC 8555, 6.2) or a root. */
+export function generatePrivateKey(): KeyObject {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 }
-
-/** Returns a new P-256 private key for an account (ES256, RFC 8555, 6.2) or a root. */
-export const generateSigningKey: () => KeyObject = generateCertificateKey;
 
 /** Returns PKCS#8 PEM, as the vault seals it and TLS reads it. */
 export function privateKeyToPem(key: KeyObject): string {
@@ -30,7 +27,7 @@ export function privateKeyToPem(key: KeyObject): string {
  * Parses the output of `privateKeyToPem`. Throws node:crypto's errors for anything else. Does not
  * zero `pem`.
  */
-export function privateKeyFromPem(pem: string | Uint8Array): KeyObject {
+function privateKeyFromPem(pem: string | Uint8Array): KeyObject {
   return createPrivateKey(
     typeof pem === 'string' ? pem : Buffer.from(pem.buffer, pem.byteOffset, pem.length),
   );

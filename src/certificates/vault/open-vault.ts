@@ -61,7 +61,7 @@ const FILE = 'key-encryption-key';
  * creates one in a file that only the owner can read; storage in memory gets a new one each time.
  * Throws if the file is invalid, and without the variable on any other storage.
  */
-export async function loadKeyEncryptionKeys({
+async function loadKeyEncryptionKeys({
   keyEncryptionKeys,
   storage,
 }: Pick<Config, 'keyEncryptionKeys' | 'storage'>): Promise<KeyEncryptionKeys> {

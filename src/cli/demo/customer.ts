@@ -1,7 +1,7 @@
 /** HTTP client of the demo's customer. It uses only the public API. */
 
 /** The domain fields that the demo prints. */
-export type Shown = {
+type Shown = {
   readonly hostname: string;
   readonly status: string;
   readonly record: {
@@ -14,7 +14,7 @@ export type Shown = {
 };
 
 /** The finding fields that the demo prints. */
-export type FindingShown = {
+type FindingShown = {
   readonly code: string;
   readonly summary: string;
   readonly action: string;

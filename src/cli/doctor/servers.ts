@@ -185,7 +185,7 @@ function shortText(value: string): string {
 }
 
 /** Values of the column “State”. */
-export const stateWords: { readonly [S in ServerState]: string } = {
+const stateWords: { readonly [S in ServerState]: string } = {
   answers: 'answers',
   refused: 'refuses',
   not_authoritative: 'not authoritative',

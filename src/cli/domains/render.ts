@@ -149,6 +149,6 @@ function codesIn(findings: unknown): string {
  * The time without fractions of a second, `2026-11-20T12:00:00Z`; null stays null. `time`: RFC 3339
  * in UTC.
  */
-export function timeOf(time: string | null): string | null {
+function timeOf(time: string | null): string | null {
   return time?.replace(/\.\d+(?=Z$)/, '') ?? null;
 }

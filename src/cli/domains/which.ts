@@ -80,7 +80,7 @@ export async function whichProject(
   return refused(wrongUsage(`choose a project with --project: ${slugs(all.projects)}`));
 }
 
-export const noProject =
+const noProject =
   'there are no projects yet: create one in the dashboard or with POST /v1/projects';
 
 /** Projects, or why they could not be read. */

@@ -174,9 +174,9 @@ export function renewalCheckAt(now: Date, windowMs: number): Date {
  * How often the renewal window is requested: bounds from the examples of RFC 9773, 4.3.2; the usual
  * wait from 4.3.3.
  */
-export const renewalPolls = { leastMs: MINUTE, usualMs: 6 * HOUR, mostMs: 24 * HOUR } as const;
+const renewalPolls = { leastMs: MINUTE, usualMs: 6 * HOUR, mostMs: 24 * HOUR } as const;
 /** The backoff after an unusable answer; RFC 9773, 4.3.3 asks for exponential backoff. */
-export const silentPolls = { leastMs: HOUR, mostMs: 16 * HOUR, spreadShare: 0.5 } as const;
+const silentPolls = { leastMs: HOUR, mostMs: 16 * HOUR, spreadShare: 0.5 } as const;
 
 /** The CA's suggested window; the end is after the start. */
 export type RenewalWindow = { readonly start: Date; readonly end: Date };

@@ -15,7 +15,7 @@ import type { Observation } from './observation.ts';
 export type CheckDepth = 'light' | 'compare' | 'full';
 
 /** A full check is due after this time, because it sees more than a comparison. */
-export const FULL_CHECK_MS = 15 * 60_000;
+const FULL_CHECK_MS = 15 * 60_000;
 
 /**
  * A light check cannot see these findings clear. They depend on the whole NS set or on our CA

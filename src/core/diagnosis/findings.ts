@@ -60,7 +60,7 @@ export function compareSeverity(one: Severity, other: Severity): number {
 }
 
 /** Generic, so that the compiler pairs a finding with its rule. */
-export function ruleOf<C extends FindingCode>(code: C): FindingRule<FindingOf<C>> {
+function ruleOf<C extends FindingCode>(code: C): FindingRule<FindingOf<C>> {
   return families[code];
 }
 

@@ -206,7 +206,7 @@ export function isTargetWithJunk(found: string, target: string, zones: readonly 
  * Returns the names from the host name up to its registrable domain. Each can be the zone in which
  * the record was entered.
  */
-export function zonesAbove(hostname: string, registrable: string): readonly string[] {
+function zonesAbove(hostname: string, registrable: string): readonly string[] {
   const labels = hostname.split('.');
   return labels
     .map((_, index) => labels.slice(index).join('.'))

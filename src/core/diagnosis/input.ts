@@ -24,7 +24,7 @@ export type Expected = {
 };
 
 /** One server's view, and where it says the name points. */
-export type PointedServer = { readonly view: ServerView; readonly pointing: Pointing };
+type PointedServer = { readonly view: ServerView; readonly pointing: Pointing };
 
 /** The result of `gather`. */
 export type DiagnosisInput = {

@@ -32,7 +32,7 @@ function under(stem: string, ...tails: readonly string[]): string[] {
 }
 
 /** Verified facts only. On a tie, the first rule wins. */
-const rules: readonly Rule[] = [
+export const providerRules: readonly Rule[] = [
   rule(
     'Cloudflare',
     'CNAME flattening',
@@ -126,7 +126,7 @@ const rules: readonly Rule[] = [
 /** Returns the provider of more than half of the name servers; null if there is none. */
 export function providerOf(serverNames: readonly string[]): Provider | null {
   let best: { readonly count: number; readonly rule: Rule } | null = null;
-  for (const one of rules) {
+  for (const one of providerRules) {
     const count = serverNames.filter((name) => belongsTo(name, one)).length;
     if (count > (best?.count ?? 0)) best = { count, rule: one };
   }
@@ -135,11 +135,9 @@ export function providerOf(serverNames: readonly string[]): Provider | null {
 
 /** `name`: exactly as stored in findings. Null if unknown. */
 export function providerNamed(name: string): Provider | null {
-  const found = rules.find((one) => one.name === name);
+  const found = providerRules.find((one) => one.name === name);
   return found === undefined ? null : withoutRule(found);
 }
-
-export const providerNames: readonly string[] = rules.map(({ name }) => name);
 
 /**
  * Whether the two lists seem to share no provider. False if a server is known only by its address.

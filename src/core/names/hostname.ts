@@ -4,7 +4,7 @@ import { printable } from './printable.ts';
 import { splitAtZone, suffixOf, type ZonePlace } from './zone.ts';
 
 /** An accepted host name: lower-case A-labels without a trailing dot, and its place in its zone. */
-export type Hostname = ZonePlace & { readonly ascii: string; readonly unicode: string };
+type Hostname = ZonePlace & { readonly ascii: string; readonly unicode: string };
 
 /** As the API spells it. */
 export type HostnameRefusalCode =

@@ -105,7 +105,7 @@ export type PastedHost =
   | { readonly ok: false; readonly reason: string };
 
 /** The label separators of UTS 46. */
-export const fullStops = /[.\u3002\uff0e\uff61]/u;
+const fullStops = /[.\u3002\uff0e\uff61]/u;
 
 /** More than any name that could shrink to 253 octets; limits the cost of hostile input. */
 const CHARACTERS_MAX = 1_000;

@@ -20,7 +20,7 @@ export const redirectStatuses: readonly number[] = [301, 302, 307, 308];
 export const REDIRECTS_MAX = 100;
 
 /** As the API spells it, in the order in which the rules are applied. */
-export type SettingsRefusalCode =
+type SettingsRefusalCode =
   | 'too_many_redirects'
   | 'redirect_status'
   | 'settings_unknown_host'

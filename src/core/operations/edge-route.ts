@@ -54,7 +54,7 @@ export function hstsField({ maxAge, includeSubdomains, preload }: Hsts): string 
 }
 
 /** The project's signing key, derived in src/certificates/vault/derived-secrets.ts. */
-export type Signing = {
+type Signing = {
   /** Starts at 1; each rotation adds one. */
   readonly generation: number;
   /**

@@ -16,7 +16,7 @@ export type DomainJob = { readonly domainId: string; readonly epoch: number };
 /** `deliveryId`: the UUID of a delivery row. */
 export type DeliveryJob = { readonly deliveryId: string };
 /** Empty: PostgreSQL has what is due. */
-export type SweepJob = Readonly<Record<never, never>>;
+type SweepJob = Readonly<Record<never, never>>;
 
 /** The job data of a queue. */
 export type JobOf<N extends QueueName> = {
@@ -38,7 +38,7 @@ export function jobId(job: AnyJob): string {
 }
 
 /** A regular expression without capture groups. */
-export const uuidPattern = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const uuidPattern = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 const wholeUuid = new RegExp(`^${uuidPattern}$`);
 

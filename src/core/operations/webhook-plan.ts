@@ -17,8 +17,6 @@ export const attemptWaitsMs = [
   10 * HOUR,
   10 * HOUR,
 ] as const;
-/** Per delivery, including the first. */
-export const ATTEMPTS_MAX = attemptWaitsMs.length + 1;
 
 /** Longer values of Retry-After are cut to a day. */
 const RETRY_AFTER_MS_MAX = DAY;
@@ -35,7 +33,7 @@ export const FAILING_MS = 5 * DAY;
  * has no address. `name_not_told`: the DNS query failed. `address_refused`, `url_refused`: not an
  * allowed destination (src/net/destination.ts).
  */
-export type AttemptProblem =
+type AttemptProblem =
   | 'not_accepted'
   | 'redirected'
   | 'gone'
@@ -94,7 +92,7 @@ export type AttemptMade = {
 
 /**
  * Decides the result of one attempt: 2xx is delivered; 410 ends the delivery and disables the
- * webhook; anything else is retried up to `ATTEMPTS_MAX`. A window shorter than 48 h (a test lab's)
+ * webhook; anything else is retried after each of `attemptWaitsMs`. A window shorter than 48 h (a test lab's)
  * shortens every wait by the same factor.
  */
 export function decideAttempt(made: AttemptMade): Verdict {

@@ -36,10 +36,7 @@ const PAGE_SIZE = 25; // at most 100 KB per page, even with the longest names
  * The page of a project's domains, 25 at a time. `error`: a refused form, shown with its input; the
  * page then has its status.
  */
-export async function domainsPage(
-  asked: SignedInRequest,
-  error: ErrorBody | null = null,
-): Promise<Shown> {
+async function domainsPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
   const { api, link, params, query } = asked;
   const path = projectPath(params['projectId'] ?? '');
   const [project, domains, settings] = await Promise.all([

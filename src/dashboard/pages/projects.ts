@@ -32,7 +32,7 @@ export function projectPages(): readonly PageRoute[] {
 
 const PAGE_SIZE = 100;
 
-export const planChoices: readonly Choice[] = [
+const planChoices: readonly Choice[] = [
   { value: 'pro', text: 'Pro' },
   { value: 'enterprise', text: 'Enterprise' },
   { value: 'free', text: 'Free (no custom domains)' },

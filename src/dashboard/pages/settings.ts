@@ -244,7 +244,7 @@ export function withRedirect(redirect: Redirect): Change {
  * Removes the redirect of a domain, if any. `to`: its target when it was shown; refused if it
  * changed. Null: removes it regardless of its target.
  */
-export function withoutRedirect(from: string, to: string | null): Change {
+function withoutRedirect(from: string, to: string | null): Change {
   return {
     part: ({ redirects }) => entryOf(redirects, from)?.[1] ?? '',
     ...(to !== null && { seen: to }),
@@ -256,7 +256,7 @@ export function withoutRedirect(from: string, to: string | null): Change {
 }
 
 /** Null: no primary domain. */
-export function withPrimary(primary: string | null): Change {
+function withPrimary(primary: string | null): Change {
   return {
     part: (domains) => domains.primary ?? '',
     apply: (domains) => ({ ...domains, primary }),

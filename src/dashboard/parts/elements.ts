@@ -102,7 +102,7 @@ export function refusal(error: ErrorBody | null): Html | null {
 /**
  * The message without its position in the body, which users do not know: `domains.redirects[0]: …`.
  */
-export function reasonIn({ message }: ErrorBody): string {
+function reasonIn({ message }: ErrorBody): string {
   return message.replace(/^[a-z]+(?:\.[a-z]+|\[\d+\])+: /, '');
 }
 

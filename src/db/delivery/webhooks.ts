@@ -10,10 +10,10 @@ import type { PrismaClient } from '../generated/client.ts';
 import { endWaiting } from './delivery-times.ts';
 
 /** A project's id, or null for an operator. */
-export type WebhookOwner = string | null;
+type WebhookOwner = string | null;
 
 /** Its id is chosen by the caller, because the secret is sealed for it. */
-export type NewWebhook = {
+type NewWebhook = {
   readonly id: string;
   readonly projectId: WebhookOwner;
   readonly url: string;
@@ -25,7 +25,7 @@ export type NewWebhook = {
 };
 
 /** A missing field stays unchanged. A new URL, or enabling it, clears past failures. */
-export type WebhookChange = {
+type WebhookChange = {
   readonly url?: string | undefined;
   /** Empty: every type. */
   readonly eventTypes?: readonly string[] | undefined;
@@ -34,7 +34,7 @@ export type WebhookChange = {
 };
 
 /** A new secret that signs from now on. */
-export type Rotation = {
+type Rotation = {
   readonly sealedSecret: Uint8Array<ArrayBuffer>;
   /** The previous secret also signs until then. */
   readonly oldSecretEndsAt: Date;

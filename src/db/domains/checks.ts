@@ -210,7 +210,7 @@ function text(time: Date | null): string | null {
  * $1: ids; $2: for each, the cached observation's version, or null. The version is PostgreSQL's
  * xmin, the transaction that wrote the row, so equal versions mean equal observations.
  */
-export const loadDomains: Statement = {
+const loadDomains: Statement = {
   name: 'checks_load',
   text: `
     SELECT observation.xmin::text AS version, row_to_json(found)::text AS domain
@@ -230,7 +230,7 @@ export const loadDomains: Statement = {
 /**
  * Checks without changes, the usual case: takes parallel arrays, returns the ids that were saved.
  */
-export const saveUnchanged: Statement = {
+const saveUnchanged: Statement = {
   name: 'checks_save_unchanged',
   text: `
     WITH locked AS (
@@ -246,7 +246,7 @@ export const saveUnchanged: Statement = {
 };
 
 /** $1: a JSON array of checks; findings, observation and event are present if changed. */
-export const saveChanged: Statement = {
+const saveChanged: Statement = {
   name: 'checks_save_changed',
   text: `
     WITH saved_check AS (

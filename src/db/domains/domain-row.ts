@@ -87,7 +87,7 @@ export function observationIn(stored: unknown): Observation | null {
 }
 
 /** Returns the state of a row. If its own time is missing, uses `pendingSince`. */
-export function toState(row: StateColumns): DomainState {
+function toState(row: StateColumns): DomainState {
   const { status, pendingSince } = row;
   switch (status) {
     case 'pending':

@@ -40,10 +40,10 @@ export type DomainSettingsStore = {
  * Compares the stored settings with the caller's precondition; false refuses with
  * `precondition_failed`.
  */
-export type MayReplace = (current: DomainSettings) => boolean;
+type MayReplace = (current: DomainSettings) => boolean;
 
 /** The settings do not fit the project's domains, or `mayReplace` returned false. */
-export type NotReplaced =
+type NotReplaced =
   | SettingsRefusal
   | { readonly code: 'precondition_failed'; readonly reason?: undefined };
 

@@ -26,7 +26,7 @@ export type DomainDetails = DomainRecord & {
   readonly escalations: readonly Escalation[];
 };
 
-export type NewDomain = {
+type NewDomain = {
   readonly projectId: string;
   readonly hostname: string;
   /** The host name that its record must point to. */
@@ -40,7 +40,7 @@ export type EndedEpoch = { readonly id: string; readonly epoch: number };
  * `removed`: its order, its escalation and the settings that named it ended in the same
  * transaction.
  */
-export type Removal =
+type Removal =
   | ({ readonly kind: 'removed' } & EndedEpoch)
   /** It is the primary domain, or others redirect to it; nothing changed. */
   | ({ readonly kind: 'in_use' } & SettingsUse);

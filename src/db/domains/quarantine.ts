@@ -3,7 +3,7 @@ import type { QueueName } from '../../core/operations/jobs.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
 /** A job to quarantine. */
-export type Suspect = {
+type Suspect = {
   readonly queue: QueueName;
   readonly jobId: string;
   /** Null if the job has no domain. */
@@ -13,7 +13,7 @@ export type Suspect = {
 };
 
 /** `times`: how often in a row, including this time. `until`: when the quarantine ends. */
-export type SetAside = { readonly times: number; readonly until: Date };
+type SetAside = { readonly times: number; readonly until: Date };
 
 export type Quarantined = { readonly reason: string; readonly until: Date };
 

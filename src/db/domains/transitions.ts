@@ -41,7 +41,7 @@ export type MoveResult =
   | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string };
 
 /** A domain that lost the name to another project; `epoch` is its new one. */
-export type LostDomain = {
+type LostDomain = {
   readonly id: string;
   readonly epoch: number;
   readonly change: Change;

@@ -138,7 +138,7 @@ type Got = Parameters<Parameters<pg.Pool['connect']>[0]>;
  * Calls `waited` for every request for a connection of the pool, including failed ones and those of
  * `pool.query`.
  */
-export function reportWaits(pool: pg.Pool, waited: (seconds: number) => void): void {
+function reportWaits(pool: pg.Pool, waited: (seconds: number) => void): void {
   const connect = pool.connect.bind(pool);
   function timed(callback?: (...got: Got) => void): Promise<pg.PoolClient> | undefined {
     const began = performance.now();

@@ -6,7 +6,7 @@ import type { PrismaClient } from '../generated/client.ts';
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Our account at a CA. `accountUrl`: null until it is registered. */
-export type KeptAccount = {
+type KeptAccount = {
   readonly sealedKey: Bytes;
   readonly accountUrl: string | null;
   /** The email address last sent to the CA; null: none, or not stored. */

@@ -32,7 +32,7 @@ import { type NewOrder, openOrder } from './orders.ts';
 import { renewableOf } from './renewals.ts';
 
 /** An issued certificate. `chain`: PEM. */
-export type Issued = {
+type Issued = {
   readonly chain: string;
   readonly issuer: string;
   readonly issuedAt: Date;
@@ -40,7 +40,7 @@ export type Issued = {
 };
 
 /** The result of a refusal. */
-export type Refused = {
+type Refused = {
   /** True for the one caller that ended the order; others that share it come late. */
   readonly hasEnded: boolean;
   /** Whether the next attempt is planned, as from `postpone`. */

@@ -1,4 +1,5 @@
 /** The CAA climb (RFC 8659, 3), up to the first level that has records or gives no answer. */
+import { caaLevels } from '../../core/diagnosis/caa/caa.ts';
 import {
   type Answer,
   type CaaLevel,
@@ -70,13 +71,13 @@ export async function levelAgain(context: ObservationContext, name: string): Pro
   return shownAt(name, await lookupSet(name, ask));
 }
 
-/** From a name up to its top level, without the root. Sequential, because most climbs are short. */
+/** Sequential, because most climbs are short. */
 async function climb(
   from: string,
   levelAt: (name: string) => Promise<Level>,
 ): Promise<readonly CaaLevel[]> {
   const levels: CaaLevel[] = [];
-  for (let name = from; name !== '.'; name = parentOf(name) ?? '.') {
+  for (const name of caaLevels(from)) {
     const level = await levelAt(name);
     // A nonexistent top level means a broken resolver, not permission. Boulder treats it the same
     // way.

@@ -39,7 +39,7 @@ export type CheckTarget = {
 };
 
 /** Cached CAA replies for names above registrable domains, shared by all checks. */
-export type RegistryCaa = Shared<NameReply>;
+type RegistryCaa = Shared<NameReply>;
 
 /** Shared by all checks of a process. Built once by `createObserver`. */
 export type Parts = {

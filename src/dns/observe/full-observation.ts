@@ -162,7 +162,7 @@ async function observeAround(
 }
 
 /** One view per server of a zone; never empty. */
-export type ZoneViews = {
+type ZoneViews = {
   /** The zone of the host name after following referrals. */
   readonly zone: Zone;
   readonly seen: readonly [Seen, ...Seen[]];
@@ -174,7 +174,7 @@ export type ZoneViews = {
  * Queries all servers of a zone concurrently, and those of a child zone after a referral, at most
  * REFERRALS_MAX times. Endless referrals result in one failed view.
  */
-export async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneViews> {
+async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneViews> {
   let zone = start;
   for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
     const views = await viewAll(context, zone);
@@ -226,7 +226,7 @@ async function ownServers(
 }
 
 /** The views that contain an answer about the host name, in the same order. */
-export function thoseThatAnswer(seen: readonly Seen[]): readonly Seen[] {
+function thoseThatAnswer(seen: readonly Seen[]): readonly Seen[] {
   return seen.filter(({ view }) => view.state === 'answers');
 }
 
@@ -234,7 +234,7 @@ export function thoseThatAnswer(seen: readonly Seen[]): readonly Seen[] {
  * Adds each server's SOA record, from an earlier reply or a new query; null if the server has none
  * or does not answer. Keeps the order.
  */
-export function withSoa(
+function withSoa(
   context: ObservationContext,
   zone: Zone,
   seen: readonly Seen[],

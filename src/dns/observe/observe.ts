@@ -171,7 +171,7 @@ const NAME_MAX = 253;
  * single answer through the resolvers. An alias means no TXT record at this name, and is not
  * followed. Empty for a name over 253 characters.
  */
-export async function lookupTexts(
+async function lookupTexts(
   parts: Parts,
   name: string,
   budget: Budget,

@@ -14,7 +14,7 @@ import {
 } from './reply.ts';
 import type { Zone } from './zone.ts';
 
-export type AskOptions = {
+type AskOptions = {
   readonly budget: Budget;
   /** Names of servers that just answered; they are queried first. */
   readonly answering?: ReadonlySet<string>;

@@ -22,7 +22,7 @@ export type Circuit =
 export type Outcome = 'answer' | 'silence' | 'nothing';
 
 /** When a server is paused, and for how long. */
-export const circuitLimits = {
+const circuitLimits = {
   /**
    * Each query sends two datagrams (wire.ts), so six in a row are lost: on a path with 10 % loss,
    * once in a million.

@@ -20,7 +20,7 @@ export type Reachability = {
 };
 
 /** When port 53 counts as blocked, and how often it is retried. */
-export const reachabilityLimits = {
+const reachabilityLimits = {
   /** Most zones have two servers, so three silent ones are unlikely to be one customer's fault. */
   servers: 3,
   /**

@@ -10,7 +10,7 @@ import type { Wire } from '../wire/wire.ts';
 import { classifyRecursive, type Reply, untold } from './reply.ts';
 import { type CountQuestion, questionOutcome } from './throttle.ts';
 
-export type RecursiveAnswer = {
+type RecursiveAnswer = {
   /**
    * Address of the resolver that answered, or of the first that failed; NOBODY if there is none.
    */
@@ -19,7 +19,7 @@ export type RecursiveAnswer = {
 };
 
 /** A query to one resolver, always with recursion. */
-export type RecursiveQuestion = Omit<Question, 'recursionDesired'>;
+type RecursiveQuestion = Omit<Question, 'recursionDesired'>;
 
 /** Rejects with RangeError for an invalid name, never because of the network. */
 export type Recursive = {

@@ -19,7 +19,7 @@ import {
 import type { Reachability } from './reachability.ts';
 
 /** Which server is queried about what, and the budget. */
-export type ThrottledOptions = {
+type ThrottledOptions = {
   readonly budget: Budget;
   /** The zone that the server is queried for. */
   readonly zone: string;

@@ -169,7 +169,7 @@ export function lowerCase(bytes: Uint8Array, from: number, to: number): void {
 }
 
 /** Whether two ranges from `from` to `to` are equal except for case. */
-export function isSameInAnyCase(a: Uint8Array, b: Uint8Array, from: number, to: number): boolean {
+function isSameInAnyCase(a: Uint8Array, b: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const [one = -1, other = -1] = [a[at], b[at]];
     if (one !== other && !(isLetter(one) && (one ^ other) === CASE_BIT)) return false;
@@ -178,7 +178,7 @@ export function isSameInAnyCase(a: Uint8Array, b: Uint8Array, from: number, to: 
 }
 
 /** Whether two ranges from `from` to `to` are equal. */
-export function isSame(a: Uint8Array, b: Uint8Array, from: number, to: number): boolean {
+function isSame(a: Uint8Array, b: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (a[at] !== b[at]) return false;
   return true;
 }

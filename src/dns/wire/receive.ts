@@ -82,10 +82,10 @@ async function overTcp({ options, closing }: Inlet, waiting: Waiting): Promise<W
 }
 
 /** A literal IPv4 or IPv6 address and its port. */
-export type TcpServer = { readonly address: string; readonly port: number };
+type TcpServer = { readonly address: string; readonly port: number };
 
 /** Limits of one TCP query. */
-export type TcpOptions = {
+type TcpOptions = {
   /** For connection, query and answer together. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -102,7 +102,7 @@ const READ_OCTETS = 4096;
  * timeout, any error, an abort of `signal`, or if `take` returns false. Never rejects, and always
  * closes the connection.
  */
-export function askOverTcp(
+function askOverTcp(
   encoded: Buffer,
   server: TcpServer,
   { timeoutMs, signal, take }: TcpOptions,

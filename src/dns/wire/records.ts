@@ -176,7 +176,7 @@ function textWithin(reader: Reader, to: number, end: number): string {
 }
 
 /** The type number of OPT. */
-export const OPT = 41;
+const OPT = 41;
 
 /** The length of our OPT record, which has no options. */
 export const OPT_OCTETS = 11;
@@ -209,7 +209,7 @@ export function encodeOpt(bytes: Buffer, at: number, dnssecOk: boolean): void {
  * options end the list without failing: an extended error must not change how the answer is
  * processed (RFC 8914, 3).
  */
-export function decodeExtendedErrors(reader: Reader, end: number): readonly ExtendedError[] {
+function decodeExtendedErrors(reader: Reader, end: number): readonly ExtendedError[] {
   const errors: ExtendedError[] = [];
   while (reader.offset + 4 <= end && errors.length < ERRORS_MAX) {
     const code = u16(reader);

@@ -5,7 +5,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 
 /** IP version. */
-export type Family = 4 | 6;
+type Family = 4 | 6;
 
 /**
  * A socket and its pending queries: at most one per slot, found by the lower bits of its ID. A Map

@@ -22,7 +22,7 @@ import {
 import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.ts';
 
 /** Limits of one query. */
-export type AskOptions = {
+type AskOptions = {
   /** Timeout of each UDP try; the wire's own `timeoutMs` by default. */
   readonly timeoutMs?: number;
   /**

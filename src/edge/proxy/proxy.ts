@@ -22,7 +22,7 @@ import {
 import { asksForWebSocket, isWebSocket, switching, tunnel } from './websocket.ts';
 
 /** A request to forward and the response to write to. */
-export type Exchange = Passed & { readonly response: ServerResponse };
+type Exchange = Passed & { readonly response: ServerResponse };
 
 export type UpstreamProxy = {
   /**

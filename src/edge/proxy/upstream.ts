@@ -161,7 +161,7 @@ function boundIdle<A extends HttpAgent>(agent: A): A {
 }
 
 /** Whether an address can be connected to. */
-export type IsAllowed = (address: string) => boolean;
+type IsAllowed = (address: string) => boolean;
 
 /** How names of deploys are resolved, and which addresses are allowed. */
 export type UpstreamReach = {
@@ -229,7 +229,7 @@ function onceEach(isAllowed: IsAllowed): IsAllowed {
  * Throws UpstreamRefused for a literal address in a URL, in any notation. Names are checked when
  * resolved.
  */
-export function refuseLiteral(url: URL, isAllowed: IsAllowed): void {
+function refuseLiteral(url: URL, isAllowed: IsAllowed): void {
   const host = hostOf(url);
   if (isIP(host) !== 0 && !isAllowed(host)) throw refusalOf(host);
 }
@@ -238,7 +238,7 @@ export function refuseLiteral(url: URL, isAllowed: IsAllowed): void {
  * Gives the socket the checked addresses, so that the name is not resolved again (DNS rebinding).
  * One address that is not allowed rejects all, because any of them could be connected to.
  */
-export function guardedLookup(url: URL, lookup: Lookup, isAllowed: IsAllowed): LookupFunction {
+function guardedLookup(url: URL, lookup: Lookup, isAllowed: IsAllowed): LookupFunction {
   return (hostname, { all }, give) => {
     const fail = (error: NodeJS.ErrnoException) => give(error, all === true ? [] : '');
     addressesOf(url, lookup).then((addresses) => {
@@ -263,7 +263,7 @@ function refusalOf(address: string): UpstreamRefused {
  * path is unchanged; with one, dot segments are resolved (RFC 3986, 5.2.4). Null if the deploy
  * could still leave the prefix.
  */
-export function upstreamPath(prefix: string, pathAndQuery: string): string | null {
+function upstreamPath(prefix: string, pathAndQuery: string): string | null {
   const before = prefix.replace(/\/$/, '');
   if (before === '') return pathAndQuery;
   const path = withoutDotSegments(pathAndQuery);

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 
 /** The parsed parts of a ClientHello (RFC 8446, 4.1.2). */
-export type ClientHello = {
+type ClientHello = {
   /** As sent (RFC 6066, 3); null: no name. */
   readonly serverName: string | null;
   /** Offered application protocols (RFC 7301, 3.1), preferred first. */

@@ -43,7 +43,7 @@ export const visitorsRules = {
 export type Site = Pick<EdgeRoute, 'hostname' | 'projectId'> & { readonly certificateId: string };
 
 /** Receives the events of node:tls: `secureConnection` and `tlsClientError`. */
-export type Receiver = Pick<EventEmitter, 'emit'>;
+type Receiver = Pick<EventEmitter, 'emit'>;
 
 /**
  * The TLS server of a site. It does not listen; pass connections by its event `connection`, in the

@@ -15,7 +15,7 @@ import { type ApiKeyIdentity, type Headers, type Scope, scopes } from '../pipeli
  * The result of reading an Authorization header. Expired, revoked and malformed keys are all
  * `invalid`.
  */
-export type Authentication =
+type Authentication =
   | { readonly kind: 'ok'; readonly key: ApiKeyIdentity }
   | { readonly kind: 'missing' }
   | { readonly kind: 'invalid' };

@@ -126,10 +126,10 @@ export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: Taken)
   return refuse('rate_limited', message, { 'retry-after': String(resetSeconds) });
 }
 
-export type Shared = { readonly windows: Windows; readonly ledger: Ledger };
+type Shared = { readonly windows: Windows; readonly ledger: Ledger };
 
 /** Reports the counts of a process to the store, in rounds. */
-export type Reporting = {
+type Reporting = {
   /**
    * Schedules a round unless one is scheduled. Cheap enough for every request; does nothing after
    * `close`.
@@ -142,7 +142,7 @@ export type Reporting = {
 };
 
 /** `log` gets one line when the store becomes unavailable and one when it recovers. */
-export type ReportingDeps = {
+type ReportingDeps = {
   readonly store: RateLimitStore;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   readonly now: () => Date;
@@ -171,7 +171,7 @@ const SWEEP_MS = 60_000;
  * one ends. A failed report is not repeated, because the store can have counted it; this process
  * keeps counting on its own.
  */
-export function createReporting({ store, log, now }: ReportingDeps, limits: readonly Shared[]) {
+function createReporting({ store, log, now }: ReportingDeps, limits: readonly Shared[]) {
   let isAway = false;
   let isAwaited = false;
   let isClosed = false;

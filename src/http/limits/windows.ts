@@ -18,10 +18,10 @@ export type Taken = {
 };
 
 /** Requests of one ID to add to the store's count. */
-export type Report = { readonly window: Window; readonly points: number };
+type Report = { readonly window: Window; readonly points: number };
 
 /** The store's count for an ID over all processes, and the remaining time of its window. */
-export type Counted = { readonly used: number; readonly msLeft: number };
+type Counted = { readonly used: number; readonly msLeft: number };
 
 /** `at` is the current time in milliseconds since 1970. */
 export type Windows = {
@@ -47,7 +47,7 @@ export type WindowsOptions = {
 };
 
 /** The counts of one ID, changed in place. It can still take the quota minus `own` and `others`. */
-export type Window = {
+type Window = {
   readonly id: string;
   /** Milliseconds since 1970, by the clock of this process. */
   endsAt: number;

@@ -25,7 +25,7 @@ import {
 import { errorExamples, responsesOf, sharedHeaders, sharedResponses } from './responses.ts';
 
 /** The version in the interface (docs/interface.md, section 9). */
-export const API_VERSION = '1.0.0';
+const API_VERSION = '1.0.0';
 /** Prefix of API paths and suffix of the servers' URLs. */
 const BASE_PATH = '/v1';
 
@@ -106,13 +106,13 @@ function rootServers(addresses: Addresses): readonly Server[] {
 }
 
 /** Name of the bearer scheme among the components. */
-export const SECURITY_SCHEME = 'bearer';
+const SECURITY_SCHEME = 'bearer';
 
 /**
  * Describes one route. Named schemas are added to `schemas` and referenced. `x-addition` marks
  * everything that docs/interface.md does not define.
  */
-export function operationOf(route: Route, schemas: SchemaWriter): Operation {
+function operationOf(route: Route, schemas: SchemaWriter): Operation {
   const { operationId, tag, summary, deprecated, stability, scope, original } = route;
   return {
     operationId,
@@ -152,7 +152,7 @@ function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: Sc
 }
 
 /** Headers that several operations read, by component name. The interface defines none. */
-export const sharedParameters = {
+const sharedParameters = {
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
@@ -194,7 +194,7 @@ export const sharedParameters = {
  * the interface does not define are marked `x-addition`, unless the whole operation is an
  * addition.
  */
-export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Parameter | Ref)[] {
+function parametersOf(route: Route, schemas: SchemaWriter): readonly (Parameter | Ref)[] {
   const own = [...pathParameters(route), ...queryParameters(route, schemas)];
   const original = route.original?.parameters;
   return [
@@ -211,7 +211,7 @@ export function parametersOf(route: Route, schemas: SchemaWriter): readonly (Par
 }
 
 /** The path parameters of a route in their order: `/v1/pets/:petId` gives `petId`. */
-export function pathParameterNames(path: string): readonly ParamName[] {
+function pathParameterNames(path: string): readonly ParamName[] {
   // The type of a declared route allows only names of `params` (src/http/pipeline/validate.ts).
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name as ParamName);
 }

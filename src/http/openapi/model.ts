@@ -70,7 +70,7 @@ export type Server = { readonly url: string; readonly description: string };
 
 /** The HTTP methods in display order. */
 export const verbs = ['get', 'post', 'put', 'patch', 'delete'] as const;
-export type Verb = (typeof verbs)[number];
+type Verb = (typeof verbs)[number];
 
 /** `servers` overrides the document's servers for paths outside `/v1`. */
 export type PathItem = { readonly servers?: readonly Server[] } & {

@@ -238,7 +238,7 @@ const headers = {
 } as const satisfies Readonly<Record<string, Header>>;
 
 /** The name of a shared header in its usual case. */
-export type HeaderName = keyof typeof headers;
+type HeaderName = keyof typeof headers;
 
 /** The headers by component name. All are marked `x-addition`. */
 export function sharedHeaders(): Readonly<Record<string, Header>> {
@@ -251,7 +251,7 @@ export function sharedHeaders(): Readonly<Record<string, Header>> {
 }
 
 /** References to shared headers. */
-export function headerRefs(...names: readonly HeaderName[]): Readonly<Record<string, Ref>> {
+function headerRefs(...names: readonly HeaderName[]): Readonly<Record<string, Ref>> {
   return Object.fromEntries(
     names.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const),
   );
@@ -261,7 +261,7 @@ export function headerRefs(...names: readonly HeaderName[]): Readonly<Record<str
  * A lower-case header name in its usual case: `WWW-Authenticate`. Others get a capital letter for
  * each word.
  */
-export function headerTitle(name: string): string {
+function headerTitle(name: string): string {
   const known = Object.keys(headers).find((title) => title.toLowerCase() === name);
   return known ?? name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }

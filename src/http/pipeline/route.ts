@@ -20,7 +20,7 @@ export const scopes = [
 export type Scope = (typeof scopes)[number];
 
 /** The scope that a route requires; `any`: any valid key. Null: no key is required or read. */
-export type NeededScope = Scope | 'any' | null;
+type NeededScope = Scope | 'any' | null;
 
 /** GET routes also answer HEAD, and every path answers OPTIONS (router.ts). */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -80,7 +80,7 @@ export type Success = {
 };
 
 /** The documentation of an operation, and options for the pipeline. */
-export type RouteDocs = {
+type RouteDocs = {
   /** Unique. The metrics, the log and stored Idempotency-Keys use it. */
   readonly operationId: string;
   readonly tag: Tag;
@@ -141,7 +141,7 @@ export type Tag = (typeof tags)[number];
  * A validated request, ready to run, or its error. Nothing before `run` has side effects; `run`
  * rejects with the handler's exceptions.
  */
-export type Prepared =
+type Prepared =
   | { readonly ok: true; readonly run: () => Promise<ApiResponse> }
   | { readonly ok: false; readonly refusal: Refusal };
 

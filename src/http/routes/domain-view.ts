@@ -59,7 +59,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
  * Time of the next DNS check: its own job while pending, a batch later. Null if no check is
  * planned.
  */
-export function nextCheckOf({
+function nextCheckOf({
   status,
   nextCheckAt,
   recheckAt,

@@ -241,7 +241,7 @@ function liesAhead(time: Date, now: Date): boolean {
  * The Key of docs/integrate/keys.md, without the token. Scopes that this version does not know are not shown.
  * `status` is the status at `now`.
  */
-export function keyView(details: KeyDetails, now: Date) {
+function keyView(details: KeyDetails, now: Date) {
   const { id, scopes: stored, revokedAt } = details;
   return {
     id,

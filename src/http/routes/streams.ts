@@ -25,7 +25,7 @@ export type StreamsDeps = EventStreamDeps & {
 };
 
 /** A request for a stream, authorized and with its names resolved. */
-export type StreamAsked = {
+type StreamAsked = {
   readonly projectId: string;
   /** Null: events of every domain, and no domain is watched. */
   readonly domainId: string | null;

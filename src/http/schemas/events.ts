@@ -8,7 +8,7 @@ import { redirect } from './domain-settings.ts';
 import { dnsRecord, escalationCause, finding } from './domains.ts';
 
 /** Event types and their descriptions. Types are public: clients and webhooks filter by them. */
-export const eventWords = {
+const eventWords = {
   'domain.added': 'The domain was added, or added again after a removal',
   'domain.findings_changed': 'A finding appeared, changed its evidence or was resolved',
   'domain.verified': 'The DNS is set up correctly',

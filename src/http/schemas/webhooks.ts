@@ -131,7 +131,7 @@ export const replayed = z
   .meta({ id: 'Replayed', description: 'Result of a replay' });
 
 /** Entry of a webhook's deliveries. `delivered` and `failed` are final. */
-export const delivery = z
+const delivery = z
   .object({
     id: uuid().meta({ description: 'ID of the delivery' }),
     messageId: z.string().meta({ description: 'The `webhook-id` header of the message' }),

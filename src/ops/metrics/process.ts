@@ -5,7 +5,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 export type Role = 'api' | 'worker' | 'edge';
 
 /** State of a `pg` pool: numbers of connections, and of statements waiting for one. */
-export type PoolState = {
+type PoolState = {
   readonly totalCount: number;
   readonly idleCount: number;
   readonly waitingCount: number;

@@ -57,7 +57,7 @@ const edgeLimits = [
  * `project` and `total` count running requests, `held_bytes` connections of slow readers,
  * `gateway_secret` requests to the gateway without Caddy's secret.
  */
-export type EdgeLimit = (typeof edgeLimits)[number];
+type EdgeLimit = (typeof edgeLimits)[number];
 
 /** A no-op. */
 export const uncounted: EdgeCounters = {

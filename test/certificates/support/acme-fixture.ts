@@ -11,10 +11,7 @@ import type {
   OrderState,
   OrderSteps,
 } from '../../../src/certificates/authorities/authority.ts';
-import {
-  generateCertificateKey,
-  generateSigningKey,
-} from '../../../src/certificates/vault/keys.ts';
+import { generatePrivateKey } from '../../../src/certificates/vault/keys.ts';
 import { bare, startEdgeFixture } from '../../edge/support/fixture.ts';
 import { type Pebble, type PebbleOptions, startPebble } from '../../support/pebble.ts';
 import { startLoopbackDns } from './loopback-dns.ts';
@@ -56,8 +53,8 @@ export function createLedger(
   hostname: string,
   contact: string | null = 'ops@signpost.test',
 ) {
-  const key = generateSigningKey();
-  const privateKey = generateCertificateKey();
+  const key = generatePrivateKey();
+  const privateKey = generatePrivateKey();
   // The edge answers challenges of names that it holds.
   if (!edge.routes.has(hostname)) {
     edge.routes.set(hostname, { ...bare, hostname, upstream: null });

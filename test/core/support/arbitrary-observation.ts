@@ -13,7 +13,7 @@ import type {
 } from '../../../src/core/diagnosis/observation.ts';
 import { target } from './observations.ts';
 
-export const silence: fc.Arbitrary<Answer<never>> = fc.constantFrom<Answer<never>>(
+const silence: fc.Arbitrary<Answer<never>> = fc.constantFrom<Answer<never>>(
   { kind: 'servfail' },
   { kind: 'refused' },
   { kind: 'timeout' },
@@ -84,7 +84,7 @@ const common = {
 };
 
 /** A server that may say anything. */
-export const serverView: fc.Arbitrary<ServerView> = fc.record({
+const serverView: fc.Arbitrary<ServerView> = fc.record({
   ...common,
   state: fc.constantFrom(...states),
   cname: answer(name),

@@ -40,7 +40,7 @@ export function observeZones(place: Place): Observation {
 }
 
 /** The answers of one authoritative server about a name at or below one of its zones. */
-export function viewOf(name: string, zones: Zones, hostname: string): ServerView {
+function viewOf(name: string, zones: Zones, hostname: string): ServerView {
   const all = allRecords(zones);
   const ask = (type: string) => answerOf(all, hostname, type);
   const cname = ask('CNAME');

@@ -54,7 +54,7 @@ export const cnameTo = (target: string): Partial<ServerView> => ({
   cname: { kind: 'records', records: [target], ttlSeconds: 3_600 },
 });
 
-export const ca = {
+const ca = {
   issuerDomains: ['letsencrypt.org'],
   accountUri: null,
   method: 'http-01',

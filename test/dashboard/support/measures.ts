@@ -27,11 +27,6 @@ export function octetsOf(page: Page): Promise<number> {
   );
 }
 
-/** When something of the page was to be seen, in milliseconds after it was asked for. */
-export function firstPaintOf(page: Page): Promise<number> {
-  return page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime");
-}
-
 /** What is written on the control that has the focus. */
 export function focusedText(page: Page): Promise<string> {
   return page.evaluate("document.activeElement?.textContent?.trim() ?? ''");

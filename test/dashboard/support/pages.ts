@@ -12,7 +12,7 @@ import { platformDomain, publishingRoutes } from '../../http/publishing-routes.t
 import { startTestApi, type TestApi } from '../../http/support.ts';
 import type { StorageName } from '../../support/storage.ts';
 
-export type Shown = {
+type Shown = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
@@ -30,7 +30,7 @@ export type Pages = TestApi & {
 
 type LogLine = { readonly fields: Readonly<Record<string, unknown>>; readonly message: string };
 
-export type Asked = {
+type Asked = {
   readonly form?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
 };

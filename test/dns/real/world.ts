@@ -33,7 +33,7 @@ export function lacksNameServers(what: string): boolean {
 }
 
 /** A server to ask in person. */
-export type Place = 'registry' | 'ns1' | 'ns2' | 'unbound';
+type Place = 'registry' | 'ns1' | 'ns2' | 'unbound';
 
 type Response = Extract<WireAnswer, { readonly kind: 'response' }>;
 

@@ -3,7 +3,7 @@ import type { ServedZone } from '../../support/name-servers.ts';
 import type { SignedZone, Signing } from './signing.ts';
 
 /** A server that knows nothing of the zone, one that has never received it, or the records that only it has. */
-export type Apart = 'unknown' | 'not_received' | readonly string[];
+type Apart = 'unknown' | 'not_received' | readonly string[];
 
 /** A zone below `test`. Records are `owner TYPE data`, relative to the zone, as in `docs CNAME p1.edge.test.` */
 export type RealZone = {
@@ -28,8 +28,8 @@ export const addresses = {
   down: '127.0.0.15',
 } as const;
 
-/** For how long "there is none" may be kept, and everything else. */
-export const [NEGATIVE_TTL_SECONDS, TTL_SECONDS] = [300, 60] as const;
+export const NEGATIVE_TTL_SECONDS = 300;
+const TTL_SECONDS = 60;
 
 /** The servers of zones that say nothing else; their addresses are in the registry's own zone. */
 export const BOTH = ['ns1.nic.test', 'ns2.nic.test'] as const;

@@ -8,7 +8,7 @@ import { createWire, type Wire, type WireOptions } from '../../../src/dns/wire/w
 import { type LabDnsServer, startDnsServer } from '../../../src/lab/dns-server.ts';
 
 /** Nobody waits for it where everything answers; tests in which something does not answer set their own. */
-export const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 10_000;
 
 const open: (() => unknown)[] = [];
 
@@ -39,7 +39,7 @@ export async function openDns(zones: Record<string, string[]>): Promise<LabDnsSe
   return dns;
 }
 
-export type Reply = (bytes: Buffer) => void;
+type Reply = (bytes: Buffer) => void;
 type OnQuery = (query: Buffer, reply: Reply, source: RemoteInfo) => void;
 
 /** `answer` gets each query over UDP and sends what it likes. Nobody listens on TCP. */

@@ -21,7 +21,7 @@ import {
   createSigningKeys,
   createTicketKeys,
 } from '../../../src/certificates/vault/derived-secrets.ts';
-import { generateCertificateKey, privateKeyToPem } from '../../../src/certificates/vault/keys.ts';
+import { generatePrivateKey, privateKeyToPem } from '../../../src/certificates/vault/keys.ts';
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import { caddyfile } from '../../../src/edge/caddy/caddyfile.ts';
 import { type EdgeDeps, type EdgeLimits, edgeLimits } from '../../../src/edge/deps.ts';
@@ -87,7 +87,7 @@ export const fronts: readonly Front[] = lacks('caddy', 'Caddy in front of the ed
   ? ['own']
   : ['own', 'caddy'];
 /** By which the edge knows its Caddy. */
-export const SECRET = 'a-secret-of-the-laboratory-and-nobody-else';
+const SECRET = 'a-secret-of-the-laboratory-and-nobody-else';
 
 export type FixtureOptions = {
   readonly reach?: UpstreamReach;
@@ -181,7 +181,7 @@ export async function startEdgeFixture(
     more: Partial<EdgeRoute> = {},
   ): Promise<void> {
     routes.set(hostname, { ...bare, hostname, upstream, certificateId: hostname, ...more });
-    const privateKey = generateCertificateKey();
+    const privateKey = generatePrivateKey();
     const none = async () => {};
     const steps = { beforePlacing: none, orderPlaced: none, publishChallenge: none };
     const issued = await authority.advance({ hostname, orderUrl: null, privateKey }, steps);

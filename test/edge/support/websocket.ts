@@ -5,10 +5,10 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type EdgeFixture, startDeploy } from './fixture.ts';
 
-export const TEXT = 1;
+const TEXT = 1;
 export const CLOSE = 8;
 
-export type Frame = { readonly opcode: number; readonly payload: Buffer };
+type Frame = { readonly opcode: number; readonly payload: Buffer };
 
 export type Peer = {
   readonly socket: Duplex;

@@ -10,7 +10,7 @@ export type Failure = {
 };
 
 /** `unknown`: a request about it was not answered, so either may hold. */
-export type WriteState = 'attached' | 'removed' | 'unknown';
+type WriteState = 'attached' | 'removed' | 'unknown';
 
 export type DomainWrite = {
   readonly projectId: string;

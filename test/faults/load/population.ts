@@ -94,7 +94,7 @@ async function bringToState(
   await statusOf(system, of('failed'), 'failed');
 }
 
-export async function statusOf(
+async function statusOf(
   { sql }: System,
   hostnames: readonly string[],
   status: string,

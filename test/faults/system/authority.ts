@@ -7,7 +7,7 @@ import {
 } from '../../support/acme-front.ts';
 import { startPebble } from '../../support/pebble.ts';
 
-export type Placed = { readonly hostname: string; readonly url: string };
+type Placed = { readonly hostname: string; readonly url: string };
 
 export type Authority = {
   readonly directoryUrl: string;

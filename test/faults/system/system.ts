@@ -22,7 +22,7 @@ import { sleep } from './wait.ts';
 import { PLATFORM_DOMAIN, startZones, type Zones } from './zones.ts';
 
 /** Shortens every wait of the service by the same factor, and the reconciler's turns to `RECONCILE_MS`. */
-export const VERIFY_WINDOW = '12m';
+const VERIFY_WINDOW = '12m';
 /** What VERIFY_WINDOW makes of the 20 s (src/roles/worker.ts). */
 export const RECONCILE_MS = 3_600;
 const DISK_MB = 3_000;

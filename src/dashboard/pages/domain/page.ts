@@ -173,7 +173,7 @@ const statuses = {
 const problems: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
 
 /** The certificate's state, its error and fix, and the open escalation if there is one. */
-export function certificateSection({ certificate, escalation }: Domain, now: Date): Html {
+function certificateSection({ certificate, escalation }: Domain, now: Date): Html {
   const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
   const inBrowser = ['In a browser', browser.summary] as const;
   const hasProblem = problems.has(browser.state);

@@ -97,7 +97,7 @@ function figures({ domains }: Overview): Html {
 }
 
 /** A link to the operator's page of a domain, with its Unicode name. `hostname`: A-labels. */
-export function domainLink(
+function domainLink(
   { id, hostname }: { readonly id: string; readonly hostname: string },
   link: Link,
 ): Html {

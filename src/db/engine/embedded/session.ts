@@ -18,7 +18,7 @@ import {
 } from './frames.ts';
 
 /** One client of the session. */
-export type Connection = {
+type Connection = {
   /** Bytes from the client, in chunks of any size. */
   receive(chunk: Uint8Array): void;
   /** The client is gone: rolls back its open transaction and drops its prepared statements. */

@@ -169,7 +169,7 @@ function parameterOf(one: Parameter | Ref, { components }: OpenApiDocument): Par
   return found;
 }
 
-export type TryForm = {
+type TryForm = {
   readonly verb: string;
   /** Relative to the page, with parameters in braces. */
   readonly path: string;
@@ -179,7 +179,7 @@ export type TryForm = {
 };
 
 /** The form that calls an operation. Hidden until the page's script shows it. */
-export function tryForm({ verb, path, operation, parameters, schemas }: TryForm): Html {
+function tryForm({ verb, path, operation, parameters, schemas }: TryForm): Html {
   const { operationId, requestBody } = operation;
   return html`<form class="try" hidden autocomplete="off" data-method="${verb.toUpperCase()}" data-path="${path}" aria-label="Try ${operationId}">
 <h3>Try it</h3>
@@ -234,7 +234,7 @@ function valuesOf(schema: JsonSchema, schemas: TryForm['schemas']): readonly str
  * The `curl` arguments after the URL, one per line: method, headers and body with their examples.
  * Of the headers, only Idempotency-Key is sent. The API key is the shell variable `$KEY`.
  */
-export function curlOf(
+function curlOf(
   verb: string,
   operation: Operation,
   parameters: readonly Parameter[],
@@ -255,7 +255,7 @@ export function curlOf(
 /**
  * The path with percent-encoded example values, and a query of the parameters that have an example.
  */
-export function examplePath(path: string, parameters: readonly Parameter[]): string {
+function examplePath(path: string, parameters: readonly Parameter[]): string {
   const query = parameters.flatMap(({ in: place, name, example }) =>
     place === 'query' && example !== undefined
       ? [`${name}=${encodeURIComponent(String(example))}`]
