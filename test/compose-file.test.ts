@@ -25,6 +25,18 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  it('keeps its own defaults where .env is a copy of .env.example', () => {
+    const example = file('.env.example').matchAll(/^([A-Z_]+)=(.+)$/gm);
+    const copied = new Map([...example].map(([, name = '', value = '']) => [name, value]));
+    const defaults = [...compose.matchAll(/\$\{([A-Z_]+):-([^}]*)\}/g)];
+    const changed = defaults.flatMap(([, name = '', value = '']) => {
+      const other = copied.get(name);
+      return value === '' || other === undefined || other === value ? [] : [`${name}=${other}`];
+    });
+    expect(defaults.length).toBeGreaterThan(10);
+    expect(changed).toEqual([]);
+  });
+
   it('is what the image and npm start run, too', () => {
     expect(file('Dockerfile')).toContain(`CMD ${JSON.stringify(command).replaceAll(',', ', ')}`);
     // npm start adds the set-up, in the same process.

@@ -30,12 +30,12 @@ import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 export type AskRenewalsDeps = {
-  /** Live domains whose CA is due to be asked. */
+  /** Live domains whose renewal information is due. */
   readonly due: DueDomains;
   readonly loadWork: CertificateStore['loadWork'];
   /** Stores the answer for this certificate. */
   readonly plan: RenewalStore['plan'];
-  /** Asks the certificate's CA; null if it has no window for it or cannot be asked. */
+  /** Requests the window from the certificate's CA; null if it gives none or cannot be queried. */
   ask(certificate: Certificate): Promise<RenewalInformation | Silence | null>;
   rules(now: Date): CheckRules;
   now(): Date;

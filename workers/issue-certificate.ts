@@ -36,7 +36,7 @@ import { done, type JobResult, retryNow } from './running/job.ts';
  */
 export type Unavailable = {
   readonly kind: 'unavailable';
-  /** From Retry-After; null without one. */
+  /** From Retry-After; null if there is none. */
   readonly retryAfter: Date | null;
   readonly detail: string;
   /** The CA did answer, but is slow or busy. */

@@ -267,7 +267,7 @@ function startRelay({ relayDeliveries, log }: WorkerDeps, clock: ClockGuard) {
   const turn = async (stop: AbortSignal) => {
     if (await clock.isRight()) await relayDeliveries(stop);
   };
-  return startTimer('relay of deliveries', RELAY_EVERY_MS, turn, log);
+  return startTimer('delivery relay', RELAY_EVERY_MS, turn, log);
 }
 
 /** Work still running at the deadline may run twice: elsewhere, after its lock ends. */

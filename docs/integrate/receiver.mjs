@@ -3,8 +3,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
 const secret = process.env.SIGNPOST_WEBHOOK_SECRET ?? '';
-const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-if (key.length === 0) throw new Error('SIGNPOST_WEBHOOK_SECRET must be the secret of the webhook');
+if (!secret.startsWith('whsec_'))
+  throw new Error('SIGNPOST_WEBHOOK_SECRET must be a secret that begins with whsec_');
+const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
 const seen = new Set(); // in production: a table, kept for two days or longer
 
 /** Over the bytes as they arrived, before parsing them. During a rotation there are two signatures. */

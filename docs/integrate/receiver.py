@@ -2,9 +2,10 @@
 import base64, hashlib, hmac, json, os, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
-key = base64.b64decode(os.environ.get("SIGNPOST_WEBHOOK_SECRET", "").removeprefix("whsec_"))
-if not key:
-    raise SystemExit("SIGNPOST_WEBHOOK_SECRET must be the secret of the webhook")
+secret = os.environ.get("SIGNPOST_WEBHOOK_SECRET", "")
+if not secret.startswith("whsec_"):
+    raise SystemExit("SIGNPOST_WEBHOOK_SECRET must be the secret of the webhook, whsec_…")
+key = base64.b64decode(secret.removeprefix("whsec_"))
 seen = set()  # in production: a table, kept for two days or longer
 
 

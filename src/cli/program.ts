@@ -78,12 +78,14 @@ const PAUSE_MS = 2_000;
 function defineDemo(program: Program, run: Run): void {
   program
     .command('demo')
-    .description('watch a customer’s domain go live on this machine, past the classic mistakes')
-    .option('--keep', 'leave everything running afterwards, to look around, until Ctrl-C')
+    .description(
+      'watch a customer’s domain go live on this machine, after four common DNS mistakes',
+    )
+    .option('--keep', 'keep everything running until Ctrl-C')
     .addHelpText(
       'after',
       notes(
-        'It starts Signpost, a name server and a project’s deploy on free ports of this machine, and plays a customer until the domain is live. It takes less than half a minute, uses no running service and removes its data at the end.',
+        'It starts Signpost, a name server and a project’s deploy on free ports of this machine, and acts as the customer until the domain is live. It takes less than half a minute, uses no running service and removes its data at the end.',
         'Exit 0: the domain went live. Exit 1: it did not.',
       ),
     )

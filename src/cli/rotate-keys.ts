@@ -75,7 +75,7 @@ async function rotate(
   const before = sealedWithOthers(vault, stored);
   const onProgress = createProgress(before, io.err);
   const resealed = await reseal({ vault, store: createSealedStore(pool), onProgress });
-  io.out(`resealed: ${inWords(resealed.done)}\n`);
+  io.out(`re-encrypted: ${inWords(resealed.done)}\n`);
   return outcomeOf(resealed, io);
 }
 
@@ -110,7 +110,7 @@ function outcomeOf({ left, unreadable }: Resealed, io: Io): Outcome {
   }
   if (left.length > 0) {
     return failed(
-      `${inWords(left)} left: they are changing, or a process still uses another first key. Run this again`,
+      `Still encrypted with another key: ${inWords(left)}. A process changed them, or has another first key. Run this again`,
     );
   }
   io.out(nothingLeft);

@@ -140,8 +140,8 @@ export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unsaid' {
 }
 
 /**
- * Whether to process a form. With a session, it must have the session's token; without one, as at
- * sign-in, it must not come from another site.
+ * Whether to process a form. With a session, it must have the session's token. Without a session,
+ * as at sign-in, it must not come from another site.
  */
 export function isFromHere(
   { headers }: Pick<RawRequest, 'headers'>,

@@ -180,8 +180,8 @@ function composeHealth({ config, log, now }: Opened) {
     windowMs: config.verifyWindowMs,
     onChange: (directoryUrl, state) =>
       state === 'down'
-        ? log.warn({ directoryUrl }, 'the certificate authority gives no answer')
-        : log.info({ directoryUrl }, 'the certificate authority answers again'),
+        ? log.warn({ directoryUrl }, 'certificate authority unavailable')
+        : log.info({ directoryUrl }, 'certificate authority available again'),
   });
 }
 

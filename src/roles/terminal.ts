@@ -27,12 +27,17 @@ export function welcome(config: Config, { addresses, firstKey }: Welcome): strin
     ...(addresses.metricsPort === null
       ? []
       : [`  Metrics     port ${addresses.metricsPort}: /metrics, /healthz, /readyz`]),
-    ...(firstKey === null
-      ? []
-      : [`\n  Your first key. Copy it now: it is not shown again.\n\n    ${firstKey}\n`]),
+    keyHint(config, addresses, firstKey),
     ...(addresses.http ? [thingsToTry(addresses.http, firstKey)] : []),
   ];
   return `${parts.join('\n')}\n`;
+}
+
+function keyHint(config: Config, addresses: Welcome['addresses'], firstKey: string | null): string {
+  if (firstKey !== null)
+    return `\n  Your first key. Copy it now: it is not shown again.\n\n    ${firstKey}\n`;
+  if (addresses.http === null || config.apiKey !== undefined) return '';
+  return '\n  Lost your API key? Set API_KEY (16 characters or more), and start again.\n';
 }
 
 function edgeOf({ httpPort, httpsPort, gatewayPort }: EdgePorts): string {

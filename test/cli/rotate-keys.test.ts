@@ -102,7 +102,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
   it('seals everything with the first key and says that the others can go', async () => {
     expect(await rotateKeys(`${newer},${old}`)).toEqual({
       code: 0,
-      stdout: `resealed: 1 account key\n${nothingLeft}`,
+      stdout: `re-encrypted: 1 account key\n${nothingLeft}`,
       stderr: '',
     });
     const { sealedKey } = await database.prisma.acmeAccount.findFirstOrThrow();
@@ -118,7 +118,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
   });
 
   it('finds nothing more to do, with the new key alone, too', async () => {
-    const again = { code: 0, stdout: `resealed: nothing\n${nothingLeft}`, stderr: '' };
+    const again = { code: 0, stdout: `re-encrypted: nothing\n${nothingLeft}`, stderr: '' };
     expect(await rotateKeys(newer)).toEqual(again);
     expect(await rotateKeys(newer, '--check')).toEqual({
       code: 0,
@@ -148,7 +148,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     );
     expect(await rotateKeys(`${third},${newer}`)).toEqual({
       code: 0,
-      stdout: `resealed: 1 certificate key\n${nothingLeft}`,
+      stdout: `re-encrypted: 1 certificate key\n${nothingLeft}`,
       stderr: '',
     });
   });

@@ -139,7 +139,7 @@ const rows: readonly Row[] = [
     'may_be_cached',
     /last hour/,
   ],
-  ['has no address', { ...live, ...seen() }, 'served', /^The certificate is served\. A browser/],
+  ['has no address', { ...live, ...seen() }, 'served', /^The certificate is served\. If a browser/],
   ['is local, and shown', { ...local, ...seen('ours') }, 'served', /they do not trust/],
   [
     'is shown, but remembered otherwise',

@@ -81,7 +81,7 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
     'a certificate has ended',
     { certificates: { ended: 1, day: 0, week: 0 } },
     'certificates_ended',
-    '1 domain that was served has an expired certificate',
+    '1 served domain has an expired certificate. Visitors see a warning.',
   ],
   [
     'certificates end within a day',

@@ -89,7 +89,7 @@ describe('the words for a name that another project holds', () => {
     ],
     ['missing', ['v=spf1'], 'TXT _signpost.example.com → v=spf1', 'create a TXT record'],
     ['both', [claimant, holder], `→ ${claimant}, ${holder}`, `keep the one with “${claimant}”`],
-    ['partial', [claimant], 'Not every name server', 'Usually nothing'],
+    ['partial', [claimant], 'Not every name server', 'No action needed in most cases'],
     ['unknown', [], 'No name server answered whether', 'We check again automatically'],
     ['proven', [claimant], claimant, 'Nothing to do: the next check'],
   ])('%s: %j', (seen, found, shown, todo) => {

@@ -175,7 +175,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     'has failed',
     { ...pending, status: 'failed' },
     {
-      now: `Not live: the time to set up its DNS ran out. ${absent}`,
+      now: `Not live: the verification window ended before its DNS was correct. ${absent}`,
       actor: 'customer',
       ...checked,
     },

@@ -211,8 +211,8 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     const story = kinds().filter((kind, place) => kind !== kinds()[place - 1]);
     expect(story.slice(0, 4)).toEqual(['listening', 'complete', 'listening', 'complete']);
     expect(lines).toEqual([
-      'route notifications do not arrive',
-      'route notifications arrive again',
+      'not receiving route notifications',
+      'receiving route notifications again',
     ]);
   });
 
@@ -224,7 +224,7 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     const { kinds, lines } = listenTo({ database: { ...db.database, pool }, silenceMs: 50 });
     await until('three times', async () => kinds().length > 2);
     expect(new Set(kinds())).toEqual(new Set(['listening'])); // each time again
-    expect(lines).toEqual(['route notifications do not arrive']);
+    expect(lines).toEqual(['not receiving route notifications']);
   });
 
   it('goes on listening while beats are late, and hears of a removal', async () => {
@@ -246,8 +246,8 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     expect(kinds().filter((kind) => kind === 'listening')).toHaveLength(1);
     expect(await backends()).toEqual(listening);
     expect(lines).toEqual([
-      'route notifications do not arrive',
-      'route notifications arrive again',
+      'not receiving route notifications',
+      'receiving route notifications again',
     ]);
   });
 
@@ -262,7 +262,7 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     } finally {
       process.kill(Number(first), 'SIGCONT');
     }
-    expect(lines).toContain('route notifications arrive again');
+    expect(lines).toContain('receiving route notifications again');
   });
 
   it('takes what a later version tells for a change of everything', async () => {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -30,4 +31,35 @@ export async function runShell(script: string, env: Readonly<Record<string, stri
     once(child, 'close'),
   ]);
   return { stdout, stderr, code };
+}
+
+/**
+ * Runs one line of a document in bash, as a reader does, until its output matches. It goes on in the background; `interrupt`
+ * is Ctrl-C, and the end of the test presses it, too.
+ */
+export async function startLine(
+  line: string,
+  env: Readonly<Record<string, string>>,
+  until: RegExp,
+) {
+  const child = spawn('bash', ['-c', line], {
+    cwd: projectRoot,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true, // a process group, which Ctrl-C reaches as a whole
+  });
+  const exited = once(child, 'exit');
+  const interrupt = () => {
+    if (child.exitCode === null && child.signalCode === null)
+      process.kill(-(child.pid ?? 0), 'SIGINT');
+    return exited;
+  };
+  onTestFinished(async () => void (await interrupt()));
+  let output = '';
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+    output += String(chunk);
+    if (until.test(output)) break;
+  }
+  child.stdout.resume();
+  return { output, interrupt };
 }

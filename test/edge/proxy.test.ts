@@ -197,7 +197,7 @@ describe('A deploy in trouble', () => {
     await deploy.close();
     const { status, body } = await edge.https({ hostname });
     expect(status).toBe(502);
-    expect(body).toContain(`The deploy behind ${hostname} could not be reached.`);
+    expect(body).toContain(`The server behind ${hostname} could not be reached.`);
   });
 
   it('that is silent gives a 504 page', async () => {

@@ -110,7 +110,7 @@ describe('A deploy over https', () => {
     await publish(deploy.url, (await anAuthority()).root);
     const { status, body } = await visit();
     expect(status).toBe(502);
-    expect(body).toContain(`The certificate of the deploy behind ${hostname} is not valid.`);
+    expect(body).toContain(`The certificate of the server behind ${hostname} is not valid.`);
     expect(reasons()).toEqual([refusedFor('unable to')]);
     expect(deploy.seen.requests).toBe(0);
   });

@@ -92,7 +92,7 @@ describe('A deploy that is out of reach', () => {
     await edge.publish(hostname, `http://${host}:${port}`);
     const { status, body } = await edge.https({ hostname });
     expect(status).toBe(502);
-    expect(body).toContain('The address of the deploy behind');
+    expect(body).toContain('The address of the server behind');
     expect((await replyTo(webSocketRequest(edge, hostname).request)).status).toBe(502);
     expect(visits()).toBe(0);
   });
@@ -107,7 +107,7 @@ describe('A deploy that is out of reach', () => {
     await edge.publish(hostname, `http://deploy.test:${port}`);
     const { status, body } = await edge.https({ hostname });
     expect([status, visits()]).toEqual([502, 0]);
-    expect(body).toContain('The address of the deploy behind');
+    expect(body).toContain('The address of the server behind');
   });
 
   it('is told to the operator, with the variable that would allow it', async () => {
@@ -139,7 +139,7 @@ describe('A deploy at the platform’s own public address', () => {
   const visit = async (upstream: string) => {
     await edge.publish(hostname, upstream);
     const { status, body } = await edge.https({ hostname });
-    return [status, body.includes('The address of the deploy behind')];
+    return [status, body.includes('The address of the server behind')];
   };
   afterEach(closeAll);
 

@@ -205,7 +205,7 @@ describe('A WebSocket that cannot be opened', () => {
     await deploy.close();
     const { status, body } = await replyTo(webSocketRequest(edge, hostname).request);
     expect(status).toBe(502);
-    expect(body).toContain(`The deploy behind ${hostname} could not be reached.`);
+    expect(body).toContain(`The server behind ${hostname} could not be reached.`);
   });
 
   it('is a 502 page where the deploy switches to something else', async () => {

@@ -143,7 +143,7 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
     await add('meanwhile');
     const rotated = await rotateKeys([newer, old]);
     expect(rotated.out).toMatch(
-      /^resealed: 6 derived secrets, 1 account key, 1 webhook secret and \d certificate keys?\n/,
+      /^re-encrypted: 6 derived secrets, 1 account key, 1 webhook secret and \d certificate keys?\n/,
     );
     await goesLive('meanwhile');
     await stopBoth();

@@ -103,7 +103,7 @@ async function outage({ client }: Service, postgres: Awaited<ReturnType<typeof s
   await until('a check', async () => (await client.domain()).checks.attempts > 0);
   await postgres.stop();
   await client.call('GET', client.domainPath);
-  await until('a job met the outage', async () => logged('job met an outage'));
+  await until('a job met the outage', async () => logged('job postponed: dependency unavailable'));
   await postgres.restart();
   await until('it is back', isBack);
 }

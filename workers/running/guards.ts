@@ -68,7 +68,7 @@ export function startClockGuard(
     } else if (!wasRight) for (const each of workers) each.resume();
   }
 
-  const timer = startTimer('comparison of clocks', COMPARE_EVERY_MS, compare, log);
+  const timer = startTimer('clock comparison', COMPARE_EVERY_MS, compare, log);
   return {
     async isRight() {
       await first;
@@ -129,7 +129,7 @@ export function keepFromSpinning(worker: Pausable, log: Logger): void {
     }
     if (now - pausedAt > CALM_MS) pauseMs = PAUSE_MS_MIN;
     recent = [...recent.filter((at) => now - at < BURST_WINDOW_MS), now].slice(-BURST);
-    if (recent.length === 1) log.error({ err }, 'worker met an error');
+    if (recent.length === 1) log.error({ err }, 'worker error');
     if (recent.length < BURST || worker.isPaused()) return;
     recent = [];
     pausedAt = now;
@@ -164,7 +164,7 @@ export function startTimer(
       await turn(stopping.signal);
       failing = false;
     } catch (err) {
-      if (!failing && !stopping.signal.aborted) log.error({ err }, `${what} met a fault`);
+      if (!failing && !stopping.signal.aborted) log.error({ err }, `${what} failed`);
       failing = true;
     } finally {
       current = undefined;

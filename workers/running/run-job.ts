@@ -140,12 +140,12 @@ async function afterFault<N extends QueueName>(
   if (isOutage(fault)) {
     const outages = trouble.outages + 1;
     const waitMs = outageWaitMs(outages, waitScale);
-    log.warn({ err: fault, ...ids, outages, waitMs }, 'job met an outage');
+    log.warn({ err: fault, ...ids, outages, waitMs }, 'job postponed: dependency unavailable');
     return put(deps, waitMs, `outage ${outages}`, toStored(job, { ...survived, outages }));
   }
   const faults = trouble.faults + 1;
   const waitMs = faultWaitMs(faults, waitScale);
-  log.error({ err: fault, ...ids, faults, waitMs }, 'job met a fault');
+  log.error({ err: fault, ...ids, faults, waitMs }, 'job failed: internal error');
   const reason = reasonOf(fault instanceof Error ? fault : { name: 'Thrown', message: `${fault}` });
   const later = toStored(job, { ...survived, faults, outages: 0 });
   const { probation } = trouble;

@@ -163,8 +163,8 @@ function createStep(call: Call, path: string, story: Story) {
 }
 
 /**
- * Whether the domain may have changed. Changes come with their own event, but the first check
- * counts even without one.
+ * Whether the domain may have changed. Changes come with their own event. The first check counts
+ * even if it changed nothing.
  */
 function isRelevant(message: StreamMessage, story: Story): boolean {
   if (message.kind !== 'event') return message.kind === 'opened';

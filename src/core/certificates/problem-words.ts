@@ -35,7 +35,7 @@ const words = {
   caa: {
     summary: 'The certificate authority found a CAA record that forbids a certificate.',
     action:
-      "Review the CAA records of the name and its parent domains on all of your name servers. The authority's message may say which one it read. Allow the authority there, or remove the record. Our check before the order found no such record, so it may be new, or on some servers only.",
+      "Review the CAA records of the name and its parent domains on all of your name servers. Allow the authority there, or remove the record. See the authority's message for the record. It is new, or missing on some servers: our check before the order did not find it.",
     actor: 'customer',
   },
   connection: {

@@ -207,26 +207,26 @@ function problemOf({ addresses }: Shown): Classified | null {
 }
 
 const elsewhere =
-  'At the last check the DNS no longer pointed here. A browser that warns shows the certificate of another server. The findings say what to change.';
+  'At the last check the DNS no longer pointed here. A browser warning is about another server’s certificate. The findings say what to change.';
 
 const notServed =
-  'The domain is not served here until its DNS is correct; its certificate is kept until then. A browser that warns shows the certificate of another server.';
+  'The domain is not served here until its DNS is correct; its certificate is kept until then. A browser warning is about another server’s certificate.';
 
 const untrusted =
   'The certificate is served, but browsers warn: it is signed by the local certificate authority, which they do not trust. No action needed: the platform’s operator has to set up a trusted authority.';
 
 const oldAnswers =
-  'The certificate is served, but some of the DNS still gives the old answer. A browser that warns has reached the old server. The findings say what is cached, and for how long.';
+  'The certificate is served, but some of the DNS still gives the old answer. A browser that shows a warning reached the old server. The findings say what is cached, and for how long.';
 
 const lastHour = 'The certificate was stored within the last hour.';
 const everywhere = 'The certificate is served: every address that could be checked serves it.';
 const served = 'The certificate is served.';
 
 const privateWindow =
-  'A browser that warns may have a cached answer: close the page and open it again in a private window. Other caches expire, usually within an hour.';
+  'If a browser shows a warning, check for a cached answer: open the page in a private window. Other caches expire, usually within an hour.';
 
 const between =
-  'A browser that still warns got a different certificate: compare its issuer with the one here. A proxy, a virus scanner or a hosts file may intervene.';
+  'If a browser still shows a warning, it got a different certificate: compare its issuer with the one here. Check for a proxy, antivirus software or a hosts file.';
 
 /** More entries add no information. */
 const ADDRESSES_LISTED = 3;

@@ -68,7 +68,7 @@ export const apex: FamilyOf<ApexFinding> = {
     explain: (finding) => {
       const { hostname, addresses, missing } = finding;
       return {
-        summary: `${hostname} points here, with only some of our addresses.`,
+        summary: `${hostname} resolves to some of our addresses, but not all.`,
         expected: `${addressRecords([...addresses, ...missing])}`,
         found: `${addressRecords(addresses)}, without ${addressRecords(missing)}`,
         action: `Nothing to do if your provider makes these records from an ALIAS: it works, with less redundancy. If they were entered by hand, add: ${addressRecords(missing)}.`,
@@ -87,7 +87,7 @@ export const apex: FamilyOf<ApexFinding> = {
         summary: `${hostname} sends some visitors here and others elsewhere.`,
         expected: `Our addresses only: ${addressRecords(ours)}`,
         found: `Ours: ${addressRecords(ours)}; others: ${addressRecords(others)}`,
-        action: `Delete from ${hostname}: ${addressRecords(others)}. The others stay.`,
+        action: `Delete these records of ${hostname}: ${addressRecords(others)}. Keep ours.`,
       };
     },
   },
@@ -100,10 +100,10 @@ export const apex: FamilyOf<ApexFinding> = {
     explain: (finding) => {
       const { hostname, addresses } = finding;
       return {
-        summary: `${hostname} points to other addresses than ours.`,
+        summary: `${hostname} does not resolve to our addresses.`,
         expected: recordIn(finding),
         found: addressRecords(addresses),
-        action: `Delete from ${hostname}: ${addressRecords(addresses)}. ${createAtApex(finding)}`,
+        action: `Delete these records of ${hostname}: ${addressRecords(addresses)}. ${createAtApex(finding)}`,
       };
     },
   },
@@ -209,10 +209,10 @@ type AtApex = Wanted & {
 export function createAtApex(finding: AtApex): string {
   const provider = finding.provider === undefined ? null : providerNamed(finding.provider);
   if (provider === null) {
-    return `Create: ${recordIn(finding)}. If your provider has none of these: ${choices(finding)}`;
+    return `Create: ${recordIn(finding)}. If your provider has none of these, ${choices(finding)}`;
   }
   if (provider.apex === null) {
-    return `${provider.name} has no known record type that points ${finding.hostname} to another host name. Choose: ${choices(finding)} ${provider.where}`;
+    return `${provider.name} has no known record type that points ${finding.hostname} to another host name. Instead, ${choices(finding)} ${provider.where}`;
   }
   return `Create: ${recordAt(provider, finding)}. ${provider.where}`;
 }
@@ -226,5 +226,5 @@ function recordAt({ name: at, apex }: Provider, finding: Wanted): string {
 
 function choices({ hostname, target, ourAddresses = [] }: AtApex): string {
   const now = ourAddresses.length === 0 ? '' : ` (now ${addressRecords(ourAddresses)})`;
-  return `create A and AAAA records with the addresses of ${target}${now}, and update them when those change; or add www.${hostname} here and let your provider redirect ${hostname} to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.`;
+  return `create A and AAAA records with the addresses of ${target}${now}, and update them when those change. Or add www.${hostname} here, and redirect ${hostname} to it at your provider. Or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.`;
 }

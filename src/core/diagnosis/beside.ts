@@ -51,7 +51,7 @@ export const beside: FamilyOf<BesideFinding> = {
       const { hostname } = finding;
       const wildcard = foreign(finding.wildcard);
       return {
-        summary: `The wildcard ${wildcard} points every name beside ${hostname} here, and possibly ${hostname}. The DNS does not show the difference.`,
+        summary: `${wildcard} points here. DNS answers do not show whether ${hostname} has its own record.`,
         expected: recordIn(finding),
         found: `A random name beside ${hostname} gets the same answer.`,
         action: `If you created a separate record for ${hostname}, there is nothing to do. Otherwise create one, so that it keeps working when ${wildcard} changes: ${recordIn(finding)}.`,
@@ -70,12 +70,12 @@ export const beside: FamilyOf<BesideFinding> = {
       const { hostname, target, addresses } = finding;
       const by = foreign(finding.by);
       return {
-        summary: `${hostname} resolves to addresses of ${by}’s proxy. The DNS does not show where it points, and a certificate may fail.`,
+        summary: `${hostname} resolves to ${by}’s proxy, which hides the record. Certificate orders can fail.`,
         expected: `${recordIn(finding)}, not proxied`,
         found: `Addresses of ${by}: ${addressRecords(addresses)}`,
         action:
           finding.by === 'Cloudflare'
-            ? `If this is your own site behind Cloudflare: there, under DNS → Records, edit the record of ${hostname} and set its proxy status from “Proxied” (orange cloud) to “DNS only” (grey cloud). Its value must be exactly ${target}. If it is another site: delete these addresses at your DNS provider, and create the record.`
+            ? `If this is your own site behind Cloudflare: at Cloudflare, open DNS → Records and edit ${hostname}. Set “Proxy status” to “DNS only”. The value must be exactly ${target}. If it is another site: delete these addresses at your DNS provider, and create the record.`
             : `If this is your own site behind ${by}: turn the proxy off there for ${hostname}, so that the DNS shows the record. Its value must be exactly ${target}.`,
       };
     },

@@ -64,9 +64,9 @@ const actions: { readonly [S in ProofSeen]: (proof: Proof, hostname: string) => 
   missing: (proof, hostname) =>
     `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”. Keep other TXT records there. Setup then continues at the next check. If the other project is yours, you can remove the name there instead.`,
   both: ({ record: { fullName, value } }) =>
-    `The other project's record is there too, so nothing moves. Delete the other TXT record at ${fullName} that starts with “signpost-domain-verification=”, and keep the one with “${value}”.`,
+    `Both projects’ records exist, so ownership does not change. Delete the other TXT record at ${fullName} that starts with “signpost-domain-verification=”, and keep the one with “${value}”.`,
   partial: () =>
-    'Usually nothing: your name servers update within minutes, and we check again automatically.',
+    'No action needed in most cases. Your name servers update within minutes. We check again automatically.',
   unknown: (proof, hostname) =>
     `We check again automatically. If ${hostname} is yours and the record is not there yet: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”.`,
 };

@@ -87,7 +87,8 @@ export const delegation: FamilyOf<DelegationFinding> = {
       const { hostname, onlyAtParent, onlyAtZone } = finding;
       const zone = foreign(finding.zone);
       const keeper = keeperOf(finding.zone);
-      const above = keeper === 'the zone above' ? `${keeper} (${foreign(finding.parent)})` : keeper;
+      const above =
+        keeper === 'the parent zone' ? `${keeper} (${foreign(finding.parent)})` : keeper;
       return {
         summary: `${above.charAt(0).toUpperCase()}${above.slice(1)} lists other name servers for ${zone} than ${zone} itself, so visitors can get different answers for ${hostname}.`,
         expected: `The same name servers at ${above} and in the NS records of ${zone}.`,

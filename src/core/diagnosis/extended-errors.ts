@@ -5,12 +5,12 @@ import { foreignText } from './hints.ts';
 import { byText } from './input.ts';
 import type { ExtendedError } from './observation.ts';
 
-/** By INFO-CODE, 0 to 24 (RFC 8914, section 4). Each completes “the resolver says: …”. */
+/** By INFO-CODE, 0 to 24 (RFC 8914, section 4). 3 and 19: stale data (RFC 8767). */
 export const extendedErrorWords: readonly string[] = [
   'another error',
-  'DNSSEC uses a key algorithm it does not know',
-  'DNSSEC uses a digest it does not know',
-  'the name servers did not answer, so it gave an old answer',
+  'the resolver does not support the DNSSEC key algorithm',
+  'the resolver does not support the DNSSEC digest',
+  'the name servers did not answer, so the resolver returned a stale answer',
   'the answer was replaced by a policy',
   'DNSSEC could not be validated either way',
   'the DNSSEC signatures do not match',
@@ -26,7 +26,7 @@ export const extendedErrorWords: readonly string[] = [
   'the resolver must block the name for legal reasons',
   'the resolver’s user filters the name',
   'the resolver does not serve us',
-  'the name servers did not answer, so it gave an old “does not exist”',
+  'the name servers did not answer, so the resolver returned a stale “does not exist”',
   'a name server does not serve the zone',
   'the query is not supported',
   'none of the name servers could be reached',

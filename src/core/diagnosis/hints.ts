@@ -171,7 +171,7 @@ export const hintWords: {
   wildcard_masks: ({ wildcard }, { hostname }) =>
     `This answer comes from the wildcard ${foreign(wildcard)}. A separate record for ${hostname} takes precedence; keep the wildcard.`,
   trailing_junk: ({ found }, { target }) =>
-    `The value was pasted with something around it: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or spaces.`,
+    `The value has extra characters: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or spaces.`,
 };
 
 /**

@@ -16,7 +16,7 @@ export type Pointing =
   | { readonly kind: 'missing'; readonly seen: 'nxdomain' | 'nodata' }
   | {
       readonly kind: 'elsewhere';
-      /** The conflicting alias: not the target, or any alias at an apex. Null without one. */
+      /** The conflicting alias: not the target, or any alias at an apex. Null if there is none. */
       readonly cname: string | null;
       /** All A records at the name if any of them conflicts; AAAA likewise. */
       readonly a: readonly string[];

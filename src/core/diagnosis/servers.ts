@@ -43,7 +43,7 @@ export const servers: FamilyOf<ServerFinding> = {
     explain: ({ hostname, zone, servers }) => {
       const [at, count] = [foreign(zone), counted(servers.length, 'name server')];
       return {
-        summary: `${count} listed for ${at} ${servers.length === 1 ? 'does' : 'do'} not serve it, so ${hostname} may resolve slowly, sometimes, or not at all.`,
+        summary: `${count} listed for ${at} ${servers.length === 1 ? 'does' : 'do'} not serve it. Lookups of ${hostname} can be slow or fail.`,
         expected: `Every name server listed for ${at} answers for it.`,
         found: inStates(servers),
         action: `${at} is missing at ${servers.length === 1 ? 'this server' : 'these servers'}. Add it there, or ask your DNS provider to. Or enter the right name servers at ${keeperOf(zone)}, without unused ones.`,
@@ -59,7 +59,7 @@ export const servers: FamilyOf<ServerFinding> = {
     explain: ({ hostname, zone, servers }) => {
       const [at, count] = [foreign(zone), counted(servers.length, 'name server')];
       return {
-        summary: `${count} of ${at} cannot be reached, so ${hostname} may resolve slowly, or not every time.`,
+        summary: `${count} of ${at} ${servers.length === 1 ? 'is' : 'are'} unreachable. Lookups of ${hostname} can be slow or fail.`,
         expected: `Every name server listed for ${at} answers.`,
         found: inStates(servers),
         action: `Nothing to change now: the other servers answer. If it lasts, ask your DNS provider about ${servers.length === 1 ? 'this server' : 'these servers'}, or remove unused servers at ${keeperOf(zone)}.`,
@@ -205,7 +205,7 @@ function isOurTrouble({ servers }: Unknown): boolean {
 
 function nextWhere(finding: Unknown): string {
   if (finding.servers.length === 0) {
-    return 'Nothing for you to do: the name is ours. We check again automatically.';
+    return 'No action needed: this name belongs to the platform. We check again automatically.';
   }
   if (isOurTrouble(finding)) {
     return 'No action needed: we could not query the DNS. We check again automatically.';

@@ -11,7 +11,7 @@ import { foreign } from './words.ts';
 /** One server, and whether it returns the required record. */
 export type ServerShows = {
   readonly server: string;
-  /** The queried address; null without one. */
+  /** The queried address; null if there is none. */
   readonly address: string | null;
   readonly verdict: Verdict;
   /** One line. Safe to display; HTML needs escaping. */

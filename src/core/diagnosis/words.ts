@@ -58,7 +58,7 @@ export function foreignName(name: string): string {
  * registrar does.
  */
 export function keeperOf(zone: string): string {
-  return splitAtZone(zone).zone === zone ? 'your registrar' : 'the zone above';
+  return splitAtZone(zone).zone === zone ? 'your registrar' : 'the parent zone';
 }
 
 /** Joins the first five foreign texts, then says how many more there are. */

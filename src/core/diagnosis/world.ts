@@ -83,7 +83,7 @@ export const world: FamilyOf<WorldFinding> = {
         found: lines(
           resolvers.map(({ server, shows }) => `${foreign(server)}: ${foreignName(shows)}`),
         ),
-        action: `Nothing for you to do: it expires ${end === undefined ? 'within hours' : `by ${end}`}. Until then some visitors may not reach this site.`,
+        action: `Nothing for you to do: it expires ${end === undefined ? 'within hours' : `by ${end}`}. Until then, some visitors cannot reach this site.`,
       };
     },
   },

@@ -117,7 +117,7 @@ const lines: { readonly [S in DomainStatus]: Line } = {
     const { now: trouble, actor } = troubleOf(input, 'Its DNS was wrong.');
     const why =
       input.verifiedAt === null
-        ? 'Not live: the time to set up its DNS ran out.'
+        ? 'Not live: the verification window ended before its DNS was correct.'
         : 'No longer live: its certificate has expired.';
     const next =
       input.nextCheckAt === null

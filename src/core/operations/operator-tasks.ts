@@ -156,7 +156,7 @@ function certificatesEnded({ certificates: { ended } }: Vitals): OperatorTask | 
   return {
     code: 'certificates_ended',
     urgency: 'act',
-    summary: `${count(ended, 'domain that was', 'domains that were')} served ${ended === 1 ? 'has' : 'have'} an expired certificate: browsers warn.`,
+    summary: `${count(ended, 'served domain has', 'served domains have')} an expired certificate. Visitors see a warning.`,
     action: 'Start with those that expired first, below. Each says why it was not renewed.',
   };
 }

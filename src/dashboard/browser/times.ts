@@ -2,7 +2,7 @@
 import { ago, exactly } from './ago.ts';
 
 const main = document.getElementById('main');
-/** How far the server's clock is ahead of this one, in milliseconds. */
+/** Milliseconds by which the server's clock is ahead of this one. */
 let ahead = aheadIn(main);
 
 function aheadIn(element: HTMLElement | null): number {

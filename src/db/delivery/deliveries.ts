@@ -42,7 +42,7 @@ export type LoadedDelivery = {
   readonly event: EventToDeliver;
 };
 
-/** The result of an attempt, or the end of a delivery without one because of its webhook. */
+/** The result of an attempt, or the end of a delivery because of its webhook's state. */
 export type DeliveryOutcome =
   | Verdict
   | { readonly kind: 'ended'; readonly problem: Exclude<EndProblem, 'replayed'> };

@@ -73,11 +73,11 @@ async function keepListening(
     back(sentAt) {
       onNotification({ kind: 'complete', until: sentAt });
       waitMs = WAIT_MS_MIN;
-      if (!isListening) log.info('route notifications arrive again');
+      if (!isListening) log.info('receiving route notifications again');
       isListening = true;
     },
     missed(err) {
-      if (isListening) log.warn({ err }, 'route notifications do not arrive');
+      if (isListening) log.warn({ err }, 'not receiving route notifications');
       isListening = false;
     },
   };

@@ -19,7 +19,7 @@ export type KnownRenewal = {
 export type RenewalPlan = {
   /** When the certificate is renewed; null: unchanged. */
   readonly renewAt: Date | null;
-  /** When its CA is asked again. */
+  /** When to request its renewal information again (RFC 9773). */
   readonly askAt: Date;
   readonly known: KnownRenewal;
 };

@@ -93,7 +93,7 @@ type TcpOptions = {
   readonly take: (bytes: number) => boolean;
 };
 
-/** Chunk size, which bounds how far a server can exceed what `take` allows. */
+/** Chunk size. A server can exceed what `take` allows by one chunk at most. */
 const READ_OCTETS = 4096;
 
 /**

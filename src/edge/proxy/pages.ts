@@ -20,7 +20,7 @@ export const pages = {
     title: 'No site here',
     text:
       hostname === null
-        ? 'The request does not name a domain.'
+        ? 'The request does not name a domain. Open the site by its domain name.'
         : `${hostname} is not published here. If you own it, check its status in your project.`,
     close: true,
   }),
@@ -29,56 +29,56 @@ export const pages = {
   certificatePending: (hostname: string): Page => ({
     status: 503,
     title: 'Almost there',
-    text: `The certificate for ${hostname} is being issued. This usually takes less than a minute. Please reload the page.`,
+    text: `The certificate for ${hostname} is being issued. This usually takes less than a minute. Reload the page.`,
     retryAfterSeconds: 15,
   }),
   misdirected: (): Page => ({
     status: 421,
     title: 'Misdirected request',
-    text: 'This connection was opened for another domain.',
+    text: 'This connection was opened for another domain. Reload the page.',
     close: true,
   }),
   notDeployed: (hostname: string): Page => ({
     status: 503,
     title: 'No deploy yet',
-    text: `${hostname} works, but its project has no running deploy.`,
+    text: `${hostname} works, but its project has no running deploy. If you own it, deploy the project.`,
     retryAfterSeconds: 60,
   }),
   upstreamUnreachable: (hostname: string): Page => ({
     status: 502,
     title: 'The site is unavailable',
-    text: `The deploy behind ${hostname} could not be reached.`,
+    text: `The server behind ${hostname} could not be reached. Try again later, or contact the site’s owner.`,
   }),
   upstreamRefused: (hostname: string): Page => ({
     status: 502,
     title: 'The site is unavailable',
-    text: `The address of the deploy behind ${hostname} is not allowed.`,
+    text: `The address of the server behind ${hostname} is not allowed. Contact the site’s owner.`,
   }),
   upstreamUnverified: (hostname: string): Page => ({
     status: 502,
     title: 'The site is unavailable',
-    text: `The certificate of the deploy behind ${hostname} is not valid.`,
+    text: `The certificate of the server behind ${hostname} is not valid. Contact the site’s owner.`,
   }),
   upstreamSlow: (hostname: string): Page => ({
     status: 504,
     title: 'The site took too long to respond',
-    text: `The deploy behind ${hostname} did not answer in time.`,
+    text: `The server behind ${hostname} did not answer in time. Try again later, or contact the site’s owner.`,
   }),
   loop: (hostname: string): Page => ({
     status: 508,
     title: 'Loop detected',
-    text: `The deploy behind ${hostname} sends requests back to this server.`,
+    text: `The server behind ${hostname} sends requests back to this server. Contact the site’s owner.`,
   }),
   badRequest: (): Page => ({
     status: 400,
     title: 'Bad request',
-    text: 'The request target or the Host header is malformed.',
+    text: 'The request target or the Host header is malformed. Check the URL.',
     close: true,
   }),
   tooManyFields: (): Page => ({
     status: 431,
     title: 'Too many header fields',
-    text: 'The limit is 100 header fields. Usually the browser has too many cookies for this site. Please delete them.',
+    text: 'The limit is 100 header fields. The usual cause is too many cookies. Delete the cookies of this site.',
     close: true,
   }),
   notAllowed: (): Page => ({
@@ -90,13 +90,13 @@ export const pages = {
   busy: (hostname: string): Page => ({
     status: 503,
     title: 'Too many requests',
-    text: `${hostname} is receiving too many requests. Please try again in a few seconds.`,
+    text: `${hostname} is receiving too many requests. Try again in a few seconds.`,
     retryAfterSeconds: 5,
   }),
   tooMany: (): Page => ({
     status: 429,
     title: 'Too many requests',
-    text: 'Your address sends too many requests, or the server is busy. Please try again in a few seconds.',
+    text: 'This server received too many requests from your network, or it is busy. Try again in a few seconds.',
     retryAfterSeconds: 5,
   }),
   noChallenge: (): Page => ({
@@ -107,7 +107,7 @@ export const pages = {
   outOfOrder: (): Page => ({
     status: 503,
     title: 'Temporarily unavailable',
-    text: 'An internal error occurred. Please try again in a moment.',
+    text: 'An internal error occurred. Try again in a moment.',
     retryAfterSeconds: 10,
   }),
 } as const;

@@ -147,7 +147,7 @@ const REASON_MAX = 300;
 function fail(exchange: Exchange, log: Log, error: unknown, page: PageFor): void {
   const isRefused = error instanceof UpstreamRefused;
   const { hostname } = exchange.target;
-  if (isRefused) log.warn({ hostname, reason: error.message }, 'an upstream is out of reach');
+  if (isRefused) log.warn({ hostname, reason: error.message }, 'deploy address refused');
   else log.debug({ err: error, hostname }, 'upstream request failed');
   giveUp(exchange, isRefused ? pages.upstreamRefused : page);
 }

@@ -206,8 +206,12 @@ function createReporting({ store, log, now }: ReportingDeps, limits: readonly Sh
     if (isAway === (failed !== undefined)) return;
     isAway = failed !== undefined;
     // Log each outage once.
-    if (isAway) log.warn({ err: failed?.reason }, 'rate limits are counted by each process alone');
-    else log.info({}, 'rate limits are counted together again');
+    if (isAway)
+      log.warn(
+        { err: failed?.reason },
+        'rate limit store unavailable; each process counts separately',
+      );
+    else log.info({}, 'rate limit store available again');
   }
 
   const reporting: Reporting = {

@@ -109,7 +109,7 @@ function recordOf({ hostname, target, observation }: DomainDetails, seen: Observ
 }
 
 /**
- * The delegation of a stored observation; null before the first check, or if stored without one.
+ * The delegation of a stored observation; null before the first check, or if none was stored.
  */
 function delegationIn(stored: unknown): Observation['delegation'] {
   if (typeof stored !== 'object' || stored === null || !('delegation' in stored)) return null;

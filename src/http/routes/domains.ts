@@ -167,7 +167,7 @@ function removeDomain(deps: DomainRoutesDeps): Route {
     operationId: 'removeDomain',
     summary: 'Remove a domain',
     description:
-      "Traffic stops before the response, or within a second if the edge runs in other processes. It takes up to 5 seconds if one cannot be reached. Also answers 204 if there is no such domain. A primary domain or redirect target is only removed with `orphans=drop`, which removes those settings too. The domain's own redirect is always removed.",
+      "Traffic stops before the response, or within a second if the edge runs in other processes. It takes up to 5 seconds if an edge process is unreachable. Also answers 204 if there is no such domain. A primary domain or redirect target is only removed with `orphans=drop`, which removes those settings too. The domain's own redirect is always removed.",
     success: { status: 204, description: 'The domain is not attached to the project' },
     refusals: ['project_not_found', 'domain_in_use'],
     query: removalQuery,

@@ -22,7 +22,7 @@ const streamQuery = z.strictObject({
     description:
       'Send only events of this domain; while the stream is open, a pending domain is checked every 5 s',
   }),
-  checks: z.enum(['tell'], { error: 'accepts one value, tell' }).optional().meta({
+  checks: z.enum(['tell'], { error: 'must be tell' }).optional().meta({
     description: 'With `hostname`: also send each check of the domain, as `checked`',
   }),
 });

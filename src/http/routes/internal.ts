@@ -50,7 +50,7 @@ function mayHaveCertificate({ platformDomain, isHeld, isNeighbour }: InternalRou
     operationId: 'mayHaveCertificate',
     summary: 'Check whether an external edge can obtain a certificate',
     description:
-      'Any status but 200 means no. Only answers this machine and private networks; other clients get 404. A client behind a proxy is recognized if the proxy is one of `TRUSTED_PROXIES`.',
+      'Status 200 allows the certificate; any other status denies it. Accepts requests only from this machine and private networks; other clients get 404. A client behind a proxy is recognized if the proxy is one of `TRUSTED_PROXIES`.',
     momentary: true,
     query: askQuery,
     success: {

@@ -106,8 +106,7 @@ export const docsHsts = { maxAge: 2_592_000, includeSubdomains: false, preload: 
 export const removalQuery = z.strictObject({
   orphans: z
     .enum(['drop'], {
-      error:
-        'accepts one value, drop, which also removes the settings that point to the domain; without it, such a domain is not removed',
+      error: 'must be drop',
     })
     .optional()
     .meta({ description: 'Use `drop` to also remove the settings that point to the domain' }),

@@ -73,7 +73,7 @@ describe('the action', () => {
     );
     expect(explain(apart).summary).not.toContain('yet to follow');
     const below = { ...apart, hostname: 'docs.team.example.com', zone: 'team.example.com' };
-    expect(explain(below).action).toContain('at the zone above.');
+    expect(explain(below).action).toContain('at the parent zone.');
   });
 
   it.each([
@@ -104,7 +104,9 @@ describe('the words', () => {
   });
 
   it('do not say that a wildcard is all there is', () => {
-    expect(explain(samples.wildcard_answers).summary).toContain('and possibly docs.example.com.');
+    expect(explain(samples.wildcard_answers).summary).toContain(
+      'whether docs.example.com has its own record.',
+    );
   });
 
   it('do not call a wrong value right', () => {

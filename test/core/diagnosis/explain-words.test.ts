@@ -30,7 +30,7 @@ describe('the action', () => {
     [
       'creates the record of an apex, and offers what else there is',
       missingAtApex,
-      'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers). If your provider has none of these: create A and AAAA records with the addresses of x.edge.test, and update them when those change; or add www.example.com here and let your provider redirect example.com to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.',
+      'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers). If your provider has none of these, create A and AAAA records with the addresses of x.edge.test, and update them when those change. Or add www.example.com here, and redirect example.com to it at your provider. Or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.',
     ],
     [
       'has the provider’s own word for it',
@@ -45,7 +45,7 @@ describe('the action', () => {
     [
       'offers the choices where the provider has nothing of the kind',
       { code: 'apex_elsewhere', ...apex, addresses: ['192.0.2.7'], provider: 'GoDaddy' },
-      'Delete from example.com: A 192.0.2.7. GoDaddy has no known record type that points example.com to another host name. Choose: create A and AAAA records with the addresses of x.edge.test, and update them when those change; or add www.example.com here and let your provider redirect example.com to it; or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening. At GoDaddy: the domain → DNS → DNS Records.',
+      'Delete these records of example.com: A 192.0.2.7. GoDaddy has no known record type that points example.com to another host name. Instead, create A and AAAA records with the addresses of x.edge.test, and update them when those change. Or add www.example.com here, and redirect example.com to it at your provider. Or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening. At GoDaddy: the domain → DNS → DNS Records.',
     ],
     [
       'takes the CNAME of an apex away first',
@@ -55,7 +55,7 @@ describe('the action', () => {
     [
       'deletes only what is foreign at an apex',
       { code: 'apex_mixed', ...apex, ours: ['192.0.2.1'], others: ['192.0.2.7', '2001:db8::7'] },
-      'Delete from example.com: A 192.0.2.7, AAAA 2001:db8::7. The others stay.',
+      'Delete these records of example.com: A 192.0.2.7, AAAA 2001:db8::7. Keep ours.',
     ],
     [
       'corrects the value',
@@ -80,7 +80,7 @@ describe('the action', () => {
     [
       'names the switch of a proxy',
       { code: 'proxied', ...about, by: 'Cloudflare', addresses: ['104.16.0.1'] },
-      'If this is your own site behind Cloudflare: there, under DNS → Records, edit the record of docs.example.com and set its proxy status from “Proxied” (orange cloud) to “DNS only” (grey cloud). Its value must be exactly x.edge.test. If it is another site: delete these addresses at your DNS provider, and create the record.',
+      'If this is your own site behind Cloudflare: at Cloudflare, open DNS → Records and edit docs.example.com. Set “Proxy status” to “DNS only”. The value must be exactly x.edge.test. If it is another site: delete these addresses at your DNS provider, and create the record.',
     ],
     [
       'gives the choices where mail is delivered',
@@ -183,7 +183,7 @@ describe('the words', () => {
   it('leave it to us when the check failed at our own name', () => {
     const ours = explain({ code: 'dns_unknown', hostname: target, servers: [] });
     expect(ours.severity).toBe('informs');
-    expect(ours.action).toContain('Nothing for you to do');
+    expect(ours.action).toContain('this name belongs to the platform');
   });
 
   it('name at most five addresses', () => {
@@ -209,7 +209,7 @@ describe('the words', () => {
       'other_method',
       'its validationmethods do not include http-01, which we use for docs.example.com',
     ],
-    ['unknown_critical', 'critical and unknown'],
+    ['unknown_critical', 'does not support a critical CAA record'],
   ] as const)('give the reason of a CAA refusal: %s', (reason, said) => {
     expect(explain({ ...blocked, reason, method: 'http-01' }).summary).toContain(said);
   });

@@ -161,7 +161,7 @@ describe('a hint', () => {
       'wildcard_masks',
       'comes from the wildcard evidence.example. A separate record for docs.example.com takes precedence',
     ],
-    ['trailing_junk', 'with something around it: evidence.example. Enter x.edge.test alone'],
+    ['trailing_junk', 'extra characters: evidence.example. Enter x.edge.test alone'],
   ];
   it.each(rows)('%s says the slip and its repair', (code, said) => {
     const [shown, ...more] = explain({

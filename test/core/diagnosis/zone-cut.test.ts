@@ -80,7 +80,7 @@ describe('a zone below the registrable domain', () => {
     if (finding !== undefined) expect(explain(finding).hints[0]?.text).toContain('to “docs”');
   });
 
-  it('is delegated by the zone above, not by a registrar', () => {
+  it('is delegated by the parent zone, not by a registrar', () => {
     const { findings } = diagnosed(SUB, [server({ cname: records(target) })], {
       delegation: { ...delegation, atZone: ['ns9.example.com'] },
     });
@@ -88,7 +88,7 @@ describe('a zone below the registrable domain', () => {
     expect(finding).toMatchObject({ code: 'delegation_mismatch' });
     if (finding === undefined) return;
     const { summary, expected, found, action } = explain(finding);
-    expect([summary, expected, found, action].join()).toMatch(/zone above/);
+    expect([summary, expected, found, action].join()).toMatch(/parent zone/);
     expect([summary, expected, found, action].join()).not.toMatch(/registrar/);
   });
 });

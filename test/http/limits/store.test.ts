@@ -35,8 +35,8 @@ async function startProcess(storage: Storage, windowSeconds = 60): Promise<Proce
 
 const noApi = { baseUrl: undefined, stagingUrl: undefined, corsOrigins: [], trustedProxies: [] };
 
-const alone = 'rate limits are counted by each process alone';
-const together = 'rate limits are counted together again';
+const alone = 'rate limit store unavailable; each process counts separately';
+const together = 'rate limit store available again';
 
 /** The last of so many requests. */
 function take({ limits }: Process, times: number, id = 'k1') {

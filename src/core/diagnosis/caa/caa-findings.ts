@@ -24,7 +24,7 @@ export type CaaFinding =
       readonly records: readonly string[];
       /** The record that would allow our CA, in presentation form. */
       readonly toAdd: string;
-      /** The records that would allow the second CA; missing without one. */
+      /** The records that would allow the second CA; missing if there is no second CA. */
       readonly orToAdd?: readonly string[];
       /**
        * Records that forbid all issuance: critical and not understood (RFC 8659, section 4.1).
@@ -219,7 +219,7 @@ const summaries: {
   other_method: (foundAt, { hostname, method }) =>
     `The CAA record of ${foundAt} names our certificate authority, but its validationmethods do not include ${method ?? 'our method'}, which we use for ${hostname}.`,
   unknown_critical: (foundAt, { hostname }) =>
-    `A CAA record of ${foundAt} is critical and unknown to our certificate authority, which forbids any certificate for ${hostname}.`,
+    `Our certificate authority does not support a critical CAA record of ${foundAt}, so it cannot issue for ${hostname}.`,
 };
 
 /** The name that holds the records, with the name that leads there. */
@@ -267,7 +267,7 @@ function unknown(finding: Unknown): Words {
   const by = asked === undefined ? '' : ' (from our resolvers)';
   return {
     summary: `The CAA records of ${name} could not be read. A certificate authority must treat that as a refusal to issue for ${hostname}.`,
-    expected: `An answer to the CAA query for ${name}, even that there is no CAA record.`,
+    expected: `An answer to the CAA query for ${name}: records, or none.`,
     found: `${name}${by}: ${outcomes[outcome]}`,
     action: whomToAsk(finding),
   };

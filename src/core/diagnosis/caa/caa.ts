@@ -175,9 +175,8 @@ export const advice: { readonly [W in CaaWarning]: string } = {
   rfc_denies:
     'By the RFC, these records forbid our certificate authority. It issues today because it is more lenient. Write the record without parameters.',
   account_untold:
-    'The record allows one account, and ours is not known yet: remove accounturi until it is, or the certificate may be refused.',
-  misspelt:
-    'One record seems meant for our certificate authority, but allows no one: correct or delete it.',
+    'The record names a certificate authority account. We cannot confirm that it is ours yet. Remove accounturi until we can.',
+  misspelt: 'A record looks misspelled and allows no certificate authority. Correct or delete it.',
 };
 
 /** `toAdd`: the corrected record. */
