@@ -21,5 +21,6 @@ export default defineConfig({
     maxConcurrency: 3, // of one file's concurrent tests: each is a service of its own
     testTimeout: 180_000, // of a machine that is busy: no test waits for it
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -67,7 +67,7 @@ beforeAll(async () => {
     `import type { A } from './${a}.ts';\nexport type B = A;\n`,
   );
   refused = await lint();
-}, 120_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

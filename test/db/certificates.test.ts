@@ -242,6 +242,9 @@ describe.each(databasesOfRun())('orders on $name', ({ name, available }) => {
       const third = await openAt(db.certificates, live, later(noon, DAY));
       await db.certificates.store(live, third?.id ?? '', later90, later(noon, DAY));
       expect(await db.certificates.loadWork(live.id, noon)).toMatchObject({ refusals: 0 });
+      // Also once that certificate has ended.
+      const ended = await db.certificates.loadWork(live.id, later90.expiresAt);
+      expect(ended).toMatchObject({ usable: null, refusals: 0, lastProblem: null });
     });
 
     it('still comes to a domain that drifted meanwhile', async () => {

@@ -36,7 +36,7 @@ describe.skipIf(!available)('a million animals', () => {
     await client.query(`
       INSERT INTO pet (name, category_id, status)
       SELECT 'pet ' || n, n % 50, (${STATUS})::pet_status FROM generate_series(1, ${MILLION}) AS n`);
-  }, 120_000);
+  });
   afterAll(async () => {
     await client?.end();
     await fresh?.close();

@@ -120,7 +120,7 @@ describe.each(postgres)('events on $name', ({ name, available }) => {
       close();
     }
 
-    it('are read in order, none missing and none twice', { timeout: 120_000 }, async () => {
+    it('are read in order, none missing and none twice', async () => {
       const writers = fc.array(writer, { minLength: 4, maxLength: 12 });
       await fc.assert(fc.asyncProperty(writers, readsWhatWasWritten), { numRuns: 25 });
     });

@@ -58,7 +58,7 @@ beforeAll(async () => {
     return (body as Shown[]).every(({ status }) => status === 'live');
   });
   ca = await world.rootCertificates(signpost.parts.rootCertificate);
-}, 120_000);
+});
 const at = '127.0.0.1';
 
 /** One visit on a connection of its own; null where the handshake is refused. */

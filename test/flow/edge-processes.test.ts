@@ -44,7 +44,7 @@ beforeAll(async () => {
   await world.publish(records);
   await until('live', async () => (await client.domain()).status === 'live');
   ca = await world.rootCertificates(signpost.parts.rootCertificate);
-}, 120_000);
+});
 
 async function startEdge(start: (env: Service['world']['env']) => Promise<Beside>) {
   const [http, https] = [await freePort(), await freePort()];

@@ -123,7 +123,7 @@ async function prepare(): Promise<void> {
 
 beforeAll(async () => {
   if (!without) await prepare();
-}, 120_000);
+});
 
 describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () => {
   it('(a), (b): processes with both keys open what each other sealed', async () => {

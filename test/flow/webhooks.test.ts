@@ -1,14 +1,11 @@
 /** Webhooks of a running service: real deliveries to real receivers, which check them with the library of Standard Webhooks. */
 import { Redis } from 'ioredis';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { type Receiver, startReceiver, status, verified } from '../support/receiver.ts';
 import { type Service, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storages, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
-
-/** What takes seconds takes longer on a machine that does much else meanwhile. */
-vi.setConfig({ testTimeout: 120_000 });
 
 const closings = closeAfterEach();
 /** How many attempts at one receiver are under way at once (src/roles/webhooks.ts). */
@@ -88,7 +85,7 @@ for (const { name, available } of storagesOfRun('postgres_redis')) {
       );
       expect(new Set(pairs).size).toBe(numbers.length);
       expect(receiver.received.length).toBeGreaterThan(numbers.length);
-    }, 120_000);
+    });
 
     it('a rotated secret signs beside the one of before, and neither is stored in clear', async () => {
       const { service } = await start(name);

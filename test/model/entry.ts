@@ -25,7 +25,8 @@ export type Entry = {
   verifiedAt: number;
   /** Of the newest certificate. */
   endsAt: number | null;
-  certificates: { readonly from: number; readonly until: number }[];
+  /** `from`: authorities date it back, by an hour for one; `storedAt`: when it came. */
+  certificates: { readonly from: number; readonly until: number; readonly storedAt: number }[];
   /** When the open order was opened. */
   order: number | null;
   /** The authority did not answer about the open order. */

@@ -68,12 +68,12 @@ export function expectOfRenewalCases(history: History, { result, witness }: Ende
 }
 
 function settleCase(
-  { model, maybe, lane }: History,
+  { model, maybe }: History,
   entry: Entry,
   seen: Shown,
   result: Ended['result'],
 ): void {
-  const cause = causeOf(entry, seen, lane.now());
+  const cause = causeOf(entry, seen);
   if (result === 'killed') maybe.push({ entry, cause });
   else model.escalated(entry, cause);
 }

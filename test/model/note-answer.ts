@@ -65,7 +65,7 @@ function hasSaved(history: History, witness: Witness, saved: Named, answer: Move
   if (check === undefined || fence === undefined) throw new Error('saved without a check');
   const { model, lane } = history;
   const before = entry.status;
-  const cause = causeOf(entry, check.seen, lane.now());
+  const cause = causeOf(entry, check.seen);
   check.counted = model.checked(entry, check, lane.now(), fence);
   if (entry.status !== 'pending' || before !== 'pending') history.sweepTimes = null;
   // The case and the way back to pending are one.
@@ -98,7 +98,11 @@ function hasOrdered(
   if (what === 'reuse') model.reused(entry, fence, at);
   if (what === 'store') {
     const { issuedAt, expiresAt } = args[2] as { issuedAt: Date; expiresAt: Date };
-    const certificate = { from: issuedAt.getTime(), until: expiresAt.getTime() };
+    const certificate = {
+      from: issuedAt.getTime(),
+      until: expiresAt.getTime(),
+      storedAt: at,
+    };
     model.issued(entry, certificate, fence, at);
   }
   if (what === 'refuse') {

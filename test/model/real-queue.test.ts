@@ -14,7 +14,10 @@ import { until, type World } from '../support/world.ts';
 
 const HISTORIES = Number(process.env['MODEL_REAL_RUNS'] ?? sizeOfRun({ quick: 6, long: 12 }));
 const ROUNDS = 5;
-const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
+/** Random in the long run; a quick one that fails has to fail again. */
+const seed = Number(
+  process.env['MODEL_SEED'] ?? sizeOfRun({ quick: 20_261_124, long: Date.now() % 2 ** 31 }),
+);
 
 const closings = closeAfterEach();
 

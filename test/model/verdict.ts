@@ -24,7 +24,7 @@ function pointsHere({ project, apex }: Entry, { record }: Shown): boolean {
 const aboutTheChallenge = ['unauthorized', 'connection', 'incorrect_response', 'tls', 'dns'];
 
 /** The likeliest cause of a certificate that does not come, in the order in which they are looked for. */
-export function causeOf(entry: Entry, seen: Shown, now: number): string {
+export function causeOf(entry: Entry, seen: Shown): string {
   const { record, servers, caa } = seen;
   const { refusals, setBack } = entry;
   if (record === 'silent') return 'dns_unknown';
@@ -32,7 +32,7 @@ export function causeOf(entry: Entry, seen: Shown, now: number): string {
   if (caa === 'forbids') return 'caa_blocks';
   if (servers === 'disagree') return 'dns_unsettled';
   if (caa === 'silent') return 'caa_unknown';
-  const last = refusals.findLast(({ at }) => at >= countedSince(entry, now));
+  const last = refusals.findLast(({ at }) => at >= countedSince(entry));
   if (last?.type === 'rate_limited') return 'authority_rate_limited';
   if (last !== undefined) {
     return aboutTheChallenge.includes(last.type) ? 'challenge_unreachable' : 'authority_refused';
@@ -40,8 +40,7 @@ export function causeOf(entry: Entry, seen: Shown, now: number): string {
   return setBack ? 'authority_unreachable' : 'platform_fault';
 }
 
-/** Of a domain that is served what was refused since its certificate came; else since it was verified. */
-function countedSince({ certificates, verifiedAt }: Entry, now: number): number {
-  const stored = certificates.filter(({ until }) => until > now).map(({ from }) => from);
-  return Math.max(verifiedAt, ...stored);
+/** What was refused before the newest certificate came, or before the verification, says nothing any more. */
+function countedSince({ certificates, verifiedAt }: Entry): number {
+  return Math.max(verifiedAt, ...certificates.map(({ storedAt }) => storedAt));
 }

@@ -47,7 +47,7 @@ beforeAll(async () => {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
-}, 120_000);
+});
 
 /** Everything that has a secret, and requests that say it where it does not belong. */
 async function live({ client, world }: Service): Promise<void> {

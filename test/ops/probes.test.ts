@@ -125,7 +125,7 @@ describe.skipIf(without)('METRICS_PORT', () => {
     expect(await status({})).toBe(401);
     expect(await status({ authorization: 'Bearer another-token-for-metrics' })).toBe(401);
     expect(await status({ authorization: `Bearer ${METRICS_TOKEN}` })).toBe(200);
-  }, 120_000);
+  });
 
   it('shows nothing else, and takes no writing', async () => {
     expect((await ask(opsOf('worker'), '/v1/projects')).status).toBe(404);
@@ -148,7 +148,7 @@ describe.skipIf(without)('METRICS_PORT', () => {
     await expect(start('edge', { METRICS_PORT: port })).rejects.toThrow(
       /^METRICS_PORT \d+ .* in use/,
     );
-  }, 120_000);
+  });
 });
 
 describe.skipIf(without)('a worker that starts before its database', () => {

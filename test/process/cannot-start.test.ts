@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { startProblem } from '../../src/roles/terminal.ts';
 import { startSignpost } from '../../src/start.ts';
@@ -13,9 +13,6 @@ import { launchProcess } from '../support/process.ts';
 import { isLongRun } from '../support/run.ts';
 import { freePort } from '../support/servers.ts';
 import { anyPorts, storageOf, takenPort } from './support.ts';
-
-/** Processes start in seconds, and take longer on a machine that does much else meanwhile. */
-vi.setConfig({ testTimeout: 120_000 });
 
 const closings = closeAfterEach();
 let folder: string;

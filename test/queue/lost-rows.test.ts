@@ -39,5 +39,5 @@ describe.skipIf(!onPostgres?.available)('jobs that were deleted from PostgreSQL'
     await world.publish(domains.map(({ record }) => record));
     await until('all live', async () => (await countLive(signpost.parts, domains)) === 10);
     expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 10 });
-  }, 120_000);
+  });
 });

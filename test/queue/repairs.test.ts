@@ -50,7 +50,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     await turns(2);
     expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 30 });
     expect(await repairs()).toEqual({});
-  }, 120_000);
+  });
 
   it('takes out the jobs of a life that has ended', async () => {
     const { queues } = service.signpost.parts;
@@ -86,7 +86,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     await world.publish(domains.map(({ record }) => record));
     await until('all live', async () => (await countLive(signpost.parts, domains)) === 20);
     expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 20 });
-  }, 120_000);
+  });
 
   it('gives a delivery its job again that the queue has lost', async () => {
     const { database } = service.signpost.parts;

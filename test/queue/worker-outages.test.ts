@@ -54,7 +54,7 @@ describe.skipIf(without)('the workers', () => {
     await world.publish(domains.map(({ record }) => record));
     await until('all live', async () => (await countLive(parts, domains)) === DOMAINS);
     expect(await stories(parts, domains)).toEqual({ [lifeStory]: DOMAINS });
-  }, 120_000);
+  });
 
   it('wait for PostgreSQL without spinning, set nothing aside, and go on when it is back', async () => {
     const { postgres, domains, parts, world } = await start();
@@ -80,5 +80,5 @@ describe.skipIf(without)('the workers', () => {
     });
     expect(await stories(parts, domains)).toEqual({ [lifeStory]: DOMAINS });
     expect(await parts.database.prisma.quarantine.count()).toBe(0);
-  }, 120_000);
+  });
 });

@@ -124,9 +124,14 @@ export async function loadIssueWork(
     include: { observation: true },
   });
   if (row === null) return undefined;
-  const [order, usable, ended, moved] = await Promise.all([
+  const [order, usable, newest, ended, moved] = await Promise.all([
     prisma.certificate.findFirst({ where: { domainId, status: 'ordering', ...keyOf[source] } }),
     prisma.certificate.findFirst(newestUsable({ domainId, source }, now)),
+    prisma.certificate.findFirst({
+      where: { domainId, status: 'issued', ...keyOf[source] },
+      orderBy: { createdAt: 'desc' },
+      select: { endedAt: true },
+    }),
     prisma.certificate.findMany({
       where: { domainId, status: 'failed', NOT: superseded, ...keyOf[source] },
       orderBy: { createdAt: 'desc' },
@@ -142,8 +147,8 @@ export async function loadIssueWork(
   const budgetWaits = source === 'own' ? await findBudgetWaits(prisma, budgets, wanted, now) : [];
   const refused = ended.flatMap(refusalOf);
   const verifiedAt = row.verifiedAt ?? row.pendingSince;
-  const servedSince = usable?.endedAt ?? verifiedAt;
-  const since = new Date(Math.max(+servedSince, +verifiedAt));
+  // Expired or not: refusals before it was issued no longer matter.
+  const since = new Date(Math.max(+(newest?.endedAt ?? verifiedAt), +verifiedAt));
   const inThisEpoch = refused.filter(({ at }) => at >= since);
   return {
     domain: toLoadedDomain({ ...row, observation: row.observation?.value }),

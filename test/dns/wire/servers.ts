@@ -6,6 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { type Answer, decode, encode } from 'dns-packet';
 import { createWire, type Wire, type WireOptions } from '../../../src/dns/wire/wire.ts';
 import { type LabDnsServer, startDnsServer } from '../../../src/lab/dns-server.ts';
+import { freePort } from '../../support/servers.ts';
 
 /** Nobody waits for it where everything answers; tests in which something does not answer set their own. */
 const PATIENCE_MS = 10_000;
@@ -62,13 +63,12 @@ export async function openTruncating(serve: (socket: Socket) => void, address = 
     atTheEnd(() => socket.destroy());
     serve(socket);
   });
-  server.listen(0, address);
+  const port = await freePort(); // over both
+  server.listen(port, address);
   await once(server, 'listening');
   atTheEnd(() => server.close());
-  const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('not on TCP');
   const truncated: OnQuery = (query, reply) => reply(responseTo(query, { flags: 0x0600 }));
-  return openRaw(truncated, address, bound.port);
+  return openRaw(truncated, address, port);
 }
 
 export type Change = {
