@@ -209,6 +209,20 @@ describe('the configuration', () => {
     });
   });
 
+  it('changes nothing but the window by VERIFY_WINDOW, and nothing but waits by TIME_SCALE', () => {
+    const usual = loadConfig({});
+    if (!usual.ok) throw new Error(JSON.stringify(usual.problems));
+    const { config } = usual;
+    expect(loadConfig({ VERIFY_WINDOW: '24h' })).toEqual({
+      ok: true,
+      config: { ...config, verifyWindowMs: 24 * 3_600_000 },
+    });
+    expect(loadConfig({ TIME_SCALE: '288' })).toEqual({
+      ok: true,
+      config: { ...config, timeScale: 288 },
+    });
+  });
+
   it('reads what .env.example lists, and nothing else', () => {
     const example = readFileSync(new URL('../.env.example', import.meta.url), 'utf8');
     const listed = [...example.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);

@@ -128,7 +128,7 @@ describe('the documents', () => {
       { kind: 'verify_requested' },
       { kind: 'claimed_elsewhere' },
     ];
-    const rules = { now: noon, windowMs: VERIFY_WINDOW_MS };
+    const rules = { now: noon, windowMs: VERIFY_WINDOW_MS, timeScale: 1 };
     const ways = states.flatMap((state) =>
       occurrences.flatMap((occurrence) => {
         const step = transition(state, occurrence, rules);
@@ -213,7 +213,7 @@ describe('the documents', () => {
     const wait = nextWaitMs({
       pendingSince: noon,
       now,
-      windowMs: VERIFY_WINDOW_MS,
+      timeScale: 1,
       eager: false,
       jitter: 0.5,
     });

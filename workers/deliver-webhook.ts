@@ -25,8 +25,8 @@ export type DeliverWebhookDeps = {
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
   /** False if another save came first and nothing was changed. */
   save(delivery: LoadedDelivery, outcome: DeliveryOutcome, at: Date): Promise<boolean>;
-  /** VERIFY_WINDOW; a shorter one shortens the waits between attempts. */
-  readonly windowMs: number;
+  /** Divides the waits between attempts (TIME_SCALE). */
+  readonly timeScale: number;
   /** 0 to 1, new at each call. */
   jitter(): number;
   now(): Date;
@@ -72,7 +72,7 @@ async function attempt(deps: DeliverWebhookDeps, delivery: LoadedDelivery): Prom
     attempts,
     failingSince: webhook.failingSince,
     now,
-    windowMs: deps.windowMs,
+    timeScale: deps.timeScale,
     jitter: deps.jitter(),
   });
   return save(deps, delivery, verdict, now);

@@ -207,7 +207,7 @@ function asNewCertificate(
   if (result.notAfter > usable.expiresAt) return result;
   const at = now();
   const detail = `the certificate that expires at ${result.notAfter.toISOString()} is still served`;
-  const retryAfter = renewalCheckAt(at, rules(at).windowMs);
+  const retryAfter = renewalCheckAt(at, rules(at).timeScale);
   return { kind: 'unavailable', detail, retryAfter, answered: true };
 }
 

@@ -97,6 +97,6 @@ async function checkFirst(
   const escalationAtEnd = () => escalate(domain, diagnosis);
   await saveCheck(issue, { domain, observation, escalationAtEnd }, diagnosis);
   const now = issue.now();
-  await issue.certificates.postpone(domain, renewalCheckAt(now, issue.rules(now).windowMs));
+  await issue.certificates.postpone(domain, renewalCheckAt(now, issue.rules(now).timeScale));
   return null;
 }

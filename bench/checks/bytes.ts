@@ -19,7 +19,11 @@ export async function bytes(servers: Servers): Promise<readonly string[]> {
   await stop(api.child);
   const added = await sizes(servers);
   // A window in which every wait is the shortest that there is.
-  const worker = await startService(servers, { ROLE: 'worker', VERIFY_WINDOW: '10m' });
+  const worker = await startService(servers, {
+    ROLE: 'worker',
+    VERIFY_WINDOW: '10m',
+    TIME_SCALE: '288',
+  });
   await untilChecks(servers, 1);
   const afterOne = await sizes(servers);
   await untilChecks(servers, CHECKS);

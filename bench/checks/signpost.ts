@@ -17,6 +17,7 @@ const result = loadConfig({
   DNS_ALLOW_PRIVATE: 'true',
   // Short enough that every wait is the ladder's floor, WAIT_MS.
   VERIFY_WINDOW: '10m',
+  TIME_SCALE: '288',
 });
 if (!result.ok) throw new Error(JSON.stringify(result.problems));
 const { parts } = await startSignpost(result.config, pino({ level: 'error' }, destination(2)));

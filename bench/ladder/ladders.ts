@@ -28,7 +28,7 @@ export const ours: Ladder = {
   name: 'signpost',
   next(ageMs, _, draw) {
     const now = new Date(added.getTime() + ageMs);
-    const rules = { now, windowMs: VERIFY_WINDOW_MS, jitter: draw() };
+    const rules = { now, windowMs: VERIFY_WINDOW_MS, timeScale: 1, jitter: draw() };
     const { nextCheckAt } = whenNext({ status: 'pending', pendingSince: added }, rules, false);
     return (nextCheckAt?.getTime() ?? Number.POSITIVE_INFINITY) - added.getTime();
   },

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { Budget } from '../core/certificates/budget.ts';
+import { VERIFY_WINDOW_MS } from '../core/life/ladder.ts';
 import {
   type ConfigProblem,
   combinationProblems,
@@ -29,6 +30,7 @@ import {
   origin,
   port,
   socketAddress,
+  timeScale,
   units,
   url,
 } from './values.ts';
@@ -123,11 +125,10 @@ export type Config = {
   readonly webhooks: { readonly allowPrivate: boolean };
   /** Addresses and networks that deploys can use even if they are private or ours. */
   readonly upstreams: { readonly networks: readonly string[] };
-  /**
-   * How long a pending domain is checked before it fails. In a test lab, a short window also
-   * shortens most delays.
-   */
+  /** How long a pending domain is checked before it fails. */
   readonly verifyWindowMs: number;
+  /** Divides every wait. For test labs only; 1 otherwise. */
+  readonly timeScale: number;
   /** How long after verification a missing certificate triggers an operator notification. */
   readonly escalateAfterMs: number;
   readonly metrics: {
@@ -184,7 +185,8 @@ const variables = z.object({
   KEY_ENCRYPTION_KEY: keyEncryptionKeys.optional(),
   WEBHOOK_ALLOW_PRIVATE: flag.default(false),
   UPSTREAM_NETWORKS: list(network).optional(),
-  VERIFY_WINDOW: duration.default(48 * units.h),
+  VERIFY_WINDOW: duration.default(VERIFY_WINDOW_MS),
+  TIME_SCALE: timeScale.default(1),
   ESCALATE_AFTER: duration.default(30 * units.m),
   METRICS_PORT: port.optional(),
   METRICS_TOKEN: metricsToken.optional(),
@@ -261,6 +263,7 @@ function toConfig(v: Variables): Config {
     webhooks: { allowPrivate: v.WEBHOOK_ALLOW_PRIVATE },
     upstreams: { networks: v.UPSTREAM_NETWORKS ?? (v.DATABASE_URL ? [] : loopback) },
     verifyWindowMs: v.VERIFY_WINDOW,
+    timeScale: v.TIME_SCALE,
     escalateAfterMs: v.ESCALATE_AFTER,
     metrics: { port: v.METRICS_PORT, token: v.METRICS_TOKEN },
     logLevel: v.LOG_LEVEL,

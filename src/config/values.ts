@@ -74,6 +74,12 @@ export const count = (what: string) =>
     .regex(/^[1-9]\d{0,8}$/, `must be a number of ${what}, 1 or more`)
     .transform(Number);
 
+/** Divides every wait. */
+export const timeScale = z
+  .string()
+  .regex(/^[1-9]\d{0,5}$/, 'must be a whole number, 1 or more')
+  .transform(Number);
+
 /** An IPv4 or IPv6 address, unchanged. */
 export const address = z
   .string()

@@ -1,6 +1,6 @@
 /** The API role: everything between a request and its route, and the port. */
 
-import { ladder, scaleOf } from '../core/life/ladder.ts';
+import { ladder } from '../core/life/ladder.ts';
 import { withDashboard } from '../dashboard/dashboard.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../db/api-keys.ts';
 import { createWatchedDomainStore } from '../db/domains/watched-domains.ts';
@@ -142,7 +142,7 @@ export function composeStreams(
     promote: (domain) => queues.promote('check-dns', domain),
     now,
     log,
-    checkEveryMs: ladder.watchedWaitMs * scaleOf(config.verifyWindowMs),
+    checkEveryMs: ladder.watchedWaitMs / config.timeScale,
   });
   return {
     open: createOpenStream({

@@ -173,7 +173,7 @@ function checkTargetOf({
 }
 
 /** The rules of a check at `now`, with a random jitter of 0 to 1. */
-function checkRules({ verifyWindowMs, escalateAfterMs }: Config, now: Date): CheckRules {
+function checkRules({ verifyWindowMs, timeScale, escalateAfterMs }: Config, now: Date): CheckRules {
   const jitter = Math.random();
-  return { now, windowMs: verifyWindowMs, escalateAfterMs, jitter };
+  return { now, windowMs: verifyWindowMs, timeScale, escalateAfterMs, jitter };
 }

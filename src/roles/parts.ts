@@ -177,7 +177,7 @@ function budgetsOf([first, ...others]: Authorities, acme: Config['acme']): Autho
 function composeHealth({ config, log, now }: Opened) {
   return createAuthorityHealth({
     now,
-    windowMs: config.verifyWindowMs,
+    timeScale: config.timeScale,
     onChange: (directoryUrl, state) =>
       state === 'down'
         ? log.warn({ directoryUrl }, 'certificate authority unavailable')

@@ -4,7 +4,6 @@ import type { DeliverWebhookDeps } from '../../workers/deliver-webhook.ts';
 import type { RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
 import type { Vault } from '../certificates/vault/vault.ts';
 import type { Config } from '../config/config.ts';
-import { scaleOf } from '../core/life/ladder.ts';
 import type { DeliveryStore, LoadedDelivery } from '../db/delivery/deliveries.ts';
 import type { WaitingStore } from '../db/domains/waiting.ts';
 import { createLookup, hostOf, isOwn, isPublic } from '../net/destination.ts';
@@ -54,7 +53,7 @@ export function deliverDeps(
     },
     putBack: deliveries.putBack,
     save: deliveries.save,
-    windowMs: config.verifyWindowMs,
+    timeScale: config.timeScale,
     jitter: () => Math.random(),
     now,
   };
@@ -78,7 +77,7 @@ export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
       ),
     takeTurn: waiting.takeTurn,
     inFlight: places.host,
-    lostAfterMs: Math.max(5_000, LOST_AFTER_MS * scaleOf(config.verifyWindowMs)),
+    lostAfterMs: Math.max(5_000, LOST_AFTER_MS / config.timeScale),
     pause: (ms) => wait(ms),
     now,
   };

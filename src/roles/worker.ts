@@ -17,7 +17,6 @@ import { type RenewCertificateDeps, renewCertificate } from '../../workers/renew
 import type { ReconcileDeps } from '../../workers/repair/compare-queue.ts';
 import { startWorkers, type WorkerDeps } from '../../workers/start.ts';
 import { askRenewal } from '../certificates/authorities/authority.ts';
-import { scaleOf } from '../core/life/ladder.ts';
 import type { SweepQueue } from '../core/operations/jobs.ts';
 import type { LoadedDomain } from '../db/domains/domain-row.ts';
 import { createQuarantineStore } from '../db/domains/quarantine.ts';
@@ -37,6 +36,7 @@ import { deliverDeps, relayDeps } from './webhooks.ts';
  * test lab.
  */
 const SWEEP_MS_MIN = 1_000;
+const RECONCILE_MS_MIN = 3_000;
 
 /** Starts nothing. */
 export function composeWorkers(parts: Parts): WorkerDeps {
@@ -45,10 +45,10 @@ export function composeWorkers(parts: Parts): WorkerDeps {
   const escalate = escalateDeps(parts, issue);
   const sweeps = composeSweeps(parts, issue, escalate);
   const deliver = deliverDeps(parts);
-  const waitScale = scaleOf(config.verifyWindowMs);
+  const { timeScale } = config;
   const sweepEveryMs = {
-    'recheck-live': Math.max(SWEEP_MS_MIN, 10_000 * waitScale),
-    'renew-certificate': Math.max(SWEEP_MS_MIN, 60_000 * waitScale),
+    'recheck-live': Math.max(SWEEP_MS_MIN, 10_000 / timeScale),
+    'renew-certificate': Math.max(SWEEP_MS_MIN, 60_000 / timeScale),
   };
   return {
     backend,
@@ -60,7 +60,7 @@ export function composeWorkers(parts: Parts): WorkerDeps {
       clockSkewMs: () => clockSkewMs(parts.database.pool),
     }),
     quarantine: createQuarantineStore(parts.database.prisma),
-    waitScale,
+    timeScale,
     checkDns: checkDeps(parts, issue),
     issueCertificate: issue,
     escalateCertificate: escalate,
@@ -75,8 +75,7 @@ export function composeWorkers(parts: Parts): WorkerDeps {
     // Checks mostly wait for the network; concurrent ones share database round trips. A PostgreSQL
     // queue is slower regardless of this number.
     checksAtOnce: config.storage.kind === 'postgres_redis' ? 500 : 50,
-    // A short window (test labs) shortens all intervals, including repairs.
-    reconcileEveryMs: Math.min(RECONCILE_EVERY_MS, Math.max(1_000, config.verifyWindowMs / 200)),
+    reconcileEveryMs: Math.max(RECONCILE_MS_MIN, RECONCILE_EVERY_MS / timeScale),
   };
 }
 

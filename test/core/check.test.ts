@@ -38,6 +38,7 @@ const unwatched = { findings: [], certificateEndsAt: null, escalateAt: null, wat
 const rules = {
   now: noon,
   windowMs: 48 * 3_600_000,
+  timeScale: 1,
   escalateAfterMs: 1_800_000,
   jitter: 0.5,
 };

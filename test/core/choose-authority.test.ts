@@ -5,7 +5,6 @@ import {
   isOwnView,
   worthAsking,
 } from '../../src/core/certificates/choose-authority.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import { later, noon } from '../support/builders.ts';
 
 const SECOND = 1_000;
@@ -75,7 +74,7 @@ const late: readonly Late[] = [
 const places = { first: 0, second: 1, none: undefined } as const;
 
 describe('the next order goes to', () => {
-  const rules = { now: noon, windowMs: VERIFY_WINDOW_MS };
+  const rules = { now: noon, timeScale: 1 };
 
   it.each(table)('%s', (_title, first, second, chosen) => {
     const choice = chooseAuthority([first, second], rules);
@@ -95,8 +94,8 @@ describe('the next order goes to', () => {
     expect(chooseAuthority([forbidden], rules)).toBeNull();
   });
 
-  it('the second sooner in a laboratory', () => {
-    const inLaboratory = { now: noon, windowMs: VERIFY_WINDOW_MS / 100 };
+  it('the second sooner by TIME_SCALE', () => {
+    const inLaboratory = { now: noon, timeScale: 100 };
     expect(chooseAuthority([down(3 * SECOND), well], inLaboratory)?.index).toBe(1);
     expect(chooseAuthority([down(2 * SECOND), well], inLaboratory)?.index).toBe(0);
     expect(chooseAuthority([paused(4 * SECOND), well], inLaboratory)?.index).toBe(1);
@@ -104,7 +103,7 @@ describe('the next order goes to', () => {
 });
 
 describe('a question before the choice', () => {
-  const rules = { now: noon, windowMs: VERIFY_WINDOW_MS };
+  const rules = { now: noon, timeScale: 1 };
   const table: readonly (readonly [string, AuthorityState, AuthorityState, number[]])[] = [
     ['nobody, where the first is well', well, silent, []],
     ['the first, which is down, before the second is chosen', down(HOUR), well, [0]],

@@ -15,7 +15,7 @@ import { later, noon } from '../support/builders.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const rules = { now: noon, windowMs: 2 * DAY };
+const rules = { now: noon, windowMs: 2 * DAY, timeScale: 1 };
 const before = later(noon, -HOUR);
 
 const states: { readonly [S in DomainStatus]: DomainState } = {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import {
   type Answer,
   type AttemptMade,
@@ -26,7 +25,7 @@ function decide(answer: Answer, parts: Partial<AttemptMade> = {}) {
     attempts: 0,
     failingSince: null,
     now: noon,
-    windowMs: VERIFY_WINDOW_MS,
+    timeScale: 1,
     jitter: 0.5,
     ...parts,
   });
@@ -95,10 +94,10 @@ describe('the ladder of attempts', () => {
     expect(most).toMatchObject({ at: later(noon, 2.2 * HOUR) });
   });
 
-  it('is shortened by a laboratory’s window, to a quarter of a second at least', () => {
-    const windowMs = VERIFY_WINDOW_MS / 1_000;
-    expect(decide(silent, { windowMs })).toMatchObject({ at: later(noon, 250) });
-    expect(decide(silent, { windowMs, attempts: 2 })).toMatchObject({ at: later(noon, 1_800) });
+  it('is divided by TIME_SCALE, to a quarter of a second at least', () => {
+    const timeScale = 1_000;
+    expect(decide(silent, { timeScale })).toMatchObject({ at: later(noon, 250) });
+    expect(decide(silent, { timeScale, attempts: 2 })).toMatchObject({ at: later(noon, 1_800) });
   });
 });
 

@@ -23,7 +23,7 @@ function saveOf(
   { verdict, findings }: Pick<Diagnosis, 'verdict' | 'findings'>,
   at = later(noon, 60_000),
 ) {
-  const rules = { now: at, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 };
+  const rules = { now: at, windowMs: 48 * HOUR, timeScale: 1, escalateAfterMs: HOUR, jitter: 0.5 };
   const outcome = decideCheck(domain, { verdict, findings }, rules);
   return { domain, observation, outcome, at };
 }

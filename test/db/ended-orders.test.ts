@@ -32,7 +32,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   beforeAll(async () => {
     if (!available) return;
     db = await openStoredOrders(name);
-    const options = { verifyWindowMs: VERIFY_WINDOW_MS };
+    const options = { verifyWindowMs: VERIFY_WINDOW_MS, timeScale: 1 };
     store = createCertificateStore(db.database.prisma, options, budgets);
   });
   beforeEach(async () => {

@@ -86,7 +86,13 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
 
   /** Saves a check that finds the record gone, with a case, as the worker does. */
   function takeBack(domain: LoadedDomain, escalation: NewEscalation) {
-    const rules = { now: noon, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 };
+    const rules = {
+      now: noon,
+      windowMs: 48 * HOUR,
+      timeScale: 1,
+      escalateAfterMs: HOUR,
+      jitter: 0.5,
+    };
     const outcome = decideCheck(domain, missing, rules);
     const observation = anObservation();
     return createCheckStore(stored.database).save({

@@ -52,7 +52,13 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     { verdict, findings }: Pick<Diagnosis, 'verdict' | 'findings'>,
   ) {
     const at = later(noon, 60_000);
-    const rules = { now: at, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 };
+    const rules = {
+      now: at,
+      windowMs: 48 * HOUR,
+      timeScale: 1,
+      escalateAfterMs: HOUR,
+      jitter: 0.5,
+    };
     const outcome = decideCheck(domain, { verdict, findings }, rules);
     return checks.save({ domain, observation: domain.observation ?? anObservation(), outcome, at });
   }

@@ -35,7 +35,8 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
   });
   afterAll(() => stored?.close());
 
-  const store = () => createCertificateStore(stored.database.prisma, { verifyWindowMs: 48 * HOUR });
+  const store = () =>
+    createCertificateStore(stored.database.prisma, { verifyWindowMs: 48 * HOUR, timeScale: 1 });
   const row = ({ id }: LoadedDomain) =>
     stored.database.prisma.domain.findUniqueOrThrow({ where: { id } });
   const casesOf = ({ id }: LoadedDomain) =>

@@ -29,10 +29,14 @@ export type StoredOrders = Awaited<ReturnType<typeof openStoredOrders>>;
 export async function openStoredOrders(name?: StorageName) {
   const stored = await openStoredDomains(name);
   const { prisma } = stored.database;
-  const certificates = createCertificateStore(prisma, { verifyWindowMs: VERIFY_WINDOW_MS });
+  const certificates = createCertificateStore(prisma, {
+    verifyWindowMs: VERIFY_WINDOW_MS,
+    timeScale: 1,
+  });
   /** As with CERTIFICATES=external. */
   const external = createCertificateStore(prisma, {
     verifyWindowMs: VERIFY_WINDOW_MS,
+    timeScale: 1,
     certificates: { source: 'external' },
   });
 

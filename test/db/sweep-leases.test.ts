@@ -90,7 +90,10 @@ describe.each(available)('on $name, a domain', ({ name }) => {
   it('is forgiven, too, once it goes live', async () => {
     const domain = await db.verified(`${randomUUID()}.example.com`);
     await db.prisma.domain.update({ where: { id: domain.id }, data: { leases: 2 } });
-    const certificates = createCertificateStore(db.prisma, { verifyWindowMs: VERIFY_WINDOW_MS });
+    const certificates = createCertificateStore(db.prisma, {
+      verifyWindowMs: VERIFY_WINDOW_MS,
+      timeScale: 1,
+    });
     const order = { id: randomUUID(), sealedKey: new Uint8Array(4) };
     await certificates.openOrder(domain, order, noon);
     const times = { issuedAt: noon, expiresAt: later(noon, 60 * MINUTE) };

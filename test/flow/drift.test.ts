@@ -11,7 +11,7 @@ const closings = closeAfterEach();
 async function start(name: StorageName): Promise<Service> {
   const { storage, close } = await freshStorage(name);
   closings.push(close);
-  const env = { VERIFY_WINDOW: '2m' };
+  const env = { TIME_SCALE: '1440' };
   const service = await startService({ storage, ca: 'local authority', env });
   closings.push(service.close);
   return service;

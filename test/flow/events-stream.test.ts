@@ -146,7 +146,7 @@ describe.each(storagesOfRun('postgres_redis').filter(({ name }) => name !== 'pos
         const fresh = await freshStorage(name);
         onTestFinished(() => fresh.close());
         // An eighth of everything: 0.6 s between checks while it is watched, and 37 s at most while it is not.
-        const env = { VERIFY_WINDOW: '6h' };
+        const env = { VERIFY_WINDOW: '6h', TIME_SCALE: '8' };
         const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
         onTestFinished(() => service.close());
         const { world, client, signpost } = service;

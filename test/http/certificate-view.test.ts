@@ -30,7 +30,10 @@ describe('the certificate of a live domain', () => {
 
   beforeAll(async () => {
     stored = await openStoredDomains();
-    certificates = createCertificateStore(stored.database.prisma, { verifyWindowMs: 2 * DAY });
+    certificates = createCertificateStore(stored.database.prisma, {
+      verifyWindowMs: 2 * DAY,
+      timeScale: 1,
+    });
   });
   afterAll(() => stored?.close());
 

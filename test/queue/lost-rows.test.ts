@@ -13,7 +13,7 @@ describe.skipIf(!onPostgres?.available)('jobs that were deleted from PostgreSQL'
 
   beforeAll(async () => {
     fresh = await freshStorage('postgres');
-    const env = { VERIFY_WINDOW: '4m' };
+    const env = { TIME_SCALE: '720' };
     service = await startService({ storage: fresh.storage, ca: 'local authority', env });
   });
   afterAll(async () => {

@@ -15,8 +15,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
 
   beforeAll(async () => {
     fresh = await freshStorage('postgres_redis');
-    // A turn of the reconciler every 1.2 s.
-    const env = { VERIFY_WINDOW: '4m' };
+    const env = { TIME_SCALE: '720' };
     service = await startService({ storage: fresh.storage, ca: 'local authority', env });
   });
   afterAll(async () => {

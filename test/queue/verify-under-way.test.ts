@@ -47,7 +47,7 @@ function gated<T>(answer: () => T) {
 async function start(columns: Prisma.DomainUncheckedUpdateInput) {
   const fresh = await freshStorage('postgres_redis');
   closings.push(fresh.close);
-  const env = { ROLE: 'api', VERIFY_WINDOW: '48h' };
+  const env = { ROLE: 'api', VERIFY_WINDOW: '48h', TIME_SCALE: '1' };
   const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
   closings.push(service.close);
   const { client, signpost } = service;

@@ -169,7 +169,7 @@ function composeWorkers({ database }: StoredDomains, world: World) {
   const { prisma } = database;
   const checks = createCheckStore(database);
   const shared = {
-    certificates: createCertificateStore(prisma, { verifyWindowMs: windowMs }),
+    certificates: createCertificateStore(prisma, { verifyWindowMs: windowMs, timeScale: 1 }),
     load: checks.load,
     save: checks.save,
     observe: async ({ id }: LoadedDomain) => {
@@ -188,7 +188,13 @@ function composeWorkers({ database }: StoredDomains, world: World) {
     forgetEscalation: async () => undefined,
     newKey: async () => ({ id: randomUUID(), sealedKey: new Uint8Array(4) }),
     advance: async () => world.authority(world.now),
-    rules: (now: Date) => ({ now, windowMs, escalateAfterMs: HOUR / 2, jitter: world.jitter() }),
+    rules: (now: Date) => ({
+      now,
+      windowMs,
+      timeScale: 1,
+      escalateAfterMs: HOUR / 2,
+      jitter: world.jitter(),
+    }),
     now: () => world.now,
     onFault: (fault: unknown) => {
       throw fault;

@@ -62,6 +62,7 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
     const rules = {
       now: at,
       windowMs: 48 * HOUR,
+      timeScale: 1,
       escalateAfterMs: HOUR,
       jitter: 0.5,
     };

@@ -84,6 +84,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       // The ladder's steps shrink with the window: a check every quarter of a second.
       VERIFY_WINDOW: '10m',
+      TIME_SCALE: '288',
       LOG_LEVEL: 'warn',
       ...env,
     },

@@ -53,6 +53,7 @@ function world({ domain = aDomain(), result = right, saved = [], now = noon, cla
     rules: (at) => ({
       now: at,
       windowMs: 48 * HOUR,
+      timeScale: 1,
       escalateAfterMs: HOUR / 2,
       jitter: 0.5,
     }),

@@ -21,7 +21,7 @@ const deps = {
   authorities: [first, second],
   downForMs: (_authority: string | null) => 0,
   answeredAt: (_authority: string | null): Date | null => null,
-  rules: (now: Date) => ({ now, windowMs: 2 * DAY, escalateAfterMs: 1, jitter: 0.5 }),
+  rules: (now: Date) => ({ now, windowMs: 2 * DAY, timeScale: 1, escalateAfterMs: 1, jitter: 0.5 }),
   now: () => noon,
 };
 const work = {

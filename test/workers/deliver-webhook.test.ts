@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { Answer } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
 import { type DeliverWebhookDeps, deliverWebhook } from '../../workers/deliver-webhook.ts';
@@ -65,7 +64,7 @@ function world(delivery: LoadedDelivery | null, parts: Partial<DeliverWebhookDep
       saved.push(outcome);
       return true;
     },
-    windowMs: VERIFY_WINDOW_MS,
+    timeScale: 1,
     jitter: () => 0.5,
     now: () => noon,
     ...parts,

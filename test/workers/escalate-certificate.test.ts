@@ -81,7 +81,13 @@ async function run(given: Given) {
     findQuarantine: async () => given.quarantine ?? null,
     attemptNow: async () => void done.push('attempt'),
     logEscalation: ({ hostname }, { cause }) => void done.push(`tell ${hostname} ${cause}`),
-    rules: (now) => ({ now, windowMs: 1_000, escalateAfterMs: 30 * MINUTE, jitter: 0.5 }),
+    rules: (now) => ({
+      now,
+      windowMs: 1_000,
+      timeScale: 172_800,
+      escalateAfterMs: 30 * MINUTE,
+      jitter: 0.5,
+    }),
     now: () => noon,
   };
   const result = await escalateCertificate(deps, job);

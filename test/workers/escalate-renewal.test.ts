@@ -96,7 +96,13 @@ function world(given: Given) {
     onFault: (fault) => {
       throw fault;
     },
-    rules: (now) => ({ now, windowMs: 48 * HOUR, escalateAfterMs: 30 * MINUTE, jitter: 0.5 }),
+    rules: (now) => ({
+      now,
+      windowMs: 48 * HOUR,
+      timeScale: 1,
+      escalateAfterMs: 30 * MINUTE,
+      jitter: 0.5,
+    }),
     now: () => noon,
     atOnce: 2,
   };

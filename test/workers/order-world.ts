@@ -112,7 +112,7 @@ export function orderWorld(domain: LoadedDomain, situation: Situation) {
       did.push(`advance ${id === 'new' ? 'the new order' : 'the open order'}`);
       return result;
     },
-    rules: (now) => ({ now, windowMs: 2 * DAY, escalateAfterMs: 1, jitter: 0.5 }),
+    rules: (now) => ({ now, windowMs: 2 * DAY, timeScale: 1, escalateAfterMs: 1, jitter: 0.5 }),
     now: () => noon,
   };
   return { deps, did, saves, planned, probed, shownAfter };

@@ -86,7 +86,13 @@ function world({ state, checks, stored = right, saved = [], endsAt = null }: Sit
     onFault: (fault) => {
       throw fault;
     },
-    rules: (now) => ({ now, windowMs: 48 * HOUR, escalateAfterMs: HOUR / 2, jitter: 0.5 }),
+    rules: (now) => ({
+      now,
+      windowMs: 48 * HOUR,
+      timeScale: 1,
+      escalateAfterMs: HOUR / 2,
+      jitter: 0.5,
+    }),
     now: () => noon,
     atOnce: 2,
   };

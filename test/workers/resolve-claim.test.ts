@@ -50,7 +50,13 @@ function checkRight({ claimant, holder }: Two, txt: Txt) {
     save: store.save,
     resolveClaim,
     enqueueFollowUps: async ({ id }: { id: string }) => void followed.push(id),
-    rules: (now: Date) => ({ now, windowMs: 48 * HOUR, escalateAfterMs: HOUR, jitter: 0.5 }),
+    rules: (now: Date) => ({
+      now,
+      windowMs: 48 * HOUR,
+      timeScale: 1,
+      escalateAfterMs: HOUR,
+      jitter: 0.5,
+    }),
     now: () => noon,
   };
   const saved = saveCheck(deps, { domain: claimant, observation: anObservation() }, right);

@@ -17,7 +17,7 @@ function world() {
   const updateData = async (data: unknown) => void noted.push(data);
   const attempts = createAttempts({
     now: () => noon,
-    waitScale: 1,
+    timeScale: 1,
     log: pino({ level: 'silent' }),
     quarantine: {
       async setAside(suspect) {

@@ -102,12 +102,12 @@ describe('With two authorities', () => {
     const { prisma } = db.database;
     const certificates = createCertificateStore(
       prisma,
-      { verifyWindowMs: VERIFY_WINDOW_MS },
+      { verifyWindowMs: VERIFY_WINDOW_MS, timeScale: 1 },
       budgets,
     );
     const workers = Array.from({ length: processes }, () => {
       const onChange = () => undefined;
-      const health = createAuthorityHealth({ now, windowMs: VERIFY_WINDOW_MS, onChange });
+      const health = createAuthorityHealth({ now, timeScale: 1, onChange });
       const parts = { authorities, certificates, external: null, health, now, vault };
       const { downForMs, answeredAt } = health;
       return {

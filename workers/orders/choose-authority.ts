@@ -114,10 +114,10 @@ async function goOn(
 
 /** Asks the CAs that would be chosen if they answered, since their state does not expire. */
 async function askWhoIsAway(deps: TakeUpDeps, work: OrderWork): Promise<void> {
-  const { now, windowMs } = deps.rules(deps.now());
+  const { now, timeScale } = deps.rules(deps.now());
   const preferred = inPreference(deps, work);
   const states = preferred.map((id) => summaryOf(deps, work, id));
-  const away = worthAsking(states, { now, windowMs }).map((place) => preferred[place] ?? null);
+  const away = worthAsking(states, { now, timeScale }).map((place) => preferred[place] ?? null);
   const others = away.filter((id) => work.order === null || id !== idIn(deps, work.order));
   await Promise.all(others.map((id) => deps.ask(id)));
 }
@@ -179,8 +179,8 @@ export function chooseFor(deps: ChoiceDeps, work: Known): Choice {
   const now = deps.now();
   const preferred = inPreference(deps, work);
   const states = preferred.map((id) => summaryOf(deps, work, id));
-  const { windowMs } = deps.rules(now);
-  const chosen = chooseAuthority(states, { now, windowMs });
+  const { timeScale } = deps.rules(now);
+  const chosen = chooseAuthority(states, { now, timeScale });
   const authority = preferred[chosen?.index ?? 0] ?? null;
   const own = work.recentRefusals.filter((refusal) => idIn(deps, refusal) === authority);
   const ofThisEpoch = own.filter(({ isOfThisEpoch }) => isOfThisEpoch);

@@ -29,8 +29,8 @@ import { type JobResult, parseJob, type Trouble, toStored } from './job.ts';
 
 export type RunDeps = {
   readonly quarantine: Pick<QuarantineStore, 'setAside' | 'forget'>;
-  /** 0 to 1: shortens these waits along with the window (scaleOf, src/core/life/ladder.ts). */
-  readonly waitScale: number;
+  /** Divides these waits (TIME_SCALE). */
+  readonly timeScale: number;
   readonly log: Logger;
   /** Counts attempts that ran, with their outcome and seconds. */
   readonly count?: CountJob;
@@ -133,18 +133,18 @@ async function afterFault<N extends QueueName>(
   { name, raw, job, trouble }: Started<N>,
   fault: unknown,
 ): Promise<Attempt> {
-  const { log, waitScale } = deps;
+  const { log, timeScale } = deps;
   const given: AnyJob = job;
   const ids = { queue: name, jobId: raw.id, ...given };
   const survived = { ...trouble, forgiven: raw.stalledCounter, alone: 0 };
   if (isOutage(fault)) {
     const outages = trouble.outages + 1;
-    const waitMs = outageWaitMs(outages, waitScale);
+    const waitMs = outageWaitMs(outages, timeScale);
     log.warn({ err: fault, ...ids, outages, waitMs }, 'job postponed: dependency unavailable');
     return put(deps, waitMs, `outage ${outages}`, toStored(job, { ...survived, outages }));
   }
   const faults = trouble.faults + 1;
-  const waitMs = faultWaitMs(faults, waitScale);
+  const waitMs = faultWaitMs(faults, timeScale);
   log.error({ err: fault, ...ids, faults, waitMs }, 'job failed: internal error');
   const reason = reasonOf(fault instanceof Error ? fault : { name: 'Thrown', message: `${fault}` });
   const later = toStored(job, { ...survived, faults, outages: 0 });
@@ -161,7 +161,7 @@ async function afterFault<N extends QueueName>(
 }
 
 async function setAside(
-  { quarantine: store, waitScale, log, now }: RunDeps,
+  { quarantine: store, timeScale, log, now }: RunDeps,
   queue: QueueName,
   raw: RawJob,
   reason: string,
@@ -169,7 +169,7 @@ async function setAside(
   const jobId = raw.id ?? '';
   const domainId = domainIdIn(jobId);
   const suspect = { queue, jobId, domainId, reason };
-  const aside = await store.setAside(suspect, now(), quarantineWaitsMs(waitScale));
+  const aside = await store.setAside(suspect, now(), quarantineWaitsMs(timeScale));
   log.error({ queue, jobId, ...(domainId && { domainId }), reason, ...aside }, 'job quarantined');
   return { result: { kind: 'over', reason } };
 }
@@ -179,8 +179,8 @@ function put({ now }: RunDeps, waitMs: number, note: string, store: AnyJob): Att
 }
 
 /** Releases the job while another runs alone, so that it is not lost with the same worker. */
-function itsTurnLater({ now, waitScale }: RunDeps): JobResult {
-  const waitMs = Math.max(250, SECOND * waitScale) * (1 + 2 * Math.random());
+function itsTurnLater({ now, timeScale }: RunDeps): JobResult {
+  const waitMs = Math.max(250, SECOND / timeScale) * (1 + 2 * Math.random());
   const note = 'its worker crashed; waits to run alone';
   return { kind: 'again', at: new Date(now().getTime() + waitMs), note };
 }

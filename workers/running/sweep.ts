@@ -6,7 +6,6 @@
  */
 
 import type { CheckRules } from '../../src/core/life/check.ts';
-import { scaleOf } from '../../src/core/life/ladder.ts';
 import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
 import type { DueDomains, Lease, Taken } from '../../src/db/domains/sweeps.ts';
 import { isUnavailable } from '../../src/db/engine/unavailable.ts';
@@ -106,16 +105,16 @@ function errorOf(fault: unknown) {
 
 export type UsualLease = {
   readonly usualMs: number;
-  /** The minimum, however short a test lab's window is. */
+  /** The minimum, whatever TIME_SCALE is. */
   readonly leastMs: number;
 };
 
-/** Returns the leases for domains taken now, shortened along with the window. */
+/** Returns the leases for domains taken now, divided by TIME_SCALE. */
 export function leaseNow(
   { now: clock, rules }: { now(): Date; rules(now: Date): CheckRules },
   { usualMs, leastMs }: UsualLease,
 ): Lease {
   const now = clock();
-  const scale = scaleOf(rules(now).windowMs);
-  return { now, leasesMs: sweepLeasesMs(Math.max(leastMs, usualMs * scale), scale) };
+  const { timeScale } = rules(now);
+  return { now, leasesMs: sweepLeasesMs(Math.max(leastMs, usualMs / timeScale), timeScale) };
 }

@@ -4,7 +4,6 @@
  */
 
 import { standIn } from '../../core/certificates/choose-authority.ts';
-import { scaleOf } from '../../core/life/ladder.ts';
 import { MINUTE } from '../../core/time.ts';
 import { type CertificateFaultCode, isCertificateFault } from '../fault.ts';
 import { type Authorities, authorityOf } from './authority.ts';
@@ -34,8 +33,7 @@ export type AuthorityHealth = {
   /** When it last answered anything; null: not yet. */
   answeredAt(directoryUrl: string | null): Date | null;
   /**
-   * Whether neither an answer nor a failure was recorded for ASK_AGAIN_MS; a shorter window
-   * shortens this.
+   * Whether neither an answer nor a failure was recorded for ASK_AGAIN_MS.
    */
   mayAsk(directoryUrl: string | null): boolean;
 };
@@ -48,8 +46,8 @@ type Failing = { readonly since: number; readonly last: number; readonly isReach
 
 export type AuthorityHealthDeps = {
   readonly now: () => Date;
-  /** VERIFY_WINDOW; a shorter one shortens all times in proportion. */
-  readonly windowMs: number;
+  /** Divides all times (TIME_SCALE). */
+  readonly timeScale: number;
   /** Called at the start and at the end of each incident. */
   readonly onChange: (directoryUrl: string | null, state: 'down' | 'up') => void;
 };
@@ -59,7 +57,7 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
   const failing = new Map<string | null, Failing>();
   const answered = new Map<string | null, number>();
   const noted = new Map<string | null, number>();
-  const scale = scaleOf(deps.windowMs);
+  const { timeScale } = deps;
 
   function hasFailed(directoryUrl: string | null, at: number): void {
     const before = failing.get(directoryUrl);
@@ -67,10 +65,10 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
     failing.set(directoryUrl, { since: goesOn ? before.since : at, last: at, isReached: false });
     if (before === undefined) deps.onChange(directoryUrl, 'down');
   }
-  const remembered = REMEMBERED_MS * scale;
+  const remembered = REMEMBERED_MS / timeScale;
   /** Only an answer ends an incident, never time. */
   const isDown = ({ since, last, isReached }: Failing) =>
-    !isReached && last - since >= standIn.downMs * scale;
+    !isReached && last - since >= standIn.downMs / timeScale;
 
   return {
     note(directoryUrl, outcome) {
@@ -96,7 +94,7 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
       return at === undefined ? null : new Date(at);
     },
     mayAsk: (directoryUrl) =>
-      deps.now().getTime() - (noted.get(directoryUrl) ?? 0) >= ASK_AGAIN_MS * scale,
+      deps.now().getTime() - (noted.get(directoryUrl) ?? 0) >= ASK_AGAIN_MS / timeScale,
   };
 }
 

@@ -3,7 +3,6 @@
  * the others are fallbacks.
  */
 
-import { scaleOf } from '../life/ladder.ts';
 import { MINUTE } from '../time.ts';
 
 /** When an order moves to another CA: well before an operator is notified. */
@@ -61,13 +60,13 @@ export function isOwnView(problemType: string): boolean {
   return anotherMaySayYes.has(problemType);
 }
 
-type Rules = { readonly now: Date; readonly windowMs: number };
+/** `timeScale`: divides every wait (TIME_SCALE). */
+type Rules = { readonly now: Date; readonly timeScale: number };
 
 /**
  * Returns the first CA that can take the order within minutes; otherwise the one available soonest,
  * silent ones last. Null if CAA forbids all of them. Pure.
- * `authorities`: in order of preference. `windowMs`: VERIFY_WINDOW; a shorter window shortens the
- * waits.
+ * `authorities`: in order of preference.
  */
 export function chooseAuthority(
   authorities: readonly AuthorityState[],
@@ -103,10 +102,9 @@ export function worthAsking(
 
 function isWell(
   { saidNo, pausedUntil, downForMs, isSilent, moves }: AuthorityState,
-  { now, windowMs }: Rules,
+  { now, timeScale }: Rules,
 ): boolean {
-  const scale = scaleOf(windowMs);
   const downMs = standIn.downMs * 2 ** Math.min(moves, standIn.doublings);
-  const isPaused = +pausedUntil - +now > standIn.pauseMs * scale;
-  return !saidNo && !isSilent && !isPaused && downForMs < downMs * scale;
+  const isPaused = +pausedUntil - +now > standIn.pauseMs / timeScale;
+  return !saidNo && !isSilent && !isPaused && downForMs < downMs / timeScale;
 }

@@ -2,7 +2,6 @@
  * When to order a certificate, retry, and renew (ACME Renewal Information, RFC 9773). The schedule
  * follows the CA's rate limits, not the backoff of the DNS checks.
  */
-import { scaleOf } from '../life/ladder.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 
 /**
@@ -165,9 +164,9 @@ function atShare({ issuedAt, expiresAt }: Lifetime, share: number): Date {
   return new Date(issuedAt.getTime() + Math.round(lifetime * share));
 }
 
-/** When a renewal is retried after wrong DNS. A shorter `windowMs` shortens the wait. */
-export function renewalCheckAt(now: Date, windowMs: number): Date {
-  return new Date(now.getTime() + Math.round(renewal.checkAgainMs * scaleOf(windowMs)));
+/** When a renewal is retried after wrong DNS. `timeScale` divides the wait. */
+export function renewalCheckAt(now: Date, timeScale: number): Date {
+  return new Date(now.getTime() + Math.round(renewal.checkAgainMs / timeScale));
 }
 
 /**

@@ -23,6 +23,8 @@ export type CheckRules = {
   readonly now: Date;
   /** How long a domain can stay pending (VERIFY_WINDOW). */
   readonly windowMs: number;
+  /** Divides every wait (TIME_SCALE); 1 except in test labs. */
+  readonly timeScale: number;
   /** How long after verification an operator is notified (ESCALATE_AFTER). */
   readonly escalateAfterMs: number;
   /** 0 to 1; see ladder.ts. */
@@ -144,7 +146,7 @@ function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Ver
   return verdict === 'wrong' && spared ? 'unknown' : verdict;
 }
 
-type Timing = Pick<CheckRules, 'now' | 'windowMs' | 'jitter'>;
+type Timing = Pick<CheckRules, 'now' | 'windowMs' | 'timeScale' | 'jitter'>;
 type WhenNext = Pick<Change, 'nextCheckAt' | 'recheckAt'>;
 
 /**

@@ -47,7 +47,7 @@ export const recheckWaits = {
   failedForMs: 30 * 24 * HOUR,
 } as const;
 
-/** Minimum wait, however short a test lab's VERIFY_WINDOW is. */
+/** Minimum wait, whatever TIME_SCALE is. */
 const FLOOR_MS = 250;
 
 /** Why to check sooner: the page is open, or some of the zone's servers have the record. */
@@ -58,34 +58,25 @@ export type LadderInput = {
   /** When its window started. */
   readonly pendingSince: Date;
   readonly now: Date;
-  /** `VERIFY_WINDOW_MS` except in test labs. */
-  readonly windowMs: number;
+  /** Divides every wait (TIME_SCALE); 1 except in test labs. */
+  readonly timeScale: number;
   readonly eager: Eagerness;
   /** 0 to 1; spreads domains that were added together. */
   readonly jitter: number;
 };
 
-/**
- * Returns the milliseconds until the next check. A window shorter than 48 h (a test lab's) shortens
- * every wait by the same factor.
- */
-export function nextWaitMs({ pendingSince, now, windowMs, eager, jitter }: LadderInput): number {
-  const scale = scaleOf(windowMs);
+/** Returns the milliseconds until the next check. */
+export function nextWaitMs({ pendingSince, now, timeScale, eager, jitter }: LadderInput): number {
   const age = now.getTime() - pendingSince.getTime();
   const ordinary = clamp(
     ladder.shareOfAge * age,
-    ladder.waitMsMin * scale,
-    ladder.waitMsMax * scale,
+    ladder.waitMsMin / timeScale,
+    ladder.waitMsMax / timeScale,
   );
-  const watched = ladder.watchedWaitMs * scale;
+  const watched = ladder.watchedWaitMs / timeScale;
   const onItsWay = clamp(ladder.onItsWayShare * age, watched, ordinary);
   const step = eager === false ? ordinary : eager === 'watched' ? watched : onItsWay;
   return Math.round(Math.max(FLOOR_MS, step * spreadOf(jitter)));
-}
-
-/** The factor by which a short window shortens every wait; 1 in production. */
-export function scaleOf(windowMs: number): number {
-  return Math.min(1, windowMs / VERIFY_WINDOW_MS);
 }
 
 type Settled =
@@ -96,11 +87,10 @@ type Settled =
 /** When a sweep next checks a domain without a job; null: never, its 30 days are over. */
 export function recheckAt(
   state: Settled,
-  { now, windowMs, jitter }: Pick<LadderInput, 'now' | 'windowMs' | 'jitter'>,
+  { now, timeScale, jitter }: Pick<LadderInput, 'now' | 'timeScale' | 'jitter'>,
 ): Date | null {
-  const scale = scaleOf(windowMs);
   const after = (from: Date, ms: number) =>
-    new Date(Math.round(from.getTime() + Math.max(FLOOR_MS, ms * scale)));
+    new Date(Math.round(from.getTime() + Math.max(FLOOR_MS, ms / timeScale)));
   switch (state.status) {
     case 'live': {
       if (state.missedAt === null) return after(now, recheckWaits.liveMs * spreadOf(jitter));
@@ -110,7 +100,7 @@ export function recheckAt(
     case 'drifted': {
       const share = recheckWaits.driftedShare * (now.getTime() - state.driftedAt.getTime());
       const { driftedMsMin, driftedMsMax } = recheckWaits;
-      return after(now, clamp(share / scale, driftedMsMin, driftedMsMax) * spreadOf(jitter));
+      return after(now, clamp(share * timeScale, driftedMsMin, driftedMsMax) * spreadOf(jitter));
     }
     case 'failed': {
       const next = after(now, recheckWaits.failedMs);

@@ -8,8 +8,6 @@
  * state: it deletes the domain and bumps its epoch (src/db/domains/domains.ts).
  */
 
-import { scaleOf } from './ladder.ts';
-
 /** `missedAt`: the first check that found a live domain wrong since it was correct; null: none. */
 export type DomainState =
   | { readonly status: 'pending'; readonly pendingSince: Date }
@@ -50,14 +48,14 @@ export type Transition =
   /** The occurrence is late or does not fit the state: a no-op, not an error. */
   | { readonly kind: 'refused' };
 
-/**
- * Two conclusive misses at least this far apart make a live domain `drifted`; a shorter window
- * shortens it.
- */
+/** Two conclusive misses at least this far apart, divided by TIME_SCALE, make a live domain `drifted`. */
 export const DRIFT_CONFIRM_MS = 10 * 60 * 1_000;
 
-/** `windowMs`: how long a domain can stay pending (VERIFY_WINDOW). */
-export type Rules = { readonly now: Date; readonly windowMs: number };
+/**
+ * `windowMs`: how long a domain can stay pending (VERIFY_WINDOW). `timeScale`: divides every wait
+ * (TIME_SCALE); 1 except in test labs.
+ */
+export type Rules = { readonly now: Date; readonly windowMs: number; readonly timeScale: number };
 
 /**
  * Returns the effect of an occurrence in a state. Pure and total; test/core/lifecycle.test.ts
@@ -174,12 +172,12 @@ function fromFailed(state: In<'failed'>, occurrence: Occurrence, { now }: Rules)
 function afterCheckOfLive(
   state: In<'live'>,
   verdict: Verdict,
-  { now, windowMs }: Rules,
+  { now, timeScale }: Rules,
 ): Transition {
   if (verdict === 'unknown') return { kind: 'stayed', to: state };
   if (verdict === 'right') return { kind: 'stayed', to: { status: 'live', missedAt: null } };
   if (state.missedAt === null) return { kind: 'stayed', to: { status: 'live', missedAt: now } };
-  return now.getTime() - state.missedAt.getTime() >= DRIFT_CONFIRM_MS * scaleOf(windowMs)
+  return now.getTime() - state.missedAt.getTime() >= DRIFT_CONFIRM_MS / timeScale
     ? { kind: 'moved', to: { status: 'drifted', driftedAt: now }, event: 'domain.drifted' }
     : { kind: 'stayed', to: state };
 }

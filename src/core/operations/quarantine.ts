@@ -59,41 +59,41 @@ export function isSuspect(deaths: number, probation: boolean): boolean {
 
 /**
  * Returns the backoff in ms after this many faults in a row: 1 s, doubled each time, at most 5 min.
- * `scale`: as in ladder.ts.
+ * `timeScale` divides every wait (TIME_SCALE).
  */
-export function faultWaitMs(faults: number, scale: number): number {
-  return doubled(faultWait, faults, scale);
+export function faultWaitMs(faults: number, timeScale: number): number {
+  return doubled(faultWait, faults, timeScale);
 }
 
 /**
  * Returns the backoff in ms after this many attempts in a row during an outage: 1 s, doubled each
  * time, at most 30 s.
  */
-export function outageWaitMs(outages: number, scale: number): number {
-  return doubled(outageWait, outages, scale);
+export function outageWaitMs(outages: number, timeScale: number): number {
+  return doubled(outageWait, outages, timeScale);
 }
 
 /** Returns how long, in ms, a job is quarantined each time; the last value repeats. */
-export function quarantineWaitsMs(scale: number): readonly number[] {
-  return quarantine.waitsMs.map((ms) => Math.round(Math.max(FLOOR_MS, ms * scale)));
+export function quarantineWaitsMs(timeScale: number): readonly number[] {
+  return quarantine.waitsMs.map((ms) => Math.round(Math.max(FLOOR_MS, ms / timeScale)));
 }
 
 /**
  * Returns the lease, in ms, of a domain that a sweep takes for the first time, the second, and so
  * on without saving it.
  */
-export function sweepLeasesMs(usualMs: number, scale: number): readonly number[] {
+export function sweepLeasesMs(usualMs: number, timeScale: number): readonly number[] {
   const usual = Array.from({ length: quarantine.takesSuspicious }, () => usualMs);
-  return [...usual, ...quarantineWaitsMs(scale).map((ms) => Math.max(usualMs, ms))];
+  return [...usual, ...quarantineWaitsMs(timeScale).map((ms) => Math.max(usualMs, ms))];
 }
 
 function doubled(
   { firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number },
   times: number,
-  scale: number,
+  timeScale: number,
 ): number {
   const ms = Math.min(maxMs, firstMs * 2 ** Math.min(30, Math.max(0, times - 1)));
-  return Math.round(Math.max(FLOOR_MS, ms * scale));
+  return Math.round(Math.max(FLOOR_MS, ms / timeScale));
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Webhook deliveries: what a response means, when to retry, and when to disable the webhook. */
 
-import { scaleOf, spreadOf } from '../life/ladder.ts';
+import { spreadOf } from '../life/ladder.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 
 /**
@@ -20,7 +20,7 @@ export const attemptWaitsMs = [
 
 /** Longer values of Retry-After are cut to a day. */
 const RETRY_AFTER_MS_MAX = DAY;
-/** Minimum wait, however short a test lab's VERIFY_WINDOW is. */
+/** Minimum wait, whatever TIME_SCALE is. */
 const FLOOR_MS = 250;
 
 /** After a rotation both secrets sign for this long, so the receiver can be updated. */
@@ -84,16 +84,15 @@ export type AttemptMade = {
    */
   readonly failingSince: Date | null;
   readonly now: Date;
-  /** VERIFY_WINDOW; a shorter one shortens the waits. */
-  readonly windowMs: number;
+  /** Divides the waits (TIME_SCALE). */
+  readonly timeScale: number;
   /** 0 to 1. */
   readonly jitter: number;
 };
 
 /**
  * Decides the result of one attempt: 2xx is delivered; 410 ends the delivery and disables the
- * webhook; anything else is retried after each of `attemptWaitsMs`. A window shorter than 48 h (a test lab's)
- * shortens every wait by the same factor.
+ * webhook; anything else is retried after each of `attemptWaitsMs`.
  */
 export function decideAttempt(made: AttemptMade): Verdict {
   const { answer, attempts, now } = made;
@@ -106,7 +105,7 @@ export function decideAttempt(made: AttemptMade): Verdict {
   if (missed.problem === 'gone') return { ...missed, kind: 'failed', disables: 'gone' };
   const waitMs = attemptWaitsMs[attempts];
   if (waitMs === undefined) return { ...missed, kind: 'failed', disables: givesUp(made) };
-  const scaled = waitMs * scaleOf(made.windowMs) * spreadOf(made.jitter);
+  const scaled = (waitMs / made.timeScale) * spreadOf(made.jitter);
   const wait = Math.max(FLOOR_MS, scaled, askedWaitMs(answer, now));
   return { ...missed, kind: 'again', at: new Date(Math.round(now.getTime() + wait)) };
 }

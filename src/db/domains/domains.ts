@@ -122,7 +122,7 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
     },
     requestVerify: (projectId, hostname, at, windowMs) =>
       prisma.$transaction((tx) =>
-        requestVerify(tx, { projectId, hostname }, { now: at, windowMs }),
+        requestVerify(tx, { projectId, hostname }, { now: at, windowMs, timeScale: 1 }),
       ),
     remove: (projectId, hostname, at, orphans = 'refuse') =>
       prisma.$transaction((tx) => removeDomain(tx, { projectId, hostname }, at, orphans)),
@@ -194,7 +194,12 @@ async function removeDomain(
   await lockProject(tx, projectId);
   const uses = usesOf(await loadSettings(tx, projectId), hostname);
   if (isInUse(uses) && orphans === 'refuse') return { kind: 'in_use', ...uses };
-  await commit(tx, row, decide(row, { kind: 'removed' }, { now: at, windowMs: 0 }), at);
+  await commit(
+    tx,
+    row,
+    decide(row, { kind: 'removed' }, { now: at, windowMs: 0, timeScale: 1 }),
+    at,
+  );
   const dropped = await dropFromSettings(tx, projectId, hostname);
   await endOrders(tx, row.id, { reason: 'The domain was removed.', at });
   const closed = await closeEscalation(tx, row.id, 'domain_removed', at);

@@ -4,7 +4,7 @@
  */
 
 import { hasProblem, type Shown } from '../../core/certificates/served.ts';
-import { recheckWaits, scaleOf } from '../../core/life/ladder.ts';
+import { recheckWaits } from '../../core/life/ladder.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { schedule } from './commit.ts';
 
@@ -27,10 +27,10 @@ export type ServedCertificateStore = {
   save(domain: VisitedDomain, shown: Shown): Promise<void>;
 };
 
-/** `verifyWindowMs`: VERIFY_WINDOW; a shorter one shortens every wait. */
+/** `timeScale`: divides the waits (TIME_SCALE). */
 export function createServedCertificateStore(
   prisma: PrismaClient,
-  { verifyWindowMs }: { readonly verifyWindowMs: number },
+  { timeScale }: { readonly timeScale: number },
 ): ServedCertificateStore {
   return {
     async loadChains(domainId) {
@@ -44,7 +44,7 @@ export function createServedCertificateStore(
       return rows.flatMap(({ chain }) => chain ?? []);
     },
     async save({ id, epoch }, shown) {
-      const waitMs = recheckWaits.notServedMs * scaleOf(verifyWindowMs);
+      const waitMs = recheckWaits.notServedMs / timeScale;
       const again = hasProblem(shown) ? new Date(shown.checkedAt.getTime() + waitMs) : null;
       await prisma.$executeRaw`
         UPDATE domain SET shown = ${shown}::jsonb

@@ -142,7 +142,7 @@ async function takeFrom(tx: Tx, { domain, at }: Move, { id }: Row, proof: Proof)
   const { hostname, target } = domain;
   const found = proof === 'cname' ? target : proofNameOf(hostname);
   const occurrence = { kind: 'claimed_elsewhere', proof, found } as const;
-  const change = decide(holder, occurrence, { now: at, windowMs: 0 });
+  const change = decide(holder, occurrence, { now: at, windowMs: 0, timeScale: 1 });
   if (!(await commit(tx, holder, change, at))) throw new Stale();
   await endOrders(tx, id, { reason: 'Another project holds the name now.', at });
   return {

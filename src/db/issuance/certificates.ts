@@ -110,17 +110,16 @@ export type CertificateStore = {
   setBack(certificateId: string, setback: Setback): Promise<void>;
 };
 
-/**
- * `verifyWindowMs`: VERIFY_WINDOW; a shorter one shortens every wait. Default `budgets`: those of
- * the local CA.
- */
+/** Default `budgets`: those of the local CA. */
 export function createCertificateStore(
   prisma: PrismaClient,
   {
-    verifyWindowMs,
+    verifyWindowMs: windowMs,
+    timeScale,
     certificates: { source } = { source: 'own' },
   }: {
     readonly verifyWindowMs: number;
+    readonly timeScale: number;
     readonly certificates?: { readonly source: CertificateSource };
   },
   budgets: AuthorityBudgets = localBudget,
@@ -156,10 +155,10 @@ export function createCertificateStore(
       }),
     store: (domain, id, issued, at) =>
       prisma.$transaction((tx) =>
-        storeIssued(tx, domain, id, { issued, now: at, windowMs: verifyWindowMs }),
+        storeIssued(tx, domain, id, { issued, now: at, windowMs, timeScale }),
       ),
     reuse: (domain, usable, at) =>
-      prisma.$transaction((tx) => reuse(tx, domain, usable, { now: at, windowMs: verifyWindowMs })),
+      prisma.$transaction((tx) => reuse(tx, domain, usable, { now: at, windowMs, timeScale })),
     refuse: (domain, id, refusal, at) =>
       prisma.$transaction((tx) => endRefused(tx, domain, id, refusal, at)),
     postpone: (domain, nextAttemptAt) => postpone(prisma, domain, nextAttemptAt),

@@ -105,7 +105,7 @@ const occurrences: readonly Occurrence[] = [
 const ways = new Map<string, DomainStatus>(
   states.flatMap((state) =>
     occurrences.flatMap((occurrence) => {
-      const moved = transition(state, occurrence, { now, windowMs: 3_600_000 });
+      const moved = transition(state, occurrence, { now, windowMs: 3_600_000, timeScale: 1 });
       if (moved.kind !== 'moved') return [];
       return [[`${state.status} ${moved.event}`, moved.to.status] as const];
     }),

@@ -21,10 +21,10 @@ import { apiBackends, createPlace, edgeBackends, type Place, type Role } from '.
 import { sleep } from './wait.ts';
 import { PLATFORM_DOMAIN, startZones, type Zones } from './zones.ts';
 
-/** Shortens every wait of the service by the same factor, and the reconciler's turns to `RECONCILE_MS`. */
 const VERIFY_WINDOW = '12m';
-/** What VERIFY_WINDOW makes of the 20 s (src/roles/worker.ts). */
-export const RECONCILE_MS = 3_600;
+/** Divides every wait of the service, and makes the reconciler's 20 s `RECONCILE_MS` (src/roles/worker.ts). */
+const TIME_SCALE = '240';
+export const RECONCILE_MS = 3_000;
 const DISK_MB = 3_000;
 /** Enough for every process and one of each more; few enough to be used up. */
 const CONNECTIONS = 150;
@@ -171,6 +171,7 @@ function envOf({ authority, dnsPort, apiKey, httpPort, tlsPort }: Given): Record
     RATE_LIMIT_PER_KEY: '900000',
     RATE_LIMIT_PER_ADDRESS: '900000',
     VERIFY_WINDOW,
+    TIME_SCALE,
     LOG_LEVEL: 'warn',
   };
 }
