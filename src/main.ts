@@ -5,7 +5,8 @@ import { destination, type Logger, pino } from 'pino';
 import type { ConfigProblem } from './config/combinations.ts';
 import { type Config, loadConfig } from './config/config.ts';
 import { logOptions } from './ops/log.ts';
-import { startProblem, welcome } from './roles/terminal.ts';
+import { startProblem } from './roles/start-problem.ts';
+import { welcome } from './roles/welcome.ts';
 import { type Signpost, startSignpost } from './start.ts';
 
 /** Long enough for a running order to store its step, shorter than an orchestrator's 30 s. */

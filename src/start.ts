@@ -11,7 +11,7 @@ import { ensureApiKey } from './http/keys/first-key.ts';
 import type { Api } from './http/pipeline/api.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
 import { openQueueBackend } from './queue/backend.ts';
-import { type Ops, openOps, rolesOf } from './roles/listeners.ts';
+import { type Ops, openOps, rolesOf } from './roles/ops.ts';
 import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
 
 /** Addresses of a started process; null for each role that it does not have. */

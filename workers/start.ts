@@ -23,14 +23,11 @@ import { type EscalateCertificateDeps, escalateCertificate } from './escalate-ce
 import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';
 import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
 import type { ReconcileDeps } from './repair/compare-queue.ts';
-import {
-  type ClockGuard,
-  keepFromSpinning,
-  startClockGuard,
-  startTimer,
-} from './running/guards.ts';
+import { type ClockGuard, startClockGuard } from './running/clock-guard.ts';
 import type { JobResult } from './running/job.ts';
 import { type Attempt, type Attempts, createAttempts, type RunDeps } from './running/run-job.ts';
+import { keepFromSpinning } from './running/spin-guard.ts';
+import { startTimer } from './running/timer.ts';
 
 export type WorkerDeps = RunDeps & {
   readonly backend: QueueBackend;

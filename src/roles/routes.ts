@@ -37,7 +37,7 @@ import { createIsNeighbour, trustedProxies } from '../net/client-address.ts';
 import { createReadBudget, createReadOverview } from '../ops/overview.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 import { forgetJobs } from '../queue/queues.ts';
-import { createIsMetricsToken } from './listeners.ts';
+import { createIsMetricsToken } from './metrics-token.ts';
 import type { Parts } from './parts.ts';
 
 export type RoutesDeps = {

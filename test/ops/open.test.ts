@@ -1,7 +1,7 @@
 /** Metrics that anybody on the network may read: said once, at the start. */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { openOps } from '../../src/roles/listeners.ts';
+import { openOps } from '../../src/roles/ops.ts';
 
 const token = { METRICS_TOKEN: 'a-token-of-sixteen' };
 

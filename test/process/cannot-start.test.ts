@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { startProblem } from '../../src/roles/terminal.ts';
+import { startProblem } from '../../src/roles/start-problem.ts';
 import { startSignpost } from '../../src/start.ts';
 import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { clockSkewMs } from '../../src/db/engine/client.ts';
-import { type Halting, startClockGuard } from '../../workers/running/guards.ts';
+import { type Halting, startClockGuard } from '../../workers/running/clock-guard.ts';
 
 const log = pino({ level: 'silent' });
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepFromSpinning } from '../../workers/running/guards.ts';
+import { keepFromSpinning } from '../../workers/running/spin-guard.ts';
 
 /** Counts pauses; pausing takes no time. */
 class FakeWorker extends EventEmitter {

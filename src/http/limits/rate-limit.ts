@@ -7,15 +7,8 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/engine/client.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import {
-  createWindows,
-  type Ledger,
-  type Limit,
-  openRateLimitStore,
-  type RateLimitStore,
-  type Taken,
-  type Windows,
-} from './windows.ts';
+import { type Ledger, type Limit, openRateLimitStore, type RateLimitStore } from './store.ts';
+import { createWindows, type Taken, type Windows } from './windows.ts';
 
 /** A limit and its counter. */
 export type RateLimiter = Limit & {

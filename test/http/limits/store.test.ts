@@ -6,7 +6,7 @@ import type { Storage } from '../../../src/config/config.ts';
 import { openDatabase } from '../../../src/db/engine/client.ts';
 import { migrate } from '../../../src/db/engine/migrate.ts';
 import { openRateLimiters, type RateLimiters } from '../../../src/http/limits/rate-limit.ts';
-import { openRateLimitStore } from '../../../src/http/limits/windows.ts';
+import { openRateLimitStore } from '../../../src/http/limits/store.ts';
 import { lacks } from '../../support/programs.ts';
 import { startPostgres } from '../../support/servers.ts';
 import { freshStorage, storages } from '../../support/storage.ts';

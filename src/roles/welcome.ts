@@ -1,6 +1,4 @@
 /** Text printed at startup: addresses, the first key and example commands. */
-
-import { resolve, sep } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { EdgePorts } from '../edge/edge.ts';
 
@@ -69,56 +67,4 @@ function thingsToTry(url: string, firstKey: string | null): string {
     '    npm run demo     # a customer’s domain goes live, in less than half a minute',
     '',
   ].join('\n');
-}
-
-/** Why a start failed, in one line. System errors name the variable to change. */
-export function startProblem(fault: unknown, config: Config): string {
-  const system = systemFault(fault);
-  const known = system && (portProblem(system, config) ?? fileProblem(system, config));
-  const message = fault instanceof Error ? fault.message || fault.name : String(fault);
-  return (known ?? message).replace(/\s+/g, ' ').trim();
-}
-
-type SystemFault = NodeJS.ErrnoException & { readonly port?: number };
-
-/** The system error itself or in the cause chain. */
-function systemFault(fault: unknown): SystemFault | undefined {
-  if (!(fault instanceof Error)) return undefined;
-  // Only Node.js system errors have a syscall.
-  return 'syscall' in fault ? (fault as SystemFault) : systemFault(fault.cause);
-}
-
-/** Listeners name their own variable; only here are conflicts between two variables known. */
-function portProblem(
-  { syscall, port }: SystemFault,
-  { http, edge, metrics }: Config,
-): string | undefined {
-  const ports = {
-    PORT: http.port,
-    ...(edge.caddy === undefined
-      ? { EDGE_HTTP_PORT: edge.httpPort, EDGE_HTTPS_PORT: edge.httpsPort }
-      : { EDGE_CADDY_ADDRESS: edge.caddy.port }),
-    METRICS_PORT: metrics.port,
-  };
-  const [first, ...others] = Object.entries(ports).filter(([, one]) => one === port);
-  if (syscall !== 'listen' || first === undefined || others.length === 0) return undefined;
-  const names = [first, ...others].map(([name]) => name).join(' and ');
-  return `${names} are both ${port}: use different ports`;
-}
-
-function fileProblem({ path, message }: SystemFault, config: Config): string | undefined {
-  if (path === undefined) return undefined;
-  const { storage, acme } = config;
-  const files = {
-    DATA_DIR: storage.kind === 'embedded' ? storage.dataDir : undefined,
-    ACME_CA_FILE: acme.caFile,
-  };
-  const within = (inner: string, outer: string) => `${resolve(inner)}${sep}`.startsWith(outer);
-  // The path in the error can be a parent folder or a file in it.
-  const concerned = Object.entries(files).find(
-    ([, file]) =>
-      file !== undefined &&
-      (within(path, `${resolve(file)}${sep}`) || within(file, `${resolve(path)}${sep}`)),
-  );
-  return concerned && `${concerned[0]} ${concerned[1]} cannot be used: ${message}`;
 }

@@ -1,17 +1,10 @@
 /** Metrics and readiness of a process from its first moment, and their port. */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { queueNames } from '../core/operations/jobs.ts';
 import type { Database } from '../db/engine/client.ts';
 import { readInstallation } from '../db/installation.ts';
-import { unauthorized } from '../http/keys/auth.ts';
-import type { Api, RawRequest } from '../http/pipeline/api.ts';
-import { type ApiResponse, refuse } from '../http/pipeline/errors.ts';
-import { render } from '../http/pipeline/render.ts';
-import { traceOf } from '../http/pipeline/trace.ts';
-import { metricsAnswer, readinessAnswer } from '../http/routes/health.ts';
 import { listen } from '../http/socket/server.ts';
 import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
@@ -19,6 +12,7 @@ import type { Role } from '../ops/metrics/process.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
+import { createOpsApi } from './ops-api.ts';
 
 /** What the process has opened so far; null: not yet. Source of the readiness. */
 type OpenedSoFar = {
@@ -89,71 +83,4 @@ async function countJobs(queues: Queues): Promise<Readonly<Record<string, QueueC
 export function rolesOf({ role, certificates }: Config): readonly Role[] {
   const played: readonly Role[] = role === 'all' ? ['api', 'worker', 'edge'] : [role];
   return played.filter((one) => one !== 'edge' || certificates.source === 'own');
-}
-
-type OpsApiDeps = {
-  /** The metrics in Prometheus text format. */
-  metrics(): Promise<string>;
-  readonly readiness: ReadReadiness;
-  /** The bearer token for /metrics; undefined: no token is required. */
-  readonly token: string | undefined;
-};
-
-/**
- * Serves /healthz, /readyz and /metrics to GET and HEAD. Without keys and rate limits, because the
- * operator chose its address. Exceptions become a 500; it never rejects.
- */
-function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
-  const isToken = createIsMetricsToken(token);
-
-  async function showMetrics({ headers }: RawRequest): Promise<ApiResponse> {
-    const { authorization } = headers;
-    if (token === undefined || isToken(authorization)) return metricsAnswer(metrics);
-    return unauthorized(authorization === undefined ? 'missing' : 'invalid');
-  }
-
-  const paths: Readonly<Record<string, (raw: RawRequest) => Promise<ApiResponse>>> = {
-    '/healthz': async () => ({ status: 200, body: { status: 'alive' } }),
-    '/readyz': async () => readinessAnswer(await readiness()),
-    '/metrics': showMetrics,
-  };
-
-  async function answer(raw: RawRequest): Promise<ApiResponse> {
-    const [path = ''] = raw.target.split('?');
-    const show = Object.hasOwn(paths, path) ? paths[path] : undefined;
-    if (raw.refusal) return raw.refusal;
-    if (show === undefined) return refuse('not_found');
-    if (raw.method === 'GET' || raw.method === 'HEAD') return show(raw);
-    return refuse('method_not_allowed', undefined, { allow: 'GET, HEAD' });
-  }
-
-  const isSecret = () => true; // no request header is used here
-  return {
-    async handle(raw) {
-      const trace = traceOf({}, isSecret);
-      const answered = await answer(raw).catch(() => refuse('internal_error'));
-      return render(answered, raw, trace, {});
-    },
-    reject: (refusal) => render(refusal, { method: 'GET', headers: {} }, traceOf({}, isSecret), {}),
-  };
-}
-
-/**
- * Whether an Authorization header contains the token (RFC 6750, 2.1), compared in constant time;
- * false if no token is set.
- */
-export function createIsMetricsToken(
-  token: string | undefined,
-): (authorization: string | undefined) => boolean {
-  if (token === undefined) return () => false;
-  const wanted = digest(token);
-  return (authorization) => {
-    const [, given] = /^bearer +([^ ]+) *$/i.exec(authorization ?? '') ?? [];
-    return given !== undefined && timingSafeEqual(digest(given), wanted);
-  };
-}
-
-/** Hashed to equal length, as timingSafeEqual requires. */
-function digest(text: string): Uint8Array {
-  return createHash('sha256').update(text).digest();
 }

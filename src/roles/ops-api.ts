@@ -1,0 +1,56 @@
+/** Metrics and health of a process, as HTTP. */
+import { unauthorized } from '../http/keys/auth.ts';
+import type { Api, RawRequest } from '../http/pipeline/api.ts';
+import { type ApiResponse, refuse } from '../http/pipeline/errors.ts';
+import { render } from '../http/pipeline/render.ts';
+import { traceOf } from '../http/pipeline/trace.ts';
+import { metricsAnswer, readinessAnswer } from '../http/routes/health.ts';
+import type { ReadReadiness } from '../ops/readiness.ts';
+import { createIsMetricsToken } from './metrics-token.ts';
+
+type OpsApiDeps = {
+  /** The metrics in Prometheus text format. */
+  metrics(): Promise<string>;
+  readonly readiness: ReadReadiness;
+  /** The bearer token for /metrics; undefined: no token is required. */
+  readonly token: string | undefined;
+};
+
+/**
+ * Serves /healthz, /readyz and /metrics to GET and HEAD. Without keys and rate limits, because the
+ * operator chose its address. Exceptions become a 500; it never rejects.
+ */
+export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
+  const isToken = createIsMetricsToken(token);
+
+  async function showMetrics({ headers }: RawRequest): Promise<ApiResponse> {
+    const { authorization } = headers;
+    if (token === undefined || isToken(authorization)) return metricsAnswer(metrics);
+    return unauthorized(authorization === undefined ? 'missing' : 'invalid');
+  }
+
+  const paths: Readonly<Record<string, (raw: RawRequest) => Promise<ApiResponse>>> = {
+    '/healthz': async () => ({ status: 200, body: { status: 'alive' } }),
+    '/readyz': async () => readinessAnswer(await readiness()),
+    '/metrics': showMetrics,
+  };
+
+  async function answer(raw: RawRequest): Promise<ApiResponse> {
+    const [path = ''] = raw.target.split('?');
+    const show = Object.hasOwn(paths, path) ? paths[path] : undefined;
+    if (raw.refusal) return raw.refusal;
+    if (show === undefined) return refuse('not_found');
+    if (raw.method === 'GET' || raw.method === 'HEAD') return show(raw);
+    return refuse('method_not_allowed', undefined, { allow: 'GET, HEAD' });
+  }
+
+  const isSecret = () => true; // no request header is used here
+  return {
+    async handle(raw) {
+      const trace = traceOf({}, isSecret);
+      const answered = await answer(raw).catch(() => refuse('internal_error'));
+      return render(answered, raw, trace, {});
+    },
+    reject: (refusal) => render(refusal, { method: 'GET', headers: {} }, traceOf({}, isSecret), {}),
+  };
+}

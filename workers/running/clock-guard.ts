@@ -1,0 +1,89 @@
+/**
+ * Stops a process with a wrong clock from working. Windows, certificates and locks end by the clock
+ * of the process that checks them, so a fast clock would end them early and plan wrong times. Other
+ * processes take over its work.
+ */
+import type { Logger } from 'pino';
+import type { Pausable } from './spin-guard.ts';
+import { startTimer } from './timer.ts';
+
+export type ClockGuardDeps = {
+  /** The clock's difference from the database's in ms; missing if there is no other clock. */
+  readonly clockSkewMs?: () => Promise<number>;
+  readonly log: Logger;
+};
+
+/** The part of a BullMQ Worker (with `autorun: false`) that the clock guard uses. */
+export type Halting = Pick<Pausable, 'isPaused' | 'pause' | 'resume'> & {
+  run(): Promise<void>;
+  emit(event: 'error', fault: Error): unknown;
+};
+
+export type ClockGuard = {
+  /** Whether the clock was correct at the last comparison; waits for the first one. */
+  isRight(): Promise<boolean>;
+  /** Ends the comparisons; `isRight` no longer waits for the first one. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Half of a job's lock time (src/queue/backend.ts): with less skew, no process takes a job that
+ * another is working on.
+ */
+const SKEW_MS_MAX = 5_000;
+const COMPARE_EVERY_MS = 5_000;
+
+/**
+ * Runs the workers while the clocks differ by at most five seconds; compares at once, then every
+ * five seconds. If the database does not answer, nothing changes.
+ */
+export function startClockGuard(
+  { clockSkewMs = async () => 0, log }: ClockGuardDeps,
+  workers: readonly Halting[],
+): ClockGuard {
+  let [isRight, haveBegun] = [true, false];
+  let compared = () => {};
+  const first = new Promise<void>((resolve) => {
+    compared = resolve;
+  });
+
+  async function compare(stop: AbortSignal): Promise<void> {
+    const skewMs = await clockSkewMs().catch(() => null);
+    if (stop.aborted) return;
+    const wasRight = isRight;
+    if (skewMs !== null) isRight = Math.abs(skewMs) <= SKEW_MS_MAX;
+    if (isRight !== wasRight) report(skewMs);
+    if (isRight) goOn(wasRight);
+    else if (haveBegun) await halt(workers);
+    compared();
+  }
+
+  function report(skewMs: number | null): void {
+    if (isRight) log.warn({ skewMs }, 'clock is right again; taking jobs');
+    else log.error({ skewMs }, 'clock is off by more than 5 s; taking no jobs');
+  }
+
+  function goOn(wasRight: boolean): void {
+    if (!haveBegun) {
+      haveBegun = true;
+      for (const each of workers) each.run().catch((fault: Error) => each.emit('error', fault));
+    } else if (!wasRight) for (const each of workers) each.resume();
+  }
+
+  const timer = startTimer('clock comparison', COMPARE_EVERY_MS, compare, log);
+  return {
+    async isRight() {
+      await first;
+      return isRight;
+    },
+    async stop() {
+      compared(); // ends any wait for it
+      await timer.stop();
+    },
+  };
+}
+
+/** Every time, because the spin guard (below) may have resumed them. */
+async function halt(workers: readonly Halting[]): Promise<void> {
+  await Promise.all(workers.map((each) => (each.isPaused() ? undefined : each.pause(true))));
+}

@@ -1,0 +1,56 @@
+/** Keeps a worker whose server fails from retrying without delay. */
+import type { Logger } from 'pino';
+
+/** The part of a BullMQ Worker that the spin guard uses. */
+export type Pausable = {
+  on(event: 'error', listener: (fault: Error) => void): unknown;
+  isPaused(): boolean;
+  pause(doNotWaitActive: boolean): Promise<void>;
+  resume(): void;
+};
+
+/**
+ * This many errors within BURST_WINDOW_MS pause a worker. The pause doubles up to PAUSE_MS_MAX and
+ * resets after CALM_MS without errors.
+ */
+const BURST = 10;
+const BURST_WINDOW_MS = 1_000;
+const CALM_MS = 60_000;
+const PAUSE_MS_MIN = 500;
+const PAUSE_MS_MAX = 10_000;
+/**
+ * A process that is behind gets one such error per job, without a code (bullmq 6.7,
+ * lock-manager.js): another worker may run the job again. A pause would put it further behind.
+ */
+const lostLock = /^could not renew lock for job /;
+
+/**
+ * Logs a worker's errors, only the first of a burst, and pauses it for half a second or more during
+ * bursts. Without a listener, BullMQ's errors would end the process.
+ */
+export function keepFromSpinning(worker: Pausable, log: Logger): void {
+  let recent: number[] = [];
+  let pauseMs = PAUSE_MS_MIN;
+  let pausedAt = 0;
+  let lostLockAt = Number.NEGATIVE_INFINITY;
+
+  worker.on('error', (err) => {
+    const now = Date.now();
+    if (lostLock.test(err.message)) {
+      if (now - lostLockAt > CALM_MS)
+        log.warn({ err }, 'worker is behind and lost the lock of a job');
+      lostLockAt = now;
+      return;
+    }
+    if (now - pausedAt > CALM_MS) pauseMs = PAUSE_MS_MIN;
+    recent = [...recent.filter((at) => now - at < BURST_WINDOW_MS), now].slice(-BURST);
+    if (recent.length === 1) log.error({ err }, 'worker error');
+    if (recent.length < BURST || worker.isPaused()) return;
+    recent = [];
+    pausedAt = now;
+    log.error({ err, pauseMs }, 'worker pauses after a burst of errors');
+    void worker.pause(true).catch(() => undefined);
+    setTimeout(() => worker.resume(), pauseMs).unref();
+    pauseMs = Math.min(PAUSE_MS_MAX, 2 * pauseMs);
+  });
+}
