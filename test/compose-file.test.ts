@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { variableNames } from '../src/config/config.ts';
+import { roleNames } from '../src/core/operations/roles.ts';
 import { signpost } from './cli/cli.ts';
 import { command } from './support/process.ts';
 
@@ -15,7 +16,7 @@ describe('docker-compose.yml', () => {
 
   it('runs api, worker and edge by the command that the tests run', () => {
     expect(ours).toEqual([command, command, command]);
-    for (const role of ['api', 'worker', 'edge']) expect(compose).toContain(`ROLE: ${role}`);
+    for (const role of roleNames) expect(compose).toContain(`ROLE: ${role}`);
   });
 
   it('passes on every variable that an operator may set', () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { variableNames } from '../src/config/config.ts';
 import { authorityLimits } from '../src/core/certificates/budget.ts';
 import { nextActions } from '../src/core/certificates/escalation-words.ts';
-import { attemptWaitsMs, renewAt, renewal } from '../src/core/certificates/plan.ts';
+import { orderWaitsMs, renewAt, renewal } from '../src/core/certificates/plan.ts';
 import { caaHintWords } from '../src/core/diagnosis/caa/caa.ts';
 import { extendedErrorWords } from '../src/core/diagnosis/extended-errors.ts';
 import { actors, explain, type FindingCode, severities } from '../src/core/diagnosis/findings.ts';
@@ -255,12 +255,17 @@ describe('the documents', () => {
   });
 
   it('show the tries for a certificate', () => {
-    const times = attemptWaitsMs.map((_, index) =>
-      attemptWaitsMs.slice(0, index + 1).reduce((sum, wait) => sum + wait / MINUTE, 0),
+    const times = orderWaitsMs.map((_, index) =>
+      orderWaitsMs.slice(0, index + 1).reduce((sum, wait) => sum + wait / MINUTE, 0),
     );
-    expect(times).toEqual([1, 11, 100]);
+    const [first, second, third] = times;
+    const after = `after ${first}, ${second} and ${third} minutes, then daily`;
     expect(file('docs/understand/certificates.md')).toContain(
-      'Tries at 0, 1, 11 and 100 minutes, then daily',
+      `Tries at 0, ${first}, ${second} and ${third} minutes, then daily`,
+    );
+    expect(file('docs/run/runbooks.md').split(after)).toHaveLength(3);
+    expect(file('docs/decisions/0016-second-authority.md')).toContain(
+      `(0, ${times.join(', ')} minutes, daily)`,
     );
   });
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { queueNames } from '../src/core/operations/jobs.ts';
 import { quarantine } from '../src/core/operations/quarantine.ts';
-import { attemptWaitsMs } from '../src/core/operations/webhook-plan.ts';
+import { deliveryWaitsMs } from '../src/core/operations/webhook-plan.ts';
 import { repairKinds } from '../src/db/domains/waiting.ts';
 
 const root = new URL('../', import.meta.url);
@@ -109,7 +109,7 @@ describe('the queues', () => {
   });
 
   it('give up a delivery when the page says', () => {
-    const hours = attemptWaitsMs.reduce((sum, ms) => sum + ms, 0) / HOUR;
+    const hours = deliveryWaitsMs.reduce((sum, ms) => sum + ms, 0) / HOUR;
     expect(unwrapped(text)).toContain(`for ${hours.toFixed(1)} hours`);
   });
 });

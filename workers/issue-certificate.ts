@@ -1,6 +1,6 @@
 /**
  * verified → live after a certificate is stored; back to pending if the DNS has changed.
- * Woken by: check-dns, its own schedule (0, 1, 11, 100 min, daily), escalate-certificate, the
+ * Woken by: check-dns, its own schedule (orderWaitsMs), escalate-certificate, the
  * reconciler.
  * Reads: the domain, its open order, the DNS.
  * Writes: each step of the order before the next starts.

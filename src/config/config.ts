@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { Budget } from '../core/certificates/budget.ts';
 import { VERIFY_WINDOW_MS } from '../core/life/ladder.ts';
+import { type Role, roleNames } from '../core/operations/roles.ts';
 import {
   type ConfigProblem,
   combinationProblems,
@@ -67,7 +68,7 @@ export type ApiConfig = {
 /** All settings, validated and with defaults. Durations are in milliseconds. */
 export type Config = {
   /** Which parts this process runs; always `all` on embedded storage. */
-  readonly role: 'all' | 'api' | 'worker' | 'edge';
+  readonly role: 'all' | Role;
   /** Where the API and the dashboard listen. */
   readonly http: { readonly host: string; readonly port: number };
   readonly api: ApiConfig;
@@ -147,7 +148,7 @@ export type ConfigResult =
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const variables = z.object({
-  ROLE: z.enum(['all', 'api', 'worker', 'edge'], 'must be all, api, worker or edge').default('all'),
+  ROLE: z.enum(['all', ...roleNames], `must be one of all, ${roleNames.join(', ')}`).default('all'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
   ...edgeVariables,

@@ -1,9 +1,10 @@
 /** Readiness of a process, by dependency. */
+
+import type { Role } from '../core/operations/roles.ts';
 import type { Database } from '../db/engine/client.ts';
 import { unappliedMigrations } from '../db/engine/migrate.ts';
 import { answersInTime } from '../net/answers-in-time.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import type { Role } from './metrics/process.ts';
 
 /** `migrations`: whether the schema is up to date. */
 export type Dependency = 'database' | 'migrations' | 'queue';

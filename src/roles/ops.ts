@@ -3,12 +3,12 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { queueNames } from '../core/operations/jobs.ts';
+import { type Role, roleNames } from '../core/operations/roles.ts';
 import type { Database } from '../db/engine/client.ts';
 import { readInstallation } from '../db/installation.ts';
 import { listen } from '../http/socket/server.ts';
 import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
-import type { Role } from '../ops/metrics/process.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
@@ -81,6 +81,6 @@ async function countJobs(queues: Queues): Promise<Readonly<Record<string, QueueC
 
 /** The roles of this process. With an external edge, the edge role is omitted. */
 export function rolesOf({ role, certificates }: Config): readonly Role[] {
-  const played: readonly Role[] = role === 'all' ? ['api', 'worker', 'edge'] : [role];
+  const played: readonly Role[] = role === 'all' ? roleNames : [role];
   return played.filter((one) => one !== 'edge' || certificates.source === 'own');
 }

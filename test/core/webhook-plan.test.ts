@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import {
   type Answer,
   type AttemptMade,
-  attemptWaitsMs,
   decideAttempt,
+  deliveryWaitsMs,
   FAILING_MS,
 } from '../../src/core/operations/webhook-plan.ts';
 import { later, noon } from '../support/builders.ts';
@@ -76,8 +76,8 @@ describe('the ladder of attempts', () => {
   });
 
   it('has 8 attempts over 27.6 hours, and then the delivery has failed', () => {
-    expect(attemptWaitsMs).toHaveLength(7);
-    const hours = attemptWaitsMs.reduce((sum, wait) => sum + wait, 0) / HOUR;
+    expect(deliveryWaitsMs).toHaveLength(7);
+    const hours = deliveryWaitsMs.reduce((sum, wait) => sum + wait, 0) / HOUR;
     expect(hours.toFixed(1)).toBe('27.6');
     expect(decide(silent, { attempts: 7 })).toEqual({
       kind: 'failed',

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import type { Role } from '../../src/core/operations/roles.ts';
 import { openDatabase } from '../../src/db/engine/client.ts';
 import { readinessAnswer } from '../../src/http/routes/health.ts';
-import type { Role } from '../../src/ops/metrics/process.ts';
 import { decideReadiness, type Readiness, readReadiness } from '../../src/ops/readiness.ts';
 import { lacks } from '../support/programs.ts';
 import { freshStorage } from '../support/storage.ts';

@@ -6,16 +6,16 @@ import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 
 /**
  * Waits in milliseconds after the first, second and third refusal since verification; daily after
- * that. From the first attempt: 0, 1, 11 and 100 min.
+ * that.
  */
-export const attemptWaitsMs: readonly number[] = [1 * MINUTE, 10 * MINUTE, 89 * MINUTE];
+export const orderWaitsMs: readonly number[] = [1 * MINUTE, 10 * MINUTE, 89 * MINUTE];
 
 /** A refused order. `retryAfter`: no new order before then; null if the CA sent none. */
 export type Refusal = { readonly at: Date; readonly retryAfter: Date | null };
 
 /** Returns the next attempt after `refusals` (1 or more) refusals, never before `retryAfter`. */
 export function nextAttemptAt(refusals: number, now: Date, retryAfter: Date | null): Date {
-  const wait = attemptWaitsMs[refusals - 1] ?? DAY;
+  const wait = orderWaitsMs[refusals - 1] ?? DAY;
   return new Date(Math.max(now.getTime() + wait, retryAfter?.getTime() ?? 0));
 }
 

@@ -8,7 +8,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
  * specification ("Deliverability and reliability") up to 10 hours, then 10 once more: 8 attempts
  * over 27.6 h cover an outage overnight.
  */
-export const attemptWaitsMs = [
+export const deliveryWaitsMs = [
   5 * SECOND,
   5 * MINUTE,
   30 * MINUTE,
@@ -92,7 +92,7 @@ export type AttemptMade = {
 
 /**
  * Decides the result of one attempt: 2xx is delivered; 410 ends the delivery and disables the
- * webhook; anything else is retried after each of `attemptWaitsMs`.
+ * webhook; anything else is retried after each of `deliveryWaitsMs`.
  */
 export function decideAttempt(made: AttemptMade): Verdict {
   const { answer, attempts, now } = made;
@@ -103,7 +103,7 @@ export function decideAttempt(made: AttemptMade): Verdict {
   // "Sender should disable the webhook endpoint, and stop sending it messages": Standard Webhooks
   // on 410.
   if (missed.problem === 'gone') return { ...missed, kind: 'failed', disables: 'gone' };
-  const waitMs = attemptWaitsMs[attempts];
+  const waitMs = deliveryWaitsMs[attempts];
   if (waitMs === undefined) return { ...missed, kind: 'failed', disables: givesUp(made) };
   const scaled = (waitMs / made.timeScale) * spreadOf(made.jitter);
   const wait = Math.max(FLOOR_MS, scaled, askedWaitMs(answer, now));

@@ -2,9 +2,10 @@
  * All metrics of one process in its own registry. docs/run/monitoring.md lists them, checked by a test.
  */
 import { Registry } from 'prom-client';
+import type { Role } from '../../core/operations/roles.ts';
 import type { CountQuestion } from '../../dns/servers/throttle.ts';
 import { createInstallationMetrics, type ReadInstallation } from './installation.ts';
-import { createProcessMetrics, type ProcessMetrics, type Role } from './process.ts';
+import { createProcessMetrics, type ProcessMetrics } from './process.ts';
 import {
   type CountRequest,
   createDnsMetrics,

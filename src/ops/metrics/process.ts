@@ -1,8 +1,6 @@
 /** Metrics of the process: roles, CPU, memory, event loop and database connections. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-
-/** A process can have several roles. */
-export type Role = 'api' | 'worker' | 'edge';
+import type { Role } from '../../core/operations/roles.ts';
 
 /** State of a `pg` pool: numbers of connections, and of statements waiting for one. */
 type PoolState = {
