@@ -6,8 +6,8 @@ import { reseal, sealedWithOthers } from '../src/certificates/vault/reseal.ts';
 import { createVault } from '../src/certificates/vault/vault.ts';
 import { type Database, openDatabase } from '../src/db/engine/client.ts';
 import {
+  countsInWords,
   createSealedStore,
-  inWords,
   type ResealedRow,
   type SealedStore,
   sealedColumns,
@@ -122,13 +122,13 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
   describe.skipIf(!available)(`on ${name}, what was sealed with the key of before`, () => {
     it('is resealed, once, and needs the old key no more', async () => {
       const { store, vault, deps, progress } = await aDatabase(name);
-      expect(inWords(sealedWithOthers(vault, await store.count()))).toBe(all);
+      expect(countsInWords(sealedWithOthers(vault, await store.count()))).toBe(all);
       const { done, left, unreadable } = await reseal(deps);
-      expect([inWords(done), left, unreadable]).toEqual([all, [], []]);
+      expect([countsInWords(done), left, unreadable]).toEqual([all, [], []]);
       expect(progress.slice(-3)).toEqual([500, 1_000, 1_100].map((at) => `certificate keys ${at}`));
       await expectAllOpen(store);
       const again = await reseal(deps);
-      expect([inWords(again.done), again.left]).toEqual(['nothing', []]);
+      expect([countsInWords(again.done), again.left]).toEqual(['nothing', []]);
     });
 
     it('is taken up again where it was broken off', async () => {
@@ -144,14 +144,14 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
       };
       await expect(reseal({ ...deps, store: breaking })).rejects.toThrow('killed');
       const { done, left } = await reseal(deps);
-      expect([inWords(done), left]).toEqual(['600 certificate keys', []]);
+      expect([countsInWords(done), left]).toEqual(['600 certificate keys', []]);
       await expectAllOpen(store);
     });
 
     it('is resealed by two at once, each row by one of them', async () => {
       const { store, deps } = await aDatabase(name);
       const both = await Promise.all([reseal(deps), reseal(deps)]);
-      expect(inWords(both.flatMap(({ done }) => done))).toBe(all);
+      expect(countsInWords(both.flatMap(({ done }) => done))).toBe(all);
       await expectAllOpen(store);
     });
 
@@ -182,7 +182,7 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
       });
       const { done, left } = await reseal({ ...deps, store: moving });
       expect(left).toEqual([]);
-      expect(inWords(done)).toContain('2 replaced webhook secrets');
+      expect(countsInWords(done)).toContain('2 replaced webhook secrets');
     });
 
     it('is named where it is damaged, and everything else is done', async () => {
@@ -192,8 +192,8 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
       sealedKey.set([(sealedKey.at(-1) ?? 0) ^ 1], sealedKey.length - 1);
       await database.prisma.acmeAccount.update({ where, data: { sealedKey } });
       const { done, left, unreadable } = await reseal(deps);
-      expect(inWords(done)).toBe(all.replace(' 1 account key,', ''));
-      expect(inWords(left)).toBe('1 account key');
+      expect(countsInWords(done)).toBe(all.replace(' 1 account key,', ''));
+      expect(countsInWords(left)).toBe('1 account key');
       expect(unreadable.map(({ column, id }) => `${column.table} ${id}`)).toEqual([
         'acme_account https://ca.test/dir',
       ]);
@@ -211,7 +211,7 @@ describe.skipIf(!onPostgres?.available)('a row that somebody has locked', () => 
     await client.query('BEGIN');
     await client.query('SELECT 1 FROM local_authority FOR UPDATE');
     const first = await reseal(deps);
-    expect(inWords(first.left)).toBe('1 key of the local authority');
+    expect(countsInWords(first.left)).toBe('1 key of the local authority');
     await client.query('COMMIT');
     client.release();
     expect((await reseal(deps)).left).toEqual([]);

@@ -8,7 +8,7 @@
 
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
-import type { Change } from '../src/core/life/change.ts';
+import type { DomainChange } from '../src/core/life/change.ts';
 import { type CheckResult, type CheckRules, decideCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { CheckSave } from '../src/db/domains/checks.ts';
@@ -42,7 +42,7 @@ export type CheckDnsDeps = SaveCheckDeps & {
 };
 
 /** The part of a change that the domain's jobs depend on. */
-export type NextWork = Pick<Change, 'to' | 'nextCheckAt' | 'escalateAt'>;
+export type NextWork = Pick<DomainChange, 'to' | 'nextCheckAt' | 'escalateAt'>;
 
 /** A saved check with its verdict. */
 export type SavedCheck = Pick<CheckSave, 'domain' | 'observation' | 'outcome' | 'at'> &
@@ -95,7 +95,7 @@ export async function saveCheck(
   deps: SaveCheckDeps,
   { escalationAtEnd, ...seen }: Seen,
   result: CheckResult,
-): Promise<Change | null> {
+): Promise<DomainChange | null> {
   const { domain, observation } = seen;
   const at = deps.now();
   const outcome = decideCheck(domain, result, deps.rules(at));
@@ -126,11 +126,11 @@ async function resumeAfterMove(deps: CheckDnsDeps, domain: LoadedDomain): Promis
   return done;
 }
 
-function again(outcome: Change, now: Date): JobResult {
+function again(outcome: DomainChange, now: Date): JobResult {
   const at = outcome.nextCheckAt ?? now;
   return { kind: 'again', at, note: codes(outcome) };
 }
 
-function codes({ findings }: Change): string {
+function codes({ findings }: DomainChange): string {
   return findings.map(({ code }) => code).join(', ') || 'nothing found';
 }

@@ -7,7 +7,11 @@
  * May run twice: the receiver gets the same webhook-id again, and the save succeeds only for the
  * attempt that was loaded.
  */
-import { type Answer, decideAttempt, type Verdict } from '../src/core/operations/webhook-plan.ts';
+import {
+  type DeliveryDecision,
+  decideAttempt,
+  type WebhookResponse,
+} from '../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../src/db/delivery/deliveries.ts';
 import { done, type JobResult } from './running/job.ts';
 
@@ -20,7 +24,7 @@ export type DeliverWebhookDeps = {
    */
   enterLines(delivery: LoadedDelivery): (() => void) | null;
   /** Makes the attempt. Network and receiver failures are returned, not thrown. */
-  send(delivery: LoadedDelivery, at: Date): Promise<Answer>;
+  send(delivery: LoadedDelivery, at: Date): Promise<WebhookResponse>;
   /** Postpones the delivery without counting an attempt. */
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
   /** False if another save came first and nothing was changed. */
@@ -107,6 +111,9 @@ function afterTheCrowd({ now, jitter }: DeliverWebhookDeps): Date {
   return new Date(now().getTime() + Math.round(waitMs));
 }
 
-function inWords({ problem, httpStatus }: Exclude<Verdict, { kind: 'delivered' }>): string {
+function inWords({
+  problem,
+  httpStatus,
+}: Exclude<DeliveryDecision, { kind: 'delivered' }>): string {
   return httpStatus === null ? problem : `${problem} (${httpStatus})`;
 }

@@ -19,7 +19,7 @@ import {
 } from '../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
-import type { Change } from '../src/core/life/change.ts';
+import type { DomainChange } from '../src/core/life/change.ts';
 import { decideCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
@@ -31,9 +31,9 @@ import { type ChoiceDeps, chooseFor } from './orders/choose-authority.ts';
 import {
   evidenceOf,
   inJson,
-  inWords,
   isWorthATry,
   settledCause,
+  toNewEscalation,
 } from './orders/escalation-evidence.ts';
 import type { JobResult } from './running/job.ts';
 import { done, retryNow } from './running/job.ts';
@@ -95,7 +95,7 @@ export async function escalateCertificate(
 type Check = {
   readonly domain: LoadedDomain;
   readonly observation: Observation;
-  readonly outcome: Change;
+  readonly outcome: DomainChange;
   readonly at: Date;
 };
 
@@ -145,7 +145,10 @@ async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Prom
   const { escalateAfterMs } = deps.rules(now);
   const isNew = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });
   const wakes = isNew && mayWake(plan, now);
-  const escalation = inWords(cause, { ...known, nextAttempt: nextAttempt(plan, wakes, now) });
+  const escalation = toNewEscalation(cause, {
+    ...known,
+    nextAttempt: nextAttempt(plan, wakes, now),
+  });
 
   const againAt = new Date(now.getTime() + escalateAfterMs);
   const result = await deps.openEscalation(domain, escalation, { at: now, againAt });
@@ -156,5 +159,5 @@ async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Prom
 }
 
 function escalationOf(evidence: EscalationEvidence): NewEscalation {
-  return inWords(likeliestCause(evidence), evidence);
+  return toNewEscalation(likeliestCause(evidence), evidence);
 }

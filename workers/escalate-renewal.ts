@@ -17,16 +17,16 @@ import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { Quarantined } from '../src/db/domains/quarantine.ts';
 import type { DueDomains } from '../src/db/domains/sweeps.ts';
-import type { NewEscalation, OpenResult, Served } from '../src/db/issuance/escalations.ts';
+import type { NewEscalation, OpenResult, ServedDomain } from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { EscalateCertificateDeps } from './escalate-certificate.ts';
 import { type ChoiceDeps, chooseFor, type OrderWork } from './orders/choose-authority.ts';
 import {
   evidenceOf,
   inJson,
-  inWords,
   isWorthATry,
   settledCause,
+  toNewEscalation,
 } from './orders/escalation-evidence.ts';
 import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
@@ -41,12 +41,12 @@ export type EscalateRenewalDeps = Shared & {
   readonly due: DueDomains;
   /** As for a first certificate; `wakes` makes the renewal due at once. */
   openEscalation(
-    domain: Served,
+    domain: ServedDomain,
     escalation: NewEscalation,
     times: { at: Date; againAt: Date; wakes: boolean },
   ): Promise<OpenResult>;
   /** Stores when the domain's escalation is due; it is not due yet. */
-  postponeEscalation(domain: Served, at: Date): Promise<void>;
+  postponeEscalation(domain: ServedDomain, at: Date): Promise<void>;
   /** Why and until when the renewal sweep skips the domain; null if it does not. */
   findQuarantine(domainId: string): Promise<Quarantined | null>;
   /** Called with a domain's fault; other domains continue. */
@@ -107,7 +107,7 @@ async function escalate(deps: EscalateRenewalDeps, id: string): Promise<void> {
   const isRenewed = domain.state.status === 'live';
   const wakes = isRenewed && isNew && mayWake(plan, now);
   const next: NextAttempt | null = isRenewed ? nextAttempt(plan, wakes, now) : null;
-  const escalation = inWords(cause, { ...known, nextAttempt: next });
+  const escalation = toNewEscalation(cause, { ...known, nextAttempt: next });
 
   const againAt = new Date(now.getTime() + escalateAfterMs);
   const result = await deps.openEscalation(domain, escalation, { at: now, againAt, wakes });
@@ -157,7 +157,10 @@ export async function escalationAtEnd(
   // The domain becomes verified, so its order resumes at once unless the CA sent Retry-After.
   const nextCheckAt = work.setback?.retryAfter ?? now;
   const plan = { ...planOf(deps, { ...work, forbidden: [] }, null), nextCheckAt, refusals: 0 };
-  const escalation = inWords(cause, { ...evidence, nextAttempt: nextAttempt(plan, false, now) });
+  const escalation = toNewEscalation(cause, {
+    ...evidence,
+    nextAttempt: nextAttempt(plan, false, now),
+  });
   if (open?.cause !== cause) deps.logEscalation(domain, escalation);
   return escalation;
 }

@@ -4,11 +4,11 @@
  * are marked before their jobs are added, since a job could finish before a later mark; marked rows
  * whose jobs are lost are queued again.
  */
-import type { DeliveryTimes, Given } from '../src/db/delivery/delivery-times.ts';
+import type { DeliveryTimes, QueuedDelivery } from '../src/db/delivery/delivery-times.ts';
 
 export type RelayDeliveriesDeps = DeliveryTimes & {
   /** Adds the missing jobs, due at `at`. */
-  enqueue(deliveries: readonly Given[], at: Date): Promise<void>;
+  enqueue(deliveries: readonly QueuedDelivery[], at: Date): Promise<void>;
   /** Takes a lease: true for one caller per `everyMs` ms. */
   takeTurn(name: string, everyMs: number): Promise<boolean>;
   /** Maximum jobs of one webhook in the queue. */
@@ -65,7 +65,11 @@ export function createRelay(deps: RelayDeliveriesDeps): (stop?: AbortSignal) => 
   };
 }
 
-async function give(deps: RelayDeliveriesDeps, at: Date, given: readonly Given[]): Promise<number> {
+async function give(
+  deps: RelayDeliveriesDeps,
+  at: Date,
+  given: readonly QueuedDelivery[],
+): Promise<number> {
   if (given.length === 0) return 0;
   try {
     await deps.enqueue(given, at);

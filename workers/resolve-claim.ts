@@ -3,7 +3,7 @@
  * record that would. Part of saving a check (check-dns.ts); reads the DNS, writes nothing.
  */
 import type { FindingOf } from '../src/core/diagnosis/findings.ts';
-import type { Answer, Observation } from '../src/core/diagnosis/observation.ts';
+import type { DnsAnswer, Observation } from '../src/core/diagnosis/observation.ts';
 import { zoneBelow } from '../src/core/names/instructions.ts';
 import { checkProof, type Proof, proofNameOf, proofRecordFor } from '../src/core/names/proof.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
@@ -15,7 +15,10 @@ export type ClaimDeps = {
    * The TXT records of a name, one answer per server of its zone, within the check's remaining
    * query budget.
    */
-  lookupTexts(name: string, spentAlready: Observation['cost']): Promise<readonly Answer<string>[]>;
+  lookupTexts(
+    name: string,
+    spentAlready: Observation['cost'],
+  ): Promise<readonly DnsAnswer<string>[]>;
 };
 
 /** `held`: replaces the check's result. `proven`: the DNS proves the claimant's ownership. */

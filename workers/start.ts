@@ -25,7 +25,7 @@ import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
 import type { ReconcileDeps } from './repair/compare-queue.ts';
 import { type ClockGuard, startClockGuard } from './running/clock-guard.ts';
 import type { JobResult } from './running/job.ts';
-import { type Attempt, type Attempts, createAttempts, type RunDeps } from './running/run-job.ts';
+import { type Attempts, createAttempts, type JobAttempt, type RunDeps } from './running/run-job.ts';
 import { keepFromSpinning } from './running/spin-guard.ts';
 import { startTimer } from './running/timer.ts';
 
@@ -221,7 +221,7 @@ async function settle(
   worker: AnyWorker,
   job: Job,
   token: string | undefined,
-  { result, store }: Attempt,
+  { result, store }: JobAttempt,
 ): Promise<void> {
   const note = (words: string) =>
     Job.addJobLog(worker, job.id ?? '', `${new Date().toISOString()} ${words}`, KEEP_LOG_LINES);

@@ -4,7 +4,7 @@
  */
 import { loadConfig } from '../config/config.ts';
 import { caddyfile } from '../edge/caddy/caddyfile.ts';
-import { done, type Io, type Outcome, wrongUsage } from './command.ts';
+import { type CliExit, exitDone, type Io, wrongUsage } from './command.ts';
 
 /** Other variables are ignored, even invalid ones. */
 const relevant =
@@ -12,7 +12,7 @@ const relevant =
 /** Required variables that do not appear in the file. */
 const standIn = { EDGE: 'caddy', EDGE_CADDY_SECRET: 'x'.repeat(32) };
 
-export async function printCaddyfile(io: Io): Promise<Outcome> {
+export async function printCaddyfile(io: Io): Promise<CliExit> {
   const known = Object.entries(io.env).filter(([name]) => relevant.test(name));
   const loaded = loadConfig({ ...Object.fromEntries(known), ...standIn });
   if (!loaded.ok) {
@@ -27,5 +27,5 @@ export async function printCaddyfile(io: Io): Promise<Outcome> {
   if (io.env['EDGE'] !== 'caddy') {
     io.err('signpost: EDGE is not set to caddy; set EDGE=caddy to use this configuration\n');
   }
-  return done;
+  return exitDone;
 }

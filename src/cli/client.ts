@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { printable } from '../core/names/printable.ts';
 import { parseJson, renderJson } from '../net/json.ts';
-import { failed, type Io, type Outcome, wrongUsage } from './command.ts';
+import { type CliExit, exitFailed, type Io, wrongUsage } from './command.ts';
 
 /** For a whole response with its body. Streams have no timeout. */
 const TIMEOUT_MS = 30_000;
@@ -14,11 +14,11 @@ const MAX_PROBLEM_LENGTH = 500;
  * response without a body (`''` and undefined). `code` and `message` are set if Signpost sent the
  * error; `message` is printable.
  */
-export type Answer =
+export type ServiceAnswer =
   | { readonly ok: true; readonly text: string; readonly body: unknown }
   | {
       readonly ok: false;
-      readonly refusal: Outcome;
+      readonly refusal: CliExit;
       readonly code?: string;
       readonly message?: string;
     };
@@ -27,15 +27,15 @@ export type Answer =
  * Sends one request and waits up to 30 s for the response. A path starts with `/v1`; `json` is the
  * body, with bigints as digits. No redirects, no retries; never rejects.
  */
-export type Call = (method: string, path: string, json?: unknown) => Promise<Answer>;
+export type Call = (method: string, path: string, json?: unknown) => Promise<ServiceAnswer>;
 
 /**
  * A stream's text. Reading it throws if the connection breaks. `isLasting`: a retry would get the
  * same error.
  */
-export type Opened =
+export type OpenedStream =
   | { readonly ok: true; readonly text: AsyncIterable<string> }
-  | (Extract<Answer, { readonly ok: false }> & { readonly isLasting: boolean });
+  | (Extract<ServiceAnswer, { readonly ok: false }> & { readonly isLasting: boolean });
 
 /**
  * Opens an event stream, which stays open until the signal or the service ends it. `headers` are
@@ -45,19 +45,19 @@ export type Open = (
   path: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-) => Promise<Opened>;
+) => Promise<OpenedStream>;
 
 /** A service and its key, or why they could not be determined. */
-export type Connection =
+export type ServiceConnection =
   | { readonly ok: true; readonly call: Call; readonly open: Open }
-  | { readonly ok: false; readonly refusal: Outcome };
+  | { readonly ok: false; readonly refusal: CliExit };
 
 /**
  * Determines the service and the key without sending anything. `givenUrl` takes precedence over
  * SIGNPOST_URL, then this machine at PORT (3000). Refuses URLs that are not http(s) or have
  * credentials, a query or a fragment, and keys that are missing or cannot be in a header.
  */
-export function connect(givenUrl: string | undefined, env: Io['env']): Connection {
+export function connect(givenUrl: string | undefined, env: Io['env']): ServiceConnection {
   const here = `http://127.0.0.1:${env['PORT'] || 3000}`;
   const url = (givenUrl ?? (env['SIGNPOST_URL'] || here)).replace(
     /(\/v1)?\/*$/, // accepts the API's base URL too
@@ -96,7 +96,7 @@ function callOf(url: string, key: string): Call {
       });
       return answerOf(url, response.status, await response.text());
     } catch (fault) {
-      return { ok: false, refusal: failed(oneLine(notReached(url, fault))) };
+      return { ok: false, refusal: exitFailed(oneLine(notReached(url, fault))) };
     }
   };
 }
@@ -117,30 +117,30 @@ function openOf(url: string, key: string): Open {
       const answer = answerOf(url, status, await response.text());
       const isLasting = status < 500 && status !== 408 && status !== 429;
       return answer.ok
-        ? { ok: false, refusal: failed(oneLine(notOurs(url, status))), isLasting: true }
+        ? { ok: false, refusal: exitFailed(oneLine(notOurs(url, status))), isLasting: true }
         : { ...answer, isLasting };
     } catch (fault) {
-      return { ok: false, refusal: failed(oneLine(notReached(url, fault))), isLasting: false };
+      return { ok: false, refusal: exitFailed(oneLine(notReached(url, fault))), isLasting: false };
     }
   };
 }
 
 const errorBody = z.object({ code: z.string(), message: z.string() });
 
-function answerOf(url: string, status: number, text: string): Answer {
+function answerOf(url: string, status: number, text: string): ServiceAnswer {
   // A response without a body (204) cannot be parsed and is valid.
   const parsed = text === '' ? null : parseJson(new TextEncoder().encode(text));
   const body = parsed?.ok ? parsed.value : undefined;
   if (status < 300 && (text === '' || parsed?.ok)) return { ok: true, text, body };
   const error = errorBody.safeParse(body);
   if (!error.success) {
-    return { ok: false, refusal: failed(oneLine(notOurs(url, status))) };
+    return { ok: false, refusal: exitFailed(oneLine(notOurs(url, status))) };
   }
   const { code, message } = error.data;
   const remedy = Object.hasOwn(remedies, code) ? ` ${remedies[code]}` : '';
   return {
     ok: false,
-    refusal: failed(oneLine(`${message}${remedy} (${code})`)),
+    refusal: exitFailed(oneLine(`${message}${remedy} (${code})`)),
     code,
     message: oneLine(message),
   };

@@ -49,19 +49,19 @@ type Interruptions = {
  * - `failed` (2): the service refused the request or could not be reached.
  * - `wrong_usage` (2): the command is invalid or lacks a setting.
  */
-export type Outcome =
+export type CliExit =
   | { readonly kind: 'done' | 'negative' }
   | { readonly kind: 'undecided'; readonly problem?: string }
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'wrong_usage'; readonly problem: string };
 
-export const done: Outcome = { kind: 'done' };
+export const exitDone: CliExit = { kind: 'done' };
 
 /**
  * A command that was refused or failed. `problem` is printed after `signpost: ` in one line and
  * must be printable.
  */
-export function failed(problem: string): Outcome & { readonly kind: 'failed' } {
+export function exitFailed(problem: string): CliExit & { readonly kind: 'failed' } {
   return { kind: 'failed', problem };
 }
 
@@ -69,7 +69,7 @@ export function failed(problem: string): Outcome & { readonly kind: 'failed' } {
  * An invalid command or a missing setting. `problem` is printed as for `failed`, below the usage
  * line.
  */
-export function wrongUsage(problem: string): Outcome & { readonly kind: 'wrong_usage' } {
+export function wrongUsage(problem: string): CliExit & { readonly kind: 'wrong_usage' } {
   return { kind: 'wrong_usage', problem };
 }
 
@@ -80,7 +80,7 @@ export type Program = CommandUnknownOpts;
  * Runs a command and keeps its outcome for the exit code. Rejects with what `act` throws, or if the
  * .env file cannot be read.
  */
-export type Run = (act: (io: Io) => Promise<Outcome>) => Promise<void>;
+export type Run = (act: (io: Io) => Promise<CliExit>) => Promise<void>;
 
 /** `--url`, for commands that call the service. Each command needs its own instance. */
 export function urlOption() {

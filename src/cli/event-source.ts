@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { parseJson } from '../net/json.ts';
-import type { Open, Opened } from './client.ts';
+import type { Open, OpenedStream } from './client.ts';
 
 /**
  * A message of a stream.
@@ -17,11 +17,11 @@ import type { Open, Opened } from './client.ts';
  * - `away`: disconnected; a retry follows.
  * - `refused`: the last message, without further retries.
  */
-export type StreamMessage =
+export type SseMessage =
   | { readonly kind: 'opened' | 'alive' }
   | { readonly kind: 'event'; readonly type: string; readonly data: unknown }
   | { readonly kind: 'away' }
-  | { readonly kind: 'refused'; readonly refusal: Extract<Opened, { ok: false }>['refusal'] };
+  | { readonly kind: 'refused'; readonly refusal: Extract<OpenedStream, { ok: false }>['refusal'] };
 
 /** Three heartbeats of the service; a connection that is silent for longer is closed. */
 const SILENCE_MS = 45_000;
@@ -41,11 +41,11 @@ type Place = { lastEventId: string | null; retryMs: number };
  * gives up with `refused` if the service refuses or 60 retries in a row fail. If interrupted before
  * the first event, it resumes with new events only; on `opened`, read the current state again.
  */
-export async function* listen(
+export async function* readEvents(
   open: Open,
   path: string,
   signal: AbortSignal,
-): AsyncGenerator<StreamMessage> {
+): AsyncGenerator<SseMessage> {
   const place: Place = { lastEventId: null, retryMs: RETRY_MS_DEFAULT };
   for (let tries = 1; !signal.aborted; tries += 1) {
     const connection = new AbortController();
@@ -81,10 +81,10 @@ async function* messagesIn(
   text: AsyncIterable<string>,
   place: Place,
   hangUp: () => void,
-): AsyncGenerator<StreamMessage> {
+): AsyncGenerator<SseMessage> {
   const timer = setTimeout(hangUp, SILENCE_MS);
   // The parser calls back synchronously; its results are yielded in order after each chunk.
-  const parsed: StreamMessage[] = [];
+  const parsed: SseMessage[] = [];
   const parser = createParser({
     maxBufferSize: EVENT_LENGTH_MAX, // past it, the next chunk is refused
     onComment: () => parsed.push({ kind: 'alive' }),
@@ -107,7 +107,7 @@ async function* messagesIn(
 }
 
 /** Parses an event and updates the stream's position. */
-function messageOf({ id, event, data }: EventSourceMessage, place: Place): StreamMessage {
+function messageOf({ id, event, data }: EventSourceMessage, place: Place): SseMessage {
   if (id !== undefined && /^\d{1,40}$/.test(id)) place.lastEventId = id;
   const body = parseJson(new TextEncoder().encode(data));
   return { kind: 'event', type: event ?? 'message', data: body.ok ? body.value : null };

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { printable } from '../core/names/printable.ts';
 import { connect } from './client.ts';
-import { done, durationMs, failed, type Io, type Outcome, wrongUsage } from './command.ts';
+import { type CliExit, durationMs, exitDone, exitFailed, type Io, wrongUsage } from './command.ts';
 
 type Common = { readonly url?: string; readonly json?: boolean };
 
@@ -18,7 +18,7 @@ type Wanted = Common & {
 export async function create(
   { name, scope: scopes, expires, url, json = false }: Wanted,
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const expiresAt = expires === undefined ? undefined : timeOf(expires, io.now());
   if (expiresAt === null)
     return wrongUsage(
@@ -48,7 +48,7 @@ export async function rotate(
   typed: string,
   { grace, url, json = false }: Replacement,
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const key = keyIdOf(typed);
   if (!key.ok) return key.refusal;
   const graceMs = durationMs(grace);
@@ -64,7 +64,7 @@ export async function rotate(
 }
 
 /** Revokes a key, given by its ID or prefix. Prints nothing to standard output. */
-export async function revoke(typed: string, { url }: Common, io: Io): Promise<Outcome> {
+export async function revoke(typed: string, { url }: Common, io: Io): Promise<CliExit> {
   const key = keyIdOf(typed);
   if (!key.ok) return key.refusal;
   const connection = connect(url, io.env);
@@ -72,7 +72,7 @@ export async function revoke(typed: string, { url }: Common, io: Io): Promise<Ou
   const answer = await connection.call('DELETE', `/v1/keys/${encodeURIComponent(key.id)}`);
   if (!answer.ok) return answer.refusal;
   io.err(`Key ${key.id} was revoked.\n`);
-  return done;
+  return exitDone;
 }
 
 /**
@@ -83,7 +83,7 @@ function showMinted(
   json: boolean,
   { out, err }: Io,
   more = '',
-): Outcome {
+): CliExit {
   const minted = shownMintedKey.safeParse(body);
   if (!minted.success) return notUnderstood();
   const { id, name, scopes, expiresAt, key } = minted.data;
@@ -91,12 +91,12 @@ function showMinted(
   err(`Key ${id} (${printable(name, 40)}): scopes ${scopes.join(', ')}, ${end}.\n${more}`);
   err('Copy the token now. It is not shown again:\n');
   out(json ? `${text}\n` : `${key}\n`);
-  return done;
+  return exitDone;
 }
 
 type KeyId =
   | { readonly ok: true; readonly id: string }
-  | { readonly ok: false; readonly refusal: Outcome };
+  | { readonly ok: false; readonly refusal: CliExit };
 
 const whichId = 'the part after signpost_, up to the next _';
 
@@ -115,10 +115,10 @@ const MAX_NAME_LENGTH = 40;
 /**
  * Prints all keys in a table, oldest first, or with `json` the API's response, which has no tokens.
  */
-export async function list(
+export async function listKeys(
   { url, json }: { readonly url?: string; readonly json?: boolean },
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
   const answer = await connection.call('GET', '/v1/keys');
@@ -126,7 +126,7 @@ export async function list(
   const keys = z.array(shownKey).safeParse(answer.body);
   if (!keys.success) return notUnderstood();
   io.out(json ? `${answer.text}\n` : table([headings, ...keys.data.map(rowOf)]));
-  return done;
+  return exitDone;
 }
 
 const headings = [
@@ -190,6 +190,6 @@ type ShownKey = z.infer<typeof shownKey>;
 export const shownMintedKey = shownKey.extend({ key: z.string() });
 
 /** The outcome if a response does not match the schema of this version. */
-export function notUnderstood(): Outcome {
-  return failed('the service sent a response that this version does not understand');
+export function notUnderstood(): CliExit {
+  return exitFailed('the service sent a response that this version does not understand');
 }

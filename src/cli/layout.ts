@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 import { printable } from '../core/names/printable.ts';
 
 /** `columns`: width in characters. */
-export type Page = { readonly columns: number; readonly paint: Paint };
+export type TextLayout = { readonly columns: number; readonly paint: Paint };
 
 const COLUMNS_MIN = 60;
 const COLUMNS_MAX = 100;
@@ -16,7 +16,11 @@ export function columnsFor(screenColumns: number): number {
 }
 
 /** The title with its lines; empty if there are no lines. */
-export function titled(title: string, lines: readonly string[], page: Page): readonly string[] {
+export function titled(
+  title: string,
+  lines: readonly string[],
+  page: TextLayout,
+): readonly string[] {
   return lines.length === 0 ? [] : [page.paint('bold', title), ...lines];
 }
 
@@ -76,7 +80,7 @@ export function labelled(
   label: string,
   text: string,
   { indent, labelWidth }: { readonly indent: number; readonly labelWidth: number },
-  { columns, paint }: Page,
+  { columns, paint }: TextLayout,
 ): readonly string[] {
   const before = ' '.repeat(indent);
   const width = Math.max(20, columns - indent - labelWidth);
@@ -103,7 +107,11 @@ export type Cell = { readonly text: string; readonly style?: Style; readonly rig
  * Columns as wide as their widest cell, separated by two spaces. The first row is the heading; rows
  * can have fewer cells. Lines can exceed any width.
  */
-export function table(rows: readonly (readonly Cell[])[], indent: number, paint: Paint): string[] {
+export function textTable(
+  rows: readonly (readonly Cell[])[],
+  indent: number,
+  paint: Paint,
+): string[] {
   const count = Math.max(...rows.map((row) => row.length));
   const widths = Array.from({ length: count }, (_, at) =>
     Math.max(...rows.map((row) => lengthOf(row[at]?.text ?? ''))),

@@ -4,7 +4,15 @@ import type { Actor, Severity } from '../core/diagnosis/findings.ts';
 import type { Verdict } from '../core/life/lifecycle.ts';
 import { toUnicodeName } from '../core/names/idna.ts';
 import { finding } from '../http/schemas/domains.ts';
-import { labelled, type Page, plain, plainSentence, type Style, table, wrapped } from './layout.ts';
+import {
+  labelled,
+  plain,
+  plainSentence,
+  type Style,
+  type TextLayout,
+  textTable,
+  wrapped,
+} from './layout.ts';
 
 const beside = { indent: 2, labelWidth: 10 };
 
@@ -23,7 +31,7 @@ export type Context = {
 export function findingSections(
   findings: readonly FindingShown[],
   context: Context,
-  page: Page,
+  page: TextLayout,
 ): readonly (readonly string[])[] {
   return findings.map((finding, index) => {
     const todo = notTwice(finding.action, findings.slice(0, index));
@@ -62,7 +70,7 @@ function findingLines(
   { code, severity, actor, summary, expected, found, hints }: FindingShown,
   todo: string,
   { recordAbove, accountUntold }: Context,
-  page: Page,
+  page: TextLayout,
 ): readonly string[] {
   const { sign, style } = severityMarks[severity];
   const { columns, paint } = page;
@@ -144,7 +152,10 @@ export type RecordShown = {
  * A table of the record, and below it the provider's terms. Names and values are never cut, because
  * people copy them, so the table can be wider than the page.
  */
-export function recordLinesOf({ record, provider }: RecordShown, page: Page): readonly string[] {
+export function recordLinesOf(
+  { record, provider }: RecordShown,
+  page: TextLayout,
+): readonly string[] {
   const { type, name, value, ttl } = record;
   const isApex = type === 'ALIAS';
   const row = [isApex ? typeAt(provider) : type, spelt(name), plain(value), String(ttl)];
@@ -154,7 +165,7 @@ export function recordLinesOf({ record, provider }: RecordShown, page: Page): re
   const other = isApex ? [otherNames(provider)] : [];
   const where = provider === null ? [] : [plain(provider.where)];
   return [
-    ...table(rows, 2, page.paint),
+    ...textTable(rows, 2, page.paint),
     ...[...other, ...where].flatMap((text) =>
       wrapped(text, page.columns - 2).map((line) => `  ${line}`),
     ),

@@ -3,7 +3,15 @@ import { readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import { Command, Option } from '@commander-js/extra-typings';
 import { projectRoot } from '../db/engine/migrate.ts';
-import { done, type Io, jsonOption, notes, type Program, type Run, urlOption } from './command.ts';
+import {
+  exitDone,
+  type Io,
+  jsonOption,
+  notes,
+  type Program,
+  type Run,
+  urlOption,
+} from './command.ts';
 import { defineDomains } from './domains/command.ts';
 import { columnsFor, createPaint, wantsColour } from './layout.ts';
 
@@ -102,7 +110,7 @@ function defineDemo(program: Program, run: Run): void {
           stop: stop.signal,
           keep: keep === true,
         });
-        return done;
+        return exitDone;
       }),
     );
 }
@@ -215,7 +223,7 @@ function defineKeys(program: Program, run: Run): void {
     .description('show all keys, oldest first')
     .addOption(urlOption())
     .addOption(jsonOption())
-    .action((options) => run(async (io) => (await import('./keys.ts')).list(options, io)));
+    .action((options) => run(async (io) => (await import('./keys.ts')).listKeys(options, io)));
 
   keys
     .command('create')

@@ -11,12 +11,12 @@ import { type Resealed, reseal, sealedWithOthers, sumOf } from '../certificates/
 import { type Config, loadConfig } from '../config/config.ts';
 import { type Database, openDatabase } from '../db/engine/client.ts';
 import {
+  countsInWords,
   createSealedStore,
-  inWords,
   type SealedColumn,
   type SealedCount,
 } from '../db/issuance/sealed-columns.ts';
-import { done, failed, type Io, type Outcome, wrongUsage } from './command.ts';
+import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from './command.ts';
 
 /** Other variables are ignored, even invalid ones. */
 const relevant = /^(?:DATABASE_URL|DATA_DIR|KEY_ENCRYPTION_KEY)$/;
@@ -33,23 +33,23 @@ const SHOWN_ROWS_MAX = 10;
 export async function runRotateKeys(
   { check: isCheck = false }: { readonly check?: boolean },
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const settings = settingsFrom(io.env);
   if (!settings.ok) return settings.refusal;
   const { storage } = settings.config;
   if (storage.kind === 'embedded' && !existsSync(storage.dataDir)) {
-    return failed(`DATA_DIR (${storage.dataDir}) is empty and DATABASE_URL is not set`);
+    return exitFailed(`DATA_DIR (${storage.dataDir}) is empty and DATABASE_URL is not set`);
   }
   try {
     return await withDatabase(settings.config, async (database) => {
       if (!(await isUpToDate(database))) {
-        return failed('the database schema is outdated: start Signpost once to migrate it');
+        return exitFailed('the database schema is outdated: start Signpost once to migrate it');
       }
       const opened = await openVault(settings.config, database);
       return isCheck ? check(opened, io) : await rotate(opened, database, io);
     });
   } catch (fault) {
-    return failed(fault instanceof Error ? reasonOf(fault) : String(fault));
+    return exitFailed(fault instanceof Error ? reasonOf(fault) : String(fault));
   }
 }
 
@@ -69,13 +69,13 @@ async function rotate(
   { vault, stored, loadSecrets }: OpenedVault,
   { pool }: Database,
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   // Loaded first, so that they are not derived from the new key.
   await loadSecrets();
   const before = sealedWithOthers(vault, stored);
   const onProgress = createProgress(before, io.err);
   const resealed = await reseal({ vault, store: createSealedStore(pool), onProgress });
-  io.out(`re-encrypted: ${inWords(resealed.done)}\n`);
+  io.out(`re-encrypted: ${countsInWords(resealed.done)}\n`);
   return outcomeOf(resealed, io);
 }
 
@@ -97,41 +97,41 @@ export function createProgress(
   };
 }
 
-function outcomeOf({ left, unreadable }: Resealed, io: Io): Outcome {
+function outcomeOf({ left, unreadable }: Resealed, io: Io): CliExit {
   for (const { column, id } of unreadable.slice(0, SHOWN_ROWS_MAX)) {
     io.err(
       `${column.table} ${id}: the ${column.words[0]} is damaged and cannot be decrypted with any key\n`,
     );
   }
   if (unreadable.length > 0) {
-    return failed(
+    return exitFailed(
       `${unreadable.length} damaged: recreate the certificates or secrets they belong to. Keep the old key until then`,
     );
   }
   if (left.length > 0) {
-    return failed(
-      `Still encrypted with another key: ${inWords(left)}. A process changed them, or has another first key. Run this again`,
+    return exitFailed(
+      `Still encrypted with another key: ${countsInWords(left)}. A process changed them, or has another first key. Run this again`,
     );
   }
   io.out(nothingLeft);
-  return done;
+  return exitDone;
 }
 
-function check({ vault, stored }: OpenedVault, io: Io): Outcome {
+function check({ vault, stored }: OpenedVault, io: Io): CliExit {
   const left = sealedWithOthers(vault, stored);
   const current = stored.filter((one) => !left.includes(one));
   const secrets = sumOf(stored.filter(({ column }) => column.table === 'derived_secret'));
-  io.out(`encrypted with the first key: ${inWords(current)}\n`);
-  io.out(`encrypted with another key: ${inWords(left)}\n`);
+  io.out(`encrypted with the first key: ${countsInWords(current)}\n`);
+  io.out(`encrypted with another key: ${countsInWords(left)}\n`);
   if (secrets < derivedSecretNames.length) io.out('not stored yet: derived secrets\n');
   else if (left.length === 0) io.out(nothingLeft);
   const isDone = left.length === 0 && secrets === derivedSecretNames.length;
-  return isDone ? done : { kind: 'negative' };
+  return isDone ? exitDone : { kind: 'negative' };
 }
 
 type Settings =
   | { readonly ok: true; readonly config: Config }
-  | { readonly ok: false; readonly refusal: Outcome };
+  | { readonly ok: false; readonly refusal: CliExit };
 
 function settingsFrom(env: Io['env']): Settings {
   const given = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));

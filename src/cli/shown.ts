@@ -1,12 +1,12 @@
 /** The parts of the API's responses that the CLI uses. Unknown fields are ignored. */
 import { z } from 'zod';
-import type { Answer } from '../core/diagnosis/observation.ts';
+import type { DnsAnswer } from '../core/diagnosis/observation.ts';
 import type { DnsRecord } from '../core/names/instructions.ts';
 import { diagnosis } from '../http/schemas/diagnosis.ts';
 import { domain } from '../http/schemas/domains.ts';
 import { parseJson } from '../net/json.ts';
-import type { Answer as ServiceAnswer } from './client.ts';
-import { failed, type Outcome } from './command.ts';
+import type { ServiceAnswer } from './client.ts';
+import { type CliExit, exitFailed } from './command.ts';
 import { shownFinding } from './lines.ts';
 
 export const shownProject = z.object({ id: z.string(), name: z.string(), slug: z.string() });
@@ -57,7 +57,7 @@ export const shownReading = z.object({ hostname: z.string() });
 /** `text`: the raw body. `code`: set if the service sent the error. */
 export type Understood<T> =
   | { readonly ok: true; readonly value: T; readonly text: string }
-  | { readonly ok: false; readonly refusal: Outcome; readonly code?: string };
+  | { readonly ok: false; readonly refusal: CliExit; readonly code?: string };
 
 /**
  * The body parsed by a schema, or the error. A body that does not match is `failed`. Never throws.
@@ -69,7 +69,7 @@ export function understood<T>(answer: ServiceAnswer, schema: z.ZodType<T>): Unde
     ? { ok: true, value: parsed.data, text: answer.text }
     : {
         ok: false,
-        refusal: failed('the service sent an answer this version doesn’t understand'),
+        refusal: exitFailed('the service sent an answer this version doesn’t understand'),
       };
 }
 
@@ -78,11 +78,11 @@ const shownReport = diagnosis.extend({ findings: z.array(shownFinding) });
 /** A diagnosis; findings can have codes of later versions. The record's TTL is a bigint. */
 export type Report = z.infer<typeof shownReport>;
 /** The DNS answers of this check. */
-export type Seen = Report['observation'];
+export type ReportObservation = Report['observation'];
 /** One address of one name server, or one resolver if only resolvers were queried. */
-export type ServerRow = Seen['servers'][number];
+export type ServerRow = ReportObservation['servers'][number];
 /** One resolver of the propagation check. */
-export type ResolverRow = Seen['world'][number];
+export type ResolverRow = ReportObservation['world'][number];
 /**
  * One server's answer to one query; `records` and `ttlSeconds` (seconds) are set only if there are
  * records.
@@ -97,13 +97,13 @@ export function readReport(json: string): Report | null {
 }
 
 /** Converts an answer for src/core/diagnosis/. `records` without records becomes `nodata`. */
-export function answerIn({ kind, records = [], ttlSeconds = 0 }: AnswerShown): Answer<string> {
+export function answerIn({ kind, records = [], ttlSeconds = 0 }: AnswerShown): DnsAnswer<string> {
   if (kind !== 'records') return { kind };
   const [first, ...rest] = records;
   return first === undefined ? { kind: 'nodata' } : { kind, records: [first, ...rest], ttlSeconds };
 }
 
 /** The record in the core's form. The API's TTL is always 3,600 seconds. */
-export function recordIn({ record: { type, name, value } }: Report): DnsRecord {
+export function reportedRecord({ record: { type, name, value } }: Report): DnsRecord {
   return { type, name, value, ttl: 3600 };
 }

@@ -1,7 +1,7 @@
 /** Runs a command line as a function; main.ts is the process around it. */
 import { CommanderError } from '@commander-js/extra-typings';
 import { printable } from '../core/names/printable.ts';
-import { done, type Io, type Outcome, type Program, wrongUsage } from './command.ts';
+import { type CliExit, exitDone, type Io, type Program, wrongUsage } from './command.ts';
 import { createProgram } from './program.ts';
 
 /**
@@ -10,7 +10,7 @@ import { createProgram } from './program.ts';
  * reason for 2 to standard error in one line. Never rejects.
  */
 export async function runSignpost(args: readonly string[], io: Io): Promise<number> {
-  let outcome: Outcome = done;
+  let outcome: CliExit = exitDone;
   try {
     const program = createProgram(io, (settled) => {
       outcome = settled;
@@ -25,7 +25,7 @@ export async function runSignpost(args: readonly string[], io: Io): Promise<numb
 }
 
 /** Null if a command ran or help was shown. */
-async function refusalOf(program: Program, args: readonly string[]): Promise<Outcome | null> {
+async function refusalOf(program: Program, args: readonly string[]): Promise<CliExit | null> {
   try {
     await program.parseAsync(args, { from: 'user' });
     return null;
@@ -45,7 +45,7 @@ function problemIn({ message }: CommanderError): string {
 const PROBLEM_LENGTH_MAX = 200;
 
 /** `doctor help` would check a host named help; the library only supports `help doctor`. */
-function insteadOfHelp(program: Program, args: readonly string[]): Outcome | null {
+function insteadOfHelp(program: Program, args: readonly string[]): CliExit | null {
   const { command, path } = commandIn(program, args);
   const isLeaf = command.commands.length === 0;
   if (!isLeaf || args.length !== path.length + 1 || args.at(-1) !== 'help') return null;
@@ -73,7 +73,7 @@ function commandIn(program: Program, args: readonly string[]) {
   return { command, path };
 }
 
-const exitCodes: Readonly<Record<Outcome['kind'], number>> = {
+const exitCodes: Readonly<Record<CliExit['kind'], number>> = {
   done: 0,
   negative: 1,
   failed: 2,

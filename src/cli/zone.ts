@@ -9,21 +9,21 @@ import {
   platformZone,
 } from '../core/names/platform-zone.ts';
 import { printable } from '../core/names/printable.ts';
-import { done, type Io, type Outcome, wrongUsage } from './command.ts';
+import { type CliExit, exitDone, type Io, wrongUsage } from './command.ts';
 
 /**
  * Prints the records as zone-file lines or JSON. Warnings go to standard error or into the JSON.
  * Only reads the environment.
  */
 export async function runZone(
-  { json = false, ...given }: Given & { readonly json?: boolean },
+  { json = false, ...given }: ZoneCommandOptions & { readonly json?: boolean },
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const read = settingsFrom(given, io.env);
   if (!read.ok) return read.refusal;
   io.out(json ? asJson(read.settings) : asText(read.settings));
   if (!json) for (const doubt of doubtsAbout(read.settings)) io.err(`signpost: ${doubt}\n`);
-  return done;
+  return exitDone;
 }
 
 function asText(settings: PlatformZoneSettings): string {
@@ -37,7 +37,7 @@ function asJson(settings: PlatformZoneSettings): string {
 }
 
 /** Options as typed; undefined if not given. */
-export type Given = {
+export type ZoneCommandOptions = {
   /** In seconds. */
   readonly ttl?: string | undefined;
   /** The URL of our account at the certificate authority (RFC 8657, 3). */
@@ -49,7 +49,7 @@ export type Given = {
 /** The inputs of the records, or what is missing or wrong. */
 type Settings =
   | { readonly ok: true; readonly settings: PlatformZoneSettings }
-  | { readonly ok: false; readonly refusal: Outcome };
+  | { readonly ok: false; readonly refusal: CliExit };
 
 /** The method that the service uses for challenges. */
 type Method = Config['acme']['challenge'];
@@ -67,7 +67,7 @@ const relevant =
   /^(?:PLATFORM_|ACME_(?:CONTACT|CHALLENGE)$|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 
 /** Reads the options and the relevant variables of the service. Reports all errors at once. */
-function settingsFrom(given: Given, env: Io['env']): Settings {
+function settingsFrom(given: ZoneCommandOptions, env: Io['env']): Settings {
   const known = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
   const loaded = loadConfig(known);
   const problems = [
@@ -130,7 +130,10 @@ function isLetsEncrypt(directoryUrl: string | undefined): boolean {
   return new URL(directoryUrl).hostname.endsWith('.letsencrypt.org');
 }
 
-function wrongOptions({ ttl, accounturi, validationmethods }: Given, ours: Method): string[] {
+function wrongOptions(
+  { ttl, accounturi, validationmethods }: ZoneCommandOptions,
+  ours: Method,
+): string[] {
   const rules: readonly [value: string | undefined, (text: string) => boolean, problem: string][] =
     [
       [ttl, isTtl, `must be a number of seconds from 1 to ${TTL_SECONDS_MAX}`],

@@ -1,7 +1,7 @@
 /** Rules for combinations of settings, and the settings of the second CA. */
 import { z } from 'zod';
 import { edgeRules } from './edge.ts';
-import { base64url, hostName, list, url } from './values.ts';
+import { base64url, hostName, listOf, url } from './values.ts';
 
 /** The second CA. It uses the contact and ports of the first. */
 export type FallbackAuthority = {
@@ -23,7 +23,7 @@ export const fallbackVariables = {
   ACME_FALLBACK_EAB_KID: z.string().optional(),
   ACME_FALLBACK_EAB_HMAC_KEY: base64url.optional(),
   ACME_FALLBACK_PROFILE: z.string().optional(),
-  ACME_FALLBACK_ISSUER_DOMAINS: list(hostName).optional(),
+  ACME_FALLBACK_ISSUER_DOMAINS: listOf(hostName).optional(),
 };
 
 type Variables = z.infer<z.ZodObject<typeof fallbackVariables>>;

@@ -3,7 +3,7 @@
  * reported at once.
  */
 import { z } from 'zod';
-import type { Budget } from '../core/certificates/budget.ts';
+import type { BudgetName } from '../core/certificates/budget.ts';
 import { VERIFY_WINDOW_MS } from '../core/life/ladder.ts';
 import { type Role, roleNames } from '../core/operations/roles.ts';
 import {
@@ -25,7 +25,7 @@ import {
   hostName,
   type KeyEncryptionKeys,
   keyEncryptionKeys,
-  list,
+  listOf,
   metricsToken,
   network,
   origin,
@@ -116,7 +116,7 @@ export type Config = {
     /** CAA identities of the CA in use, lowercase. */
     readonly issuerDomains: readonly [string, ...string[]];
     /** Which CA's rate limits to obey; missing: chosen by the directory's host. */
-    readonly budget: Budget | undefined;
+    readonly budget: BudgetName | undefined;
     /** The second CA. It uses the same contact and ports. */
     readonly fallback: FallbackAuthority | undefined;
   };
@@ -158,13 +158,13 @@ const variables = z.object({
   API_KEY: apiKey.optional(),
   BASE_URL: baseUrl.optional(),
   STAGING_URL: baseUrl.optional(),
-  CORS_ORIGINS: list(origin).default([]),
-  TRUSTED_PROXIES: list(network).default([]),
+  CORS_ORIGINS: listOf(origin).default([]),
+  TRUSTED_PROXIES: listOf(network).default([]),
   RATE_LIMIT_PER_KEY: count('requests a minute').default(6_000),
   RATE_LIMIT_PER_ADDRESS: count('requests a minute').default(12_000),
   PLATFORM_DOMAIN: hostName.default('edge.signpost.test'),
-  PLATFORM_ADDRESSES: list(address).default([]),
-  DNS_SERVERS: list(z.string().transform(socketAddress)).default([]),
+  PLATFORM_ADDRESSES: listOf(address).default([]),
+  DNS_SERVERS: listOf(z.string().transform(socketAddress)).default([]),
   DNS_AUTHORITATIVE: flag.default(true),
   DNS_AUTHORITY_PORT: port.default(53),
   DNS_ALLOW_PRIVATE: flag.default(false),
@@ -180,12 +180,12 @@ const variables = z.object({
     .default('http-01'),
   ACME_HTTP_PORT: port.default(80),
   ACME_TLS_PORT: port.default(443),
-  ACME_ISSUER_DOMAINS: list(hostName).default(['letsencrypt.org']),
+  ACME_ISSUER_DOMAINS: listOf(hostName).default(['letsencrypt.org']),
   ACME_BUDGET: z.enum(['letsencrypt', 'none'], 'must be letsencrypt or none').optional(),
   ...fallbackVariables,
   KEY_ENCRYPTION_KEY: keyEncryptionKeys.optional(),
   WEBHOOK_ALLOW_PRIVATE: flag.default(false),
-  UPSTREAM_NETWORKS: list(network).optional(),
+  UPSTREAM_NETWORKS: listOf(network).optional(),
   VERIFY_WINDOW: duration.default(VERIFY_WINDOW_MS),
   TIME_SCALE: timeScale.default(1),
   ESCALATE_AFTER: duration.default(30 * units.m),

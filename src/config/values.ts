@@ -139,7 +139,7 @@ export const base64url = z
   .transform((text) => new Uint8Array(Buffer.from(text, 'base64url')));
 
 /** Comma-separated items, trimmed. Each must be a valid `item`. */
-export function list<Item extends z.ZodType<unknown, string>>(item: Item) {
+export function listOf<Item extends z.ZodType<unknown, string>>(item: Item) {
   return z
     .string()
     .transform((text) => text.split(',').map((part) => part.trim()))

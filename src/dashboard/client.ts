@@ -29,7 +29,7 @@ export type OnWire<T> = T extends Date
         : T;
 
 /** The result of a call, including errors. */
-export type Answer<T> =
+export type ApiAnswer<T> =
   | {
       readonly ok: true;
       readonly status: number;
@@ -51,7 +51,7 @@ export type ApiClient = {
     path: string,
     body?: unknown,
     ifMatch?: string,
-  ) => Promise<Answer<T>>;
+  ) => Promise<ApiAnswer<T>>;
   /**
    * The raw response to GET, such as a stream, which the caller must read or discard.
    * `lastEventId`: the client's header.
@@ -81,7 +81,7 @@ export function createClient(
       target: string,
       body?: unknown,
       ifMatch?: string,
-    ): Promise<Answer<T>> {
+    ): Promise<ApiAnswer<T>> {
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       const response = await api.handle({
         method,
@@ -115,17 +115,17 @@ export function createClient(
 }
 
 /** Types of API responses, derived from its schemas. */
-export type Project = OnWire<z.infer<typeof project>>;
+export type ProjectView = OnWire<z.infer<typeof project>>;
 export type Domain = OnWire<z.infer<typeof domain>>;
-export type Finding = OnWire<z.infer<typeof finding>>;
+export type FindingView = OnWire<z.infer<typeof finding>>;
 export type Settings = OnWire<z.infer<typeof domainSettings>>;
 export type HostnameReading = OnWire<z.infer<typeof hostnameReading>>;
 export type Event = OnWire<z.infer<typeof event>>;
 /** The session's own key, without its token. */
 export type OwnKey = OnWire<z.infer<typeof key>>;
-export type Overview = OnWire<z.infer<typeof operationsOverview>>;
+export type OverviewView = OnWire<z.infer<typeof operationsOverview>>;
 export type FoundDomains = OnWire<z.infer<typeof foundDomains>>;
-export type WatchedDomain = OnWire<z.infer<typeof watchedDomain>>;
+export type WatchedDomainView = OnWire<z.infer<typeof watchedDomain>>;
 export type Escalations = OnWire<z.infer<typeof escalationList>>;
 
 /** The base path of a project's pages: `/projects/…`. */

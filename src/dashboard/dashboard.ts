@@ -10,13 +10,13 @@ import type { QueueBoard } from '../ops/queue-dashboard.ts';
 import { loadAssets } from './assets.ts';
 import { createClient, isQueuesPath, QUEUES } from './client.ts';
 import {
-  type Frame,
   type Link,
   layout,
   type PageAnswer,
+  type PageContent,
+  type PageFrame,
   type PageRequest,
   type PageRoute,
-  type Shown,
 } from './layout.ts';
 import { domainPages } from './pages/domain/page.ts';
 import { domainsPages } from './pages/domains.ts';
@@ -36,11 +36,17 @@ import {
   labelOf,
   logged,
   type RequestLogDeps,
-  redirect,
+  redirectTo,
   shown,
   withoutBody,
 } from './respond.ts';
-import { createSessions, isFromHere, readForm, type Session, type Sessions } from './session.ts';
+import {
+  createSessions,
+  type DashboardSession,
+  isFromHere,
+  readForm,
+  type Sessions,
+} from './session.ts';
 
 export type DashboardDeps = RequestLogDeps & {
   /** Called within the process; the source of all data except the queues. */
@@ -130,11 +136,11 @@ function createDashboard(deps: DashboardDeps): Dashboard {
   async function handled(raw: RawRequest, page: PageRoute, request: Asked): Promise<RawResponse> {
     const { apiWith, session } = request;
     if (page.isOpen) return render(request, await page.handle(request));
-    if (session === null) return redirect(link(signInPath(raw, basePath)));
+    if (session === null) return redirectTo(link(signInPath(raw, basePath)));
     const made = await page.handle({ ...request, session, api: apiWith(session.apiKey) });
     // The key expired or was revoked during the session.
     return isOver(made)
-      ? redirect(link(signInPath(raw, basePath, 'ended')), sessions.ended)
+      ? redirectTo(link(signInPath(raw, basePath, 'ended')), sessions.ended)
       : render(request, made);
   }
 
@@ -167,14 +173,14 @@ function createDashboard(deps: DashboardDeps): Dashboard {
 const noForm = new URLSearchParams();
 
 /** The form, or why it is refused. */
-async function ownForm(raw: RawRequest, page: PageRoute, session: Session | null) {
+async function ownForm(raw: RawRequest, page: PageRoute, session: DashboardSession | null) {
   const read = await readForm(raw);
   if (read.kind === 'too_large') return 'too_large';
   const asked = page.isOpen && page.hasNoToken ? null : session;
   return read.kind === 'form' && isFromHere(raw, asked, read.form) ? read.form : 'not_from_here';
 }
 
-type Shared = Pick<Frame, 'assets' | 'link'> & { readonly sessions: Sessions };
+type Shared = Pick<PageFrame, 'assets' | 'link'> & { readonly sessions: Sessions };
 
 /** Null without queues. The paths and calls are bull-board's own. */
 function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
@@ -182,12 +188,12 @@ function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
   if (board === undefined) return null;
   return async (raw: RawRequest, path: string, query: URLSearchParams): Promise<RawResponse> => {
     const session = await sessions.find(raw.headers['cookie']);
-    if (session === null) return redirect(link(signInPath(raw, basePath)));
+    if (session === null) return redirectTo(link(signInPath(raw, basePath)));
     const api = createClient(deps.api, raw, session.apiKey);
     const asked = { raw, path: path.slice(QUEUES.length), query, session, api };
     const answered = await answerQueues({ board, link, log }, asked);
     if (answered.kind === 'over') {
-      return redirect(link(signInPath(raw, basePath, 'ended')), sessions.ended);
+      return redirectTo(link(signInPath(raw, basePath, 'ended')), sessions.ended);
     }
     const frame = { assets, link, session, now: now() };
     return answered.kind === 'sent' ? answered.response : shownAs(frame, answered.page);
@@ -223,20 +229,20 @@ type Found = {
   readonly query: URLSearchParams;
 };
 
-type Asked = Frame & PageRequest;
+type Asked = PageFrame & PageRequest;
 
-function render(frame: Frame, answer: PageAnswer): RawResponse {
+function render(frame: PageFrame, answer: PageAnswer): RawResponse {
   switch (answer.kind) {
     case 'page':
       return shownAs(frame, answer);
     case 'see_other':
-      return redirect(frame.link(answer.path), answer.cookie);
+      return redirectTo(frame.link(answer.path), answer.cookie);
     case 'raw':
       return answer.response;
   }
 }
 
-function shownAs(frame: Frame, page: Shown): RawResponse {
+function shownAs(frame: PageFrame, page: PageContent): RawResponse {
   return shown(layout(frame, page), page.status ?? 200);
 }
 

@@ -5,7 +5,7 @@ import type { Headers } from '../http/pipeline/route.ts';
 import { attribute, type Html, html, pageHead, pagePolicy } from '../net/html.ts';
 import type { Assets } from './assets.ts';
 import type { ApiClient } from './client.ts';
-import { offers, type Session } from './session.ts';
+import { type DashboardSession, offers } from './session.ts';
 
 /**
  * The Content-Security-Policy of all pages except the queues: no external or inline content, forms
@@ -13,12 +13,12 @@ import { offers, type Session } from './session.ts';
  */
 export const PAGE_POLICY = pagePolicy({ forms: 'self' });
 
-export type Frame = {
+export type PageFrame = {
   readonly assets: Assets;
   readonly link: Link;
   readonly now: Date;
   /** Null: not signed in. */
-  readonly session: Session | null;
+  readonly session: DashboardSession | null;
 };
 
 /** The ID of the last element: rendering waits for it to avoid layout shifts. */
@@ -27,7 +27,7 @@ const LAST = 'spoken';
 /**
  * The whole document. A page with events is refreshed live, unless its status shows a form error.
  */
-export function layout({ assets, link, now, session }: Frame, shown: Shown): string {
+export function layout({ assets, link, now, session }: PageFrame, shown: PageContent): string {
   const { title, main, above = [], status = 200 } = shown;
   // A form response has the form's URL, which cannot be fetched again.
   const events = status === 200 ? shown.events : undefined;
@@ -54,7 +54,7 @@ ${main}
 }
 
 /** The event source of the page's script. */
-function live(link: Link, events: Shown['events']): Html | null {
+function live(link: Link, events: PageContent['events']): Html | null {
   if (events === undefined) return null;
   return html`${attribute('data-events', link(events.path))}${attribute('data-types', events.types.join(' '))}`;
 }
@@ -62,7 +62,7 @@ function live(link: Link, events: Shown['events']): Html | null {
 /** Whether the page updates live; set by the script. */
 const liveness = html`<p class="liveness" id="liveness" data-state="opening"><span aria-hidden="true" class="dot"></span> <span class="words">Watching</span></p>`;
 
-function navigation(link: Link, session: Session): Html {
+function navigation(link: Link, session: DashboardSession): Html {
   return html`<nav class="main" aria-label="Signpost">
 ${offers(session, 'domains:read') ? html`<a href="${link('/projects')}">Projects</a>` : null}
 ${offers(session, 'ops:read') ? html`<a href="${link('/ops')}">Operations</a>` : null}
@@ -71,7 +71,7 @@ ${form(link('/sign-out'), session, html`<button class="plain">Sign out</button>`
 </nav>`;
 }
 
-function crumbs(link: Link, above: NonNullable<Shown['above']>): Html {
+function crumbs(link: Link, above: NonNullable<PageContent['above']>): Html {
   return html`<nav class="crumbs" aria-label="Where this page is"><ol>
 ${above.map(({ text, path }) => html`<li><a href="${link(path)}">${text}</a></li>`)}
 </ol></nav>`;
@@ -81,7 +81,7 @@ ${above.map(({ text, path }) => html`<li><a href="${link(path)}">${text}</a></li
  * A form that changes something, with the session's CSRF token. `action`: a browser path, from
  * `link`.
  */
-export function form(action: string, { csrf }: Session, fields: Html): Html {
+export function form(action: string, { csrf }: DashboardSession, fields: Html): Html {
   return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;
 }
 
@@ -104,11 +104,11 @@ export type PageRequest = {
 
 /** A request with a session. `api`: the API for its key, which can be invalid by now. */
 export type SignedInRequest = PageRequest & {
-  readonly session: Session;
+  readonly session: DashboardSession;
   readonly api: ApiClient;
 };
 
-export type Shown = {
+export type PageContent = {
   readonly kind: 'page';
   /** HTTP status; 200 by default. */
   readonly status?: number;
@@ -123,7 +123,7 @@ export type Shown = {
 
 /** Paths are without the base path. */
 export type PageAnswer =
-  | Shown
+  | PageContent
   /** A 303 redirect (RFC 9110, 15.4.4). `cookie`: a Set-Cookie value. */
   | { readonly kind: 'see_other'; readonly path: string; readonly cookie?: string }
   /** The unchanged API response. */
@@ -133,7 +133,7 @@ export type PageAnswer =
  * Handles a signed-in request. Status 401 ends the session. An exception is logged and answered
  * with an error page.
  */
-export type Page = (request: SignedInRequest) => Promise<PageAnswer>;
+export type PageHandler = (request: SignedInRequest) => Promise<PageAnswer>;
 
 /**
  * A page's path and access. `path`: a pattern with `:name` parameters. GET also serves HEAD; POST
@@ -144,7 +144,7 @@ export type PageRoute =
       readonly method: 'GET' | 'POST';
       readonly path: string;
       readonly isOpen?: false;
-      readonly handle: Page;
+      readonly handle: PageHandler;
     }
   /** Also without a session. */
   | {
@@ -154,6 +154,6 @@ export type PageRoute =
       /** Its form can be sent without a session. */
       readonly hasNoToken?: true;
       readonly handle: (
-        request: PageRequest & { readonly session: Session | null },
+        request: PageRequest & { readonly session: DashboardSession | null },
       ) => Promise<PageAnswer>;
     };

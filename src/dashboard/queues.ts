@@ -8,11 +8,11 @@ import type { BoardFile, QueueBoard } from '../ops/queue-dashboard.ts';
 import { isQueueUnavailable } from '../queue/backend.ts';
 import type { ApiClient, OwnKey } from './client.ts';
 import { QUEUES } from './client.ts';
-import type { Link, Shown } from './layout.ts';
+import type { Link, PageContent } from './layout.ts';
 import { needsOperator } from './pages/ops/find.ts';
 import { refusedPage } from './pages/problem.ts';
 import { headersOf, idOf } from './respond.ts';
-import { cameFrom, type Session } from './session.ts';
+import { cameFrom, type DashboardSession } from './session.ts';
 
 export type QueuesDeps = {
   readonly board: QueueBoard;
@@ -26,7 +26,7 @@ export type QueuesRequest = {
   /** Relative to the board: `/api/queues`, or empty for its page. */
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly session: Session;
+  readonly session: DashboardSession;
   /** The API for the session's key. */
   readonly api: ApiClient;
 };
@@ -43,7 +43,7 @@ export type QueuesAnswer =
   | { readonly kind: 'sent'; readonly response: RawResponse }
   /** The key expired or was revoked, so the session ends. */
   | { readonly kind: 'over' }
-  | { readonly kind: 'refused'; readonly page: Shown };
+  | { readonly kind: 'refused'; readonly page: PageContent };
 
 /**
  * Answers with the board's page, a file or a call. Files require a session, everything else

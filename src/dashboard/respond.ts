@@ -35,7 +35,7 @@ export function shown(text: string, status: number): RawResponse {
  * A 303, which browsers follow with GET. `cookie`: a Set-Cookie value. Throws for an address that
  * is invalid in a header (RFC 9110, 5.5).
  */
-export function redirect(location: string, cookie?: string): RawResponse {
+export function redirectTo(location: string, cookie?: string): RawResponse {
   if (!/^[\x21-\x7e]+$/.test(location)) throw new Error('invalid redirect address');
   const headers = { location, 'cache-control': 'no-store', 'content-length': '0', ...security };
   return {

@@ -6,7 +6,7 @@ import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { Headers } from '../http/pipeline/route.ts';
 
 /** The session in the cookie. Its key may no longer be valid: the API checks that on each call. */
-export type Session = {
+export type DashboardSession = {
   /** The key's token, used for every API call. It must not appear in a page. */
   readonly apiKey: string;
   /** A random token in every form; other sites cannot read it. */
@@ -20,7 +20,7 @@ export type Sessions = {
   /** The Set-Cookie value of a new 12-hour session, for a key that the API accepted. */
   readonly begin: (apiKey: string, scopes: readonly string[]) => Promise<string>;
   /** The session in a Cookie header. Null: missing, expired or invalid. Never rejects. */
-  readonly find: (cookieHeader: string | undefined) => Promise<Session | null>;
+  readonly find: (cookieHeader: string | undefined) => Promise<DashboardSession | null>;
   /** The Set-Cookie value that deletes the session. */
   readonly ended: string;
 };
@@ -79,14 +79,14 @@ export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
  * allowed.
  */
 export function offers(
-  { scopes }: Pick<Session, 'scopes'>,
+  { scopes }: Pick<DashboardSession, 'scopes'>,
   scope: 'domains:read' | 'ops:read' | 'admin',
 ): boolean {
   return scopes.includes(scope) || scopes.includes('admin');
 }
 
 /** The first page after sign-in. The projects page explains missing scopes. */
-export function firstPage(session: Pick<Session, 'scopes'>): '/projects' | '/ops' {
+export function firstPage(session: Pick<DashboardSession, 'scopes'>): '/projects' | '/ops' {
   return offers(session, 'ops:read') && !offers(session, 'domains:read') ? '/ops' : '/projects';
 }
 
@@ -94,7 +94,7 @@ export function firstPage(session: Pick<Session, 'scopes'>): '/projects' | '/ops
  * Whether a form belongs to this session, by its token; null (no token) is false. Compared in
  * constant time.
  */
-function isOwnForm({ csrf }: Session, given: string | null): boolean {
+function isOwnForm({ csrf }: DashboardSession, given: string | null): boolean {
   const [own, other] = [Buffer.from(csrf), Buffer.from(given ?? '')];
   return own.length === other.length && timingSafeEqual(own, other);
 }
@@ -145,7 +145,7 @@ export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unsaid' {
  */
 export function isFromHere(
   { headers }: Pick<RawRequest, 'headers'>,
-  session: Session | null,
+  session: DashboardSession | null,
   form: URLSearchParams,
 ): boolean {
   if (session === null) return cameFrom(headers) !== 'elsewhere';

@@ -8,7 +8,7 @@ import type { Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
 import { schedule } from './domains/commit.ts';
 import { type DomainDetails, details } from './domains/domains.ts';
-import type { Sweep } from './domains/sweeps.ts';
+import type { SweepName } from './domains/sweeps.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 
 /** A domain in a list. */
@@ -186,7 +186,7 @@ export type FoundDomain = {
 };
 
 /** A domain with all its details and the name of its project. */
-export type WatchedDomain = DomainDetails & { readonly project: { readonly name: string } };
+export type OperationsDomain = DomainDetails & { readonly project: { readonly name: string } };
 
 /**
  * Finds domains, including removed ones, whose host name contains `part`, at most `limit`. Exact
@@ -207,7 +207,10 @@ export function searchDomains(
 }
 
 /** Finds a domain by id, even if removed; null if there is none. */
-export function findWatchedDomain(prisma: PrismaClient, id: string): Promise<WatchedDomain | null> {
+export function findWatchedDomain(
+  prisma: PrismaClient,
+  id: string,
+): Promise<OperationsDomain | null> {
   return prisma.domain.findUnique({
     where: { id },
     include: { ...details, project: { select: { name: true } } },
@@ -225,7 +228,7 @@ const columns = {
   'renew-certificate': 'renewAt',
   'escalate-renewals': 'escalateAt',
   'ask-renewals': 'renewalInfoAt',
-} as const satisfies Readonly<Record<Sweep, keyof Prisma.DomainUpdateInput>>;
+} as const satisfies Readonly<Record<SweepName, keyof Prisma.DomainUpdateInput>>;
 
 const served = ['live', 'drifted'] as const;
 /** The statuses that each sweep takes, as in src/db/domains/sweeps.ts. */
@@ -234,15 +237,15 @@ const statuses = {
   'renew-certificate': ['live'],
   'escalate-renewals': served,
   'ask-renewals': ['live'],
-} as const satisfies Readonly<Record<Sweep, readonly DomainStatus[]>>;
+} as const satisfies Readonly<Record<SweepName, readonly DomainStatus[]>>;
 
 /**
  * When a sweep takes the domain next; null if it is removed, has no time, or has a status that the
  * sweep skips.
  */
 export function dueForSweep(
-  domain: Pick<DomainDetails, 'status' | 'removedAt' | (typeof columns)[Sweep]>,
-  sweep: Sweep,
+  domain: Pick<DomainDetails, 'status' | 'removedAt' | (typeof columns)[SweepName]>,
+  sweep: SweepName,
 ): Date | null {
   const takes: readonly DomainStatus[] = statuses[sweep];
   return domain.removedAt === null && takes.includes(domain.status) ? domain[columns[sweep]] : null;
@@ -255,7 +258,7 @@ export function dueForSweep(
 export async function bringToSweep(
   prisma: PrismaClient,
   { id, epoch }: Pick<DomainDetails, 'id' | 'epoch'>,
-  sweep: Sweep,
+  sweep: SweepName,
   at: Date,
 ): Promise<void> {
   const where = { id, epoch, status: { in: [...statuses[sweep]] } };

@@ -12,10 +12,10 @@ import { splitAtZone, suffixOf } from '../core/names/zone.ts';
 import type { Observer } from './observe/observe.ts';
 
 /** Both in DNS form: A-labels, lower case, no trailing dot. */
-export type Asked = { readonly hostname: string; readonly target: string };
+export type ExaminedName = { readonly hostname: string; readonly target: string };
 
 /** The result of one check: observation, diagnosis and the record to create. */
-export type Examined = Asked & {
+export type Examined = ExaminedName & {
   readonly observation: Observation;
   readonly diagnosis: Diagnosis;
   /** The record that the host name needs, relative to the zone that was found. */
@@ -23,7 +23,7 @@ export type Examined = Asked & {
 };
 
 /** Takes as long as a check, at most 7 s (`defaultLimits`). Network failures do not reject it. */
-export type Examine = (asked: Asked) => Promise<Examined>;
+export type Examine = (asked: ExaminedName) => Promise<Examined>;
 
 /** `authorities` is called once per examination, after the observation. */
 export type ExamineDeps = {

@@ -10,7 +10,7 @@ import { countConnections, listenFault } from '../net/connections.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
 import { BUNDLES_MAX, createBundles, createGateway } from './caddy/gateway.ts';
 import { type EdgeDeps, type EdgeLimits, edgeLimits } from './deps.ts';
-import { gatewayListener, type Listener, plainListener, tlsListener } from './listeners.ts';
+import { type EdgeListener, gatewayListener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections, type OpenConnections } from './open-connections.ts';
 import { handleHttp, handleHttps, serverNameOf, siteFor, type Visit } from './ports.ts';
 import { pages, sendPage } from './proxy/pages.ts';
@@ -217,7 +217,7 @@ function guard(log: EdgeDeps['log'], count: EdgeCounters) {
 }
 
 function open(
-  listener: Listener,
+  listener: EdgeListener,
   variable: Parameters<typeof listenFault>[0],
   host: string,
   port: number,

@@ -18,7 +18,7 @@ import type { EdgeDeps, EdgeLimits } from './deps.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { serverNameOf } from './ports.ts';
 import { pages, sendPage } from './proxy/pages.ts';
-import { EdgeRequest, responseTo } from './proxy/websocket.ts';
+import { EdgeRequest, upgradeResponse } from './proxy/websocket.ts';
 import { type Divert, readBeforeHandshake } from './tls/client-hello.ts';
 import { visitorsRules } from './tls/secure-contexts.ts';
 import type { VisitorLimits } from './visitor-limits.ts';
@@ -45,7 +45,7 @@ type TlsParts = Common & {
 };
 
 /** A server on one port. It is opened once and closed once. */
-export type Listener = {
+export type EdgeListener = {
   /** Resolves to the port; rejects if it cannot be opened. */
   readonly listen: (host: string, port: number) => Promise<number>;
   /** Stops accepting; running requests can finish until the deadline. */
@@ -63,14 +63,14 @@ export function plainListener(
   handle: Handle,
   { visitors, watchReader }: Common,
   limits: EdgeLimits,
-): Listener {
+): EdgeListener {
   const server = createHttpServer(limitOptions(limits));
   server.on('connection', watchReader);
   return listener(server, turnsOf(handle, visitors), visitors.admitConnection, limits);
 }
 
 /** A server for TLS 1.2 and newer, HTTP/1.1 only. Failed handshakes are only logged. */
-export function tlsListener(parts: TlsParts, limits: EdgeLimits): Listener {
+export function tlsListener(parts: TlsParts, limits: EdgeLimits): EdgeListener {
   const { handle, findServer, handshakes, divert, visitors, watchReader, connections } = parts;
   const { log, count } = parts;
   const server = createHttpsServer({
@@ -112,7 +112,7 @@ function answerUpgrades(server: Server, turns: Turns<Exchange>, handle: Handle):
   server.on('upgrade', (request, socket: Socket, head) => {
     // Node.js no longer handles the connection, on which another response is still in progress.
     if (turns.isBusy(socket)) socket.destroy();
-    else handle(request, responseTo(request, socket, head));
+    else handle(request, upgradeResponse(request, socket, head));
   });
 }
 
@@ -134,7 +134,7 @@ export function gatewayListener(
   watchReader: (socket: Socket) => void,
   connectionsMax: number,
   limits: EdgeLimits,
-): Listener {
+): EdgeListener {
   const server = createHttpServer({
     ...limitOptions(limits),
     // Caddy opens connections in advance and has its own limits for visitors.
@@ -244,7 +244,7 @@ function listener(
   turns: Turns<Exchange>,
   admit: (socket: Socket) => boolean,
   { silenceMs }: EdgeLimits,
-): Listener {
+): EdgeListener {
   // Counted here, because Node.js does not track connections that are still in their handshake.
   const sockets = new Set<Socket>();
   server.maxConnections = CONNECTIONS_MAX;

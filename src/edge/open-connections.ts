@@ -2,7 +2,7 @@
 import type { EdgeDeps, EdgeLimits } from './deps.ts';
 
 /** A visitor's connection, or one response on a shared connection. */
-export type Connection = {
+export type VisitorConnection = {
   readonly destroyed: boolean;
   readonly destroy: () => unknown;
   readonly once: (event: 'close', act: () => void) => unknown;
@@ -11,9 +11,9 @@ export type Connection = {
 /** Open connections by name. */
 export type OpenConnections = {
   /** Tracks a connection, idle or not, until it closes. It belongs to one name. */
-  readonly add: (hostname: string, connection: Connection) => void;
+  readonly add: (hostname: string, connection: VisitorConnection) => void;
   /** Assigns a connection to the project whose deploy answers on it. The first project stays. */
-  readonly bindTo: (connection: Connection, projectId: string) => void;
+  readonly bindTo: (connection: VisitorConnection, projectId: string) => void;
   /** Closes all connections of a name. */
   readonly drop: (hostname: string) => void;
 };
@@ -28,8 +28,8 @@ export function createOpenConnections(
   { findRoute, log }: Pick<EdgeDeps, 'findRoute' | 'log'>,
   { recheckMs }: Pick<EdgeLimits, 'recheckMs'>,
 ): OpenConnections {
-  const byHostname = new Map<string, Set<Connection>>();
-  const owners = new WeakMap<Connection, string>();
+  const byHostname = new Map<string, Set<VisitorConnection>>();
+  const owners = new WeakMap<VisitorConnection, string>();
   let isRoundDue = false;
 
   function scheduleRound(): void {

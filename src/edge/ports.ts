@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { EdgeDeps } from './deps.ts';
-import type { Connection, OpenConnections } from './open-connections.ts';
+import type { OpenConnections, VisitorConnection } from './open-connections.ts';
 import { sayHsts } from './proxy/forwarded-headers.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import type { UpstreamProxy } from './proxy/proxy.ts';
@@ -29,7 +29,7 @@ export type Visit = {
   /** The visitor's address; `unknown` if the connection is gone. */
   readonly client: string;
   /** Closed when the name is removed. */
-  readonly connection: Connection;
+  readonly connection: VisitorConnection;
 };
 
 /**

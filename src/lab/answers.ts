@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ActiveFault, FaultBook, LabFault } from './faults.ts';
-import type { Delivery, Handler, Transport } from './listener.ts';
+import type { Delivery, DnsTransport, Handler } from './listener.ts';
 import {
-  HEADER_OCTETS,
+  HEADER_LENGTH,
   type LabQuery,
   questionNameEnd,
   readQuery,
@@ -24,7 +24,7 @@ export type LabQuestion = {
   readonly type: string;
   /** The RD flag: set, the recursive role answers; clear, the authority does. */
   readonly recursionDesired: boolean;
-  readonly transport: Transport;
+  readonly transport: DnsTransport;
   /** Which of the test lab's addresses received it. */
   readonly address: string;
   /** Whether it had EDNS, and the DO and CD flags (RFC 4035, 3.2). */
@@ -101,7 +101,7 @@ function deliveryOf(prepared: Prepared, query: Buffer, nameEnd: number): Deliver
   // The prepared response is shared, so id and letter case go into a copy.
   const bytes = Buffer.from(answer);
   bytes.writeUInt16BE((query.readUInt16BE(0) ^ idMask) & 0xffff, 0);
-  if (keepsCase) query.copy(bytes, HEADER_OCTETS, HEADER_OCTETS, nameEnd);
+  if (keepsCase) query.copy(bytes, HEADER_LENGTH, HEADER_LENGTH, nameEnd);
   return { bytes, way, after: wait?.() };
 }
 
@@ -109,7 +109,7 @@ function deliveryOf(prepared: Prepared, query: Buffer, nameEnd: number): Deliver
 function prepare(
   lab: Lab,
   bytes: Buffer,
-  transport: Transport,
+  transport: DnsTransport,
   depth: number,
 ): Prepared | undefined {
   const query = readQuery(bytes);
@@ -131,7 +131,7 @@ function prepare(
   };
 }
 
-function questionOf(query: LabQuery, transport: Transport, address: string): LabQuestion {
+function questionOf(query: LabQuery, transport: DnsTransport, address: string): LabQuestion {
   const { name, type, recursionDesired, edns, checkingDisabled } = query;
   const dnssecOk = edns?.dnssecOk === true;
   return {
@@ -150,7 +150,7 @@ function isSigned({ signed }: Lab, name: string): boolean {
   return [...signed].some((zone) => name === zone || name.endsWith(`.${zone}`));
 }
 
-function wayOf(fault: LabFault | undefined, transport: Transport): Delivery['way'] {
+function wayOf(fault: LabFault | undefined, transport: DnsTransport): Delivery['way'] {
   if (fault === 'no_tcp' && transport === 'tcp') return 'hang_up';
   return fault === 'wrong_source' && transport === 'udp' ? 'wrong_source' : 'straight';
 }

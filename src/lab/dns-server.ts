@@ -5,7 +5,7 @@
  */
 import { handlerAt, type Lab, type LabQuestion } from './answers.ts';
 import { createFaultBook, type LabFault, type LabRole } from './faults.ts';
-import { type Listener, listen } from './listener.ts';
+import { type DnsListener, listenDns } from './listener.ts';
 import { growZones } from './zone-tree.ts';
 
 /** Zone name → lines such as `docs CNAME p1.edge.test.` (src/lab/zone.ts). */
@@ -86,11 +86,11 @@ export type LabDnsServer = {
 export async function startDnsServer(options: LabDnsOptions): Promise<LabDnsServer> {
   const { address = '127.0.0.1', tcp = true } = options;
   const lab = createLab(options, (depth) => nextAddress(address, depth));
-  const listeners = [await listen(address, options.port ?? 0, handlerAt(lab, 0), { tcp })];
+  const listeners = [await listenDns(address, options.port ?? 0, handlerAt(lab, 0), { tcp })];
   const port = listeners[0]?.port ?? 0;
   const openDeeper = async () => {
     for (let depth = listeners.length; depth < lab.tree.depths; depth++) {
-      listeners.push(await listen(lab.addressAt(depth), port, handlerAt(lab, depth), { tcp }));
+      listeners.push(await listenDns(lab.addressAt(depth), port, handlerAt(lab, depth), { tcp }));
     }
   };
   const close = async () => {
@@ -167,7 +167,7 @@ function without(lines: readonly string[], remove: readonly string[]): readonly 
   return left;
 }
 
-async function closeAll(listeners: readonly Listener[]): Promise<void> {
+async function closeAll(listeners: readonly DnsListener[]): Promise<void> {
   await Promise.all(listeners.map((listener) => listener.close()));
 }
 

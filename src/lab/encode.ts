@@ -3,9 +3,9 @@
  * dot inside a label.
  */
 import { type Answer, encode } from 'dns-packet';
-import { HEADER_OCTETS, type LabQuery } from './query.ts';
+import { HEADER_LENGTH, type LabQuery } from './query.ts';
 import type { LabRecord } from './zone.ts';
-import type { Reply } from './zone-tree.ts';
+import type { LabReply } from './zone-tree.ts';
 
 /** A resolver's Extended DNS Error (RFC 8914). */
 export type LabExtendedError = { readonly code: number; readonly text: string };
@@ -35,8 +35,8 @@ const UDP_PAYLOAD_OCTETS = 1232;
  * Returns a response with id 0 that repeats the question byte by byte. RD and RA follow the query's
  * RD, CD its CD. Not shortened: the caller checks whether it fits the transport.
  */
-export function encodeReply(query: LabQuery, reply: Reply, options: EncodeOptions = {}): Buffer {
-  const header = Buffer.alloc(HEADER_OCTETS);
+export function encodeReply(query: LabQuery, reply: LabReply, options: EncodeOptions = {}): Buffer {
+  const header = Buffer.alloc(HEADER_LENGTH);
   const recursion = query.recursionDesired ? RD | RA : 0;
   const checks = (options.authenticData === true ? AD : 0) | (query.checkingDisabled ? CD : 0);
   const kind = (reply.authoritative ? AA : 0) | (options.truncated === true ? TC : 0);
@@ -72,7 +72,7 @@ function optOf({ edns }: LabQuery, errors: readonly LabExtendedError[]): Buffer[
 }
 
 function encodeRecord(record: LabRecord): Buffer {
-  return withoutOwner(plainRecord(record), encodeName(record.name));
+  return withoutOwner(plainRecord(record), encodeLabName(record.name));
 }
 
 /** Encodes a record with the given owner. */
@@ -80,7 +80,7 @@ function withoutOwner(record: Answer, owner: Buffer): Buffer {
   // The message is a header, one octet for the root as owner, and the rest of the record, which is
   // kept.
   const message = encode({ type: 'response', answers: [{ ...record, name: '.' }] });
-  return Buffer.concat([owner, message.subarray(HEADER_OCTETS + 1)]);
+  return Buffer.concat([owner, message.subarray(HEADER_LENGTH + 1)]);
 }
 
 const CNAME_CODE = 5;
@@ -91,7 +91,7 @@ const CNAME_CODE = 5;
  */
 function plainRecord(record: LabRecord): Answer {
   if (record.type !== 'CNAME' || !record.data.includes('\\')) return record;
-  const raw = { ...record, type: `UNKNOWN_${CNAME_CODE}`, data: encodeName(record.data) };
+  const raw = { ...record, type: `UNKNOWN_${CNAME_CODE}`, data: encodeLabName(record.data) };
   return raw as unknown as Answer; // the library's types omit its unknown types
 }
 
@@ -99,7 +99,7 @@ function plainRecord(record: LabRecord): Answer {
  * Returns a name of a zone file in wire form, without compression (RFC 1035, 5.1): `\DDD` is an
  * octet, and `\.` a dot inside a label. The empty name is the root. Does not check lengths.
  */
-export function encodeName(name: string): Buffer {
+export function encodeLabName(name: string): Buffer {
   const labels = name === '' ? [] : (name.match(/(?:\\\d{3}|\\.|[^.\\])+/gs) ?? []);
   const parts = labels.map((label) => {
     const octets = label

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, isIPv6, type Socket as TcpSocket } from 'node:net';
 
 /** How a query arrived. */
-export type Transport = 'udp' | 'tcp';
+export type DnsTransport = 'udp' | 'tcp';
 
 /**
  * A response and how to send it. `wrong_source`: from another port; `hang_up`: closes the
@@ -26,13 +26,13 @@ export type Delivery = {
  * Returns the response to a message, or undefined for none. Called in the order of arrival on a
  * socket.
  */
-export type Handler = (query: Buffer, transport: Transport) => Delivery | undefined;
+export type Handler = (query: Buffer, transport: DnsTransport) => Delivery | undefined;
 
 /** `close` resolves when the sockets and every connection are closed. */
-export type Listener = { readonly port: number; readonly close: () => Promise<void> };
+export type DnsListener = { readonly port: number; readonly close: () => Promise<void> };
 
 /** `tcp: false`: only UDP is opened, and connections are refused. */
-export type ListenOptions = { readonly tcp?: boolean };
+export type DnsListenOptions = { readonly tcp?: boolean };
 
 /** Retries with another port if the system's choice for UDP is in use for TCP. */
 const PORT_TRIES = 20;
@@ -41,12 +41,12 @@ const PORT_TRIES = 20;
  * Opens the port for UDP and TCP; port 0 chooses one that is free for both. Rejects, with nothing
  * open, if the address or port is in use.
  */
-export async function listen(
+export async function listenDns(
   address: string,
   port: number,
   handler: Handler,
-  { tcp = true }: ListenOptions = {},
-): Promise<Listener> {
+  { tcp = true }: DnsListenOptions = {},
+): Promise<DnsListener> {
   for (let tries = 1; ; tries++) {
     const udp = await openUdp(address, port, handler);
     if (!tcp) return udp;
@@ -62,7 +62,7 @@ export async function listen(
 }
 
 /** Sends nothing if the handler returns undefined. */
-async function openUdp(address: string, port: number, handler: Handler): Promise<Listener> {
+async function openUdp(address: string, port: number, handler: Handler): Promise<DnsListener> {
   const family = isIPv6(address) ? 6 : 4;
   const udp = createSocket({
     type: family === 6 ? 'udp6' : 'udp4',
@@ -103,7 +103,7 @@ function sendFromElsewhere(address: string, bytes: Buffer, source: Source): void
 }
 
 /** Tracks its connections, since closing must not wait for clients. */
-async function openTcp(address: string, port: number, handler: Handler): Promise<Listener> {
+async function openTcp(address: string, port: number, handler: Handler): Promise<DnsListener> {
   const connections = new Set<TcpSocket>();
   const server = createServer((socket) => {
     connections.add(socket);

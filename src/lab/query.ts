@@ -27,7 +27,7 @@ export type LabQuery = {
 };
 
 /** The length of every message's header (RFC 1035, 4.1.1); the question section follows it. */
-export const HEADER_OCTETS = 12;
+export const HEADER_LENGTH = 12;
 const LABEL_OCTETS = 63; // RFC 1035, 2.3.4
 /** Type and class. */
 const QUESTION_TAIL_OCTETS = 4;
@@ -42,9 +42,9 @@ export function readQuery(bytes: Buffer): LabQuery | undefined {
     if (packet.type !== 'query' || question === undefined || more.length > 0) return undefined;
     const opt = packet.additionals?.find((record) => record.type === 'OPT');
     return {
-      name: readName(bytes, HEADER_OCTETS, end),
+      name: readName(bytes, HEADER_LENGTH, end),
       type: question.type,
-      question: Buffer.from(bytes.subarray(HEADER_OCTETS, end + QUESTION_TAIL_OCTETS)),
+      question: Buffer.from(bytes.subarray(HEADER_LENGTH, end + QUESTION_TAIL_OCTETS)),
       recursionDesired: packet.flag_rd,
       authenticData: packet.flag_ad,
       checkingDisabled: packet.flag_cd,
@@ -61,7 +61,7 @@ export function readQuery(bytes: Buffer): LabQuery | undefined {
  * is compressed, or name, type and class don't fit into the message.
  */
 export function questionNameEnd(bytes: Buffer): number | undefined {
-  for (let at = HEADER_OCTETS; ; ) {
+  for (let at = HEADER_LENGTH; ; ) {
     const length = bytes[at];
     // A compression pointer has the two highest bits set, so as a length it exceeds 63, too.
     if (length === undefined || length > LABEL_OCTETS) return undefined;
@@ -77,7 +77,7 @@ export function questionNameEnd(bytes: Buffer): number | undefined {
 export function sameAnswerKey(query: Buffer, nameEnd: number): string {
   const folded = Buffer.from(query.subarray(2));
   // Length octets are below the letters, so only letters are folded.
-  for (let at = HEADER_OCTETS - 2; at < nameEnd - 2; at++) {
+  for (let at = HEADER_LENGTH - 2; at < nameEnd - 2; at++) {
     const octet = folded.readUInt8(at);
     if (octet >= 0x41 && octet <= 0x5a) folded[at] = octet | 0x20;
   }

@@ -1,17 +1,17 @@
 /** Responses of a test lab: the zones' reply, or a faulty one. */
 import { type EncodeOptions, encodeReply } from './encode.ts';
 import type { FaultWithDetail, LabFault, SimpleFault } from './faults.ts';
-import type { Transport } from './listener.ts';
-import { HEADER_OCTETS, type LabQuery } from './query.ts';
+import type { DnsTransport } from './listener.ts';
+import { HEADER_LENGTH, type LabQuery } from './query.ts';
 import { type LabRecord, parseRecord } from './zone.ts';
-import type { Reply } from './zone-tree.ts';
+import type { LabReply } from './zone-tree.ts';
 
 /** A query, the zones' reply, and the fault. */
 export type ResponseParts = {
   readonly query: LabQuery;
   /** The zones' reply, before any fault. */
-  readonly reply: Reply;
-  readonly transport: Transport;
+  readonly reply: LabReply;
+  readonly transport: DnsTransport;
   readonly fault: LabFault | undefined;
   /** Whether the name is in a zone with validated signatures. */
   readonly signed: boolean;
@@ -53,7 +53,7 @@ type Misbehave = (parts: ResponseParts) => Buffer | undefined;
 
 /** Changes parts of the correct reply; still truncated if too long for UDP. */
 const withReply =
-  (change: (parts: ResponseParts) => Partial<Reply>): Misbehave =>
+  (change: (parts: ResponseParts) => Partial<LabReply>): Misbehave =>
   (parts) =>
     fitting({ ...parts, reply: { ...parts.reply, ...change(parts) } });
 
@@ -132,7 +132,7 @@ function garbage(query: LabQuery, octets: number): Buffer {
 /** Changes the first letter of the question. */
 function withOtherQuestion(response: Buffer): Buffer {
   // The question starts with the length of its first label, followed by its first letter.
-  const at = HEADER_OCTETS + 1;
+  const at = HEADER_LENGTH + 1;
   response.writeUInt8(response.readUInt8(at) ^ 1, at);
   return response;
 }
@@ -167,7 +167,7 @@ function furtherAlias(name: string): LabRecord {
 function rememberedReply(
   { name, type, recursionDesired }: LabQuery,
   { lines, ttlSeconds, nothing: missing = 'nxdomain' }: FaultOf<'remembered'>,
-): Reply {
+): LabReply {
   const authoritative = !recursionDesired;
   const records = lines
     .map((line) => ({ ...parseRecord(name, line), ttl: ttlSeconds }))

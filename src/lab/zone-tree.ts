@@ -3,10 +3,10 @@
  * that walking up the tree finds them. A zone below another (b.shop.test below shop.test) is served
  * at the next loopback address and delegated to it, which creates a real referral.
  */
-import { type Found, type LabRecord, parseZone, searchZone, type Zone } from './zone.ts';
+import { type LabRecord, type LabZone, parseZone, searchZone, type ZoneLookup } from './zone.ts';
 
 /** The contents of a response; encode.ts makes the wire form. */
-export type Reply = {
+export type LabReply = {
   /** The RCODE (RFC 1035, 4.1.1): 0, 2, 3 or 5 from a tree, any from a fault. */
   readonly rcode: number;
   /** The AA flag. */
@@ -27,16 +27,16 @@ export type ZoneTree = {
    * As an authority for the zones of one depth: REFUSED for a name in none of them; a referral for
    * one in a zone below.
    */
-  readonly answer: (name: string, type: string, depth: number) => Reply;
+  readonly answer: (name: string, type: string, depth: number) => LabReply;
   /**
    * As a recursive server over all zones: NXDOMAIN for a name in no zone; SERVFAIL after 16
    * aliases, as in a loop.
    */
-  readonly resolve: (name: string, type: string) => Reply;
+  readonly resolve: (name: string, type: string) => LabReply;
 };
 
 /** A zone, and the number of declared zones (of two or more labels) above it. */
-type Placed = { readonly zone: Zone; readonly depth: number };
+type Placed = { readonly zone: LabZone; readonly depth: number };
 
 const [NOERROR, SERVFAIL, NXDOMAIN, REFUSED] = [0, 2, 3, 5];
 /** After this many aliases a recursive server gives up, as in a loop: SERVFAIL. */
@@ -131,7 +131,7 @@ function zoneOf(
   placed: ReadonlyMap<string, Placed>,
   name: string,
   depth?: number,
-): Zone | undefined {
+): LabZone | undefined {
   for (const above of [name, ...ancestors(name)]) {
     const found = placed.get(above);
     if (found !== undefined && (depth === undefined || found.depth === depth)) return found.zone;
@@ -147,7 +147,7 @@ function answer(
   name: string,
   type: string,
   depth: number,
-): Reply {
+): LabReply {
   const zone = zoneOf(placed, name, depth);
   if (zone === undefined) return { ...empty, rcode: REFUSED };
   const chain: LabRecord[] = [];
@@ -166,7 +166,7 @@ function answer(
 }
 
 /** Recursive: from zone to zone until the chain ends. Names in no zone do not exist. */
-function resolve(placed: ReadonlyMap<string, Placed>, name: string, type: string): Reply {
+function resolve(placed: ReadonlyMap<string, Placed>, name: string, type: string): LabReply {
   const chain: LabRecord[] = [];
   let at = name;
   while (chain.length < CHAIN_MAX) {
@@ -182,7 +182,7 @@ function resolve(placed: ReadonlyMap<string, Placed>, name: string, type: string
 
 const addressTypes = ['A', 'AAAA'] as const;
 
-const empty: Reply = {
+const empty: LabReply = {
   rcode: NOERROR,
   authoritative: false,
   answers: [],
@@ -193,7 +193,7 @@ const empty: Reply = {
 /**
  * A negative answer always has the SOA record, with a TTL of at most its last field (RFC 2308, 3).
  */
-function toReply(zone: Zone, found: Found, chain: readonly LabRecord[]): Reply {
+function toReply(zone: LabZone, found: ZoneLookup, chain: readonly LabRecord[]): LabReply {
   const soa = (zone.nodes.get(zone.name)?.get('SOA') ?? []).map(withNegativeTtl);
   switch (found.kind) {
     case 'records':
@@ -210,7 +210,7 @@ function toReply(zone: Zone, found: Found, chain: readonly LabRecord[]): Reply {
 }
 
 /** The servers of the zone below and, if this zone has them, their addresses. */
-function referral(zone: Zone, servers: readonly LabRecord[]): Reply {
+function referral(zone: LabZone, servers: readonly LabRecord[]): LabReply {
   const glue = servers.flatMap((record) => {
     const node = record.type === 'NS' ? zone.nodes.get(record.data.toLowerCase()) : undefined;
     return addressTypes.flatMap((type) => node?.get(type) ?? []);

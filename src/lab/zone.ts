@@ -9,7 +9,7 @@ export type LabRecord = Exclude<Answer, OptAnswer>;
  * A zone's records by owner, then by type. An owner without types is an empty non-terminal (RFC
  * 4592, 2.2.2).
  */
-export type Zone = {
+export type LabZone = {
   readonly name: string;
   /** Owners are in lower case, without a trailing dot. */
   readonly nodes: ReadonlyMap<string, ReadonlyMap<string, readonly LabRecord[]>>;
@@ -33,7 +33,7 @@ export type ZoneOptions = { readonly serverAddress: string };
  * `\.` for a dot. Adds `ns1` and its address if there are no NS records, and an SOA record if there
  * is none. Throws on an invalid line.
  */
-export function parseZone(name: string, lines: readonly string[], options: ZoneOptions): Zone {
+export function parseZone(name: string, lines: readonly string[], options: ZoneOptions): LabZone {
   const nodes = new Map<string, Map<string, LabRecord[]>>();
   const add = (record: LabRecord) => {
     // Each name between a record and its zone exists, too, if without any type (RFC 4592, 2.2.2).
@@ -119,7 +119,7 @@ function unquote(text: string): string {
  * One zone's result for a name and a type. Records and aliases have the queried name as owner, even
  * from a wildcard.
  */
-export type Found =
+export type ZoneLookup =
   | { readonly kind: 'records'; readonly records: readonly LabRecord[] }
   /** `target`: in lower case; may be outside the zone. */
   | { readonly kind: 'alias'; readonly record: LabRecord; readonly target: string }
@@ -133,7 +133,7 @@ export type Found =
  * Looks up a name as in RFC 1034, 4.3.2: delegations first, then the name, then a wildcard. Does
  * not follow aliases. `name` must be in lower case and in the zone.
  */
-export function searchZone(zone: Zone, name: string, type: string): Found {
+export function searchZone(zone: LabZone, name: string, type: string): ZoneLookup {
   const cut = delegationAbove(zone, name);
   if (cut !== undefined) return { kind: 'delegated', servers: cut };
   const node = zone.nodes.get(name);
@@ -143,7 +143,7 @@ export function searchZone(zone: Zone, name: string, type: string): Found {
 }
 
 /** The names from the zone's own down to `name`, inclusive. */
-function pathTo(zone: Zone, name: string): readonly string[] {
+function pathTo(zone: LabZone, name: string): readonly string[] {
   const path = [name];
   let at = name;
   while (at !== zone.name) {
@@ -153,7 +153,7 @@ function pathTo(zone: Zone, name: string): readonly string[] {
   return path;
 }
 
-function delegationAbove(zone: Zone, name: string): readonly LabRecord[] | undefined {
+function delegationAbove(zone: LabZone, name: string): readonly LabRecord[] | undefined {
   for (const owner of pathTo(zone, name).slice(1)) {
     const servers = zone.nodes.get(owner)?.get('NS');
     if (servers !== undefined) return servers;
@@ -162,7 +162,7 @@ function delegationAbove(zone: Zone, name: string): readonly LabRecord[] | undef
 }
 
 /** The longest existing name above a missing one (RFC 4592, 3.3.1). */
-function closestEncloser(zone: Zone, name: string): string {
+function closestEncloser(zone: LabZone, name: string): string {
   return pathTo(zone, name).findLast((owner) => zone.nodes.has(owner)) ?? zone.name;
 }
 
@@ -174,7 +174,7 @@ function searchNode(
   node: ReadonlyMap<string, readonly LabRecord[]>,
   name: string,
   type: string,
-): Found {
+): ZoneLookup {
   const records = node.get(type);
   if (records !== undefined) return { kind: 'records', records: ownedBy(name, records) };
   const [alias] = ownedBy(name, node.get('CNAME') ?? []);

@@ -23,7 +23,7 @@ import {
   defaultStreamLimits,
   type OpenStream,
 } from '../http/routes/streams.ts';
-import { listen } from '../http/socket/server.ts';
+import { listenHttp } from '../http/socket/server.ts';
 import { addressGroup, clientAddress, trustedProxies } from '../net/client-address.ts';
 import { defaultConnectionLimits, descriptorLimit, shareDescriptors } from '../net/connections.ts';
 import { createQueueBoard } from '../ops/queue-dashboard.ts';
@@ -31,7 +31,7 @@ import type { ReadReadiness } from '../ops/readiness.ts';
 import type { Closing, Parts } from './parts.ts';
 import { routesOf } from './routes.ts';
 
-export type Served = {
+export type ServedApi = {
   readonly parts: Parts;
   readonly readiness: ReadReadiness;
   /** Closes connections that an edge in this process serves under a name. */
@@ -47,7 +47,7 @@ export type SignpostApi = {
 };
 
 /** Opens no port. */
-export function createSignpostApi({ parts, readiness, dropTraffic }: Served): SignpostApi {
+export function createSignpostApi({ parts, readiness, dropTraffic }: ServedApi): SignpostApi {
   const { config, database, log, now } = parts;
   const { prisma } = database;
   const authenticate = createAuthenticate({ findKey: createApiKeyStore(prisma).find, now });
@@ -107,7 +107,7 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: Served): Si
  * shutdown to `closings`. Rejects if the port cannot be opened.
  */
 export async function startApi(
-  served: Served,
+  served: ServedApi,
   closings: Closing[],
 ): Promise<{ api: Api; address: string }> {
   const { api, close } = createSignpostApi(served);
@@ -116,7 +116,7 @@ export async function startApi(
   const { trustedProxies } = served.parts.config.api;
   const total = Math.min(defaultConnectionLimits.total, shareDescriptors(descriptorLimit()).api);
   const connections = { ...defaultConnectionLimits, total };
-  const server = await listen(api, { host, port, trustedProxies, connections });
+  const server = await listenHttp(api, { host, port, trustedProxies, connections });
   closings.push((deadlineMs) => server.close(deadlineMs));
   const name = host.includes(':') ? `[${host}]` : host;
   return { api, address: `http://${name}:${server.address.port}` };

@@ -6,7 +6,7 @@ import { queueNames } from '../core/operations/jobs.ts';
 import { type Role, roleNames } from '../core/operations/roles.ts';
 import type { Database } from '../db/engine/client.ts';
 import { readInstallation } from '../db/installation.ts';
-import { listen } from '../http/socket/server.ts';
+import { listenHttp } from '../http/socket/server.ts';
 import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
@@ -53,7 +53,7 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promis
     log.warn({ host, port }, 'METRICS_PORT is reachable without a token: set METRICS_TOKEN');
   }
   const server =
-    port === undefined ? null : await listen(api, { host, port, variable: 'METRICS_PORT' });
+    port === undefined ? null : await listenHttp(api, { host, port, variable: 'METRICS_PORT' });
   return {
     metrics,
     opened,

@@ -1,7 +1,10 @@
 /** Builds the shared parts and connects them. */
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Authorities, ConfiguredAuthority } from '../certificates/authorities/authority.ts';
+import type {
+  CertificateAuthorities,
+  ConfiguredAuthority,
+} from '../certificates/authorities/authority.ts';
 import { composeAuthorities, composeExternal } from '../certificates/authorities/configured.ts';
 import type { ExternalAuthority } from '../certificates/authorities/external.ts';
 import { type AuthorityHealth, createAuthorityHealth } from '../certificates/authorities/health.ts';
@@ -21,7 +24,7 @@ import type { Vault } from '../certificates/vault/vault.ts';
 import type { Config } from '../config/config.ts';
 import { publishedBudget } from '../core/certificates/budget.ts';
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
-import { followUps, type Waiting } from '../core/life/follow-ups.ts';
+import { type FollowUpState, followUps } from '../core/life/follow-ups.ts';
 import { createDeliveryStore, type DeliveryStore } from '../db/delivery/deliveries.ts';
 import { createWebhookStore, type WebhookStore } from '../db/delivery/webhooks.ts';
 import { type CheckStore, createCheckStore } from '../db/domains/checks.ts';
@@ -81,7 +84,7 @@ export type Parts = Opened & {
   rootCertificate(): Promise<string | null>;
   readonly observer: Observer;
   /** The first CA for orders, and its fallback. */
-  readonly authorities: Authorities;
+  readonly authorities: CertificateAuthorities;
   readonly health: AuthorityHealth;
   /** Null if Signpost issues certificates itself. */
   readonly external: ExternalAuthority | null;
@@ -104,7 +107,7 @@ export type Parts = Opened & {
   /**
    * Ensures that a waiting domain's jobs exist. Idempotent. Rejects while the queue is unavailable.
    */
-  wake(domain: Waiting & { readonly id: string; readonly epoch: number }): Promise<void>;
+  wake(domain: FollowUpState & { readonly id: string; readonly epoch: number }): Promise<void>;
   readonly bringNow: BringNow;
   /** Closes the queues and DNS sockets opened here. */
   close(): Promise<void>;
@@ -165,7 +168,10 @@ function composeLookups({ database, secrets }: Opened) {
 }
 
 /** The setting applies to the first CA; the fallback has the known limits of its host. */
-function budgetsOf([first, ...others]: Authorities, acme: Config['acme']): AuthorityBudgets {
+function budgetsOf(
+  [first, ...others]: CertificateAuthorities,
+  acme: Config['acme'],
+): AuthorityBudgets {
   const known = ({ directoryUrl }: ConfiguredAuthority): AuthorityBudget => {
     const host = directoryUrl === null ? '' : new URL(directoryUrl).hostname;
     return { directoryUrl, budget: publishedBudget(host) };

@@ -20,7 +20,7 @@ export function bodyOf(event: EventToDeliver): string {
 }
 
 /** The input of a signature. */
-export type Signed = {
+export type SignedMessage = {
   readonly messageId: string;
   /** Of the attempt, not of the event: receivers refuse signatures that are minutes old. */
   readonly at: Date;
@@ -33,7 +33,7 @@ export type Signed = {
  * The three headers of the specification ("Webhook headers"). The timestamp is in whole seconds
  * since 1970 (UTC).
  */
-export function signatureHeaders({ messageId, at, body, secrets }: Signed) {
+export function signatureHeaders({ messageId, at, body, secrets }: SignedMessage) {
   const timestamp = String(Math.floor(at.getTime() / 1_000));
   const content = `${messageId}.${timestamp}.${body}`;
   const signatures = secrets.map(

@@ -6,7 +6,7 @@ import type { LookupAddress } from 'node:dns';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIPv6, type LookupFunction, type Socket } from 'node:net';
-import type { Answer } from '../core/operations/webhook-plan.ts';
+import type { WebhookResponse } from '../core/operations/webhook-plan.ts';
 import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net/destination.ts';
 import { createKeyedCount } from '../net/keyed-count.ts';
 
@@ -29,7 +29,7 @@ export type SenderDeps = ReceiverRules & {
 };
 
 /** Makes one attempt. Resolves on any failure of the receiver; rejects only on internal errors. */
-export type Send = (outgoing: Outgoing) => Promise<Answer>;
+export type Send = (outgoing: Outgoing) => Promise<WebhookResponse>;
 
 /**
  * Shorter than the 15 to 30 s of Standard Webhooks: a receiver should queue the message and
@@ -39,7 +39,7 @@ const TIMEOUT_MS = 10_000;
 /** The connection is closed after this much of a response body; its status still counts. */
 const ANSWER_BYTES_MAX = 65_536;
 
-type Problem = Extract<Answer, { kind: 'unanswered' }>['problem'];
+type Problem = Extract<WebhookResponse, { kind: 'unanswered' }>['problem'];
 
 /** Each attempt resolves the name again and opens a new connection. */
 export function createSender(deps: SenderDeps): Send {
@@ -66,7 +66,10 @@ type Attempt = {
   readonly late: AbortSignal;
 };
 
-function post(deps: SenderDeps, { url, addresses, outgoing, late }: Attempt): Promise<Answer> {
+function post(
+  deps: SenderDeps,
+  { url, addresses, outgoing, late }: Attempt,
+): Promise<WebhookResponse> {
   const isSecure = url.protocol === 'https:';
   const request = (isSecure ? httpsRequest : httpRequest)(url, {
     method: 'POST',
@@ -124,11 +127,11 @@ function settle(request: ClientRequest, done: (response: IncomingMessage | null)
   request.once('close', () => done(answer));
 }
 
-function answered({ statusCode = 0, headers }: IncomingMessage): Answer {
+function answered({ statusCode = 0, headers }: IncomingMessage): WebhookResponse {
   return { kind: 'answered', status: statusCode, retryAfter: headers['retry-after'] ?? null };
 }
 
-function unanswered(problem: Problem): Answer {
+function unanswered(problem: Problem): WebhookResponse {
   return { kind: 'unanswered', problem };
 }
 

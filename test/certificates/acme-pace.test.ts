@@ -1,7 +1,7 @@
 /** No more new nonces are asked for than a certificate authority gives: each order asks for one, and many begin at once. */
 import { describe, expect, it } from 'vitest';
 import { createPace } from '../../src/certificates/acme/pacer.ts';
-import { createSession } from '../../src/certificates/acme/session.ts';
+import { createAcmeSession } from '../../src/certificates/acme/session.ts';
 import type { TransportRequest } from '../../src/certificates/acme/transport.ts';
 
 const rules = { gapMs: 100, atOnce: 3 };
@@ -52,7 +52,7 @@ function sessionOf(pace: () => Promise<void>) {
     return { status: 200, headers, body: JSON.stringify(directory) };
   };
   const now = () => new Date();
-  const session = createSession({ directoryUrl: 'https://ca.test/dir', transport, now, pace });
+  const session = createAcmeSession({ directoryUrl: 'https://ca.test/dir', transport, now, pace });
   return { session, asked };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Authorities,
   askRenewal,
+  type CertificateAuthorities,
   type CertificateAuthority,
   predecessorOf,
   type RenewalInformation,
@@ -27,7 +27,7 @@ const never = () => Promise.reject(new Error('nobody is to be asked'));
 function authorities(
   one: CertificateAuthority['renewalInfo'],
   two: CertificateAuthority['renewalInfo'] = never,
-): Authorities {
+): CertificateAuthorities {
   const authority = (directoryUrl: string, renewalInfo: CertificateAuthority['renewalInfo']) => ({
     directoryUrl,
     issuerDomains: ['ca.test'] as const,

@@ -10,7 +10,7 @@ import {
   type RecordServedCertificateDeps,
 } from '../../src/certificates/served/served-certificate.ts';
 import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
-import type { Shown } from '../../src/core/certificates/served.ts';
+import type { ServedCheck } from '../../src/core/certificates/served.ts';
 import { type EdgeFixture, startEdgeFixture } from '../edge/support/fixture.ts';
 import { later, noon } from '../support/builders.ts';
 import { until } from '../support/world.ts';
@@ -53,7 +53,7 @@ async function selfSigned(commonName: string): Promise<Server> {
 
 /** Looks, of an edge that is told to be at these addresses. */
 function recorder(addresses: readonly string[], more: Partial<RecordServedCertificateDeps> = {}) {
-  const noted: Shown[] = [];
+  const noted: ServedCheck[] = [];
   const recordServedCertificate = createRecordServedCertificate({
     lookupAddresses: async () => addresses,
     port: edge.ports.httpsPort,

@@ -1,7 +1,13 @@
 /** Diagnoses written down by hand, for tests of how they are shown. */
 
 import type { FindingShown } from '../../src/cli/lines.ts';
-import type { AnswerShown, Report, ResolverRow, Seen, ServerRow } from '../../src/cli/shown.ts';
+import type {
+  AnswerShown,
+  Report,
+  ReportObservation,
+  ResolverRow,
+  ServerRow,
+} from '../../src/cli/shown.ts';
 
 export const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 
@@ -61,7 +67,9 @@ export function finding(shown: Partial<FindingShown> = {}): FindingShown {
 }
 
 export function report(
-  rest: Partial<Omit<Report, 'observation'>> & { readonly observation?: Partial<Seen> } = {},
+  rest: Partial<Omit<Report, 'observation'>> & {
+    readonly observation?: Partial<ReportObservation>;
+  } = {},
 ): Report {
   const { observation, ...top } = rest;
   return {

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/cli/client.ts';
-import { listen, type StreamMessage } from '../../src/cli/event-source.ts';
+import { readEvents, type SseMessage } from '../../src/cli/event-source.ts';
 
 /** Answers each request with the next of `answers`; gives what is heard of it, and the numbers it was asked after. */
 async function receive(answers: readonly ((response: ServerResponse) => void)[], count: number) {
@@ -22,8 +22,8 @@ async function receive(answers: readonly ((response: ServerResponse) => void)[],
   const { port } = server.address() as AddressInfo; // it listens on TCP
   const connection = connect(`http://127.0.0.1:${port}`, { API_KEY: 'a key' });
   if (!connection.ok) throw new Error('the address is right');
-  const received: StreamMessage[] = [];
-  for await (const one of listen(connection.open, '/v1/x', new AbortController().signal)) {
+  const received: SseMessage[] = [];
+  for await (const one of readEvents(connection.open, '/v1/x', new AbortController().signal)) {
     received.push(one);
     if (received.length === count) break;
   }

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
-import { listen } from '../../src/http/socket/server.ts';
+import { listenHttp } from '../../src/http/socket/server.ts';
 import { startDnsServer } from '../../src/lab/dns-server.ts';
 import { startSignpost } from '../../src/start.ts';
 import { forward } from '../support/forward.ts';
@@ -76,7 +76,7 @@ async function startPlain(closings: Closings, env: Readonly<Record<string, strin
   const plain = await startOnFreshStorage(closings, env);
   await hold(plain.prisma);
   const connections = { total: 0, perAddress: 0 };
-  const full = await listen(plain.api, { host: '127.0.0.1', port: 0, connections });
+  const full = await listenHttp(plain.api, { host: '127.0.0.1', port: 0, connections });
   closings.push(() => full.close(0));
   return { ...plain, fullOrigin: `http://127.0.0.1:${full.address.port}` };
 }

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { AddressShown, Shown, ShownOutcome } from '../../src/core/certificates/served.ts';
+import type {
+  AddressShown,
+  ServedCheck,
+  ShownOutcome,
+} from '../../src/core/certificates/served.ts';
 import {
   type BrowserState,
   browserWarning,
@@ -26,7 +30,7 @@ const fresh: Visited = {
 const local: Visited = { ...fresh, certificate: { ...certificate, isTrusted: false } };
 
 /** A check a minute ago; the addresses are 192.0.2.1, 192.0.2.2, … */
-function seen(...found: readonly (ShownOutcome | Partial<AddressShown>)[]): { shown: Shown } {
+function seen(...found: readonly (ShownOutcome | Partial<AddressShown>)[]): { shown: ServedCheck } {
   const addresses = found.map((one, place): AddressShown => {
     const given = typeof one === 'string' ? { outcome: one } : one;
     return { address: `192.0.2.${place + 1}`, outcome: 'other', issuer: null, names: [], ...given };

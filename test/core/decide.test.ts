@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { drawOf, servedTimes } from '../../src/core/certificates/plan.ts';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
-import type { Change } from '../../src/core/life/change.ts';
+import type { DomainChange } from '../../src/core/life/change.ts';
 import {
   type DecidedDomain,
   type DomainOccurrence,
@@ -78,10 +78,10 @@ type Occurrence = keyof typeof occurrences;
 
 /** Kind, state, epoch, attempts, its own events, and why its escalation ends. */
 type Row = readonly [
-  kind: Change['kind'],
+  kind: DomainChange['kind'],
   to: DomainStatus,
-  epoch: Change['epoch'],
-  attempts: Change['attempts'],
+  epoch: DomainChange['epoch'],
+  attempts: DomainChange['attempts'],
   events?: string,
   closes?: string,
 ];
@@ -163,7 +163,7 @@ test.each(rows)('%s × %s', (status, occurrence, expected) => {
 });
 
 /** All of them: next, recheck, escalate. */
-const timesOf = ({ nextCheckAt, recheckAt: recheck, escalateAt }: Change) => ({
+const timesOf = ({ nextCheckAt, recheckAt: recheck, escalateAt }: DomainChange) => ({
   nextCheckAt,
   recheckAt: recheck,
   escalateAt,

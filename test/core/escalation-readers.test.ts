@@ -5,9 +5,9 @@ import type {
   EscalationEvidence,
 } from '../../src/core/certificates/escalation.ts';
 import {
+  type EscalationReader,
   escalationWords,
   nextActions,
-  type Reader,
 } from '../../src/core/certificates/escalation-words.ts';
 
 const at = '2026-11-20T12:00:00.000Z';
@@ -27,7 +27,7 @@ const evidence: EscalationEvidence = {
   servedUntil: null,
 };
 
-const wordsFor = (cause: EscalationCause, reader: Reader) => {
+const wordsFor = (cause: EscalationCause, reader: EscalationReader) => {
   const { summary, nextAction } = escalationWords(cause, evidence, reader);
   return `${summary} ${nextAction}`;
 };

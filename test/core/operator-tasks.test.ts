@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
-  inWords,
   type OperatorTaskCode,
   operatorTasksOf,
+  secondsInWords,
   type Vitals,
 } from '../../src/core/operations/operator-tasks.ts';
 
@@ -143,4 +143,4 @@ it.each([
   [120, '2 minutes'],
   [7_200, '2 hours'],
   [200_000, '2 days'],
-])('%d seconds are %s', (seconds, words) => expect(inWords(seconds)).toBe(words));
+])('%d seconds are %s', (seconds, words) => expect(secondsInWords(seconds)).toBe(words));

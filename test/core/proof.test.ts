@@ -7,7 +7,7 @@ import {
 } from '../../src/certificates/vault/derived-secrets.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import { explain } from '../../src/core/diagnosis/findings.ts';
-import type { Answer } from '../../src/core/diagnosis/observation.ts';
+import type { DnsAnswer } from '../../src/core/diagnosis/observation.ts';
 import { checkProof, type ProofSeen, proofRecordFor } from '../../src/core/names/proof.ts';
 
 const values = {
@@ -15,15 +15,15 @@ const values = {
   holder: 'signpost-domain-verification=theirs',
 };
 const { claimant, holder } = values;
-const none: Answer<string> = { kind: 'nxdomain' };
-const txt = (first: string, ...rest: readonly string[]): Answer<string> => ({
+const none: DnsAnswer<string> = { kind: 'nxdomain' };
+const txt = (first: string, ...rest: readonly string[]): DnsAnswer<string> => ({
   kind: 'records',
   records: [first, ...rest],
   ttlSeconds: 60,
 });
 
 describe('the TXT records at an apex that another project holds', () => {
-  it.each<[string, readonly Answer<string>[], string, readonly string[]]>([
+  it.each<[string, readonly DnsAnswer<string>[], string, readonly string[]]>([
     ['none at all', [none], 'missing', []],
     ['others at the name only', [{ kind: 'nodata' }], 'missing', []],
     ['the claimant’s', [txt(claimant)], 'proven', [claimant]],

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Answer,
   type AttemptMade,
   decideAttempt,
   deliveryWaitsMs,
   FAILING_MS,
+  type WebhookResponse,
 } from '../../src/core/operations/webhook-plan.ts';
 import { later, noon } from '../support/builders.ts';
 
@@ -12,14 +12,14 @@ const SECOND = 1_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-const answered = (status: number, retryAfter: string | null = null): Answer => ({
+const answered = (status: number, retryAfter: string | null = null): WebhookResponse => ({
   kind: 'answered',
   status,
   retryAfter,
 });
-const silent: Answer = { kind: 'unanswered', problem: 'timed_out' };
+const silent: WebhookResponse = { kind: 'unanswered', problem: 'timed_out' };
 
-function decide(answer: Answer, parts: Partial<AttemptMade> = {}) {
+function decide(answer: WebhookResponse, parts: Partial<AttemptMade> = {}) {
   return decideAttempt({
     answer,
     attempts: 0,
@@ -36,7 +36,7 @@ describe('an attempt', () => {
     expect(decide(answered(status))).toEqual({ kind: 'delivered', httpStatus: status });
   });
 
-  const missed: readonly (readonly [Answer, string, number | null])[] = [
+  const missed: readonly (readonly [WebhookResponse, string, number | null])[] = [
     [answered(199), 'not_accepted', 199],
     [answered(301), 'redirected', 301],
     [answered(308), 'redirected', 308],

@@ -1,6 +1,6 @@
 /** The ways into the pages, and out of those that refuse: where a sign-in leads, whose form it is, and what is too much. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { redirect } from '../../src/dashboard/respond.ts';
+import { redirectTo } from '../../src/dashboard/respond.ts';
 import { type Pages, startPages } from './support/pages.ts';
 
 let pages: Pages;
@@ -107,6 +107,6 @@ it('a host name as long as one that a mistyped address can have has its page', a
 });
 
 test.each(['/€', '/\u0001', '/a\r\nb'])('no answer leads to %j', (location) => {
-  expect(() => redirect(location)).toThrow('invalid redirect address');
-  expect(redirect('/projects?page=2').status).toBe(303);
+  expect(() => redirectTo(location)).toThrow('invalid redirect address');
+  expect(redirectTo('/projects?page=2').status).toBe(303);
 });

@@ -6,11 +6,11 @@ import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import {
-  evidenceOf,
   listEscalations,
   loadOpenEscalation,
   type NewEscalation,
   openEscalation,
+  readEvidence,
 } from '../../src/db/issuance/escalations.ts';
 import { anObservation, later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
@@ -19,7 +19,7 @@ import { openStoredDomains, type StoredDomains } from '../support/stored-domains
 const HOUR = 3_600_000;
 
 function aCase(cause: EscalationCause, refusals = 0): NewEscalation {
-  const evidence = { ...evidenceOf({}), refusals };
+  const evidence = { ...readEvidence({}), refusals };
   return { cause, ...escalationWords(cause, evidence), evidence };
 }
 
@@ -60,7 +60,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
     expect(await loadOpenEscalation(stored.database.prisma, domain.id)).toEqual({
       cause: 'authority_refused',
       openedAt: noon,
-      evidence: { ...evidenceOf({}), refusals: 2 },
+      evidence: { ...readEvidence({}), refusals: 2 },
     });
     expect(await eventsOf(domain)).toEqual(['escalation.opened']);
   });

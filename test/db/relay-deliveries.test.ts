@@ -1,6 +1,6 @@
 /** What the relay gives to the queue, gives again and forgets, in real databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
+import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { createWaitingStore } from '../../src/db/domains/waiting.ts';
@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-const arrived: Verdict = { kind: 'delivered', httpStatus: 204 };
+const arrived: DeliveryDecision = { kind: 'delivered', httpStatus: 204 };
 
 describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
   let db: StoredDeliveries;
@@ -37,7 +37,7 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     return db.prisma.$transaction((tx) => recordEvents(tx, recorded, at));
   };
   const idsOf = async (webhookId: string) => (await db.rowsOf(webhookId)).map(({ id }) => id);
-  async function end(id: string, outcome: Verdict, at = noon) {
+  async function end(id: string, outcome: DeliveryDecision, at = noon) {
     await db.deliveries.save(await db.loadDelivery(id), outcome, at);
   }
   function relay(parts: Partial<RelayDeliveriesDeps> = {}) {

@@ -6,10 +6,10 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDueDomains } from '../../src/db/domains/sweeps.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import {
-  evidenceOf,
   type NewEscalation,
   openRenewalEscalation,
   postponeRenewalEscalation,
+  readEvidence,
 } from '../../src/db/issuance/escalations.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
@@ -20,7 +20,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const leasesMs = [5 * 60_000];
 
-const evidence = { ...evidenceOf({}), servedUntil: later(noon, 90 * DAY).toISOString() };
+const evidence = { ...readEvidence({}), servedUntil: later(noon, 90 * DAY).toISOString() };
 const aCase: NewEscalation = {
   cause: 'authority_refused',
   ...escalationWords('authority_refused', evidence),

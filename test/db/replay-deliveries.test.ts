@@ -1,6 +1,6 @@
 /** Events sent again, in real databases: what waits begins again, and only what was tried leaves a row behind. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
+import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { about, recordEvents } from '../../src/db/events.ts';
@@ -14,8 +14,8 @@ import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries
 vi.setConfig({ testTimeout: 180_000 });
 
 const missed = { httpStatus: 500, problem: 'not_accepted' } as const;
-const again: Verdict = { ...missed, kind: 'again', at: later(noon, 300_000) };
-const ends: Readonly<Record<string, Verdict>> = {
+const again: DeliveryDecision = { ...missed, kind: 'again', at: later(noon, 300_000) };
+const ends: Readonly<Record<string, DeliveryDecision>> = {
   delivered: { kind: 'delivered', httpStatus: 204 },
   failed: { ...missed, kind: 'failed', disables: null },
 };
@@ -156,12 +156,12 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
       const at = later(again.at, 5_000);
       await replay(again.at);
       expect(await give(at)).toEqual([]); // the queue still has its job, and takes no other
-      expect(await db.deliveries.save(held, outcome as Verdict, at)).toBe(false);
+      expect(await db.deliveries.save(held, outcome as DeliveryDecision, at)).toBe(false);
       const next = { attempts: 0, queuedAt: null, nextAttemptAt: later(at, 1_000) };
       expect(await loadOnly()).toMatchObject(next);
       expect(await give(later(at, 1_000))).toMatchObject([{ id: held.id }]);
       // Another run of the same job comes later still.
-      expect(await db.deliveries.save(held, outcome as Verdict, at)).toBe(false);
+      expect(await db.deliveries.save(held, outcome as DeliveryDecision, at)).toBe(false);
       expect(await loadOnly()).toMatchObject({ queuedAt: later(at, 1_000) });
     },
   );
@@ -173,7 +173,9 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
     await comesTo(again);
     await replay();
     await give(muchLater);
-    expect(await db.deliveries.save(first, ends['delivered'] as Verdict, muchLater)).toBe(false);
+    expect(await db.deliveries.save(first, ends['delivered'] as DeliveryDecision, muchLater)).toBe(
+      false,
+    );
     expect(await loadOnly()).toMatchObject({ attempts: 0, queuedAt: muchLater });
   });
 

@@ -1,7 +1,7 @@
 /** What the addresses of a domain showed, as it is stored. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AddressShown, Shown } from '../../src/core/certificates/served.ts';
+import type { AddressShown, ServedCheck } from '../../src/core/certificates/served.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createServedCertificateStore, shownIn } from '../../src/db/domains/served-certificates.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
@@ -15,8 +15,8 @@ const one: AddressShown = {
   issuer: 'CA',
   names: ['a.test'],
 };
-const ours: Shown = { checkedAt: noon, addresses: [one] };
-const silent: Shown = {
+const ours: ServedCheck = { checkedAt: noon, addresses: [one] };
+const silent: ServedCheck = {
   checkedAt: noon,
   addresses: [one, { address: '2001:db8::1', outcome: 'timeout', issuer: null, names: [] }],
 };

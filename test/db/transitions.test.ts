@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { moveDomain } from '../../src/db/domains/transitions.ts';
-import { evidenceOf, openEscalation } from '../../src/db/issuance/escalations.ts';
+import { openEscalation, readEvidence } from '../../src/db/issuance/escalations.ts';
 import { aChange, anObservation, later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
@@ -195,7 +195,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
         cause: 'authority_refused',
         summary: 'No.',
         nextAction: 'Again.',
-        evidence: evidenceOf({}),
+        evidence: readEvidence({}),
       } as const;
       const times = { at: noon, againAt: later(noon, HOUR) };
       const open = () => openEscalation(stored.database.prisma, domain, escalation, times);

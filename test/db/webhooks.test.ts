@@ -1,7 +1,7 @@
 /** Deliveries in real databases: made with their event, saved once, ended with their webhook. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Verdict } from '../../src/core/operations/webhook-plan.ts';
+import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome } from '../../src/db/delivery/deliveries.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { about, recordEvents } from '../../src/db/events.ts';
@@ -11,10 +11,15 @@ import { until } from '../support/world.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
 const DAY = 24 * 3_600_000;
-const arrived: Verdict = { kind: 'delivered', httpStatus: 204 };
+const arrived: DeliveryDecision = { kind: 'delivered', httpStatus: 204 };
 const missed = { httpStatus: 500, problem: 'not_accepted' } as const;
-const failed: Verdict = { ...missed, kind: 'failed', disables: null };
-const gone: Verdict = { httpStatus: 410, problem: 'gone', kind: 'failed', disables: 'gone' };
+const failed: DeliveryDecision = { ...missed, kind: 'failed', disables: null };
+const gone: DeliveryDecision = {
+  httpStatus: 410,
+  problem: 'gone',
+  kind: 'failed',
+  disables: 'gone',
+};
 
 const record = { type: 'CNAME', name: 'docs', value: 't.edge.test', ttl: 3600 } as const;
 const events = {
@@ -69,7 +74,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     const { id } = await aWebhook();
     await happen('domain.live');
     const delivery = await load(id);
-    const again: Verdict = { ...missed, kind: 'again', at: later(noon, 5_000) };
+    const again: DeliveryDecision = { ...missed, kind: 'again', at: later(noon, 5_000) };
     const twice = [
       db.deliveries.save(delivery, again, noon),
       db.deliveries.save(delivery, again, noon),

@@ -6,7 +6,7 @@ import {
   type Circuit,
   closed,
   createCircuits,
-  type Outcome,
+  type QueryOutcome,
 } from '../../src/dns/servers/circuit-breaker.ts';
 
 const NOW = 1_000_000;
@@ -17,7 +17,7 @@ const open = (untilIn: number, openMs: number): Circuit => {
 };
 
 describe('after a question a circuit is', () => {
-  it.each<[before: Circuit, outcome: Outcome, after: Circuit]>([
+  it.each<[before: Circuit, outcome: QueryOutcome, after: Circuit]>([
     [closed, 'answer', closed],
     [closed, 'nothing', closed],
     [closed, 'silence', silentFor(1)],

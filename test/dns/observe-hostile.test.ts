@@ -1,7 +1,7 @@
 /** Whole looks at zones whose servers say far more than any honest one does. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
-import { addressesOf } from '../../src/dns/servers/select.ts';
+import { serverAddresses } from '../../src/dns/servers/select.ts';
 import type { ResourceRecord } from '../../src/dns/wire/records.ts';
 import { closeInternet, openInternet } from './findings/internet.ts';
 import { closeAll, openLaboratory } from './laboratory.ts';
@@ -72,7 +72,7 @@ it('of one name server no more than 16 addresses of each family are remembered',
     { type: 'A', name, ttlSeconds: 60, address: `192.0.2.${i}` } as const,
     { type: 'AAAA', name, ttlSeconds: 60, address: `2001:db8::${i + 1}` } as const,
   ]);
-  const addresses = addressesOf(records, name);
+  const addresses = serverAddresses(records, name);
   expect(addresses.filter((one) => one.includes(':'))).toHaveLength(16);
   expect(addresses).toHaveLength(32);
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Answer, ServerView } from '../../src/core/diagnosis/observation.ts';
+import type { DnsAnswer, ServerView } from '../../src/core/diagnosis/observation.ts';
 import { asked, BRIEF_MS, closeAll, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);
@@ -10,7 +10,7 @@ const ours = ['192.0.2.10', '192.0.2.11', '2001:db8::10'];
 const edge = ['p1 A 192.0.2.10', 'p1 A 192.0.2.11', 'p1 AAAA 2001:db8::10'];
 const subdomain = { hostname, target, apex: false };
 
-const records = (...list: [string, ...string[]]): Answer<string> => ({
+const records = (...list: [string, ...string[]]): DnsAnswer<string> => ({
   kind: 'records',
   records: list,
   ttlSeconds: 60,

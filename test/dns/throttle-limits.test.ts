@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createReachability } from '../../src/dns/servers/reachability.ts';
 import type { ThrottleOptions } from '../../src/dns/servers/throttle.ts';
-import { type Budget, defaultLimits, startBudget, unlimited } from '../../src/dns/wire/budget.ts';
+import {
+  defaultLimits,
+  type QueryBudget,
+  startBudget,
+  unlimited,
+} from '../../src/dns/wire/budget.ts';
 import { answered, playThrottle } from './throttle-server.ts';
 
 const timeout = { kind: 'timeout' } as const;
@@ -46,7 +51,7 @@ describe('a server', () => {
 });
 
 describe('a budget that is spent', () => {
-  it.each<[string, Partial<Budget>]>([
+  it.each<[string, Partial<QueryBudget>]>([
     ['of questions', { questionsLeft: 0 }],
     ['of bytes', { bytesLeft: 0 }],
     ['of time', { deadline: Number.NEGATIVE_INFINITY }],

@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { decode, encode } from 'dns-packet';
 import type { SocketAddress } from '../../src/config/config.ts';
 import { createThrottle, type ThrottleOptions } from '../../src/dns/servers/throttle.ts';
-import { type Budget, unlimited } from '../../src/dns/wire/budget.ts';
+import { type QueryBudget, unlimited } from '../../src/dns/wire/budget.ts';
 import type { WireAnswer } from '../../src/dns/wire/exchange.ts';
 import type { Wire } from '../../src/dns/wire/wire.ts';
 
@@ -104,7 +104,7 @@ export function playThrottle(options: ThrottleOptions = {}) {
   function ask(
     name: string,
     address: string,
-    budget: Budget = unlimited,
+    budget: QueryBudget = unlimited,
     more: Partial<Record<keyof typeof whose, string>> = {},
   ) {
     const how = { ...whose, serverName: `ns.${address}`, budget, ...more };

@@ -5,12 +5,12 @@ import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { recordFor } from '../../src/core/names/instructions.ts';
 import { findAttachedTarget } from '../../src/db/domains/domains.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
-import type { Asked, Examined } from '../../src/dns/examine.ts';
+import type { Examined, ExaminedName } from '../../src/dns/examine.ts';
 import { diagnosisRoutes } from '../../src/http/routes/diagnosis.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
-const asked: Asked[] = [];
+const asked: ExaminedName[] = [];
 /** What the next checks wait for. */
 let door: Promise<void> = Promise.resolve();
 let test: TestApi;
@@ -36,7 +36,7 @@ beforeEach(() => void asked.splice(0));
 const nxdomain = { kind: 'nxdomain' } as const;
 
 /** Nothing has the name, and one server is silent. */
-function examined({ hostname, target: wanted }: Asked): Examined {
+function examined({ hostname, target: wanted }: ExaminedName): Examined {
   const server = { server: 'ns1.shop.test', address: '192.0.2.53', mx: null, txt: null } as const;
   const timeout = { kind: 'timeout' } as const;
   const observation: Observation = {

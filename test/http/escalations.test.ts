@@ -7,9 +7,9 @@ import { escalationWords } from '../../src/core/certificates/escalation-words.ts
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import {
   closeForOperator,
-  evidenceOf,
   listEscalations,
   openEscalation,
+  readEvidence,
 } from '../../src/db/issuance/escalations.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { cursorAfterEscalation, placeOfCursor } from '../../src/http/pipeline/cursor.ts';
@@ -58,7 +58,7 @@ async function aCase(
     where: { id: domain.id },
     data: { status: 'verified', verifiedAt: noon },
   });
-  const evidence = { ...evidenceOf({}), ...parts };
+  const evidence = { ...readEvidence({}), ...parts };
   const escalation = { cause, evidence, ...escalationWords(cause, evidence) };
   const times = { at: openedAt, againAt: later(openedAt, HOUR) };
   await openEscalation(api.prisma, domain, escalation, times);
@@ -196,7 +196,7 @@ describe('the example of the document', () => {
     const { evidence, summary, nextAction } = docsEscalation;
     const { problem, probes, nextAttempt } = evidence;
     const { type, detail } = problem;
-    const stored = evidenceOf({ problem: { type, detail }, refusals: 2, probes, nextAttempt });
+    const stored = readEvidence({ problem: { type, detail }, refusals: 2, probes, nextAttempt });
     expect(escalationWords('challenge_unreachable', stored)).toEqual({ summary, nextAction });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Method } from '../../src/http/pipeline/route.ts';
-import { createRouter, type Found } from '../../src/http/pipeline/router.ts';
+import { createRouter, type RouteMatch } from '../../src/http/pipeline/router.ts';
 import { cpuMs } from '../support/cpu-time.ts';
 import { plainRoute } from './plain-route.ts';
 
@@ -15,7 +15,7 @@ const find = createRouter([
 ]);
 
 /** What was found, as one line: the operation with its parameters, or the answer's status. */
-function reported(found: Found): string {
+function reported(found: RouteMatch): string {
   if (found.kind === 'answer') {
     return `${found.answer.status} ${found.answer.headers?.['allow'] ?? ''}`.trim();
   }

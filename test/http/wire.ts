@@ -1,7 +1,11 @@
 /** A client that sends exactly the bytes it is told to, and a server to send them to. */
 import { connect } from 'node:net';
 import type { Api } from '../../src/http/pipeline/api.ts';
-import { type HttpServer, type ListenOptions, listen } from '../../src/http/socket/server.ts';
+import {
+  type HttpListenOptions,
+  type HttpServer,
+  listenHttp,
+} from '../../src/http/socket/server.ts';
 
 export type WireAnswer = {
   readonly status: number;
@@ -12,9 +16,9 @@ export type WireAnswer = {
 /** Listens on a free port of the loopback. */
 export function listenForTest(
   api: Api,
-  timeouts: NonNullable<ListenOptions['timeouts']> = {},
+  timeouts: NonNullable<HttpListenOptions['timeouts']> = {},
 ): Promise<HttpServer> {
-  return listen(api, { host: '127.0.0.1', port: 0, timeouts: { lingerMs: 200, ...timeouts } });
+  return listenHttp(api, { host: '127.0.0.1', port: 0, timeouts: { lingerMs: 200, ...timeouts } });
 }
 
 export type Talk = {

@@ -1,7 +1,7 @@
 /** What a laboratory's zones may hold, and where they are served. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { type LabDnsOptions, type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
-import { encodeName } from '../../src/lab/encode.ts';
+import { encodeLabName } from '../../src/lab/encode.ts';
 import { openClient, type Query } from './client.ts';
 
 const open: (() => unknown)[] = [];
@@ -93,15 +93,15 @@ describe('a name', () => {
     const expected = Buffer.concat(
       parts.map((part) => (typeof part === 'number' ? Buffer.from([part]) : Buffer.from(part))),
     );
-    expect(encodeName(name)).toEqual(expected);
+    expect(encodeLabName(name)).toEqual(expected);
   });
 
   it('with a dot inside a label is not the name with two labels, asked or answered', async () => {
     const zones = { 'shop.test': ['docs CNAME p1\\.edge.test.'], 'edge.test': ['p1 A 192.0.2.1'] };
     const dns = await openDns({ zones });
     const { bytes } = await ask(dns, { name: 'docs.shop.test' });
-    expect(bytes.includes(encodeName('p1\\.edge.test'))).toBe(true);
-    expect(bytes.includes(encodeName('p1.edge.test'))).toBe(false);
+    expect(bytes.includes(encodeLabName('p1\\.edge.test'))).toBe(true);
+    expect(bytes.includes(encodeLabName('p1.edge.test'))).toBe(false);
   });
 });
 

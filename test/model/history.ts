@@ -2,8 +2,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { certificateFault } from '../../src/certificates/fault.ts';
 import type { ProblemType } from '../../src/core/certificates/problem-words.ts';
-import type { Answer } from '../../src/core/diagnosis/observation.ts';
-import type { Sweep } from '../../src/db/domains/sweeps.ts';
+import type { DnsAnswer } from '../../src/core/diagnosis/observation.ts';
+import type { SweepName } from '../../src/db/domains/sweeps.ts';
 import { ensureSweeps } from '../../workers/reconcile.ts';
 import { DAY, type Entry, type Fence, HOUR, MINUTE } from './entry.ts';
 import type { Lane } from './lane.ts';
@@ -38,7 +38,7 @@ export type Witness = {
  * When each sweep next has something to do, by the rows; Infinity: never. The model's authority has no opinion on renewals, so
  * that asking it is left out.
  */
-export type SweepTimes = { readonly [S in Exclude<Sweep, 'ask-renewals'>]: number };
+export type SweepTimes = { readonly [S in Exclude<SweepName, 'ask-renewals'>]: number };
 
 export type History = {
   readonly lane: Lane;
@@ -152,7 +152,7 @@ async function observe(history: History, target: string) {
 }
 
 /** The proofs at a name, as they stand when they are looked up: the check before may have been earlier. */
-function lookupTexts(history: History, name: string): Answer<string> {
+function lookupTexts(history: History, name: string): DnsAnswer<string> {
   const { lane, projects, witnesses } = history;
   const hostname = name.replace(/^_signpost\./, '');
   const { proofs } = shownAt(history, hostname);

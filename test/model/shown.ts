@@ -1,7 +1,7 @@
 /** What the customers' DNS shows: a few words of a command, made into the observation of a check. */
 import type {
-  Answer,
   CaaLevel,
+  DnsAnswer,
   Observation,
   ServerView,
 } from '../../src/core/diagnosis/observation.ts';
@@ -90,7 +90,7 @@ function climb(hostname: string, caa: Shown['caa']): readonly CaaLevel[] {
 }
 
 /** An answer with these records, or that there are none. */
-export function records<R>([first, ...rest]: readonly R[]): Answer<R> {
+export function records<R>([first, ...rest]: readonly R[]): DnsAnswer<R> {
   return first === undefined
     ? nodata
     : { kind: 'records', records: [first, ...rest], ttlSeconds: 60 };

@@ -2,7 +2,7 @@
 
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../src/core/diagnosis/observation.ts';
-import type { Change } from '../../src/core/life/change.ts';
+import type { DomainChange } from '../../src/core/life/change.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { AuthorityRefusal } from '../../src/db/issuance/issue-work.ts';
 
@@ -35,7 +35,7 @@ export function aDomain(parts: Partial<LoadedDomain> = {}): LoadedDomain {
 }
 
 /** What comes of nothing: a domain that stays as it was. */
-export function aChange(parts: Partial<Change> = {}): Change {
+export function aChange(parts: Partial<DomainChange> = {}): DomainChange {
   return {
     kind: 'stayed',
     to: { status: 'pending', pendingSince: noon },

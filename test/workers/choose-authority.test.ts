@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { OrderProblem, OrderResult } from '../../src/certificates/authorities/authority.ts';
 import type { AuthorityRefusal, IssueWork } from '../../src/db/issuance/issue-work.ts';
 import { issueCertificate, type Unavailable } from '../../workers/issue-certificate.ts';
-import { type Choice, chooseFor } from '../../workers/orders/choose-authority.ts';
+import { chooseFor, type OrderChoice } from '../../workers/orders/choose-authority.ts';
 import { aDomain, aRefusal, later, noon, right } from '../support/builders.ts';
 import { aCertificate, orderWorld } from './order-world.ts';
 
@@ -58,7 +58,7 @@ function leftFirst(known: Known): Known {
 const spent = { limit: 'orders', subject: '', until: later(noon, HOUR) } as const;
 
 type Known = Parameters<typeof chooseFor>[1];
-const table: readonly (readonly [string, Known, Choice['authority']])[] = [
+const table: readonly (readonly [string, Known, OrderChoice['authority']])[] = [
   ['nothing is known', work, first],
   ['CAA forbids the first', { ...work, forbidden: [0] }, second],
   ['the first refused a challenge', refusals({ type: 'connection' }), first],

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/core/operations/webhook-plan.ts';
+import type { WebhookResponse } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
 import { type DeliverWebhookDeps, deliverWebhook } from '../../workers/deliver-webhook.ts';
 import { later, noon } from '../support/builders.ts';
 
 const DAY = 24 * 3_600_000;
-const ok: Answer = { kind: 'answered', status: 204, retryAfter: null };
-const down: Answer = { kind: 'unanswered', problem: 'connection_failed' };
+const ok: WebhookResponse = { kind: 'answered', status: 204, retryAfter: null };
+const down: WebhookResponse = { kind: 'unanswered', problem: 'connection_failed' };
 
 function aDelivery(
   parts: Partial<LoadedDelivery> = {},

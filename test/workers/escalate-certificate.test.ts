@@ -5,10 +5,10 @@ import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import {
-  evidenceOf,
   type NewEscalation,
   type OpenEscalation,
   type OpenResult,
+  readEvidence,
 } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import {
@@ -97,7 +97,7 @@ async function run(given: Given) {
 const anOpenCase = (cause: string, parts: Partial<OpenEscalation> = {}): OpenEscalation => ({
   cause,
   openedAt: later(noon, -30 * MINUTE),
-  evidence: evidenceOf({}),
+  evidence: readEvidence({}),
   ...parts,
 });
 

@@ -5,10 +5,10 @@ import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
 import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import {
-  evidenceOf,
   type NewEscalation,
   type OpenEscalation,
   type OpenResult,
+  readEvidence,
 } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import {
@@ -118,11 +118,11 @@ async function run(given: Given) {
 const aCase = (
   cause: string,
   openedAt: Date,
-  evidence: Parameters<typeof evidenceOf>[0] = {},
+  evidence: Parameters<typeof readEvidence>[0] = {},
 ): OpenEscalation => ({
   cause,
   openedAt,
-  evidence: { ...evidenceOf(evidence), servedUntil: endsAt.toISOString() },
+  evidence: { ...readEvidence(evidence), servedUntil: endsAt.toISOString() },
 });
 
 describe('a fifth of its life before its certificate ends', () => {

@@ -6,7 +6,7 @@ import type { DomainState } from '../../src/core/life/lifecycle.ts';
 import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
-import { evidenceOf, type NewEscalation } from '../../src/db/issuance/escalations.ts';
+import { type NewEscalation, readEvidence } from '../../src/db/issuance/escalations.ts';
 import type { NextWork } from '../../workers/check-dns.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import {
@@ -39,7 +39,7 @@ const escalationAtEnd: NewEscalation = {
   cause: 'platform_fault',
   summary: '',
   nextAction: '',
-  evidence: evidenceOf({}),
+  evidence: readEvidence({}),
 };
 
 function world({ state, checks, stored = right, saved = [], endsAt = null }: Situation) {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProofs } from '../../src/certificates/vault/derived-secrets.ts';
-import type { Answer } from '../../src/core/diagnosis/observation.ts';
+import type { DnsAnswer } from '../../src/core/diagnosis/observation.ts';
 import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
 import { proofNameOf } from '../../src/core/names/proof.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
@@ -63,7 +63,7 @@ function checkRight({ claimant, holder }: Two, txt: Txt) {
   return saved.then((outcome) => ({ outcome, followed }));
 }
 
-const txtRecords = (first: string, ...rest: readonly string[]): Answer<string> => ({
+const txtRecords = (first: string, ...rest: readonly string[]): DnsAnswer<string> => ({
   kind: 'records',
   records: [first, ...rest],
   ttlSeconds: 60,
@@ -76,7 +76,7 @@ const answers = {
   both: (mine, theirs) => txtRecords(mine, theirs),
   garbage: () => txtRecords('v=spf1 -all'),
   unknown: () => ({ kind: 'timeout' }),
-} as const satisfies Readonly<Record<string, (mine: string, theirs: string) => Answer<string>>>;
+} as const satisfies Readonly<Record<string, (mine: string, theirs: string) => DnsAnswer<string>>>;
 type Txt = keyof typeof answers;
 
 type Case = { readonly place: 'apex' | 'sub'; readonly status: DomainStatus; readonly txt: Txt };

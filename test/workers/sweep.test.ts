@@ -1,6 +1,6 @@
 /** What the sweeps share: bounded, to the end, whatever happens to one domain. */
 import { describe, expect, it } from 'vitest';
-import type { Lease, Taken } from '../../src/db/domains/sweeps.ts';
+import type { Lease, TakenDomain } from '../../src/db/domains/sweeps.ts';
 import { type Sweep, sweep } from '../../workers/running/sweep.ts';
 import { noon } from '../support/builders.ts';
 
@@ -20,7 +20,7 @@ function world(due: readonly string[], suspects: readonly string[] = []) {
   let mostUnderWay = 0;
   const given: Sweep = {
     due: {
-      take: async ({ limit, suspects: ofSuspects }): Promise<Taken[]> => {
+      take: async ({ limit, suspects: ofSuspects }): Promise<TakenDomain[]> => {
         if (ofSuspects) {
           return suspectsLeft.splice(0, limit).map((id) => ({ id, takes: 4 }));
         }

@@ -5,7 +5,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
-  Authorities,
+  CertificateAuthorities,
   CertificateAuthority,
 } from '../../src/certificates/authorities/authority.ts';
 import { createAsk, createAuthorityHealth } from '../../src/certificates/authorities/health.ts';
@@ -95,7 +95,7 @@ describe('With two authorities', () => {
     let at = noon;
     const now = () => at;
     const issuerDomains = ['ca.test'] as const;
-    const authorities: Authorities = [
+    const authorities: CertificateAuthorities = [
       { directoryUrl: urls[0], issuerDomains, authority: behaving(one, now) },
       { directoryUrl: urls[1], issuerDomains, authority: behaving(other, now) },
     ];

@@ -2,8 +2,8 @@
 
 import { plainLine } from '../../src/certificates/acme/problems.ts';
 import {
-  type Authorities,
   authorityOf,
+  type CertificateAuthorities,
   predecessorOf,
 } from '../../src/certificates/authorities/authority.ts';
 import type { ExternalAuthority } from '../../src/certificates/authorities/external.ts';
@@ -17,7 +17,7 @@ import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { Unavailable } from '../issue-certificate.ts';
 
 export type AdvanceDeps = {
-  readonly authorities: Authorities;
+  readonly authorities: CertificateAuthorities;
   readonly certificates: Pick<
     CertificateStore,
     'beforePlacing' | 'orderPlaced' | 'publishChallenge'

@@ -14,7 +14,7 @@ import { probesInWords } from '../../src/core/certificates/escalation-words.ts';
 import {
   mayOrderAt,
   nextAttemptAt,
-  type Refusal,
+  type OrderRefusal,
   takeUpAgainAt,
 } from '../../src/core/certificates/plan.ts';
 import type { CheckRules } from '../../src/core/life/check.ts';
@@ -39,7 +39,7 @@ export type ChoiceDeps = {
 };
 
 /** The CA for the next order, and when it can be placed. */
-export type Choice = {
+export type OrderChoice = {
   readonly authority: AuthorityId;
   /** No request before then; in the past: now. */
   readonly notBefore: Date;
@@ -48,7 +48,7 @@ export type Choice = {
   /** When its retry schedule has the next order; in the past: now. */
   readonly plannedAt: Date;
   /** Its newest refusals of the name, from any epoch. */
-  readonly recentRefusals: readonly Refusal[];
+  readonly recentRefusals: readonly OrderRefusal[];
   /** Until when a rate limit blocks new orders; null if none does. */
   readonly budgetUntil: Date | null;
 };
@@ -175,7 +175,7 @@ export function afterSetback(
  * Chooses from the current state, without requests. If CAA forbids all CAs, returns the first; then
  * no order is placed.
  */
-export function chooseFor(deps: ChoiceDeps, work: Known): Choice {
+export function chooseFor(deps: ChoiceDeps, work: Known): OrderChoice {
   const now = deps.now();
   const preferred = inPreference(deps, work);
   const states = preferred.map((id) => summaryOf(deps, work, id));

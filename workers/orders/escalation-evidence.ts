@@ -81,6 +81,9 @@ export function inJson(quarantine: Quarantined | null): EscalationEvidence['quar
 }
 
 /** Returns the escalation to store, with its texts. */
-export function inWords(cause: EscalationCause, evidence: EscalationEvidence): NewEscalation {
+export function toNewEscalation(
+  cause: EscalationCause,
+  evidence: EscalationEvidence,
+): NewEscalation {
   return { cause, ...escalationWords(cause, evidence), evidence };
 }

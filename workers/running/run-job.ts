@@ -47,7 +47,7 @@ export type RawJob = {
 };
 
 /** `store`: what the queue stores from now on, if it changed. */
-export type Attempt = { readonly result: JobResult; readonly store?: AnyJob };
+export type JobAttempt = { readonly result: JobResult; readonly store?: AnyJob };
 
 /**
  * Runs one attempt. A fault of `run` becomes a result; rejects only if the database or the queue
@@ -57,7 +57,7 @@ export type Attempts = <N extends QueueName>(
   name: N,
   raw: RawJob,
   run: (job: JobOf<N>) => Promise<JobResult>,
-) => Promise<Attempt>;
+) => Promise<JobAttempt>;
 
 const none: Trouble = { faults: 0, outages: 0, forgiven: 0, alone: 0, probation: false };
 
@@ -101,7 +101,7 @@ async function runOnce<N extends QueueName>(
   deps: RunDeps,
   started: Started<N>,
   run: (job: JobOf<N>) => Promise<JobResult>,
-): Promise<Attempt> {
+): Promise<JobAttempt> {
   const { name, raw, job, trouble } = started;
   const good = { ...none, forgiven: raw.stalledCounter };
   const beganAt = performance.now();
@@ -132,7 +132,7 @@ async function afterFault<N extends QueueName>(
   deps: RunDeps,
   { name, raw, job, trouble }: Started<N>,
   fault: unknown,
-): Promise<Attempt> {
+): Promise<JobAttempt> {
   const { log, timeScale } = deps;
   const given: AnyJob = job;
   const ids = { queue: name, jobId: raw.id, ...given };
@@ -165,7 +165,7 @@ async function setAside(
   queue: QueueName,
   raw: RawJob,
   reason: string,
-): Promise<Attempt> {
+): Promise<JobAttempt> {
   const jobId = raw.id ?? '';
   const domainId = domainIdIn(jobId);
   const suspect = { queue, jobId, domainId, reason };
@@ -174,7 +174,7 @@ async function setAside(
   return { result: { kind: 'over', reason } };
 }
 
-function put({ now }: RunDeps, waitMs: number, note: string, store: AnyJob): Attempt {
+function put({ now }: RunDeps, waitMs: number, note: string, store: AnyJob): JobAttempt {
   return { result: { kind: 'again', at: new Date(now().getTime() + waitMs), note }, store };
 }
 

@@ -7,7 +7,7 @@
 
 import type { CheckRules } from '../../src/core/life/check.ts';
 import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
-import type { DueDomains, Lease, Taken } from '../../src/db/domains/sweeps.ts';
+import type { DueDomains, Lease, TakenDomain } from '../../src/db/domains/sweeps.ts';
 import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import { isQueueUnavailable } from '../../src/queue/backend.ts';
 
@@ -38,7 +38,7 @@ async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal):
   const { due, lease, batch, atOnce } = given;
   /** Taken, not yet processed. */
   const open = new Set<string>();
-  let waiting: Taken[] = [];
+  let waiting: TakenDomain[] = [];
   let mayBeMore = true;
   let refill: Promise<void> | null = null;
   let broken = false;
@@ -53,7 +53,7 @@ async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal):
   }
 
   /** Takes one batch at a time; concurrent callers wait for it. */
-  async function next(): Promise<Taken | undefined> {
+  async function next(): Promise<TakenDomain | undefined> {
     while (waiting.length === 0 && mayBeMore && !stop.aborted && !broken) {
       refill ??= takeMore();
       await refill;
@@ -85,7 +85,7 @@ async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal):
 /** Throws outages only. */
 async function workOnOne(
   { due, lease, work, onFault }: Sweep,
-  { id, takes }: Taken,
+  { id, takes }: TakenDomain,
 ): Promise<void> {
   try {
     await work(id);

@@ -34,7 +34,7 @@ import {
   fetchRenewalInfo,
   lostWhere404,
 } from './resources.ts';
-import { type AcmeRefusal, type AcmeReply, createSession, type Directory } from './session.ts';
+import { type AcmeRefusal, type AcmeReply, createAcmeSession, type Directory } from './session.ts';
 import { createTransport } from './transport.ts';
 
 /**
@@ -73,7 +73,7 @@ type Run = {
 export function createAcmeAuthority(deps: AcmeAuthorityDeps): CertificateAuthority {
   const { directoryUrl, now } = deps;
   const transport = createTransport(deps.trust, deps.timeoutMs);
-  const session = createSession({ directoryUrl, transport, now });
+  const session = createAcmeSession({ directoryUrl, transport, now });
   const account = createAccount(session, deps.account);
   return {
     name: new URL(directoryUrl).host,
@@ -195,7 +195,7 @@ function refused(end: Refused | AcmeRefusal): Refused {
   return { kind: 'refused', problem };
 }
 
-export type NewOrder = {
+export type NewAcmeOrder = {
   readonly hostname: string;
   /** PEM of the certificate to replace; null for a first one. */
   readonly predecessor: string | null;
@@ -213,7 +213,7 @@ export type NewOrder = {
 export async function placeOrder(
   account: AcmeAccount,
   directory: Directory,
-  { hostname, predecessor, profile, settings = 'ACME' }: NewOrder,
+  { hostname, predecessor, profile, settings = 'ACME' }: NewAcmeOrder,
   { beforePlacing }: Pick<OrderSteps, 'beforePlacing'>,
 ): Promise<string | AcmeRefusal> {
   if (profile !== null) requireProfile(directory, profile, settings);

@@ -65,7 +65,7 @@ export function toProblem(document: ProblemDocument, retryAfter: Date | null = n
 
 /** Returns the ACME problem document of a response; null if it is not one. */
 export function problemOf(reply: TransportReply): ProblemDocument | null {
-  const parsed = problemSchema.safeParse(parseJson(reply.body));
+  const parsed = problemSchema.safeParse(jsonOrUndefined(reply.body));
   return parsed.success && parsed.data.type.startsWith(NAMESPACE) ? parsed.data : null;
 }
 
@@ -97,7 +97,7 @@ export function retryAfterOf({ headers }: Pick<TransportReply, 'headers'>, now: 
 }
 
 /** Returns undefined for invalid JSON, so that a schema refuses it. Never throws. */
-export function parseJson(text: string): unknown {
+export function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

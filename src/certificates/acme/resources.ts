@@ -10,7 +10,7 @@ import type { RenewalInformation } from '../authorities/authority.ts';
 import { certificateFault } from '../fault.ts';
 import { loadX509 } from '../x509.ts';
 import type { AcmeAccount } from './account.ts';
-import { faultOf, parseJson, problemSchema, retryAfterOf } from './problems.ts';
+import { faultOf, jsonOrUndefined, problemSchema, retryAfterOf } from './problems.ts';
 import type { AcmeRefusal, AcmeSession } from './session.ts';
 
 const orderSchema = z.object({
@@ -84,7 +84,7 @@ export function lostWhere404(refusal: AcmeRefusal): AcmeRefusal {
 }
 
 function parseAs<Schema extends z.ZodType>(schema: Schema, body: string): z.infer<Schema> {
-  const parsed = schema.safeParse(parseJson(body));
+  const parsed = schema.safeParse(jsonOrUndefined(body));
   if (parsed.success) return parsed.data;
   throw certificateFault('ca_answer_unreadable', 'the authority sent an unreadable response', {
     cause: parsed.error,
@@ -117,7 +117,7 @@ export async function fetchRenewalInfo(
   const reply = await session.get(`${renewalInfo}/${id}`); // unsigned: RFC 9773, 6
   if (reply.status === 404) return null;
   if (reply.status !== 200) throw faultOf(reply, now());
-  const parsed = schema.safeParse(parseJson(reply.body));
+  const parsed = schema.safeParse(jsonOrUndefined(reply.body));
   const window =
     parsed.success &&
     renewalWindow(parsed.data.suggestedWindow.start, parsed.data.suggestedWindow.end);

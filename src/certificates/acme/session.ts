@@ -7,8 +7,15 @@ import { z } from 'zod';
 import type { OrderProblem } from '../authorities/authority.ts';
 import { certificateFault } from '../fault.ts';
 import { createPace } from './pacer.ts';
-import { faultOf, isBadNonce, parseJson, problemOf, retryAfterOf, toProblem } from './problems.ts';
-import type { Transport, TransportReply } from './transport.ts';
+import {
+  faultOf,
+  isBadNonce,
+  jsonOrUndefined,
+  problemOf,
+  retryAfterOf,
+  toProblem,
+} from './problems.ts';
+import type { AcmeTransport, TransportReply } from './transport.ts';
 
 /**
  * Pebble can be set to refuse nine valid nonces of ten; even then, all tries fail only once in
@@ -83,14 +90,14 @@ export type AcmeSession = {
 
 export type SessionDeps = {
   readonly directoryUrl: string;
-  readonly transport: Transport;
+  readonly transport: AcmeTransport;
   readonly now: () => Date;
   /** Resolves when a new nonce can be requested; by default, a rate below Let's Encrypt's limit. */
   readonly pace?: () => Promise<void>;
 };
 
 /** Use one session per directory and process. Sends nothing yet. */
-export function createSession({
+export function createAcmeSession({
   directoryUrl,
   transport,
   now,
@@ -200,10 +207,14 @@ const schema = z.object({
 export type Directory = Readonly<z.infer<typeof schema>>;
 
 /** Throws `ca_unreachable`, `ca_failed` or `ca_answer_unreadable`. */
-async function fetchDirectory(transport: Transport, url: string, now: Date): Promise<Directory> {
+async function fetchDirectory(
+  transport: AcmeTransport,
+  url: string,
+  now: Date,
+): Promise<Directory> {
   const reply = await transport({ method: 'GET', url });
   if (reply.status !== 200) throw faultOf(reply, now);
-  const parsed = schema.safeParse(parseJson(reply.body));
+  const parsed = schema.safeParse(jsonOrUndefined(reply.body));
   if (!parsed.success) {
     throw certificateFault('ca_answer_unreadable', 'the response is not an ACME directory', {
       cause: parsed.error,

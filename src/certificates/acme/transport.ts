@@ -30,13 +30,13 @@ export type TransportReply = {
  * Resolves for every status. Throws `ca_unreachable` without a complete response in time (default
  * 10 s) or above 1 MiB.
  */
-export type Transport = (request: TransportRequest) => Promise<TransportReply>;
+export type AcmeTransport = (request: TransportRequest) => Promise<TransportReply>;
 
 /**
  * `trust`: PEM to trust instead of the system's roots; null: the system's. Keeps idle connections
  * for 4 s.
  */
-export function createTransport(trust: string | null, timeoutMs = TIMEOUT_MS): Transport {
+export function createTransport(trust: string | null, timeoutMs = TIMEOUT_MS): AcmeTransport {
   const agent = new Agent({
     keepAlive: true,
     timeout: IDLE_SOCKET_MS,

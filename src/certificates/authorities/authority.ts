@@ -109,11 +109,11 @@ export type ConfiguredAuthority = {
 };
 
 /** In the operator's order of preference, at least one. */
-export type Authorities = readonly [ConfiguredAuthority, ...ConfiguredAuthority[]];
+export type CertificateAuthorities = readonly [ConfiguredAuthority, ...ConfiguredAuthority[]];
 
 /** Returns the CA of an order or certificate; null if it is no longer configured. */
 export function authorityOf(
-  authorities: Authorities,
+  authorities: CertificateAuthorities,
   { authority }: { readonly authority: string | null },
 ): ConfiguredAuthority | null {
   // Older orders don't store a CA and belong to the first.
@@ -143,7 +143,7 @@ type Kept = {
  * thrown.
  */
 export async function askRenewal(
-  authorities: Authorities,
+  authorities: CertificateAuthorities,
   certificate: Kept,
 ): Promise<RenewalInformation | Silence | null> {
   const { chain, sealedKey } = certificate;
@@ -160,7 +160,7 @@ export async function askRenewal(
 
 /** Returns the chain that an order replaces; undefined if there is none or another CA issued it. */
 export function predecessorOf(
-  authorities: Authorities,
+  authorities: CertificateAuthorities,
   order: Pick<Kept, 'authority'>,
   before: Kept | null,
 ): string | undefined {

@@ -8,7 +8,11 @@ import type { AcmeSettings } from '../acme/account.ts';
 import { createAcmeAuthority } from '../acme/acme-authority.ts';
 import { generatePrivateKey, openKey, sealKey } from '../vault/keys.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { Authorities, CertificateAuthority, ConfiguredAuthority } from './authority.ts';
+import type {
+  CertificateAuthorities,
+  CertificateAuthority,
+  ConfiguredAuthority,
+} from './authority.ts';
 import { createExternalAuthority, type ExternalAuthority } from './external.ts';
 import { createLocalAuthority, type LocalRoot } from './local.ts';
 
@@ -31,7 +35,7 @@ const ROOT_SEAL = 'local_authority/root';
  * Builds the configured ACME CA and its fallback, otherwise the local CA. Sends no request. Throws
  * if a CA file cannot be read.
  */
-export function composeAuthorities(deps: ComposeAuthoritiesDeps): Authorities {
+export function composeAuthorities(deps: ComposeAuthoritiesDeps): CertificateAuthorities {
   const { directoryUrl, issuerDomains, fallback } = deps.config;
   if (directoryUrl === undefined) {
     return [{ directoryUrl: null, issuerDomains, authority: composeLocal(deps) }];

@@ -3,7 +3,11 @@
  * orders. An on-demand edge fetches its certificate at the first handshake, so this waits for it.
  */
 
-import { type HandshakeRules, readServed, type Seen } from '../served/served-certificate.ts';
+import {
+  type HandshakeRules,
+  readServed,
+  type ServedResult,
+} from '../served/served-certificate.ts';
 import { readCertificate } from '../x509.ts';
 import type { Issued } from './authority.ts';
 
@@ -89,7 +93,7 @@ function notServed(detail: string): NotServed {
   return { kind: 'unavailable', retryAfter: null, detail, answered: true };
 }
 
-function toServed(seen: Seen): Shown {
+function toServed(seen: ServedResult): Shown {
   if (seen.outcome !== 'certificate') return seen;
   const { address, certificate, refusal } = seen;
   if (refusal !== null) return { address, outcome: verdicts[refusal] ?? 'untrusted' };

@@ -6,7 +6,7 @@
 import { standIn } from '../../core/certificates/choose-authority.ts';
 import { MINUTE } from '../../core/time.ts';
 import { type CertificateFaultCode, isCertificateFault } from '../fault.ts';
-import { type Authorities, authorityOf } from './authority.ts';
+import { authorityOf, type CertificateAuthorities } from './authority.ts';
 
 /**
  * How often a CA that is down is checked before an order, so that it is used again after it
@@ -107,7 +107,7 @@ const well: Failing = { since: 0, last: 0, isReached: false };
  * CertificateFault.
  */
 export function createAsk(
-  authorities: Authorities,
+  authorities: CertificateAuthorities,
   health: AuthorityHealth,
 ): (directoryUrl: string | null) => Promise<void> {
   const asking = new Map<string | null, Promise<void>>();

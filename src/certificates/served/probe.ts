@@ -144,7 +144,7 @@ async function probe(
   try {
     return { ...asked, ...(await ask(probes, question)) };
   } catch (fault) {
-    return { ...asked, outcome: outcomeOf(fault) };
+    return { ...asked, outcome: failureOutcome(fault) };
   }
 }
 
@@ -163,7 +163,7 @@ async function askOverTls(probes: Probes, question: Question) {
 }
 
 /** Classifies a failed connection. */
-export function outcomeOf(fault: unknown): 'refused' | 'timeout' | 'no_route' {
+export function failureOutcome(fault: unknown): 'refused' | 'timeout' | 'no_route' {
   const code = fault instanceof Error && 'code' in fault ? String(fault.code) : '';
   const name = fault instanceof Error ? fault.name : '';
   if (name === 'TimeoutError' || name === 'AbortError' || code === 'ETIMEDOUT') return 'timeout';

@@ -12,7 +12,7 @@ import type {
   VisitedDomain,
 } from '../../db/domains/served-certificates.ts';
 import { readCertificate } from '../x509.ts';
-import { outcomeOf } from './probe.ts';
+import { failureOutcome } from './probe.ts';
 
 /** For the connection alone. */
 const CONNECT_MS = 5_000;
@@ -31,7 +31,7 @@ export type HandshakeRules = {
 };
 
 /** What one address served. `no_route`: no route from this machine; `reserved`: skipped. */
-export type Seen =
+export type ServedResult =
   | {
       readonly address: string;
       readonly outcome: 'certificate';
@@ -58,7 +58,7 @@ export function readServed(
   rules: HandshakeRules,
   hostname: string,
   addresses: readonly string[],
-): Promise<readonly Seen[]> {
+): Promise<readonly ServedResult[]> {
   return Promise.all(
     addressesToAsk(addresses).map((address) => readAddress(rules, hostname, address)),
   );
@@ -68,7 +68,7 @@ async function readAddress(
   { port, trust, allowPrivate, handshakeMs }: HandshakeRules,
   hostname: string,
   address: string,
-): Promise<Seen> {
+): Promise<ServedResult> {
   if (!allowPrivate && reservedRange(address) !== null) return { address, outcome: 'reserved' };
   const socket = connect({
     host: address,
@@ -88,7 +88,7 @@ async function readAddress(
 function handshake(
   socket: TLSSocket,
   handshakeMs: number,
-): Promise<Exclude<Seen['outcome'], 'reserved'>> {
+): Promise<Exclude<ServedResult['outcome'], 'reserved'>> {
   return new Promise((resolve) => {
     let isConnected = false;
     const late = () => resolve('timeout');
@@ -100,7 +100,7 @@ function handshake(
     });
     socket.once('secureConnect', () => resolve('certificate'));
     // Needed even during destruction: without a listener, an error would end the process.
-    socket.on('error', (fault) => resolve(isConnected ? 'no_certificate' : outcomeOf(fault)));
+    socket.on('error', (fault) => resolve(isConnected ? 'no_certificate' : failureOutcome(fault)));
     socket.once('close', () => {
       clearTimeout(timer);
       resolve('no_certificate');
@@ -108,7 +108,7 @@ function handshake(
   });
 }
 
-function shownBy(socket: TLSSocket, address: string): Seen {
+function shownBy(socket: TLSSocket, address: string): ServedResult {
   const certificate = socket.getPeerX509Certificate();
   // A TLS server can omit its certificate if the client allows it; Node does not.
   if (certificate === undefined) return { address, outcome: 'no_certificate' };
@@ -167,7 +167,7 @@ function fingerprintOf(chain: string): string {
   return new X509Certificate(chain).fingerprint256;
 }
 
-function inWords(seen: Seen): Handshake {
+function inWords(seen: ServedResult): Handshake {
   if (seen.outcome !== 'certificate') return seen;
   const { address, outcome, certificate } = seen;
   const { issuer, hostnames: names } = readCertificate(certificate.toString());

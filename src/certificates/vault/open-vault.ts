@@ -7,7 +7,11 @@ import type { Config } from '../../config/config.ts';
 import type { KeyEncryptionKeys } from '../../config/values.ts';
 import type { Database } from '../../db/engine/client.ts';
 import { createDerivedSecretStore } from '../../db/issuance/authority-keys.ts';
-import { createSealedStore, inWords, type SealedCount } from '../../db/issuance/sealed-columns.ts';
+import {
+  countsInWords,
+  createSealedStore,
+  type SealedCount,
+} from '../../db/issuance/sealed-columns.ts';
 import { type DerivedSecrets, loadDerivedSecrets } from './derived-secrets.ts';
 import { createVault, type Vault } from './vault.ts';
 
@@ -40,7 +44,7 @@ function refuseForeignKeys(vault: Vault, stored: readonly SealedCount[]): void {
   const foreign = stored.filter(({ header }) => !vault.knows(header));
   if (foreign.length === 0) return;
   throw new Error(
-    `no key in KEY_ENCRYPTION_KEY opens ${inWords(foreign)} of the database. ` +
+    `no key in KEY_ENCRYPTION_KEY opens ${countsInWords(foreign)} of the database. ` +
       'Append the previous key after a comma (docs/run/key-rotation.md)',
   );
 }

@@ -24,7 +24,7 @@ type FindingShown = {
  * The event fields that the demo prints. `appeared` and `cleared` belong to
  * `domain.findings_changed`, `issuer` to certificate events.
  */
-export type EventShown = {
+export type DemoEvent = {
   readonly id: number;
   readonly type: string;
   /** RFC 3339. */
@@ -47,7 +47,7 @@ export type Customer = {
    */
   addDomain(hostname: string, upstream: string): Promise<Shown>;
   /** Returns the domain's timeline events, oldest first. */
-  timeline(): Promise<readonly EventShown[]>;
+  timeline(): Promise<readonly DemoEvent[]>;
 };
 
 /** `apiUrl` has no trailing slash. Sends no request yet. */
@@ -78,7 +78,7 @@ export function createCustomer(apiUrl: string, key: string): Customer {
       return call<Shown>('POST', `${base}/domains`, { hostname });
     },
     async timeline() {
-      return (await call<EventShown[]>('GET', `${domainPath}/timeline`)).reverse();
+      return (await call<DemoEvent[]>('GET', `${domainPath}/timeline`)).reverse();
     },
   };
 }

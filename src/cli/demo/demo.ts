@@ -15,7 +15,7 @@ import {
   acts,
   type Customer,
   createCustomer,
-  type EventShown,
+  type DemoEvent,
 } from './customer.ts';
 import { keepRunning, type Running } from './keep.ts';
 import { type Laboratory, PLATFORM_DOMAIN, startLaboratory, visit, ZONE } from './laboratory.ts';
@@ -151,13 +151,13 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function isAwaited({ type, data }: EventShown, until: Awaited): boolean {
+function isAwaited({ type, data }: DemoEvent, until: Awaited): boolean {
   return 'event' in until
     ? type === until.event
     : (data.appeared ?? []).some(({ code }) => code === until.finding);
 }
 
-function describe({ type, data }: EventShown): string[] {
+function describe({ type, data }: DemoEvent): string[] {
   if (type !== 'domain.findings_changed') {
     return [
       `  ${styleText('green', '●')} ${styleText('bold', type)}${type === 'certificate.issued' ? ` by ${data.issuer}` : ''}`,

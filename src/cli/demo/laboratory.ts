@@ -50,7 +50,7 @@ function portOf(server: Server): number {
 }
 
 /** The response that a visitor got. `status` is 0 if the response has none. */
-export type Visit = {
+export type DemoVisit = {
   readonly status: number;
   readonly body: string;
   /** Common name of the certificate's issuer. */
@@ -68,7 +68,7 @@ export function visit(
   hostname: string,
   httpsPort: number,
   rootCertificate: string,
-): Promise<Visit> {
+): Promise<DemoVisit> {
   return new Promise((resolve, reject) => {
     const asked = request(
       {

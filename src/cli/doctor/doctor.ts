@@ -11,8 +11,8 @@ import { createExamine, parseExamined, parseTarget, reportOf } from '../../dns/e
 import { createObserver } from '../../dns/observe/observe.ts';
 import { createWire } from '../../dns/wire/wire.ts';
 import { renderJson } from '../../net/json.ts';
-import { type Answer, connect, keyIn } from '../client.ts';
-import { done, failed, type Io, type Outcome, wrongUsage } from '../command.ts';
+import { connect, keyIn, type ServiceAnswer } from '../client.ts';
+import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from '../command.ts';
 import { createPaint, wantsColour } from '../layout.ts';
 import { validHostname } from '../lines.ts';
 import { withProgress } from '../progress.ts';
@@ -30,7 +30,7 @@ type Asked = { readonly hostname: string; readonly target?: string; readonly url
 export async function runDoctor(
   { json = false, ...asked }: Asked & { readonly json?: boolean },
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const checked = await withProgress({ line: `Checking ${asked.hostname} …` }, io, () =>
     check(asked, io),
   );
@@ -40,7 +40,7 @@ export async function runDoctor(
 type Seen = Extract<LocalCheck, { readonly ok: true }>;
 
 /** Prints the JSON text unchanged. */
-function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): Outcome {
+function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): CliExit {
   const { out, env, screen } = io;
   const report = readReport(text);
   if (report === null) {
@@ -52,8 +52,8 @@ function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): Outco
   return outcomes[report.verdict];
 }
 
-const outcomes: { readonly [V in Verdict]: Outcome } = {
-  right: done,
+const outcomes: { readonly [V in Verdict]: CliExit } = {
+  right: exitDone,
   wrong: { kind: 'negative' },
   unknown: { kind: 'undecided' },
 };
@@ -82,12 +82,12 @@ const urlNeedsKey =
 
 /** Replaces the API's parameter names by the options of the command. */
 function inOurWords(
-  { refusal, code, message = '' }: Extract<Answer, { readonly ok: false }>,
+  { refusal, code, message = '' }: Extract<ServiceAnswer, { readonly ok: false }>,
   { hostname, target }: Asked,
-): Outcome {
-  if (code === 'invalid_hostname') return failed(`${message} ${validHostname} (${code})`);
+): CliExit {
+  if (code === 'invalid_hostname') return exitFailed(`${message} ${validHostname} (${code})`);
   if (code !== 'invalid_query') return refusal;
-  return failed(
+  return exitFailed(
     // Without a target, only the missing target can be refused.
     target === undefined
       ? `--target <host> is required: no project has ${printable(hostname, 80)} attached`
@@ -98,7 +98,7 @@ function inOurWords(
 /** `accountUntold`: a CAA record names an account that this machine could not verify. */
 type LocalCheck =
   | { readonly ok: true; readonly json: string; readonly accountUntold: boolean }
-  | { readonly ok: false; readonly refusal: Outcome };
+  | { readonly ok: false; readonly refusal: CliExit };
 
 /** Variables that affect a check. Others are ignored, even invalid ones. */
 const relevant = /^(?:DNS_|PLATFORM_|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;

@@ -5,15 +5,15 @@ import {
   columnsFor,
   labelled,
   lengthOf,
-  type Page,
   type Paint,
   plain,
   sectioned,
+  type TextLayout,
   titled,
   wrapped,
 } from '../layout.ts';
 import { findingSections, marks, recordAsWritten, recordLinesOf } from '../lines.ts';
-import type { Report, Seen } from '../shown.ts';
+import type { Report, ReportObservation } from '../shown.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
 
 /** `columns`: width of the terminal. `accountUntold`: see lines.ts. */
@@ -48,7 +48,7 @@ export function renderReport(
 }
 
 /** The answers per server. For an unregistered domain, the registry's answer is all there is. */
-function seenSections(report: Report, page: Page): readonly (readonly string[])[] {
+function seenSections(report: Report, page: TextLayout): readonly (readonly string[])[] {
   if (isUnregistered(report)) return [];
   const { view, world } = report.observation;
   const resolvers = worldLines(report, page);
@@ -85,7 +85,7 @@ function headlineOf(report: Report): string {
   return isCaaAlone ? 'points here, but its CAA records couldn’t be checked' : headlines[verdict];
 }
 
-function headline(report: Report, { columns, paint }: Page): readonly string[] {
+function headline(report: Report, { columns, paint }: TextLayout): readonly string[] {
   const { verdict, hostname, unicodeHostname, target, observation, record } = report;
   const { sign, style } = marks[verdict];
   const spelt = unicodeHostname === hostname ? '' : ` (${plain(unicodeHostname)})`;
@@ -125,7 +125,7 @@ function serversTitle({ observation: { delegation } }: Report): string {
 }
 
 /** Never cut, because people copy it. Empty if the record is present or no zone exists for it. */
-function recordLines(report: Report, page: Page): readonly string[] {
+function recordLines(report: Report, page: TextLayout): readonly string[] {
   if (isAtServers(report) || isUnregistered(report)) return [];
   return recordLinesOf(report, page);
 }
@@ -143,7 +143,7 @@ const onceOnly =
 /** The delegation as the parent zone and the zone itself list it, and the DNS provider. */
 function delegationLines(
   { observation: { delegation }, provider }: Report,
-  page: Page,
+  page: TextLayout,
 ): readonly string[] {
   const line = (label: string, text: string) =>
     labelled(label, text, { indent: 2, labelWidth: 10 }, page);
@@ -168,7 +168,7 @@ function delegationLines(
 }
 
 /** The CAA levels, closest first. */
-function caaLines({ observation: { caa } }: Report, page: Page): readonly string[] {
+function caaLines({ observation: { caa } }: Report, page: TextLayout): readonly string[] {
   if (caa === null) return [];
   const labelWidth = Math.min(34, 2 + Math.max(0, ...caa.map(({ name }) => lengthOf(plain(name)))));
   return caa.flatMap(({ name, answer }) => {
@@ -179,7 +179,9 @@ function caaLines({ observation: { caa } }: Report, page: Page): readonly string
   });
 }
 
-function recordsIn(answer: NonNullable<Seen['caa']>[number]['answer']): readonly string[] {
+function recordsIn(
+  answer: NonNullable<ReportObservation['caa']>[number]['answer'],
+): readonly string[] {
   const { kind, records = [] } = answer;
   if (kind === 'records') return records.map((record) => plain(presentationOf(record)));
   return [kind === 'nodata' || kind === 'nxdomain' ? 'no records' : answerWords[kind]];

@@ -4,14 +4,14 @@ import type { ServerState } from '../../core/diagnosis/observation.ts';
 import { pointingOf } from '../../core/diagnosis/server-pointing.ts';
 import { durationInWords, recordLine, shownInWords, verdicts } from '../../core/diagnosis/shows.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
-import { type Cell, cut, lengthOf, type Page, plain, table, wrapped } from '../layout.ts';
+import { type Cell, cut, lengthOf, plain, type TextLayout, textTable, wrapped } from '../layout.ts';
 import { marks } from '../lines.ts';
 import {
   type AnswerShown,
   answerIn,
   type Report,
   type ResolverRow,
-  recordIn,
+  reportedRecord,
   type ServerRow,
 } from '../shown.ts';
 
@@ -31,7 +31,7 @@ export function isAtServers(report: Report): boolean {
  * One or two lines per server, grouped by answer in order of first appearance. Other records at the
  * name come last.
  */
-export function serverLines(report: Report, page: Page): readonly string[] {
+export function serverLines(report: Report, page: TextLayout): readonly string[] {
   const { servers } = report.observation;
   const { heading, rows } = serverRows(servers, page);
   const shown = servers.map((view, index) => ({
@@ -57,7 +57,7 @@ export function serverLines(report: Report, page: Page): readonly string[] {
  * The resolvers in order: answer, DNSSEC validation, time, remaining TTL and error. Empty if none
  * was queried.
  */
-export function worldLines(report: Report, page: Page): readonly string[] {
+export function worldLines(report: Report, page: TextLayout): readonly string[] {
   return resolversIn(report).flatMap((view) => {
     const { server, authenticated, rttMs, errors, answersUnchecked } = view;
     const facts = [
@@ -104,7 +104,7 @@ function unchecked(answers: boolean | null): readonly string[] {
 }
 
 /** An answer with its mark, wrapped and indented. */
-function said(verdict: Verdict, shows: string, { columns, paint }: Page): readonly string[] {
+function said(verdict: Verdict, shows: string, { columns, paint }: TextLayout): readonly string[] {
   const { sign, style } = marks[verdict];
   return wrapped(shows, columns - 4).map((line, index) =>
     index === 0 ? `  ${paint(style, sign)} ${line}` : `    ${line}`,
@@ -116,12 +116,12 @@ const headings = ['Server', 'Address', 'State', 'AA', 'RCODE', 'Serial', 'ms'];
 /**
  * One line per server; two if a line would be too long, because names and addresses are never cut.
  */
-function serverRows(servers: readonly ServerRow[], { columns, paint }: Page) {
+function serverRows(servers: readonly ServerRow[], { columns, paint }: TextLayout) {
   const cells = servers.map(cellsOf);
   const rows = [headings.map((text, at) => ({ text, right: at > 4 })), ...cells];
-  const plainRows = table(rows, 4, (_style, text) => text);
+  const plainRows = textTable(rows, 4, (_style, text) => text);
   if (Math.max(...plainRows.map(lengthOf)) <= columns) {
-    const [heading = '', ...lines] = table(rows, 4, paint);
+    const [heading = '', ...lines] = textTable(rows, 4, paint);
     return { heading: [heading], rows: lines.map((line) => [line]) };
   }
   return {
@@ -157,7 +157,9 @@ function cellsOf({ server, address, state, aa, rcode, soa, rttMs }: ServerRow): 
 
 function verdictOf({ state, cname, a, aaaa }: Views, report: Report): Verdict {
   const view = { state, cname: answerIn(cname), a: answerIn(a), aaaa: answerIn(aaaa) };
-  return verdicts[pointingOf(view, recordIn(report), report.observation.targetAddresses).kind];
+  return verdicts[
+    pointingOf(view, reportedRecord(report), report.observation.targetAddresses).kind
+  ];
 }
 
 /** All records that point somewhere, in one line, or why there are none. */
@@ -166,7 +168,7 @@ function showing({ state, cname, a, aaaa }: Views): string {
 }
 
 /** MX and TXT records, which one server was queried for. */
-function besideLines({ mx, txt }: ServerRow, { columns }: Page): readonly string[] {
+function besideLines({ mx, txt }: ServerRow, { columns }: TextLayout): readonly string[] {
   const beside = [...besideLine('MX', mx, plain), ...besideLine('TXT', txt, shortText)];
   return beside.flatMap((text) =>
     wrapped(`also there: ${text}`, columns - 4).map((line) => `    ${line}`),

@@ -1,6 +1,6 @@
 /** `signpost domains add` and `remove`: attach a host name to a project, and detach it. */
 import { connect } from '../client.ts';
-import { done, failed, type Io, type Outcome } from '../command.ts';
+import { type CliExit, exitDone, exitFailed, type Io } from '../command.ts';
 import { shownDomain, understood } from '../shown.ts';
 import { showDomain } from './show.ts';
 import { type About, whichDomain, whichProject } from './which.ts';
@@ -12,7 +12,7 @@ import { type About, whichDomain, whichProject } from './which.ts';
 export async function add(
   { hostname: typed, project, url, json }: About,
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
   const found = await whichProject(connection.call, { hostname: typed, project });
@@ -22,19 +22,19 @@ export async function add(
   const added = understood(answer, shownDomain);
   if (!added.ok) {
     return added.code === 'domain_exists'
-      ? failed(`${hostname} is already attached. To see it: signpost domains show ${hostname}`)
+      ? exitFailed(`${hostname} is already attached. To see it: signpost domains show ${hostname}`)
       : added.refusal;
   }
   if (json) {
     io.out(`${added.text}\n`);
-    return done;
+    return exitDone;
   }
   const shown = await showDomain(connection.call, found.which, false, io);
   if (!shown.ok) return shown.refusal;
   io.err(
     `Create this record. The rest happens automatically. To follow it: signpost domains verify ${hostname} --wait\n`,
   );
-  return done;
+  return exitDone;
 }
 
 /**
@@ -44,7 +44,7 @@ export async function add(
 export async function remove(
   { hostname: typed, project: named, url, orphans }: About & { readonly orphans?: 'drop' },
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
   const found = await whichDomain(connection.call, { hostname: typed, project: named });
@@ -55,9 +55,9 @@ export async function remove(
   if (!answer.ok) {
     const { code, message = '' } = answer;
     return code === 'domain_in_use'
-      ? failed(`${message.replace('?orphans=drop', '--orphans drop')} (${code})`)
+      ? exitFailed(`${message.replace('?orphans=drop', '--orphans drop')} (${code})`)
       : answer.refusal;
   }
   io.err(`${hostname} was removed from ${project.slug}. Its traffic has stopped.\n`);
-  return done;
+  return exitDone;
 }

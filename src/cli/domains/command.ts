@@ -30,7 +30,7 @@ export function defineDomains(program: Program, run: Run): void {
     .option('--project <project>', 'only domains of this project (ID or slug)')
     .addOption(urlOption())
     .addOption(jsonOption())
-    .action((options) => run(async (io) => (await import('./show.ts')).list(options, io)));
+    .action((options) => run(async (io) => (await import('./show.ts')).listDomains(options, io)));
 
   defineForOne(domains, run);
 }

@@ -5,10 +5,10 @@ import type { Paint } from '../layout.ts';
 import {
   columnsFor,
   labelled,
-  type Page,
   plain,
   plainSentence,
   sectioned,
+  type TextLayout,
   titled,
   wrapped,
 } from '../layout.ts';
@@ -73,7 +73,11 @@ const verdicts = {
   failed: 'wrong',
 } as const satisfies { readonly [S in DomainStatus]: keyof typeof marks };
 
-function summaryLines(domain: DomainShown, project: ProjectShown, page: Page): readonly string[] {
+function summaryLines(
+  domain: DomainShown,
+  project: ProjectShown,
+  page: TextLayout,
+): readonly string[] {
   const { hostname, status, summary } = domain;
   const { columns, paint } = page;
   const { sign, style } = markOf(domain);
@@ -95,7 +99,10 @@ const statuses: { readonly [S in DomainShown['certificate']['status']]: string }
   failed: 'failed',
 };
 
-function certificateLines({ certificate, escalation }: DomainShown, page: Page): readonly string[] {
+function certificateLines(
+  { certificate, escalation }: DomainShown,
+  page: TextLayout,
+): readonly string[] {
   const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
   const line = (label: string, text: string | null) =>
     text === null ? [] : labelled(label, plainSentence(text), beside, page);
@@ -118,7 +125,7 @@ function certificateLines({ certificate, escalation }: DomainShown, page: Page):
 
 const EVENTS_SHOWN = 5;
 
-function eventLines(events: readonly EventShown[], page: Page): readonly string[] {
+function eventLines(events: readonly EventShown[], page: TextLayout): readonly string[] {
   return events.slice(0, EVENTS_SHOWN).flatMap((event) => {
     const labelWidth = 22; // a time and two spaces
     const at = timeOf(plain(event.at)) ?? '';

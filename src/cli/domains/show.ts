@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { renderJson } from '../../net/json.ts';
 import { type Call, connect } from '../client.ts';
-import { done, type Io, type Outcome } from '../command.ts';
-import { createPaint, cut, plain, plainSentence, table, wantsColour } from '../layout.ts';
+import { type CliExit, exitDone, type Io } from '../command.ts';
+import { createPaint, cut, plain, plainSentence, textTable, wantsColour } from '../layout.ts';
 import { spelt } from '../lines.ts';
 import {
   type DomainShown,
@@ -35,23 +35,23 @@ type Filter = {
  * Prints one line per domain, or with `json` an array of the API's objects, by project and oldest
  * first. An empty list is a success.
  */
-export async function list(
+export async function listDomains(
   { project, status: wanted, url, json = false }: Filter,
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
   const all = await listed(connection.call, project);
   if (!all.ok) return all.refusal;
   const shown = all.domains.filter(({ domain }) => wanted?.includes(domain.status) ?? true);
   print(shown, { json, isFiltered: wanted !== undefined }, io);
-  return done;
+  return exitDone;
 }
 
 /** All requested domains or the first error, because an incomplete list would look complete. */
 type All =
   | { readonly ok: true; readonly domains: readonly Listed[] }
-  | { readonly ok: false; readonly refusal: Outcome };
+  | { readonly ok: false; readonly refusal: CliExit };
 
 /** One request per project, sequentially. */
 async function listed(call: Call, name: string | undefined): Promise<All> {
@@ -96,7 +96,7 @@ function inTable(shown: readonly Listed[], { env, screen }: Io): string {
   const heads = shown.map(({ domain: { hostname, status }, project: { slug } }) => {
     return ['', spelt(hostname), status, plain(slug)].map((text) => ({ text }));
   });
-  const before = table(
+  const before = textTable(
     [headings.slice(0, -1).map((text) => ({ text })), ...heads],
     0,
     (_, text) => text,
@@ -108,7 +108,7 @@ function inTable(shown: readonly Listed[], { env, screen }: Io): string {
     const summary = { text: cut(plainSentence(domain.summary.line), width) };
     return [{ text: sign, style }, ...(heads[at] ?? []).slice(1), summary];
   });
-  return table([headings.map((text) => ({ text })), ...rows], 0, paint)
+  return textTable([headings.map((text) => ({ text })), ...rows], 0, paint)
     .map((line) => `${line}\n`)
     .join('');
 }
@@ -120,19 +120,19 @@ const WIDTH_MIN = 20;
 export async function show(
   { hostname, project, url, json = false }: About,
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
   const found = await whichDomain(connection.call, { hostname, project });
   if (!found.ok) return found.refusal;
   const shown = await showDomain(connection.call, found.which, json, io);
-  return shown.ok ? outcomeOf(shown.domain) : shown.refusal;
+  return shown.ok ? exitOf(shown.domain) : shown.refusal;
 }
 
 /** The printed domain, or why it was not printed. */
-export type Shown =
+export type ShowResult =
   | { readonly ok: true; readonly domain: DomainShown }
-  | { readonly ok: false; readonly refusal: Outcome };
+  | { readonly ok: false; readonly refusal: CliExit };
 
 /**
  * Reads a domain and prints it with its newest events, or with `json` the API's response. Prints
@@ -143,7 +143,7 @@ export async function showDomain(
   { path, project }: Which,
   json: boolean,
   { out, env, screen }: Io,
-): Promise<Shown> {
+): Promise<ShowResult> {
   const answer = understood(await call('GET', path), shownDomain);
   if (!answer.ok) return answer;
   const domain = answer.value;
@@ -162,6 +162,6 @@ export async function showDomain(
  * `done` for a live domain that nothing blocks, otherwise `negative`: exit code 1 describes the
  * domain, not the command.
  */
-export function outcomeOf(domain: DomainShown): Outcome {
-  return domain.status === 'live' && !isBlocked(domain) ? done : { kind: 'negative' };
+export function exitOf(domain: DomainShown): CliExit {
+  return domain.status === 'live' && !isBlocked(domain) ? exitDone : { kind: 'negative' };
 }

@@ -2,13 +2,13 @@
  * `signpost domains verify`: requests a check and, with --wait, follows the domain until it is live
  * or failed.
  */
-import { type Call, type Connection, connect } from '../client.ts';
-import { done, durationMs, type Io, type Outcome, wrongUsage } from '../command.ts';
-import { listen, type StreamMessage } from '../event-source.ts';
+import { type Call, connect, type ServiceConnection } from '../client.ts';
+import { type CliExit, durationMs, exitDone, type Io, wrongUsage } from '../command.ts';
+import { readEvents, type SseMessage } from '../event-source.ts';
 import { plainSentence } from '../layout.ts';
 import { type Progress, withProgress } from '../progress.ts';
 import { shownCheck, shownDomain, understood } from '../shown.ts';
-import { outcomeOf, showDomain } from './show.ts';
+import { exitOf, showDomain } from './show.ts';
 import { createStory, type Story } from './story.ts';
 import { type About, type Which, whichDomain } from './which.ts';
 
@@ -22,7 +22,7 @@ type Wanted = About & { readonly wait?: boolean; readonly timeout?: string };
 export async function verify(
   { hostname: typed, project, url, json = false, wait = false, timeout }: Wanted,
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const timeoutMs = timeoutIn(timeout);
   if (timeoutMs === null) {
     return wrongUsage(
@@ -65,7 +65,7 @@ async function askOnly(
   { hostname, path }: Which,
   json: boolean,
   io: Io,
-): Promise<Outcome> {
+): Promise<CliExit> {
   const asked = understood(await call('POST', `${path}/verify`), shownDomain);
   if (!asked.ok) return asked.refusal;
   if (json) io.out(`${asked.text}\n`);
@@ -75,7 +75,7 @@ async function askOnly(
       `To see the result: signpost domains show ${hostname}. To follow the check, use --wait.\n`,
     );
   }
-  return done;
+  return exitDone;
 }
 
 async function ending(
@@ -83,7 +83,7 @@ async function ending(
   { hostname }: Which,
   io: Io,
   show: () => ReturnType<typeof showDomain>,
-): Promise<Outcome> {
+): Promise<CliExit> {
   switch (followed.kind) {
     case 'refused':
       return followed.refusal;
@@ -94,7 +94,7 @@ async function ending(
     case 'timed_out': {
       const shown = await show();
       if (!shown.ok) return shown.refusal;
-      const outcome = outcomeOf(shown.domain);
+      const outcome = exitOf(shown.domain);
       if (followed.kind === 'timed_out' && outcome.kind === 'negative') {
         io.err('signpost: timed out waiting; checks continue in the background\n');
       }
@@ -106,9 +106,9 @@ async function ending(
 /** How waiting ended. `settled`: the domain is live or failed. `removed`: it was detached. */
 type Followed =
   | { readonly kind: 'settled' | 'timed_out' | 'removed' }
-  | { readonly kind: 'refused'; readonly refusal: Outcome };
+  | { readonly kind: 'refused'; readonly refusal: CliExit };
 
-type Connected = Extract<Connection, { readonly ok: true }>;
+type Connected = Extract<ServiceConnection, { readonly ok: true }>;
 type With = { readonly progress: Progress; readonly io: Io; readonly signal: AbortSignal };
 
 /**
@@ -123,7 +123,7 @@ export async function follow(
   const query = `hostname=${encodeURIComponent(hostname)}&checks=tell`;
   const story = createStory(progress, io);
   const step = createStep(call, path, story);
-  for await (const message of listen(open, `${projectPath}/events?${query}`, signal)) {
+  for await (const message of readEvents(open, `${projectPath}/events?${query}`, signal)) {
     if (message.kind === 'away') progress.show('The service is unreachable. Retrying …');
     const end = await step(message);
     if (end !== null) return end;
@@ -154,7 +154,7 @@ function createStep(call: Call, path: string, story: Story) {
     return answer.code === 'domain_not_found' ? { kind: 'removed' } : null;
   }
 
-  return async (message: StreamMessage): Promise<Followed | null> => {
+  return async (message: SseMessage): Promise<Followed | null> => {
     if (message.kind === 'refused') return message;
     if (message.kind === 'away') return null;
     if (!isAsked) return message.kind === 'opened' ? ask() : null;
@@ -166,7 +166,7 @@ function createStep(call: Call, path: string, story: Story) {
  * Whether the domain may have changed. Changes come with their own event. The first check counts
  * even if it changed nothing.
  */
-function isRelevant(message: StreamMessage, story: Story): boolean {
+function isRelevant(message: SseMessage, story: Story): boolean {
   if (message.kind !== 'event') return message.kind === 'opened';
   if (message.type !== 'checked') return true;
   const check = shownCheck.safeParse(message.data);

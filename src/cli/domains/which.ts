@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { printable, shortList } from '../../core/names/printable.ts';
 import type { Call } from '../client.ts';
-import { failed, type Outcome, wrongUsage } from '../command.ts';
+import { type CliExit, exitFailed, wrongUsage } from '../command.ts';
 import { plain } from '../layout.ts';
 import { validHostname } from '../lines.ts';
 import { type ProjectShown, shownProject, shownReading, understood } from '../shown.ts';
 
-type Refused = { readonly ok: false; readonly refusal: Outcome };
+type Refused = { readonly ok: false; readonly refusal: CliExit };
 
 /** An attached domain, or a name and the project to attach it to. */
 export type Which = {
@@ -21,20 +21,23 @@ export type Which = {
 };
 
 /** The domain, or why it could not be determined. */
-export type Found = { readonly ok: true; readonly which: Which } | Refused;
+export type ChosenDomain = { readonly ok: true; readonly which: Which } | Refused;
 
 /** Options of the commands about one domain. */
-export type About = Asked & { readonly url?: string; readonly json?: boolean };
+export type About = DomainOptions & { readonly url?: string; readonly json?: boolean };
 
 /** `hostname`: as typed. `project`: an ID or slug. */
-export type Asked = { readonly hostname: string; readonly project?: string | undefined };
+export type DomainOptions = { readonly hostname: string; readonly project?: string | undefined };
 
 /**
  * Finds the attached domain. The service parses the name and lists its projects. Refuses a name
  * that is not attached (to the given project), or that is attached to several projects if none is
  * given. Never rejects.
  */
-export async function whichDomain(call: Call, { hostname: typed, project }: Asked): Promise<Found> {
+export async function whichDomain(
+  call: Call,
+  { hostname: typed, project }: DomainOptions,
+): Promise<ChosenDomain> {
   const read = await readHostname(call, typed);
   if (!read.ok) return read;
   const attached = await projectsWith(call, read.hostname);
@@ -46,13 +49,13 @@ export async function whichDomain(call: Call, { hostname: typed, project }: Aske
     return isAttached
       ? found(read.hostname, named.project)
       : refused(
-          failed(
+          exitFailed(
             attachedNowhere(read.hostname, `project ${plain(named.project.slug)} does not have`),
           ),
         );
   }
   const [one, ...others] = attached.projects;
-  if (one === undefined) return refused(failed(attachedNowhere(read.hostname)));
+  if (one === undefined) return refused(exitFailed(attachedNowhere(read.hostname)));
   if (others.length === 0) return found(read.hostname, one);
   const problem = `${read.hostname} is attached to several projects. Choose one with --project: ${slugs(attached.projects)}`;
   return refused(wrongUsage(problem));
@@ -64,8 +67,8 @@ export async function whichDomain(call: Call, { hostname: typed, project }: Aske
  */
 export async function whichProject(
   call: Call,
-  { hostname: typed, project }: Asked,
-): Promise<Found> {
+  { hostname: typed, project }: DomainOptions,
+): Promise<ChosenDomain> {
   const read = await readHostname(call, typed);
   if (!read.ok) return read;
   if (project !== undefined) {
@@ -75,7 +78,7 @@ export async function whichProject(
   const all = await projectsIn(call);
   if (!all.ok) return all;
   const [one, ...others] = all.projects;
-  if (one === undefined) return refused(failed(noProject));
+  if (one === undefined) return refused(exitFailed(noProject));
   if (others.length === 0) return found(read.hostname, one);
   return refused(wrongUsage(`choose a project with --project: ${slugs(all.projects)}`));
 }
@@ -101,9 +104,9 @@ export async function projectNamed(
   if (!all.ok) return all;
   const project = all.projects.find(({ id, slug }) => id === name.toLowerCase() || slug === name);
   if (project !== undefined) return { ok: true, project };
-  if (all.projects.length === 0) return refused(failed(noProject));
+  if (all.projects.length === 0) return refused(exitFailed(noProject));
   const problem = `project ${printable(name, 64)} does not exist. Projects: ${slugs(all.projects)}`;
-  return refused(failed(problem));
+  return refused(exitFailed(problem));
 }
 
 function projectsWith(call: Call, hostname: string): Promise<Projects> {
@@ -114,7 +117,7 @@ function projectsWith(call: Call, hostname: string): Promise<Projects> {
 async function readHostname(call: Call, typed: string) {
   const answer = await call('GET', `/v1/hostname?text=${encodeURIComponent(typed)}`);
   if (!answer.ok && answer.code === 'invalid_hostname') {
-    return refused(failed(`${answer.message} ${validHostname} (${answer.code})`));
+    return refused(exitFailed(`${answer.message} ${validHostname} (${answer.code})`));
   }
   const read = understood(answer, shownReading);
   return read.ok ? ({ ok: true, hostname: read.value.hostname } as const) : refused(read.refusal);
@@ -134,12 +137,12 @@ function slugs(projects: readonly ProjectShown[]): string {
   );
 }
 
-function found(hostname: string, project: ProjectShown): Found {
+function found(hostname: string, project: ProjectShown): ChosenDomain {
   const projectPath = `/v1/projects/${encodeURIComponent(project.id)}`;
   const path = `${projectPath}/domains/${encodeURIComponent(hostname)}`;
   return { ok: true, which: { hostname, project, projectPath, path } };
 }
 
-function refused(refusal: Outcome): Refused {
+function refused(refusal: CliExit): Refused {
   return { ok: false, refusal };
 }

@@ -37,7 +37,7 @@ export type AuthorityLimit = keyof typeof authorityLimits;
 export type PlacedAs = 'opened' | 'plain';
 
 /** `none`: no published limits; only five refusals of a name per hour. */
-export type Budget = 'letsencrypt' | 'none';
+export type BudgetName = 'letsencrypt' | 'none';
 
 /**
  * `renewal`: the domain has a certificate of the same CA; the limits for orders and for the
@@ -60,25 +60,26 @@ export type BudgetWait = {
   readonly until: Date;
 };
 
-const countedFor: Readonly<Record<Budget, Readonly<Record<OrderKind, readonly AuthorityLimit[]>>>> =
-  {
-    letsencrypt: {
-      first: [
-        'failed_authorizations',
-        'orders',
-        'project_orders',
-        'registrable_domain',
-        'same_names',
-      ],
-      renewal: ['failed_authorizations', 'same_names'],
-      replacement: [],
-    },
-    none: {
-      first: ['failed_authorizations'],
-      renewal: ['failed_authorizations'],
-      replacement: ['failed_authorizations'],
-    },
-  };
+const countedFor: Readonly<
+  Record<BudgetName, Readonly<Record<OrderKind, readonly AuthorityLimit[]>>>
+> = {
+  letsencrypt: {
+    first: [
+      'failed_authorizations',
+      'orders',
+      'project_orders',
+      'registrable_domain',
+      'same_names',
+    ],
+    renewal: ['failed_authorizations', 'same_names'],
+    replacement: [],
+  },
+  none: {
+    first: ['failed_authorizations'],
+    renewal: ['failed_authorizations'],
+    replacement: ['failed_authorizations'],
+  },
+};
 
 export type OrderOwner = { readonly hostname: string; readonly projectId: string };
 
@@ -87,7 +88,7 @@ export type OrderOwner = { readonly hostname: string; readonly projectId: string
  * has its own buckets.
  */
 export function bucketsOf(
-  { authority, budget }: { readonly authority: string; readonly budget: Budget },
+  { authority, budget }: { readonly authority: string; readonly budget: BudgetName },
   { kind, ...whose }: OrderOwner & { readonly kind: OrderKind },
 ): readonly Bucket[] {
   return countedFor[budget][kind].map((limit) => {
@@ -137,7 +138,7 @@ export function orderKind(
 }
 
 /** Let's Encrypt's staging host has far higher limits, so it counts as `none`. */
-export function publishedBudget(host: string): Budget {
+export function publishedBudget(host: string): BudgetName {
   const isLetsEncrypt = host === 'letsencrypt.org' || host.endsWith('.letsencrypt.org');
   return isLetsEncrypt && !host.startsWith('acme-staging') ? 'letsencrypt' : 'none';
 }

@@ -9,21 +9,21 @@ import { limitInWords } from './budget.ts';
 import {
   type EscalationCause,
   type EscalationEvidence,
-  isSpent,
+  isRateLimitCause,
   isUnreached,
   type Probe,
   takesBack,
 } from './escalation.ts';
 
-export type Reader = 'customer' | 'operator';
+export type EscalationReader = 'customer' | 'operator';
 
-type Sentence = (evidence: EscalationEvidence, reader: Reader) => string;
+type Sentence = (evidence: EscalationEvidence, reader: EscalationReader) => string;
 
 /** Builds both sentences from the cause and the evidence alone; not escaped for HTML. Pure. */
 export function escalationWords(
   cause: EscalationCause,
   evidence: EscalationEvidence,
-  reader: Reader = 'customer',
+  reader: EscalationReader = 'customer',
 ): { readonly summary: string; readonly nextAction: string } {
   const summary = `${servedUntil(evidence)}${summaries[cause](evidence, reader)}`;
   return { summary, nextAction: nextActions[cause](evidence, reader) };
@@ -54,7 +54,7 @@ const summaries: { readonly [C in EscalationCause]: Sentence } = {
   caa_unknown: (evidence) =>
     `The CAA query gets no answer. Certificate authorities must treat that as a refusal.${about(evidence, 'caa_unknown')}`,
   authority_rate_limited: ({ budget, problem, setback }, reader) =>
-    isSpent(budget)
+    isRateLimitCause(budget)
       ? `The certificate authority allows ${limitInWords(budget)}. That limit is reached; the next order is possible at ${inUtc(budget.until)}.`
       : `The certificate authority accepts no new order${problem?.retryAfter === undefined ? ' for now' : ` before ${inUtc(problem.retryAfter)}`}.${itsWords(problem)}${alsoSetBack(setback, reader)}`,
   challenge_unreachable: ({ probes, problem }) =>
@@ -88,7 +88,7 @@ export const nextActions: { readonly [C in EscalationCause]: Sentence } = {
   authority_rate_limited: (evidence) => {
     const { budget, nextAttempt } = evidence;
     if (nextAttempt?.order === 'open') return nextOrder(evidence);
-    const placed = isSpent(budget) ? 'placed' : 'placed again';
+    const placed = isRateLimitCause(budget) ? 'placed' : 'placed again';
     return nextAttempt === null
       ? `The order is ${placed} when the authority accepts it.`
       : `The order is ${placed} at ${inUtc(nextAttempt.at)}, when the authority accepts it.`;
@@ -127,7 +127,10 @@ function afterQuarantine({ quarantine, nextAttempt }: EscalationEvidence): strin
 /**
  * While an address fails, no order is placed. If all fail, the cause may be this machine's network.
  */
-function untilReached({ nextAttempt, probes }: EscalationEvidence, reader: Reader): string | null {
+function untilReached(
+  { nextAttempt, probes }: EscalationEvidence,
+  reader: EscalationReader,
+): string | null {
   if (nextAttempt?.order === 'open' || !probes.some(isUnreached)) return null;
   const when = nextAttempt === null ? 'automatically' : `at ${inUtc(nextAttempt.at)}`;
   const asked = `The addresses are checked again ${when}, then every few minutes. The order is placed as soon as none of them fails.`;
@@ -161,7 +164,7 @@ function summaryOf(finding: Finding | undefined): string {
 }
 
 /** With two CAs, the open order may be at the other one, which the detail names. */
-function alsoSetBack(setback: EscalationEvidence['setback'], reader: Reader): string {
+function alsoSetBack(setback: EscalationEvidence['setback'], reader: EscalationReader): string {
   if (setback === null) return '';
   return ` The open order made no progress at ${inUtc(setback.at)}: ${detailOf(setback, reader)}.`;
 }
@@ -170,7 +173,7 @@ function alsoSetBack(setback: EscalationEvidence['setback'], reader: Reader): st
  * A configuration error starts with its code (workers/orders/advance-order.ts) and names a
  * variable, which customers don't see.
  */
-function detailOf({ detail }: Setback, reader: Reader): string {
+function detailOf({ detail }: Setback, reader: EscalationReader): string {
   return reader === 'customer' && /^ca_misconfigured\b/.test(detail)
     ? 'it rejects the settings of this platform, which the platform’s operator has to fix'
     : detail;

@@ -6,7 +6,7 @@
 
 import { type Finding, severities } from '../diagnosis/findings.ts';
 import type { AuthorityLimit } from './budget.ts';
-import { mayOrderAt, nextAttemptAt, type Refusal } from './plan.ts';
+import { mayOrderAt, nextAttemptAt, type OrderRefusal } from './plan.ts';
 
 /** As stored and as the API spells it. */
 export type EscalationCause =
@@ -117,7 +117,7 @@ const ranking: readonly (readonly [EscalationCause, (facts: Facts) => boolean])[
   ['caa_unknown', has('caa_unknown')],
   [
     'authority_rate_limited',
-    ({ problem, budget }) => problem?.type === 'rate_limited' || isSpent(budget),
+    ({ problem, budget }) => problem?.type === 'rate_limited' || isRateLimitCause(budget),
   ],
   [
     'challenge_unreachable',
@@ -152,7 +152,7 @@ export function keepsCause(
 }
 
 /** Whether a rate limit is the cause. For failed authorizations, the cause is why they failed. */
-export function isSpent(
+export function isRateLimitCause(
   budget: EscalationEvidence['budget'],
 ): budget is NonNullable<EscalationEvidence['budget']> {
   return budget !== null && budget.limit !== 'failed_authorizations';
@@ -182,7 +182,7 @@ type Plan = {
   readonly hasOrder: boolean;
   readonly nextCheckAt: Date | null;
   readonly refusals: number;
-  readonly recentRefusals: readonly Refusal[];
+  readonly recentRefusals: readonly OrderRefusal[];
   /** A rate limit of the CA allows no new order before then. */
   readonly budgetUntil: Date | null;
   /** The job is quarantined until then; null if it is not. */

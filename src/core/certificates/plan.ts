@@ -11,7 +11,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 export const orderWaitsMs: readonly number[] = [1 * MINUTE, 10 * MINUTE, 89 * MINUTE];
 
 /** A refused order. `retryAfter`: no new order before then; null if the CA sent none. */
-export type Refusal = { readonly at: Date; readonly retryAfter: Date | null };
+export type OrderRefusal = { readonly at: Date; readonly retryAfter: Date | null };
 
 /** Returns the next attempt after `refusals` (1 or more) refusals, never before `retryAfter`. */
 export function nextAttemptAt(refusals: number, now: Date, retryAfter: Date | null): Date {
@@ -20,7 +20,7 @@ export function nextAttemptAt(refusals: number, now: Date, retryAfter: Date | nu
 }
 
 /** Returns the latest Retry-After of all refusals; in the past if there is none. */
-export function mayOrderAt(refusals: readonly Refusal[]): Date {
+export function mayOrderAt(refusals: readonly OrderRefusal[]): Date {
   return new Date(Math.max(0, ...refusals.map(({ retryAfter }) => retryAfter?.getTime() ?? 0)));
 }
 

@@ -33,12 +33,12 @@ export type AddressShown = {
 };
 
 /** One check of all public addresses of the name; empty if it resolves to none. */
-export type Shown = { readonly checkedAt: Date; readonly addresses: readonly AddressShown[] };
+export type ServedCheck = { readonly checkedAt: Date; readonly addresses: readonly AddressShown[] };
 
 const saysNothing: readonly ShownOutcome[] = ['no_route', 'reserved'];
 
 /** Whether some visitors get another certificate or none; false without addresses. */
-export function hasProblem({ addresses }: Shown): boolean {
+export function hasProblem({ addresses }: ServedCheck): boolean {
   return addresses.some(({ outcome }) => outcome !== 'ours' && !saysNothing.includes(outcome));
 }
 
@@ -112,7 +112,7 @@ export type Visited = {
     readonly isTrusted: boolean;
   } | null;
   /** The last check of the addresses; null if none ran. */
-  readonly shown: Shown | null;
+  readonly shown: ServedCheck | null;
 };
 
 export type BrowserWarning = {
@@ -120,7 +120,7 @@ export type BrowserWarning = {
   /** One or two sentences for the customer. */
   readonly summary: string;
   /** The check that it is based on; null if none covers the current certificate. */
-  readonly shown: Shown | null;
+  readonly shown: ServedCheck | null;
 };
 
 /**
@@ -146,7 +146,7 @@ export function browserWarning(visited: Visited, now: Date): BrowserWarning {
 
 type Classified = Pick<BrowserWarning, 'state' | 'summary'>;
 
-function classify(visited: Visited, shown: Shown | null, now: Date): Classified {
+function classify(visited: Visited, shown: ServedCheck | null, now: Date): Classified {
   const { status, missedAt, certificate } = visited;
   if (status === 'drifted' || (status === 'live' && missedAt !== null)) {
     return { state: 'not_reaching_us', summary: elsewhere };
@@ -164,7 +164,7 @@ function classify(visited: Visited, shown: Shown | null, now: Date): Classified 
 function whileServed(
   { findings }: Visited,
   certificate: NonNullable<Visited['certificate']>,
-  shown: Shown | null,
+  shown: ServedCheck | null,
   now: Date,
 ): Classified {
   if (!certificate.isTrusted) return { state: 'served', summary: untrusted };
@@ -184,7 +184,10 @@ function whileServed(
  * Ignores a check of a domain that is not live, from before the certificate, or too old (EDGE_PROBE
  * was turned off).
  */
-function observationThatCounts({ status, certificate, shown }: Visited, now: Date): Shown | null {
+function observationThatCounts(
+  { status, certificate, shown }: Visited,
+  now: Date,
+): ServedCheck | null {
   if (status !== 'live' || certificate === null || certificate.hasEnded) return null;
   const isOld = shown !== null && now.getTime() - shown.checkedAt.getTime() > CHECK_COUNTS_MS;
   return shown !== null && !isOld && shown.checkedAt >= certificate.storedAt ? shown : null;
@@ -194,7 +197,7 @@ function observationThatCounts({ status, certificate, shown }: Visited, now: Dat
  * By severity: browser warnings, then errors, then what resolves without action. Null: no known
  * problem.
  */
-function problemOf({ addresses }: Shown): Classified | null {
+function problemOf({ addresses }: ServedCheck): Classified | null {
   const at = (...outcomes: readonly ShownOutcome[]) =>
     addresses.filter(({ outcome }) => outcomes.includes(outcome));
   const others = at('other');

@@ -2,7 +2,7 @@
 import type { Verdict } from '../life/lifecycle.ts';
 import type { CaaAuthority } from './caa/caa-set.ts';
 import { compareSeverity, type Finding, type FindingOf, rules, severities } from './findings.ts';
-import { type DiagnosisInput, type Expected, gather } from './input.ts';
+import { type DiagnosisInput, type Expected, gatherInput } from './input.ts';
 import type { Observation } from './observation.ts';
 import type { Provider } from './providers.ts';
 
@@ -24,7 +24,7 @@ export type Diagnosis = {
  * fix them. Never throws.
  */
 export function diagnose(observation: Observation, expected: Expected): Diagnosis {
-  const input = gather(observation, expected);
+  const input = gatherInput(observation, expected);
   const findings = rules
     .flatMap(({ severity, order, orderFor, check }) => {
       const finding = check?.(input);

@@ -59,7 +59,7 @@ export type DiagnosisInput = {
 };
 
 /** Computes what several checks share. Pure; never throws. */
-export function gather(observation: Observation, expected: Expected): DiagnosisInput {
+export function gatherInput(observation: Observation, expected: Expected): DiagnosisInput {
   const { hostname, target } = expected;
   const { targetAddresses, delegation } = observation;
   const below = zoneBelow(observation);

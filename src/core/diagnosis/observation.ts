@@ -7,7 +7,7 @@
  * The result of one query. `nodata` (RFC 2308, section 2.2) and `nxdomain` are answers. The last
  * three are failures and never mean that no record exists.
  */
-export type Answer<R> =
+export type DnsAnswer<R> =
   | {
       readonly kind: 'records';
       readonly records: readonly [R, ...R[]];
@@ -20,14 +20,14 @@ export type Answer<R> =
   | { readonly kind: 'timeout' };
 
 /** An answer about the DNS, as opposed to a failed query. */
-export type Conclusive<R> = Extract<Answer<R>, { kind: 'records' | 'nodata' | 'nxdomain' }>;
+export type Conclusive<R> = Extract<DnsAnswer<R>, { kind: 'records' | 'nodata' | 'nxdomain' }>;
 
-export function isConclusive<R>(answer: Answer<R>): answer is Conclusive<R> {
+export function isConclusive<R>(answer: DnsAnswer<R>): answer is Conclusive<R> {
   return answer.kind === 'records' || answer.kind === 'nodata' || answer.kind === 'nxdomain';
 }
 
 /** Returns an empty list for an answer without records, and for a query that was not sent. */
-export function recordsOf<R>(answer: Answer<R> | null): readonly R[] {
+export function recordsOf<R>(answer: DnsAnswer<R> | null): readonly R[] {
   return answer?.kind === 'records' ? answer.records : [];
 }
 
@@ -44,7 +44,7 @@ export type CaaRecord = { readonly flags: number; readonly tag: string; readonly
 export type CaaLevel = {
   readonly name: string;
   readonly publishedAt?: string;
-  readonly answer: Answer<CaaRecord>;
+  readonly answer: DnsAnswer<CaaRecord>;
 };
 
 /**
@@ -84,15 +84,15 @@ export type ServerView = {
   /** AA flag and RCODE of the answer to the A query; null without an answer. */
   readonly aa: boolean | null;
   readonly rcode: number | null;
-  readonly cname: Answer<string>;
-  readonly a: Answer<string>;
-  readonly aaaa: Answer<string>;
+  readonly cname: DnsAnswer<string>;
+  readonly a: DnsAnswer<string>;
+  readonly aaaa: DnsAnswer<string>;
   /**
    * Null if not queried: an alias excludes other records, and one server is enough. Format: `10
    * mx.example.net`.
    */
-  readonly mx: Answer<string> | null;
-  readonly txt: Answer<string> | null;
+  readonly mx: DnsAnswer<string> | null;
+  readonly txt: DnsAnswer<string> | null;
   readonly soa: Soa | null;
   /** Milliseconds until its first answer. */
   readonly rttMs: number | null;
@@ -124,9 +124,9 @@ export type ExtendedError = { readonly code: number; readonly text: string };
 export type ResolverView = {
   /** The resolver's address. */
   readonly server: string;
-  readonly cname: Answer<string>;
-  readonly a: Answer<string>;
-  readonly aaaa: Answer<string>;
+  readonly cname: DnsAnswer<string>;
+  readonly a: DnsAnswer<string>;
+  readonly aaaa: DnsAnswer<string>;
   /** Seconds for which a negative answer stays cached; null if the resolver does not say. */
   readonly negativeTtlSeconds: number | null;
   /** The AD flag (RFC 4035, section 3.2.3): the resolver validated the signatures. */
@@ -140,7 +140,7 @@ export type ResolverView = {
 };
 
 /** The CNAME at another name. It can explain a missing or wrong CNAME at the host name. */
-export type NearbyName = { readonly name: string; readonly cname: Answer<string> };
+export type NearbyName = { readonly name: string; readonly cname: DnsAnswer<string> };
 
 /** Records around the host name that explain a mistake, and whether a wildcard answers for it. */
 export type Nearby = {
@@ -148,8 +148,8 @@ export type Nearby = {
    * A random sibling of the host name: what `*.example.com` returns (RFC 4592). Null: not queried.
    */
   readonly sibling: {
-    readonly cname: Answer<string>;
-    readonly a: Answer<string>;
+    readonly cname: DnsAnswer<string>;
+    readonly a: DnsAnswer<string>;
   } | null;
   /** docs.example.com.example.com: the full name, entered in a form that adds the zone. */
   readonly doubled: NearbyName | null;

@@ -5,7 +5,7 @@ import type { DnsRecord } from '../names/instructions.ts';
 import { isConclusive, recordsOf, type ServerState, type ServerView } from './observation.ts';
 
 /** Why a server gave no conclusive answer. */
-export type Outcome = 'servfail' | 'refused' | 'timeout';
+export type QueryFailure = 'servfail' | 'refused' | 'timeout';
 
 /** Why a server was not queried. */
 export type Unasked = Extract<ServerState, 'no_address' | 'reserved_address' | 'not_asked'>;
@@ -22,18 +22,18 @@ export type Pointing =
       readonly a: readonly string[];
       readonly aaaa: readonly string[];
     }
-  | { readonly kind: 'unknown'; readonly outcome: Outcome }
+  | { readonly kind: 'unknown'; readonly outcome: QueryFailure }
   /** The apex has addresses, but ours are unknown, so they cannot be compared. */
   | { readonly kind: 'incomparable' };
 
 /** The part of a view that says where the name points. Resolvers are compared by it too. */
-export type Shown = Pick<ServerView, 'state' | 'cname' | 'a' | 'aaaa'>;
+export type PointingView = Pick<ServerView, 'state' | 'cname' | 'a' | 'aaaa'>;
 
 /**
  * States in which a server does not speak for the zone, whatever it sent. `servfail` and `timeout`
  * are excluded: the server may have answered another query, which counts.
  */
-const unresponsive: { readonly [S in ServerState]?: Outcome } = {
+const unresponsive: { readonly [S in ServerState]?: QueryFailure } = {
   refused: 'refused',
   not_authoritative: 'refused',
   malformed: 'servfail',
@@ -58,7 +58,7 @@ export function isSameName(one: string, other: string): boolean {
  * is wrong, a missing answer that is needed makes the result unknown. Pure.
  */
 export function pointingOf(
-  view: Shown,
+  view: PointingView,
   record: DnsRecord,
   targetAddresses: readonly string[],
 ): Pointing {
@@ -108,7 +108,7 @@ function elsewhere(
 }
 
 /** Without a conflict, only the CNAME query counts: a CNAME excludes other records. */
-function byAlias({ cname }: Shown): Pointing {
+function byAlias({ cname }: PointingView): Pointing {
   if (cname.kind === 'records') return { kind: 'right' };
   return isConclusive(cname)
     ? { kind: 'missing', seen: cname.kind }
@@ -119,7 +119,7 @@ function byAlias({ cname }: Shown): Pointing {
  * For answers without foreign addresses. Right if any address exists and both queries are
  * conclusive.
  */
-function byAddresses({ a, aaaa }: Shown): Pointing {
+function byAddresses({ a, aaaa }: PointingView): Pointing {
   for (const answer of [a, aaaa]) {
     if (!isConclusive(answer)) return { kind: 'unknown', outcome: answer.kind };
   }

@@ -4,7 +4,7 @@ import { describeExtendedError, foreignErrors } from './extended-errors.ts';
 import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput } from './input.ts';
 import type { ExtendedError, ServerState, ServerView } from './observation.ts';
-import type { Outcome, Unasked } from './server-pointing.ts';
+import type { QueryFailure, Unasked } from './server-pointing.ts';
 import { counted, foreign, keeperOf, lines, outcomes } from './words.ts';
 
 export type ServerFinding =
@@ -17,7 +17,10 @@ export type ServerFinding =
        * Servers without a conclusive answer, sorted. Empty if our own target did not resolve;
        * `hostname` is then the target.
        */
-      readonly servers: readonly { readonly server: string; readonly outcome: Outcome | Unasked }[];
+      readonly servers: readonly {
+        readonly server: string;
+        readonly outcome: QueryFailure | Unasked;
+      }[];
       /** Extended errors of resolvers (RFC 8914). */
       readonly errors?: readonly ExtendedError[];
     };
@@ -164,9 +167,10 @@ function dnsUnknown(
 }
 
 /** Names servers that were not queried only if there are no others: their state is unknown. */
-function silentServers({
-  servers,
-}: DiagnosisInput): readonly { readonly server: string; readonly outcome: Outcome | Unasked }[] {
+function silentServers({ servers }: DiagnosisInput): readonly {
+  readonly server: string;
+  readonly outcome: QueryFailure | Unasked;
+}[] {
   const namesWhere = (wanted: (view: ServerView) => boolean) =>
     servers.flatMap(({ view, pointing }) =>
       pointing.kind === 'unknown' && wanted(view)

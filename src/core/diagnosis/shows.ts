@@ -4,8 +4,8 @@ import type { Verdict } from '../life/lifecycle.ts';
 import type { DnsRecord } from '../names/instructions.ts';
 import { shortList } from '../names/printable.ts';
 import { unique } from './input.ts';
-import { type Answer, type Observation, recordsOf, type ServerView } from './observation.ts';
-import { type Pointing, pointingOf, type Shown, type Unasked } from './server-pointing.ts';
+import { type DnsAnswer, type Observation, recordsOf, type ServerView } from './observation.ts';
+import { type Pointing, type PointingView, pointingOf, type Unasked } from './server-pointing.ts';
 import { foreign } from './words.ts';
 
 /** One server, and whether it returns the required record. */
@@ -43,7 +43,7 @@ export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
 };
 
 /** Short text for the result of one query. */
-export const answerWords: { readonly [K in Answer<unknown>['kind']]: string } = {
+export const answerWords: { readonly [K in DnsAnswer<unknown>['kind']]: string } = {
   records: 'records',
   nodata: 'no such record (NODATA)',
   nxdomain: 'no such name (NXDOMAIN)',
@@ -62,7 +62,7 @@ const unaskedWords: { readonly [S in Unasked]: string } = {
 const types = ['CNAME', 'A', 'AAAA'] as const;
 
 /** Returns the CNAME, A and AAAA records on one line, or why there are none. Printable. */
-export function shownInWords({ state, cname, a, aaaa }: Shown): string {
+export function shownInWords({ state, cname, a, aaaa }: PointingView): string {
   if (state === 'no_address' || state === 'reserved_address' || state === 'not_asked') {
     return unaskedWords[state];
   }
@@ -82,7 +82,7 @@ const RECORDS_MAX = 6;
  */
 export function recordLine(
   type: string,
-  answer: Answer<string>,
+  answer: DnsAnswer<string>,
   inWords: (value: string) => string = foreign,
 ): readonly string[] {
   if (answer.kind !== 'records') return [];
@@ -92,7 +92,7 @@ export function recordLine(
 }
 
 /** Returns which of the three queries failed, and how. */
-function missedIn(answers: readonly Answer<string>[]): readonly string[] {
+function missedIn(answers: readonly DnsAnswer<string>[]): readonly string[] {
   const failed = answers.flatMap(({ kind }, at) =>
     kind === 'servfail' || kind === 'refused' || kind === 'timeout'
       ? [{ type: types[at] ?? '', words: answerWords[kind] }]

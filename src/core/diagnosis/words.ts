@@ -2,7 +2,7 @@
 import { recordFor } from '../names/instructions.ts';
 import { printable, shortList } from '../names/printable.ts';
 import { splitAtZone } from '../names/zone.ts';
-import type { Outcome } from './server-pointing.ts';
+import type { QueryFailure } from './server-pointing.ts';
 
 /** Sentences or short lines. Safe to display; HTML needs escaping. */
 export type Words = {
@@ -93,7 +93,7 @@ export function isApex(finding: Wanted): boolean {
   return recordFor(finding).type === 'ALIAS';
 }
 
-export const outcomes: { readonly [O in Outcome | 'nxdomain']: string } = {
+export const outcomes: { readonly [O in QueryFailure | 'nxdomain']: string } = {
   servfail: 'the server failed (SERVFAIL)',
   refused: 'the server refused to answer (REFUSED)',
   timeout: 'no answer in time',

@@ -12,8 +12,13 @@ import {
 } from './extended-errors.ts';
 import type { Actor, FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput } from './input.ts';
-import { type Answer, type ExtendedError, isConclusive, type ResolverView } from './observation.ts';
-import { isOther, pointingOf, type Shown } from './server-pointing.ts';
+import {
+  type DnsAnswer,
+  type ExtendedError,
+  isConclusive,
+  type ResolverView,
+} from './observation.ts';
+import { isOther, type PointingView, pointingOf } from './server-pointing.ts';
 import { showing } from './shows.ts';
 import { foreign, foreignName, keeperOf, lines, recordIn, type Wanted } from './words.ts';
 
@@ -151,7 +156,7 @@ function answers(resolver: ResolverView, apex: boolean): boolean {
   return !fails(resolver, apex) && whatCounts(resolver, apex).some(isConclusive);
 }
 
-function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly Answer<string>[] {
+function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly DnsAnswer<string>[] {
   return apex ? [a, aaaa] : [cname];
 }
 
@@ -169,7 +174,7 @@ function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
  * Returns what a resolver shows at the name itself. Resolvers follow aliases, so addresses behind
  * one belong to another name. A subdomain without a conclusive CNAME answer is treated as an alias.
  */
-function atName({ cname, a, aaaa }: ResolverView, apex: boolean): Shown {
+function atName({ cname, a, aaaa }: ResolverView, apex: boolean): PointingView {
   const none = { kind: 'nodata' } as const;
   const behind = cname.kind === 'records' || (!apex && !isConclusive(cname));
   return { state: 'answers', cname, a: behind ? none : a, aaaa: behind ? none : aaaa };
@@ -177,7 +182,7 @@ function atName({ cname, a, aaaa }: ResolverView, apex: boolean): Shown {
 
 /** Returns how long the answer can stay cached; null if neither the resolver nor the zone says. */
 function secondsLeft(
-  { cname, a, aaaa }: Shown,
+  { cname, a, aaaa }: PointingView,
   negativeTtlSeconds: number | null,
   { observation }: DiagnosisInput,
 ): number | null {

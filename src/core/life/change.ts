@@ -5,7 +5,7 @@ import type { DomainEvent, EscalationEnd } from './events.ts';
 import type { DomainState } from './lifecycle.ts';
 
 /** Written as a whole in one transaction; a `refused` change writes nothing. */
-export type Change = {
+export type DomainChange = {
   /** `stayed`: same status, though times may differ. `refused`: nothing changes. */
   readonly kind: 'moved' | 'stayed' | 'refused';
   /** The new state. */

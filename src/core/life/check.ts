@@ -1,6 +1,6 @@
 /** Decides the result of a check: the next state, its events, and when to check again. */
 import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
-import type { Change } from './change.ts';
+import type { DomainChange } from './change.ts';
 import { eventOfCheck, findingsChanged } from './events.ts';
 import { type Eagerness, nextWaitMs, recheckAt, windowEnd } from './ladder.ts';
 import { type DomainState, type Transition, transition, type Verdict } from './lifecycle.ts';
@@ -35,7 +35,11 @@ export type CheckRules = {
  * Decides the effect of one check, and of an expired certificate after it, with an event for each
  * transition. Pure.
  */
-export function decideCheck(domain: CheckedDomain, result: CheckResult, rules: CheckRules): Change {
+export function decideCheck(
+  domain: CheckedDomain,
+  result: CheckResult,
+  rules: CheckRules,
+): DomainChange {
   const { findings } = result;
   const certificateEndsAt = domain.certificateEndsAt ?? rules.now;
   const steps = stepsOf(domain, result, rules);
@@ -147,7 +151,7 @@ function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Ver
 }
 
 type Timing = Pick<CheckRules, 'now' | 'windowMs' | 'timeScale' | 'jitter'>;
-type WhenNext = Pick<Change, 'nextCheckAt' | 'recheckAt'>;
+type WhenNext = Pick<DomainChange, 'nextCheckAt' | 'recheckAt'>;
 
 /**
  * When to process a domain in this state next: by its own job (`verified`: at once) or by a sweep.

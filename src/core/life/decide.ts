@@ -1,7 +1,7 @@
 /** Decides every change of a domain: an occurrence in, a `Change` out. */
 import { drawOf, type Renewable, servedTimes } from '../certificates/plan.ts';
 import { severities } from '../diagnosis/findings.ts';
-import type { Change } from './change.ts';
+import type { DomainChange } from './change.ts';
 import { type CheckedDomain, type CheckResult, decideCheck, whenNext } from './check.ts';
 import type { DomainEvent } from './events.ts';
 import { findingsChanged } from './events.ts';
@@ -37,7 +37,11 @@ type Claimed = Pick<Extract<DomainEvent, { type: 'domain.claimed_elsewhere' }>, 
  * Decides the effect of an occurrence; `refused` if it does not fit the state. Pure, total
  * (test/core/decide.test.ts).
  */
-export function decide(domain: DecidedDomain, occurrence: DomainOccurrence, rules: Rules): Change {
+export function decide(
+  domain: DecidedDomain,
+  occurrence: DomainOccurrence,
+  rules: Rules,
+): DomainChange {
   switch (occurrence.kind) {
     case 'checked': {
       const { escalateAfterMs, jitter } = occurrence;
@@ -55,7 +59,7 @@ export function decide(domain: DecidedDomain, occurrence: DomainOccurrence, rule
 }
 
 /** Starts the first window of a domain that is added (again); its first check is due at once. */
-export function firstChange(now: Date): Change {
+export function firstChange(now: Date): DomainChange {
   return {
     ...nothingBut({ kind: 'moved', to: { status: 'pending', pendingSince: now } }),
     attempts: 'reset',
@@ -71,7 +75,7 @@ function stored(
   domain: DecidedDomain,
   { certificate, issuer }: Extract<DomainOccurrence, { kind: 'certificate_stored' }>,
   rules: Rules,
-): Change {
+): DomainChange {
   const step = transition(domain.state, { kind: 'certificate_stored' }, rules);
   if (step.kind === 'refused') return unchanged(domain);
   const { escalateAt, ...served } = servedTimes(certificate, rules.now);
@@ -96,7 +100,7 @@ function stored(
  * Restarts the window of a domain that waits for its DNS; any other keeps its state and is checked
  * at once.
  */
-function verifyRequested(domain: DecidedDomain, rules: Rules): Change {
+function verifyRequested(domain: DecidedDomain, rules: Rules): DomainChange {
   const { now } = rules;
   const step = transition(domain.state, { kind: 'verify_requested' }, rules);
   if (step.kind === 'refused') return unchanged(domain);
@@ -108,7 +112,7 @@ function verifyRequested(domain: DecidedDomain, rules: Rules): Change {
 }
 
 /** Another project's proof takes the name. The domain becomes pending with a new window. */
-function claimed(domain: DecidedDomain, { proof, found }: Claimed, rules: Rules): Change {
+function claimed(domain: DecidedDomain, { proof, found }: Claimed, rules: Rules): DomainChange {
   const step = transition(domain.state, { kind: 'claimed_elsewhere' }, rules);
   if (step.kind !== 'moved') return unchanged(domain);
   return {
@@ -121,22 +125,28 @@ function claimed(domain: DecidedDomain, { proof, found }: Claimed, rules: Rules)
 type Moved = Extract<Transition, { kind: 'moved' }>;
 
 /** Starts a new epoch that is due at once and clears everything planned before. */
-function restarted(domain: DecidedDomain, { to }: Moved, now: Date): Change {
+function restarted(domain: DecidedDomain, { to }: Moved, now: Date): DomainChange {
   return { ...ended(domain), kind: 'moved', to, attempts: 'reset', nextCheckAt: now };
 }
 
 /** Clears everything planned and fences off earlier jobs. */
-function ended({ state, findings }: DecidedDomain): Change {
+function ended({ state, findings }: DecidedDomain): DomainChange {
   return { ...nothingBut({ kind: 'moved', to: state }), findings, epoch: 'next' };
 }
 
 /** No changes; refused unless the caller overrides `kind`. */
-function unchanged({ state, findings, nextCheckAt, recheckAt, escalateAt }: DecidedDomain): Change {
+function unchanged({
+  state,
+  findings,
+  nextCheckAt,
+  recheckAt,
+  escalateAt,
+}: DecidedDomain): DomainChange {
   const times = { nextCheckAt, recheckAt, escalateAt };
   return { ...nothingBut({ kind: 'refused', to: state }), findings, ...times };
 }
 
-function nothingBut(change: Pick<Change, 'kind' | 'to'>): Change {
+function nothingBut(change: Pick<DomainChange, 'kind' | 'to'>): DomainChange {
   return {
     ...change,
     epoch: 'same',

@@ -2,7 +2,7 @@
 import type { DomainStatus } from './lifecycle.ts';
 
 /** What the jobs depend on. */
-export type Waiting = {
+export type FollowUpState = {
   readonly status: DomainStatus;
   /** Null: no check or order is planned. */
   readonly nextCheckAt: Date | null;
@@ -20,7 +20,7 @@ export type FollowUp = {
 /**
  * Returns the jobs of a waiting domain with their due times; none if it is live, drifted or failed.
  */
-export function followUps({ status, nextCheckAt, escalateAt }: Waiting): readonly FollowUp[] {
+export function followUps({ status, nextCheckAt, escalateAt }: FollowUpState): readonly FollowUp[] {
   if (status === 'pending') return due('check-dns', nextCheckAt);
   if (status === 'verified') {
     return [...due('issue-certificate', nextCheckAt), ...due('escalate-certificate', escalateAt)];

@@ -2,7 +2,7 @@
  * The TXT record that proves ownership of an apex that another project already has, since all
  * apexes have the same addresses. The instructions and the check both use it.
  */
-import { type Answer, isConclusive, recordsOf } from '../diagnosis/observation.ts';
+import { type DnsAnswer, isConclusive, recordsOf } from '../diagnosis/observation.ts';
 import { printable } from './printable.ts';
 import { splitAtZone } from './zone.ts';
 
@@ -57,7 +57,7 @@ export function proofRecordFor({
  * spaces around a value, which providers' forms may keep.
  */
 export function checkProof(
-  answers: readonly Answer<string>[],
+  answers: readonly DnsAnswer<string>[],
   values: { readonly claimant: string; readonly holder: string },
 ): Pick<Proof, 'seen' | 'found'> {
   const conclusive = answers.filter(isConclusive).map((answer) => recordsOf(answer).map(plain));

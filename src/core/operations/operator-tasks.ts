@@ -100,7 +100,7 @@ function noWorker({ turnAgeSeconds }: Vitals): OperatorTask | null {
     summary:
       turnAgeSeconds === null
         ? 'No worker has run yet: nothing is checked, issued or renewed.'
-        : `No worker has run for ${inWords(turnAgeSeconds)}: nothing is checked, issued or renewed.`,
+        : `No worker has run for ${secondsInWords(turnAgeSeconds)}: nothing is checked, issued or renewed.`,
     action: 'Start a process with ROLE=worker, or check the log of the existing one.',
   };
 }
@@ -145,7 +145,7 @@ function overdue({ overdueSeconds }: Vitals): OperatorTask | null {
   return {
     code: 'work_overdue',
     urgency: 'act',
-    summary: `${worst[0]} is ${inWords(worst[1])} late${others.length === 0 ? '' : `. Also late: ${others.join(', ')}`}.`,
+    summary: `${worst[0]} is ${secondsInWords(worst[1])} late${others.length === 0 ? '' : `. Also late: ${others.join(', ')}`}.`,
     action:
       'Start more workers if the queue grows. If it does not, check the job of the oldest domain below.',
   };
@@ -219,7 +219,7 @@ function count(number: number, one: string, many: string): string {
  * Formats a duration in the largest unit with a value of at least two, rounded down: `12 minutes`,
  * `119 seconds`.
  */
-export function inWords(seconds: number): string {
+export function secondsInWords(seconds: number): string {
   const units = [
     [86_400, 'day'],
     [3_600, 'hour'],

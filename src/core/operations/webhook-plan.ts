@@ -56,7 +56,7 @@ export type DeliveryProblem = AttemptProblem | EndProblem;
 export type DisabledReason = 'requested' | 'gone' | 'failing';
 
 /** The result of one attempt. */
-export type Answer =
+export type WebhookResponse =
   /** `retryAfter`: the header, unparsed. */
   | { readonly kind: 'answered'; readonly status: number; readonly retryAfter: string | null }
   | {
@@ -68,7 +68,7 @@ export type Answer =
  * What happens to the delivery. `httpStatus`: null without a response. `disables`: the webhook is
  * disabled, too.
  */
-export type Verdict =
+export type DeliveryDecision =
   | { readonly kind: 'delivered'; readonly httpStatus: number }
   | (Missed & { readonly kind: 'again'; readonly at: Date })
   | (Missed & { readonly kind: 'failed'; readonly disables: 'gone' | 'failing' | null });
@@ -76,7 +76,7 @@ type Missed = { readonly httpStatus: number | null; readonly problem: AttemptPro
 
 /** One attempt and its context. */
 export type AttemptMade = {
-  readonly answer: Answer;
+  readonly answer: WebhookResponse;
   /** Attempts before this one. */
   readonly attempts: number;
   /**
@@ -94,7 +94,7 @@ export type AttemptMade = {
  * Decides the result of one attempt: 2xx is delivered; 410 ends the delivery and disables the
  * webhook; anything else is retried after each of `deliveryWaitsMs`.
  */
-export function decideAttempt(made: AttemptMade): Verdict {
+export function decideAttempt(made: AttemptMade): DeliveryDecision {
   const { answer, attempts, now } = made;
   if (answer.kind === 'answered' && isSuccess(answer.status)) {
     return { kind: 'delivered', httpStatus: answer.status };
@@ -114,7 +114,7 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299;
 }
 
-function missedBy(answer: Answer): Missed {
+function missedBy(answer: WebhookResponse): Missed {
   if (answer.kind === 'unanswered') return { httpStatus: null, problem: answer.problem };
   const { status } = answer;
   if (status === 410) return { httpStatus: status, problem: 'gone' };
@@ -134,7 +134,7 @@ function givesUp({ failingSince, now }: AttemptMade): 'failing' | null {
  * Returns the Retry-After of a busy receiver in milliseconds (RFC 9110, 10.2.3; RFC 6585, 4); 0 if
  * missing.
  */
-function askedWaitMs(answer: Answer, now: Date): number {
+function askedWaitMs(answer: WebhookResponse, now: Date): number {
   if (answer.kind !== 'answered' || answer.retryAfter === null) return 0;
   if (answer.status !== 429 && answer.status !== 503) return 0;
   const text = answer.retryAfter.trim();

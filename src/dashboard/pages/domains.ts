@@ -3,9 +3,15 @@ import { toUnicodeName } from '../../core/names/idna.ts';
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { eventTypes } from '../../http/schemas/events.ts';
 import { type Html, html } from '../../net/html.ts';
-import type { Domain, HostnameReading, Project, Settings } from '../client.ts';
+import type { Domain, HostnameReading, ProjectView, Settings } from '../client.ts';
 import { apiPath, domainPath, projectPath } from '../client.ts';
-import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
+import {
+  form,
+  type PageContent,
+  type PageHandler,
+  type PageRoute,
+  type SignedInRequest,
+} from '../layout.ts';
 import {
   empty,
   menu,
@@ -36,11 +42,14 @@ const PAGE_SIZE = 25; // at most 100 KB per page, even with the longest names
  * The page of a project's domains, 25 at a time. `error`: a refused form, shown with its input; the
  * page then has its status.
  */
-async function domainsPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
+async function domainsPage(
+  asked: SignedInRequest,
+  error: ErrorBody | null = null,
+): Promise<PageContent> {
   const { api, link, params, query } = asked;
   const path = projectPath(params['projectId'] ?? '');
   const [project, domains, settings] = await Promise.all([
-    api.call<Project>('GET', apiPath(path)),
+    api.call<ProjectView>('GET', apiPath(path)),
     api.call<readonly Domain[]>('GET', apiPath(`${path}/domains`)),
     api.call<Settings>('GET', apiPath(`${path}/domain-settings`)),
   ]);
@@ -127,7 +136,7 @@ function adder(
   return html`<section class="panel" aria-labelledby="add"><h2 id="add">Add domain</h2>${form(`${path}/domains`, session, fields)}</section>`;
 }
 
-const addDomain: Page = async (asked) => {
+const addDomain: PageHandler = async (asked) => {
   const path = projectPath(asked.params['projectId'] ?? '');
   const hostname = asked.form.get('hostname') ?? '';
   const answer = await asked.api.call<Domain>('POST', apiPath(`${path}/domains`), { hostname });
@@ -140,7 +149,7 @@ const addDomain: Page = async (asked) => {
  * How a typed name is parsed. The script inserts the element `reading` below the field; it also
  * works as a page.
  */
-const readingPage: Page = async ({ api, query }) => {
+const readingPage: PageHandler = async ({ api, query }) => {
   const text = query.get('hostname') ?? '';
   const answer = await api.call<HostnameReading>(
     'GET',

@@ -2,8 +2,8 @@
 
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
-import type { Link, Shown } from '../layout.ts';
-import { offers, type Session } from '../session.ts';
+import type { Link, PageContent } from '../layout.ts';
+import { type DashboardSession, offers } from '../session.ts';
 
 /** Status, title and text of the dashboard's own errors. */
 const problems = {
@@ -26,16 +26,16 @@ const problems = {
 } as const;
 
 /** `session` null: not signed in. */
-export type Visitor = { readonly link: Link; readonly session: Session | null };
+export type Visitor = { readonly link: Link; readonly session: DashboardSession | null };
 
 /** An error as a whole page, with its status. */
-export function problemPage(problem: keyof typeof problems, visitor: Visitor): Shown {
+export function problemPage(problem: keyof typeof problems, visitor: Visitor): PageContent {
   const [status, title, words] = problems[problem];
   return { kind: 'page', status, title, main: main(title, words, visitor) };
 }
 
 /** An API error as a whole page, with its status and message. */
-export function refusedPage({ message, status }: ErrorBody, visitor: Visitor): Shown {
+export function refusedPage({ message, status }: ErrorBody, visitor: Visitor): PageContent {
   const title = titles[status] ?? 'The request failed';
   return { kind: 'page', status, title, main: main(title, message, visitor) };
 }
@@ -54,7 +54,7 @@ export function wayOut({ link, session }: Visitor): Html {
   return html`<p><a href="${link(path)}">${words}</a></p>`;
 }
 
-function exitOf(session: Session | null): readonly [path: string, words: string] {
+function exitOf(session: DashboardSession | null): readonly [path: string, words: string] {
   if (session === null || offers(session, 'domains:read')) return ['/projects', 'Go to projects'];
   if (offers(session, 'ops:read')) return ['/ops', 'Go to operations'];
   return ['/docs', 'Open the API reference'];

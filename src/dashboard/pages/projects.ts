@@ -1,23 +1,23 @@
 /** The list of projects, and creating one. */
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
-import type { Project } from '../client.ts';
+import type { ProjectView } from '../client.ts';
 import { apiPath, projectPath } from '../client.ts';
 import {
   form,
   type Link,
-  type Page,
+  type PageContent,
+  type PageHandler,
   type PageRoute,
-  type Shown,
   type SignedInRequest,
 } from '../layout.ts';
 import {
   badge,
-  type Choice,
   choiceField,
   copyable,
   empty,
   refusal,
+  type SelectOption,
   textField,
 } from '../parts/elements.ts';
 import { paged, pager } from '../parts/table.ts';
@@ -32,15 +32,15 @@ export function projectPages(): readonly PageRoute[] {
 
 const PAGE_SIZE = 100;
 
-const planChoices: readonly Choice[] = [
+const planChoices: readonly SelectOption[] = [
   { value: 'pro', text: 'Pro' },
   { value: 'enterprise', text: 'Enterprise' },
   { value: 'free', text: 'Free (no custom domains)' },
 ];
 
-async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promise<Shown> {
+async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promise<PageContent> {
   const { api, link, query } = asked;
-  const answer = await api.call<readonly Project[]>('GET', '/v1/projects');
+  const answer = await api.call<readonly ProjectView[]>('GET', '/v1/projects');
   if (!answer.ok) return refusedPage(answer.error, asked);
   const { items, ...at } = paged(answer.body, query.get('page'), PAGE_SIZE);
   const isEmpty = answer.body.length === 0;
@@ -55,7 +55,7 @@ ${maker(asked, error, isEmpty)}`,
   };
 }
 
-function card({ id, name, slug, plan, deployedAt }: Project, link: Link): Html {
+function card({ id, name, slug, plan, deployedAt }: ProjectView, link: Link): Html {
   const state =
     deployedAt === null ? badge('quiet', 'Not deployed yet') : badge('good', 'Deployed');
   return html`<li class="card"><p><a class="title" href="${link(`/projects/${id}/domains`)}">${name}</a> ${state}</p><p class="quiet">${slug} · ${plan} plan</p></li>`;
@@ -83,11 +83,11 @@ ${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'pro' }
   return html`<details class="disclosure"${open}><summary>New project</summary>${form(link('/projects'), session, fields)}</details>`;
 }
 
-const makeProject: Page = async (asked) => {
+const makeProject: PageHandler = async (asked) => {
   const name = (asked.form.get('name') ?? '').trim();
   const slug = (asked.form.get('slug') ?? '').trim() || slugFrom(name);
   const body = { name, slug, plan: asked.form.get('plan') ?? 'pro' };
-  const answer = await asked.api.call<Project>('POST', '/v1/projects', body);
+  const answer = await asked.api.call<ProjectView>('POST', '/v1/projects', body);
   return answer.ok
     ? { kind: 'see_other', path: `/projects/${answer.body.id}/domains` }
     : listPage(asked, answer.error);
@@ -110,7 +110,7 @@ export function slugFrom(name: string): string {
 /**
  * Shows the project's domains with a form error; a parameter, because that page imports this file.
  */
-type ShowDomains = (asked: SignedInRequest, error: ErrorBody) => Promise<Shown>;
+type ShowDomains = (asked: SignedInRequest, error: ErrorBody) => Promise<PageContent>;
 
 /**
  * The forms that change the plan and report a deploy. Both return to the project's domains; `show`
@@ -118,7 +118,7 @@ type ShowDomains = (asked: SignedInRequest, error: ErrorBody) => Promise<Shown>;
  */
 export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
   const changed =
-    (method: string, below: string, bodyOf: (form: URLSearchParams) => object): Page =>
+    (method: string, below: string, bodyOf: (form: URLSearchParams) => object): PageHandler =>
     async (asked) => {
       const path = projectPath(asked.params['projectId'] ?? '');
       const answer = await asked.api.call(method, apiPath(`${path}${below}`), bodyOf(asked.form));
@@ -147,7 +147,7 @@ export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
  */
 export function missingSteps(
   asked: SignedInRequest,
-  project: Project,
+  project: ProjectView,
   error: ErrorBody | null,
 ): Html | null {
   const hasPlan = project.plan !== 'free';

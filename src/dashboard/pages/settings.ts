@@ -3,15 +3,21 @@ import { toUnicodeName } from '../../core/names/idna.ts';
 import { redirectStatuses } from '../../core/names/redirects.ts';
 import { type ErrorBody, refuse } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
-import type { Answer, Domain, Project, Settings } from '../client.ts';
+import type { ApiAnswer, Domain, ProjectView, Settings } from '../client.ts';
 import { apiPath, projectPath } from '../client.ts';
-import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../layout.ts';
 import {
-  type Choice,
+  form,
+  type PageContent,
+  type PageHandler,
+  type PageRoute,
+  type SignedInRequest,
+} from '../layout.ts';
+import {
   choiceField,
   empty,
   type Field,
   refusal,
+  type SelectOption,
   textField,
 } from '../parts/elements.ts';
 import { projectHead, table } from '../parts/table.ts';
@@ -36,8 +42,8 @@ export function settingsPages(): readonly PageRoute[] {
 }
 
 /** A form for one change. If refused, the page shows the error and the input. */
-function changing(path: string, change: (typed: URLSearchParams) => Change): PageRoute {
-  const handle: Page = async (asked) => {
+function changing(path: string, change: (typed: URLSearchParams) => SettingsChange): PageRoute {
+  const handle: PageHandler = async (asked) => {
     const answer = await changeSettings(asked, change(asked.form));
     return answer.ok
       ? { kind: 'see_other', path: `${projectPath(asked.params['projectId'] ?? '')}/settings` }
@@ -46,11 +52,11 @@ function changing(path: string, change: (typed: URLSearchParams) => Change): Pag
   return { method: 'POST', path, handle };
 }
 
-async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Promise<Shown> {
+async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Promise<PageContent> {
   const { api, link, params } = asked;
   const path = projectPath(params['projectId'] ?? '');
   const [project, domains, settings] = await Promise.all([
-    api.call<Project>('GET', apiPath(path)),
+    api.call<ProjectView>('GET', apiPath(path)),
     api.call<readonly Domain[]>('GET', apiPath(`${path}/domains`)),
     api.call<Settings>('GET', apiPath(`${path}/domain-settings`)),
   ]);
@@ -97,7 +103,11 @@ function primarySection(
 /** With more names, a text field is easier than a select. */
 const CHOICES_MAX = 100;
 
-function hostnameField(field: Field, hostnames: readonly string[], more: readonly Choice[] = []) {
+function hostnameField(
+  field: Field,
+  hostnames: readonly string[],
+  more: readonly SelectOption[] = [],
+) {
   if (hostnames.length > CHOICES_MAX) return textField({ ...field, inputmode: 'url' });
   const choices = hostnames.map((value) => ({ value, text: toUnicodeName(value) }));
   return choiceField(field, [...more, ...choices]);
@@ -173,7 +183,7 @@ type DomainSettings = Settings['domains'];
 type Redirect = DomainSettings['redirects'][number];
 
 /** A change of one part of the settings. */
-export type Change = {
+export type SettingsChange = {
   /** Returns the changed settings. Can be called several times, and must not modify its input. */
   readonly apply: (domains: DomainSettings) => DomainSettings;
   /**
@@ -198,8 +208,8 @@ const TRIES_MAX = 16;
  */
 export async function changeSettings(
   { api, params }: SignedInRequest,
-  { apply, part, seen: shown }: Change,
-): Promise<Answer<Settings>> {
+  { apply, part, seen: shown }: SettingsChange,
+): Promise<ApiAnswer<Settings>> {
   const path = apiPath(`${projectPath(params['projectId'] ?? '')}/domain-settings`);
   let seen = shown;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -230,7 +240,7 @@ function notStored(words: string) {
  * Adds a redirect at the end, replacing an existing one of the same domain. Refused if that
  * redirect is changed in the meantime.
  */
-export function withRedirect(redirect: Redirect): Change {
+export function withRedirect(redirect: Redirect): SettingsChange {
   return {
     part: ({ redirects }) => JSON.stringify(entryOf(redirects, redirect.from)),
     apply: (domains) => ({
@@ -244,7 +254,7 @@ export function withRedirect(redirect: Redirect): Change {
  * Removes the redirect of a domain, if any. `to`: its target when it was shown; refused if it
  * changed. Null: removes it regardless of its target.
  */
-function withoutRedirect(from: string, to: string | null): Change {
+function withoutRedirect(from: string, to: string | null): SettingsChange {
   return {
     part: ({ redirects }) => entryOf(redirects, from)?.[1] ?? '',
     ...(to !== null && { seen: to }),
@@ -256,7 +266,7 @@ function withoutRedirect(from: string, to: string | null): Change {
 }
 
 /** Null: no primary domain. */
-function withPrimary(primary: string | null): Change {
+function withPrimary(primary: string | null): SettingsChange {
   return {
     part: (domains) => domains.primary ?? '',
     apply: (domains) => ({ ...domains, primary }),

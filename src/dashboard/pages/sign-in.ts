@@ -1,7 +1,7 @@
 /** Signing in with an API key, and signing out. */
 import { html } from '../../net/html.ts';
 import type { OwnKey } from '../client.ts';
-import type { Link, PageRequest, PageRoute, Shown } from '../layout.ts';
+import type { Link, PageContent, PageRequest, PageRoute } from '../layout.ts';
 import { notice } from '../parts/elements.ts';
 import { firstPage, type Sessions } from '../session.ts';
 
@@ -71,7 +71,7 @@ function signInPage(
   then: string | null,
   problem: string | null,
   reason: string | undefined = undefined,
-): Shown {
+): PageContent {
   const invalid = html` aria-invalid="true" aria-describedby="key-problem key-hint"`;
   const described = problem === null ? html` aria-describedby="key-hint"` : invalid;
   return {

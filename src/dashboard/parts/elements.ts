@@ -2,7 +2,7 @@
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { attribute, type Html, html } from '../../net/html.ts';
 import { ago, exactly } from '../browser/ago.ts';
-import type { Domain, Finding } from '../client.ts';
+import type { Domain, FindingView } from '../client.ts';
 
 /**
  * A part of a page that the script replaces when it changes (src/dashboard/browser/refresh.ts).
@@ -124,14 +124,14 @@ export function spokenSummary({ hostname, status, summary }: Domain): string {
   return `${hostname}: ${status}. ${summary.now}`;
 }
 
-const actors: { readonly [A in Finding['actor']]: string } = {
+const actors: { readonly [A in FindingView['actor']]: string } = {
   customer: 'You',
   dns_provider: 'Your DNS provider',
   platform: 'Signpost. You don’t need to do anything',
 };
 
 /** Who needs to act, for customers, after `term` and a colon. */
-export function whoActs(term: string, actor: Finding['actor']): Html {
+export function whoActs(term: string, actor: FindingView['actor']): Html {
   return html`<p class="who"><span class="quiet">${term}:</span> ${actors[actor]}</p>`;
 }
 
@@ -163,10 +163,10 @@ ${below(field)}
 }
 
 /** One option: its value and its text. */
-export type Choice = { readonly value: string; readonly text: string };
+export type SelectOption = { readonly value: string; readonly text: string };
 
 /** A select. The first choice is the default. */
-export function choiceField(field: Field, choices: readonly Choice[]): Html {
+export function choiceField(field: Field, choices: readonly SelectOption[]): Html {
   const { name, label, value } = field;
   return html`<div class="field">
 <label for="${name}">${label}</label>

@@ -3,7 +3,7 @@
  * removes the implicit ones.
  */
 import { attribute, type Html, html } from '../../net/html.ts';
-import type { Project } from '../client.ts';
+import type { ProjectView } from '../client.ts';
 import type { Link } from '../layout.ts';
 
 export type Column<Row> = {
@@ -84,7 +84,7 @@ const tabs: readonly (readonly [Tab, string])[] = [
 ];
 
 /** The heading and tabs of a project's pages; `current` is the selected tab. */
-export function projectHead({ id, name, slug, plan }: Project, current: Tab, link: Link): Html {
+export function projectHead({ id, name, slug, plan }: ProjectView, current: Tab, link: Link): Html {
   return html`<h1>${name}</h1>
 <p class="quiet under">${slug} · ${plan} plan</p>
 <nav class="tabs" aria-label="Project settings">

@@ -2,7 +2,11 @@
  * Deliveries: one event for one webhook each. Created by record_events() with the event, or by a
  * replay; retried until one succeeds.
  */
-import type { DeliveryProblem, EndProblem, Verdict } from '../../core/operations/webhook-plan.ts';
+import type {
+  DeliveryDecision,
+  DeliveryProblem,
+  EndProblem,
+} from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { EventRow } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
@@ -44,7 +48,7 @@ export type LoadedDelivery = {
 
 /** The result of an attempt, or the end of a delivery because of its webhook's state. */
 export type DeliveryOutcome =
-  | Verdict
+  | DeliveryDecision
   | { readonly kind: 'ended'; readonly problem: Exclude<EndProblem, 'replayed'> };
 
 /** Calls reject only if the database fails. */
@@ -224,6 +228,6 @@ function columnsOf(
   }
 }
 
-function triedOnceMore({ httpStatus }: Verdict, attempts: number, at: Date) {
+function triedOnceMore({ httpStatus }: DeliveryDecision, attempts: number, at: Date) {
   return { attempts: attempts + 1, lastAttemptAt: at, lastStatus: httpStatus };
 }

@@ -7,7 +7,7 @@ import type { EndProblem } from '../../core/operations/webhook-plan.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
 /** A delivery to be queued. */
-export type Given = { readonly id: string };
+export type QueuedDelivery = { readonly id: string };
 
 /**
  * How deliveries reach the queue, end with their webhook, and are pruned. Safe for concurrent use
@@ -19,12 +19,12 @@ export type DeliveryTimes = {
    * at most `inFlight` are queued, not counting quarantined ones. Interleaves webhooks; within one,
    * orders by time, then by event.
    */
-  giveDue(at: Date, inFlight: number, limit: number): Promise<readonly Given[]>;
+  giveDue(at: Date, inFlight: number, limit: number): Promise<readonly QueuedDelivery[]>;
   /**
    * Marks deliveries queued before `givenBefore` that still wait, except quarantined ones; returns
    * at most `limit`.
    */
-  giveAgain(givenBefore: Date, at: Date, limit: number): Promise<readonly Given[]>;
+  giveAgain(givenBefore: Date, at: Date, limit: number): Promise<readonly QueuedDelivery[]>;
   /** Undoes the mark of deliveries that could not be queued, if it was made at `at`. */
   takeBack(ids: readonly string[], at: Date): Promise<void>;
   /**
@@ -46,7 +46,7 @@ export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
   return {
     giveDue: (at, inFlight, limit) => giveDue(prisma, at, inFlight, limit),
     giveAgain: (givenBefore, at, limit) =>
-      prisma.$queryRaw<Given[]>`
+      prisma.$queryRaw<QueuedDelivery[]>`
         UPDATE webhook_delivery SET queued_at = ${at.toISOString()}::timestamptz WHERE id IN (
           SELECT id FROM webhook_delivery AS d
           WHERE status = 'pending' AND queued_at < ${givenBefore.toISOString()}::timestamptz
@@ -83,7 +83,7 @@ export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
  */
 async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: number) {
   const now = at.toISOString();
-  const given = await prisma.$queryRaw<(Given & { nth: bigint; nextAttemptAt: Date })[]>`
+  const given = await prisma.$queryRaw<(QueuedDelivery & { nth: bigint; nextAttemptAt: Date })[]>`
     WITH RECURSIVE waiting AS (
       (SELECT webhook_id FROM webhook_delivery WHERE queued_at IS NULL AND status = 'pending'
         ORDER BY webhook_id LIMIT 1)

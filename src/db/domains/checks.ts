@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../core/diagnosis/observation.ts';
-import type { Change } from '../../core/life/change.ts';
+import type { DomainChange } from '../../core/life/change.ts';
 import { areEqual } from '../../core/life/events.ts';
 import type { Database } from '../engine/client.ts';
 import {
@@ -23,7 +23,7 @@ import { type MoveResult, moveDomain } from './transitions.ts';
 export type CheckSave = {
   readonly domain: LoadedDomain;
   readonly observation: Observation;
-  readonly outcome: Change;
+  readonly outcome: DomainChange;
   readonly at: Date;
   /** The other project whose claim or hold on the name gives way to this domain's TXT record. */
   readonly provenAgainst?: string;

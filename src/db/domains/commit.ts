@@ -3,7 +3,7 @@
  * (src/core/life/decide.ts), `schedule` moves a time; checks.ts saves many unchanged checks at
  * once.
  */
-import type { Change } from '../../core/life/change.ts';
+import type { DomainChange } from '../../core/life/change.ts';
 import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
 import type { Tx } from '../engine/transaction.ts';
 import type { Prisma } from '../generated/client.ts';
@@ -21,7 +21,7 @@ export type Fence = { readonly id: string; readonly epoch: number; readonly vers
 export async function commit(
   tx: Tx,
   { id, epoch, version }: Fence,
-  change: Change,
+  change: DomainChange,
   at: Date,
 ): Promise<boolean> {
   if (change.kind === 'refused') return false;
@@ -39,7 +39,7 @@ export async function commit(
 export async function commitFirst(
   tx: Tx,
   domain: { readonly id: string } & Pick<DomainRow, 'projectId' | 'hostname' | 'target'>,
-  change: Change,
+  change: DomainChange,
   at: Date,
 ): Promise<string | null> {
   const { to, nextCheckAt, recheckAt, escalateAt } = change;
@@ -110,7 +110,7 @@ const neverYet = {
   failedAt: null,
 } as const;
 
-function columnsOf(change: Change, at: Date) {
+function columnsOf(change: DomainChange, at: Date) {
   const { to, findings, nextCheckAt, recheckAt, escalateAt, served } = change;
   return {
     ...stateColumns(to),
@@ -126,7 +126,7 @@ function columnsOf(change: Change, at: Date) {
   };
 }
 
-function attemptColumns({ attempts }: Change, at: Date) {
+function attemptColumns({ attempts }: DomainChange, at: Date) {
   switch (attempts) {
     case 'counted':
       return { attempts: { increment: 1 }, lastCheckedAt: at };

@@ -3,7 +3,7 @@
  * (src/certificates/served/served-certificate.ts).
  */
 
-import { hasProblem, type Shown } from '../../core/certificates/served.ts';
+import { hasProblem, type ServedCheck } from '../../core/certificates/served.ts';
 import { recheckWaits } from '../../core/life/ladder.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { schedule } from './commit.ts';
@@ -24,7 +24,7 @@ export type ServedCertificateStore = {
    * Stores the result while the domain is live in this epoch. If an address has a problem, the next
    * check is sooner.
    */
-  save(domain: VisitedDomain, shown: Shown): Promise<void>;
+  save(domain: VisitedDomain, shown: ServedCheck): Promise<void>;
 };
 
 /** `timeScale`: divides the waits (TIME_SCALE). */
@@ -58,7 +58,7 @@ export function createServedCertificateStore(
 }
 
 /** Reads the stored result; null if no check ran. */
-export function shownIn(stored: unknown): Shown | null {
-  const shown = stored as (Omit<Shown, 'checkedAt'> & { checkedAt: string }) | null; // only written by save() above
+export function shownIn(stored: unknown): ServedCheck | null {
+  const shown = stored as (Omit<ServedCheck, 'checkedAt'> & { checkedAt: string }) | null; // only written by save() above
   return shown && { ...shown, checkedAt: new Date(shown.checkedAt) };
 }

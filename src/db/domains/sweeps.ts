@@ -28,7 +28,7 @@ export type Taking = Lease & {
 };
 
 /** `takes`: how often in a row without a save, including this time. */
-export type Taken = { readonly id: string; readonly takes: number };
+export type TakenDomain = { readonly id: string; readonly takes: number };
 
 /** The due domains of one sweep, shared by all processes. */
 export type DueDomains = {
@@ -36,7 +36,7 @@ export type DueDomains = {
    * Takes the longest overdue; no two callers get the same. Records suspects in `quarantine` for
    * operators.
    */
-  take(taking: Taking): Promise<readonly Taken[]>;
+  take(taking: Taking): Promise<readonly TakenDomain[]>;
   /** Resets the count of a domain that was processed without a fault, saved or not. */
   settle(id: string, lease: Lease): Promise<void>;
   /**
@@ -63,10 +63,10 @@ const sweeps = {
 } as const satisfies Readonly<Record<SweepQueue | 'escalate-renewals' | 'ask-renewals', unknown>>;
 
 /** The sweeps with their own job, and the two that run after the renewals. */
-export type Sweep = keyof typeof sweeps;
+export type SweepName = keyof typeof sweeps;
 
 /** One per sweep and process: it remembers what it could not release. */
-export function createDueDomains(prisma: PrismaClient, queue: Sweep): DueDomains {
+export function createDueDomains(prisma: PrismaClient, queue: SweepName): DueDomains {
   let owed: readonly string[] = [];
   async function payBack({ now, leasesMs: [usualMs = 0] }: Lease): Promise<void> {
     if (owed.length === 0) return;
@@ -99,12 +99,12 @@ const reason = 'taken repeatedly without a save: its worker crashed each time';
  */
 function take(
   prisma: PrismaClient,
-  queue: Sweep,
+  queue: SweepName,
   { now, leasesMs, limit, suspects }: Taking,
-): Promise<readonly Taken[]> {
+): Promise<readonly TakenDomain[]> {
   const { column, statuses } = sweeps[queue];
   const most = quarantine.takesSuspicious;
-  return prisma.$queryRaw<Taken[]>`
+  return prisma.$queryRaw<TakenDomain[]>`
     WITH due AS MATERIALIZED (
       SELECT domain.id, GREATEST(leases + 1, note.times + ${most}::int) AS takes
       FROM domain LEFT JOIN quarantine AS note ON note.queue = ${queue} AND note.job_id = domain.id::text
@@ -127,7 +127,7 @@ function take(
 }
 
 /** A save has set the next time; otherwise a suspect's long lease ends here. */
-async function settle(prisma: PrismaClient, queue: Sweep, id: string, until: Date) {
+async function settle(prisma: PrismaClient, queue: SweepName, id: string, until: Date) {
   const { column } = sweeps[queue];
   await prisma.$executeRaw`
     WITH well AS (
@@ -136,7 +136,7 @@ async function settle(prisma: PrismaClient, queue: Sweep, id: string, until: Dat
     DELETE FROM quarantine WHERE queue = ${queue} AND job_id = ${id}`;
 }
 
-async function untake(prisma: PrismaClient, queue: Sweep, ids: readonly string[], until: Date) {
+async function untake(prisma: PrismaClient, queue: SweepName, ids: readonly string[], until: Date) {
   const { column } = sweeps[queue];
   await prisma.$executeRaw`
     WITH given AS (

@@ -1,7 +1,7 @@
 /** Transitions: the state, its events and related rows, in one transaction. */
 
 import type { Observation } from '../../core/diagnosis/observation.ts';
-import type { Change } from '../../core/life/change.ts';
+import type { DomainChange } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
 import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
 import { proofNameOf } from '../../core/names/proof.ts';
@@ -15,7 +15,7 @@ import type { LoadedDomain } from './domain-row.ts';
 /** A decided transition with everything that is saved with it. */
 export type Move = {
   readonly domain: LoadedDomain;
-  readonly outcome: Change;
+  readonly outcome: DomainChange;
   readonly at: Date;
   /** Replaces the stored one; missing: unchanged. */
   readonly observation?: Observation;
@@ -44,7 +44,7 @@ export type MoveResult =
 type LostDomain = {
   readonly id: string;
   readonly epoch: number;
-  readonly change: Change;
+  readonly change: DomainChange;
 };
 
 type Tx = Prisma.TransactionClient;

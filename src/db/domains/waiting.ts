@@ -1,5 +1,5 @@
 /** The reconciler's queries: which jobs must exist, and which are overdue. */
-import { followUps, type Waiting } from '../../core/life/follow-ups.ts';
+import { type FollowUpState, followUps } from '../../core/life/follow-ups.ts';
 import type { DeliveryJob, DomainJob, DomainQueue } from '../../core/operations/jobs.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 
@@ -67,7 +67,7 @@ export function createWaitingStore(prisma: PrismaClient): WaitingStore {
   };
 }
 
-type DomainRow = Waiting & { readonly id: string; readonly epoch: number };
+type DomainRow = FollowUpState & { readonly id: string; readonly epoch: number };
 
 /**
  * Which domains have a job in a queue: must equal followUps() of src/core/life/follow-ups.ts; in

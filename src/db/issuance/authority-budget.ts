@@ -8,7 +8,7 @@ import {
   afterGivingBack,
   afterTaking,
   type Bucket,
-  type Budget,
+  type BudgetName,
   type BudgetWait,
   bucketOf,
   bucketsOf,
@@ -32,7 +32,7 @@ type Row = { readonly key: string; readonly fullAt: Date };
  * The limits of a configured CA. `directoryUrl`: as in `certificate.authority`, null for the local
  * one.
  */
-export type AuthorityBudget = { readonly directoryUrl: string | null; readonly budget: Budget };
+export type AuthorityBudget = { readonly directoryUrl: string | null; readonly budget: BudgetName };
 
 /** In order of preference, at least one. */
 export type AuthorityBudgets = readonly [AuthorityBudget, ...AuthorityBudget[]];

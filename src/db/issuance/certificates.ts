@@ -4,7 +4,7 @@
  */
 import type { BudgetWait, PlacedAs } from '../../core/certificates/budget.ts';
 import type { Renewable } from '../../core/certificates/plan.ts';
-import type { Change } from '../../core/life/change.ts';
+import type { DomainChange } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
 import type { Rules } from '../../core/life/lifecycle.ts';
 import type { Certificate } from '../../core/records.ts';
@@ -194,7 +194,7 @@ async function serveWith(
   epoch: number,
   stored: { readonly issuer: string; readonly certificate: Renewable },
   rules: Rules,
-): Promise<{ readonly kind: Change['kind']; readonly events: readonly NewEvent[] }> {
+): Promise<{ readonly kind: DomainChange['kind']; readonly events: readonly NewEvent[] }> {
   if (row?.epoch !== epoch) return { kind: 'refused', events: [] };
   const change = decide(row, { kind: 'certificate_stored', ...stored }, rules);
   if (!(await commit(tx, row, change, rules.now))) return { kind: 'refused', events: [] };

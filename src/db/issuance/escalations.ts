@@ -47,7 +47,7 @@ export type EscalationQuery = {
 };
 
 /** A domain that is served with the certificate that expires then. */
-export type Served = {
+export type ServedDomain = {
   readonly id: string;
   readonly epoch: number;
   readonly certificateEndsAt: Date | null;
@@ -83,7 +83,7 @@ export function openEscalation(
  */
 export function openRenewalEscalation(
   prisma: PrismaClient,
-  { id, epoch, certificateEndsAt }: Served,
+  { id, epoch, certificateEndsAt }: ServedDomain,
   escalation: NewEscalation,
   { at, againAt, wakes }: { readonly at: Date; readonly againAt: Date; readonly wakes: boolean },
 ): Promise<OpenResult> {
@@ -102,7 +102,7 @@ export function openRenewalEscalation(
 /** Sets when a served domain's escalation is due, if none is needed yet. */
 export async function postponeRenewalEscalation(
   prisma: PrismaClient,
-  { id, epoch }: Served,
+  { id, epoch }: ServedDomain,
   at: Date,
 ): Promise<void> {
   await schedule(prisma, { id, epoch, status: { in: served } }, { escalateAt: at });
@@ -181,7 +181,7 @@ export async function loadOpenEscalation(
 ): Promise<OpenEscalation | null> {
   const open = await prisma.escalation.findFirst({ where: { domainId, closedAt: null } });
   if (open === null) return null;
-  return { cause: open.cause, evidence: evidenceOf(open.evidence), openedAt: open.openedAt };
+  return { cause: open.cause, evidence: readEvidence(open.evidence), openedAt: open.openedAt };
 }
 
 /** Escalations of every project, newest first, at most `limit`. */
@@ -206,7 +206,7 @@ export function listEscalations(
 }
 
 /** Reads stored evidence; fields unknown to the writing version are empty or null. */
-export function evidenceOf(stored: unknown): EscalationEvidence {
+export function readEvidence(stored: unknown): EscalationEvidence {
   const known = stored as Partial<EscalationEvidence>; // only written here, always from an EscalationEvidence
   const { findings = [], problem = null, refusals = 0, probes = [], setback = null } = known;
   const {

@@ -3,7 +3,7 @@
  * earlier ones.
  */
 import type { BudgetWait } from '../../core/certificates/budget.ts';
-import type { Refusal } from '../../core/certificates/plan.ts';
+import type { OrderRefusal } from '../../core/certificates/plan.ts';
 import type { Certificate } from '../../core/records.ts';
 import { type LoadedDomain, toLoadedDomain } from '../domains/domain-row.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
@@ -45,7 +45,7 @@ export type IssueWork = {
 };
 
 /** A refused order and its CA. */
-export type AuthorityRefusal = Refusal & {
+export type AuthorityRefusal = OrderRefusal & {
   /** The order's directory; null: the first CA. */
   readonly authority: string | null;
   readonly type: string;

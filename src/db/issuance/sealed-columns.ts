@@ -152,7 +152,7 @@ const counts = sealedColumns
  * Formats counts, in the order of the columns: `1 account key and 50,000 certificate keys`;
  * `nothing` for none.
  */
-export function inWords(counted: readonly Omit<SealedCount, 'header'>[]): string {
+export function countsInWords(counted: readonly Omit<SealedCount, 'header'>[]): string {
   const sums = sealedColumns.map(({ words: [one, several] }, nth) => {
     const ofColumn = counted.filter(({ column }) => column === sealedColumns[nth]);
     const sum = ofColumn.reduce((total, { count }) => total + count, 0);

@@ -1,9 +1,9 @@
 /** The CAA climb (RFC 8659, 3), up to the first level that has records or gives no answer. */
 import { caaLevels } from '../../core/diagnosis/caa/caa.ts';
 import {
-  type Answer,
   type CaaLevel,
   type CaaRecord,
+  type DnsAnswer,
   isConclusive,
   recordsOf,
 } from '../../core/diagnosis/observation.ts';
@@ -11,17 +11,17 @@ import { type AskName, followAliases, type NameReply } from '../servers/aliases.
 import { failureOf } from '../servers/reply.ts';
 import { answerAt, recordsAt, shortestTtl } from '../servers/select.ts';
 import { FAILURE_TTL_MS, registrableDomain, rememberMs } from '../servers/zone.ts';
-import type { Budget } from '../wire/budget.ts';
+import type { QueryBudget } from '../wire/budget.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Loaded } from '../wire/shared.ts';
-import type { ObservationContext, Parts } from './context.ts';
+import type { ObservationContext, ObserverParts } from './context.ts';
 
 /** The answer of one level, and the name where its records are published. */
-type Level = { readonly answer: Answer<CaaRecord>; readonly at: string };
+type Level = { readonly answer: DnsAnswer<CaaRecord>; readonly at: string };
 type Asking = {
-  readonly parts: Parts;
-  readonly budget: Budget;
+  readonly parts: ObserverParts;
+  readonly budget: QueryBudget;
   readonly answering?: ReadonlySet<string>;
 };
 

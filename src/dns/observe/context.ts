@@ -7,16 +7,16 @@ import type { Delegation } from '../../core/diagnosis/observation.ts';
 import { zoneBelow } from '../../core/names/instructions.ts';
 import type { NameReply } from '../servers/aliases.ts';
 import type { Authoritative } from '../servers/authoritative.ts';
-import type { Authorities } from '../servers/authorities.ts';
+import type { NameServers } from '../servers/authorities.ts';
 import type { AuthorityAsker, AuthorityQuestion, Contact } from '../servers/authority.ts';
 import type { Reachability } from '../servers/reachability.ts';
 import type { Recursive } from '../servers/recursive.ts';
 import type { NameServer } from '../servers/reply.ts';
 import type { Zone } from '../servers/zone.ts';
 import {
-  type Budget,
   boundedBudget,
   type Limits,
+  type QueryBudget,
   type Spent,
   spent,
   startBudget,
@@ -42,11 +42,11 @@ export type CheckTarget = {
 type RegistryCaa = Shared<NameReply>;
 
 /** Shared by all checks of a process. Built once by `createObserver`. */
-export type Parts = {
+export type ObserverParts = {
   readonly config: Config['dns'];
   readonly recursive: Recursive;
   readonly asker: AuthorityAsker;
-  readonly authorities: Authorities;
+  readonly authorities: NameServers;
   readonly authoritative: Authoritative;
   readonly reachability: Reachability;
   /** Replies about public suffixes, which every CAA climb passes. */
@@ -60,12 +60,12 @@ export type Parts = {
 
 /** One running check. `askServer` caches replies, so a context must not outlive its check. */
 export type ObservationContext = {
-  readonly parts: Parts;
+  readonly parts: ObserverParts;
   readonly check: CheckTarget;
   /** Limits the queries to authoritative servers. */
-  readonly budget: Budget;
+  readonly budget: QueryBudget;
   /** The same budget including the time reserved for falling back to resolvers. */
-  readonly whole: Budget;
+  readonly whole: QueryBudget;
   /** As in `Observation`: the start and the cost so far. */
   readonly at: string;
   readonly cost: () => Spent;
@@ -108,7 +108,7 @@ export function inZone(
 const FALLBACK_MS = 2_000;
 
 /** Starts a check; its budget starts now. Sends nothing. */
-export function startObservation(parts: Parts, given: CheckTarget): ObservationContext {
+export function startObservation(parts: ObserverParts, given: CheckTarget): ObservationContext {
   const { limits, asker, reachability } = parts;
   const whole = startBudget(limits);
   const keptMs = reachability.isBlocked() ? Math.min(FALLBACK_MS, limits.ms / 2) : 0;

@@ -15,7 +15,7 @@ import { type NameServer, type Referral, untold } from '../servers/reply.ts';
 import { recordsAt, shortestTtl, soaIn } from '../servers/select.ts';
 import {
   delegationOf,
-  failed,
+  loadedFailure,
   rememberMs,
   sortedNames,
   withOwnServers,
@@ -32,7 +32,14 @@ import {
   type Siblings,
   siblingOf,
 } from './nearby.ts';
-import { allOf, answering, type Seen, silent, untoldView, viewOfServer } from './server-view.ts';
+import {
+  allOf,
+  answering,
+  type ServerSeen,
+  silent,
+  untoldView,
+  viewOfServer,
+} from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
 import { observeWorld } from './world.ts';
 
@@ -118,7 +125,7 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
 function withoutAnswer(
   { parts, check }: ObservationContext,
   zone: Zone,
-  [first, ...rest]: readonly [Seen, ...Seen[]],
+  [first, ...rest]: readonly [ServerSeen, ...ServerSeen[]],
 ): ZoneObservation {
   parts.authorities.forget(zone, check.hostname);
   return {
@@ -138,7 +145,7 @@ function withoutAnswer(
 async function observeAround(
   context: ObservationContext,
   zone: Zone,
-  seen: readonly [Seen, ...Seen[]],
+  seen: readonly [ServerSeen, ...ServerSeen[]],
   pointing: 'right' | 'wrong' | 'unknown',
 ): Promise<{ readonly servers: Observation['servers']; readonly nearby: Nearby }> {
   const answered = thoseThatAnswer(seen);
@@ -165,7 +172,7 @@ async function observeAround(
 type ZoneViews = {
   /** The zone of the host name after following referrals. */
   readonly zone: Zone;
-  readonly seen: readonly [Seen, ...Seen[]];
+  readonly seen: readonly [ServerSeen, ...ServerSeen[]];
   /** The zone's own NS set, sorted; null if no server answered. */
   readonly atZone: OwnServers;
 };
@@ -199,10 +206,10 @@ async function viewServers(
   context: ObservationContext,
   zone: Zone,
   servers: readonly NameServer[],
-): Promise<readonly Seen[] | Referral> {
+): Promise<readonly ServerSeen[] | Referral> {
   const all = await Promise.all(servers.map((server) => viewOfServer(context, zone, server)));
   const referral = all.find((one): one is Referral => 'kind' in one);
-  return referral ?? all.filter((one): one is Seen => !('kind' in one));
+  return referral ?? all.filter((one): one is ServerSeen => !('kind' in one));
 }
 
 /**
@@ -211,7 +218,7 @@ async function viewServers(
 async function ownServers(
   context: ObservationContext,
   zone: Zone,
-  [one]: readonly Seen[],
+  [one]: readonly ServerSeen[],
 ): Promise<OwnServers> {
   if (one === undefined || zone.delegation === null) return null;
   return context.parts.authorities.ownServers(zone, context.budget, async () => {
@@ -219,14 +226,14 @@ async function ownServers(
     const { reply } = await context.askServer(zone, one.server, question);
     const records =
       reply.kind === 'message' ? recordsAt(reply.message.answers, zone.name, 'NS') : [];
-    if (records.length === 0) return failed(null);
+    if (records.length === 0) return loadedFailure(null);
     const value = sortedNames(records.map(({ target }) => target));
     return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
   });
 }
 
 /** The views that contain an answer about the host name, in the same order. */
-function thoseThatAnswer(seen: readonly Seen[]): readonly Seen[] {
+function thoseThatAnswer(seen: readonly ServerSeen[]): readonly ServerSeen[] {
   return seen.filter(({ view }) => view.state === 'answers');
 }
 
@@ -237,7 +244,7 @@ function thoseThatAnswer(seen: readonly Seen[]): readonly Seen[] {
 function withSoa(
   context: ObservationContext,
   zone: Zone,
-  seen: readonly Seen[],
+  seen: readonly ServerSeen[],
   siblings: Siblings | null,
 ): Promise<readonly ServerView[]> {
   return Promise.all(
@@ -253,7 +260,10 @@ function withSoa(
 }
 
 /** An unusable delegation or an endless chain of referrals results in one failed view. */
-function atLeastOne(zone: Zone, seen: readonly Seen[]): readonly [Seen, ...Seen[]] {
+function atLeastOne(
+  zone: Zone,
+  seen: readonly ServerSeen[],
+): readonly [ServerSeen, ...ServerSeen[]] {
   const [first, ...rest] = seen;
   if (first !== undefined) return [first, ...rest];
   return [silent({ name: zone.name, glue: [] }, null, untold('servfail'))];

@@ -7,8 +7,8 @@
 
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
 import {
-  type Answer,
   type CaaLevel,
+  type DnsAnswer,
   isConclusive,
   type Observation,
   type ResolverView,
@@ -183,7 +183,7 @@ function compareFirst(
 }
 
 /** With a forbidden CNAME neighbor, the alias can be visible only in the AAAA answer. */
-function isSameAlias(alias: Answer<string>, { cname, a }: ServerView): boolean {
+function isSameAlias(alias: DnsAnswer<string>, { cname, a }: ServerView): boolean {
   const hidden = alias.kind === 'nodata' && cname.kind === 'records' && a.kind === 'records';
   return hidden || isSame(alias, cname);
 }
@@ -211,7 +211,7 @@ async function isSameAaaa(
 }
 
 /** The alias in the AAAA answer; AAAA records hide it. */
-function isSameBeside(alias: Answer<string>, { cname, aaaa }: ServerView): boolean {
+function isSameBeside(alias: DnsAnswer<string>, { cname, aaaa }: ServerView): boolean {
   if (alias.kind === 'records') return isSame(alias, cname);
   return cname.kind !== 'records' || aaaa.kind === 'records';
 }

@@ -1,19 +1,24 @@
 /** Looks around a host name: for a wildcard, and for records created at a wrong name. */
 import { randomBytes } from 'node:crypto';
-import type { Answer, Nearby, NearbyName, ServerView } from '../../core/diagnosis/observation.ts';
+import type {
+  DnsAnswer,
+  Nearby,
+  NearbyName,
+  ServerView,
+} from '../../core/diagnosis/observation.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
 import type { NameReply } from '../servers/aliases.ts';
-import type { Reply } from '../servers/reply.ts';
+import type { DnsReply } from '../servers/reply.ts';
 import { recordsAt } from '../servers/select.ts';
 import { registrableDomain, type Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
 import { askZone } from './caa.ts';
 import type { ObservationContext } from './context.ts';
-import { answerOf, type Seen, withoutReferral } from './server-view.ts';
+import { answerOf, type ServerSeen, withoutReferral } from './server-view.ts';
 
 /** The replies about a random sibling name, by server name. */
-export type Siblings = { readonly name: string; readonly replies: ReadonlyMap<string, Reply> };
+export type Siblings = { readonly name: string; readonly replies: ReadonlyMap<string, DnsReply> };
 
 /** In characters: 255 octets on the wire. */
 const NAME_MAX = 253;
@@ -27,7 +32,7 @@ const RANDOM_LABEL = 24;
 export async function askSiblings(
   context: ObservationContext,
   zone: Zone,
-  servers: readonly Seen[],
+  servers: readonly ServerSeen[],
 ): Promise<Siblings | null> {
   const { hostname, apex } = context.check;
   const name = `${randomLabel()}.${parentOf(hostname) ?? ''}`;
@@ -62,7 +67,7 @@ export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
 export async function askMistakes(
   context: ObservationContext,
   zone: Zone,
-  { server }: Seen,
+  { server }: ServerSeen,
 ): Promise<Pick<Nearby, 'doubled' | 'wrongHosts'>> {
   const { hostname, zone: below } = context.check;
   if (below === hostname) return { doubled: null, wrongHosts: [] };
@@ -93,8 +98,8 @@ export async function askMistakes(
 export async function askBeside(
   context: ObservationContext,
   zone: Zone,
-  servers: readonly Seen[],
-): Promise<({ readonly server: string } & Record<'mx' | 'txt', Answer<string>>) | null> {
+  servers: readonly ServerSeen[],
+): Promise<({ readonly server: string } & Record<'mx' | 'txt', DnsAnswer<string>>) | null> {
   const { hostname } = context.check;
   const one = servers.find(({ view }) => view.cname.kind === 'nodata');
   if (one === undefined) return null;
@@ -110,7 +115,7 @@ export async function askBeside(
 /** Follows the first alias that is not the target; null if there is none. */
 export async function chainOf(
   context: ObservationContext,
-  servers: readonly Seen[],
+  servers: readonly ServerSeen[],
   answering: ReadonlySet<string>,
 ): Promise<Chain | null> {
   const { parts, budget, check } = context;

@@ -4,7 +4,7 @@
  */
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
-import type { Answer, CaaLevel, Observation } from '../../core/diagnosis/observation.ts';
+import type { CaaLevel, DnsAnswer, Observation } from '../../core/diagnosis/observation.ts';
 import { createAuthoritative } from '../servers/authoritative.ts';
 import { createAuthorities } from '../servers/authorities.ts';
 import { createAuthorityAsker } from '../servers/authority.ts';
@@ -17,11 +17,11 @@ import type { CountQuestion } from '../servers/throttle.ts';
 import { createThrottle, type Throttle } from '../servers/throttle.ts';
 import { CACHE_MAX, type Zone } from '../servers/zone.ts';
 import {
-  type Budget,
   defaultLimits,
   isSpent,
   type Limits,
   leftOf,
+  type QueryBudget,
   type Spent,
   startBudget,
 } from '../wire/budget.ts';
@@ -31,7 +31,7 @@ import { climbForCaa } from './caa.ts';
 import {
   type CheckTarget,
   type ObservationContext,
-  type Parts,
+  type ObserverParts,
   startObservation,
 } from './context.ts';
 import { observeInFull } from './full-observation.ts';
@@ -65,7 +65,10 @@ export type Observer = {
    * The TXT records at a name, one answer per server of its zone, within the remaining limits of a
    * check. Empty for a name that is too long.
    */
-  readonly lookupTexts: (name: string, spentAlready: Spent) => Promise<readonly Answer<string>[]>;
+  readonly lookupTexts: (
+    name: string,
+    spentAlready: Spent,
+  ) => Promise<readonly DnsAnswer<string>[]>;
 };
 
 /** Only `wire`, `config` and `platformAddresses` are required. */
@@ -100,7 +103,7 @@ export function createObserver(options: ObserverOptions): Observer {
   };
 }
 
-function createParts(options: ObserverOptions): Parts {
+function createParts(options: ObserverOptions): ObserverParts {
   const { wire, config, platformAddresses } = options;
   const reachability = options.reachability ?? createReachability();
   const count = options.count ?? (() => {});
@@ -152,7 +155,7 @@ function inWholeTime(context: ObservationContext): ObservationContext {
   return { ...context, budget: context.whole };
 }
 
-async function lookupCaa(parts: Parts, hostname: string): Promise<readonly CaaLevel[]> {
+async function lookupCaa(parts: ObserverParts, hostname: string): Promise<readonly CaaLevel[]> {
   const budget = startBudget(parts.limits);
   const asking = { parts, budget };
   const { config, reachability, authorities } = parts;
@@ -172,10 +175,10 @@ const NAME_MAX = 253;
  * followed. Empty for a name over 253 characters.
  */
 async function lookupTexts(
-  parts: Parts,
+  parts: ObserverParts,
   name: string,
-  budget: Budget,
-): Promise<readonly Answer<string>[]> {
+  budget: QueryBudget,
+): Promise<readonly DnsAnswer<string>[]> {
   if (name.length > NAME_MAX) return [];
   const { config, reachability, authorities } = parts;
   if (!config.authoritative || reachability.isBlocked()) return askResolver(parts, name, budget);
@@ -194,11 +197,11 @@ async function lookupTexts(
 
 /** Queries all concurrently, and the child zone's servers after a referral. */
 async function askServers(
-  { asker, authorities }: Parts,
+  { asker, authorities }: ObserverParts,
   name: string,
   start: Zone,
-  budget: Budget,
-): Promise<readonly Answer<string>[]> {
+  budget: QueryBudget,
+): Promise<readonly DnsAnswer<string>[]> {
   let zone = start;
   for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
     const asked = zone.servers.map((server) =>
@@ -213,10 +216,10 @@ async function askServers(
 }
 
 async function askResolver(
-  { recursive }: Parts,
+  { recursive }: ObserverParts,
   name: string,
-  budget: Budget,
-): Promise<readonly Answer<string>[]> {
+  budget: QueryBudget,
+): Promise<readonly DnsAnswer<string>[]> {
   const { reply } = await recursive.ask(name, 'TXT', budget);
   return [answerOf(reply, name, 'TXT')];
 }

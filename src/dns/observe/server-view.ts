@@ -1,17 +1,17 @@
 /** One server's answers about a host name, with as few queries as possible. */
 import {
-  type Answer,
   type CaaRecord,
+  type DnsAnswer,
   recordsOf,
   type ServerView,
 } from '../../core/diagnosis/observation.ts';
 import {
+  type DnsReply,
   type Failure,
   failureOf,
   type NameServer,
   type NoReply,
   type Referral,
-  type Reply,
   type ReplyMessage,
 } from '../servers/reply.ts';
 import { soaIn, type TextType, textsAt } from '../servers/select.ts';
@@ -25,7 +25,7 @@ import type { ObservationContext } from './context.ts';
 export type NameView = Pick<ServerView, 'cname' | 'a' | 'aaaa'>;
 
 /** One server's view and its reply to the A query; `message` is null if there was none. */
-export type Seen = {
+export type ServerSeen = {
   readonly server: NameServer;
   readonly view: ServerView;
   readonly message: Message | null;
@@ -39,7 +39,7 @@ export async function viewOfServer(
   context: ObservationContext,
   zone: Zone,
   server: NameServer,
-): Promise<Seen | Referral> {
+): Promise<ServerSeen | Referral> {
   const { hostname } = context.check;
   const ask = (type: 'A' | 'AAAA') => context.askServer(zone, server, { name: hostname, type });
   const { address, reply } = await ask('A');
@@ -58,7 +58,7 @@ export async function viewOfServer(
 }
 
 /** The view of a server without a usable answer; `address` is null if it has none. */
-export function silent(server: NameServer, address: string | null, reply: NoReply): Seen {
+export function silent(server: NameServer, address: string | null, reply: NoReply): ServerSeen {
   return { server, message: null, view: untoldView(server.name, address, reply) };
 }
 
@@ -91,7 +91,7 @@ export function allOf(answer: Failure | { readonly kind: 'nxdomain' }): NameView
 export async function viewFrom(
   hostname: string,
   message: Message,
-  askAaaa: () => Promise<Reply>,
+  askAaaa: () => Promise<DnsReply>,
 ): Promise<{ readonly view: NameView; readonly second: Message | null }> {
   const cname = textsAt(message, hostname, 'CNAME');
   const a = textsAt(message, hostname, 'A');
@@ -113,7 +113,7 @@ export async function viewFrom(
 /**
  * Converts a referral into a refusal: a server that just answered for the name contradicts itself.
  */
-export function withoutReferral(reply: Reply | Referral): Reply {
+export function withoutReferral(reply: DnsReply | Referral): DnsReply {
   if (reply.kind !== 'referral') return reply;
   return { kind: 'refused', state: 'not_authoritative', aa: false, rcode: 0, rttMs: null };
 }
@@ -122,7 +122,11 @@ export function withoutReferral(reply: Reply | Referral): Reply {
  * The records of one type at the name itself. Aliases are not followed; a referral counts as
  * refused.
  */
-export function answerOf(reply: Reply | Referral, name: string, type: TextType): Answer<string> {
+export function answerOf(
+  reply: DnsReply | Referral,
+  name: string,
+  type: TextType,
+): DnsAnswer<string> {
   const direct = withoutReferral(reply);
   return direct.kind === 'message' ? textsAt(direct.message, name, type) : failureOf(direct);
 }
@@ -136,8 +140,11 @@ export function sameNames(one: readonly string[], other: readonly string[]): boo
  * Whether two answers are equal, ignoring TTL and record order. Fields are compared by value,
  * because databases reorder JSON keys.
  */
-export function isSame<R extends string | CaaRecord>(one: Answer<R>, other: Answer<R>): boolean {
-  const textOf = (answer: Answer<R>) =>
+export function isSame<R extends string | CaaRecord>(
+  one: DnsAnswer<R>,
+  other: DnsAnswer<R>,
+): boolean {
+  const textOf = (answer: DnsAnswer<R>) =>
     [answer.kind, ...recordsOf(answer).map(recordText).sort()].join('\n');
   return textOf(one) === textOf(other);
 }

@@ -4,7 +4,7 @@
  */
 
 import {
-  type Answer,
+  type DnsAnswer,
   isConclusive,
   recordsOf,
   type ServerView,
@@ -14,9 +14,9 @@ import type { Verdict } from '../../core/life/lifecycle.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { followAliases } from '../servers/aliases.ts';
 import { textsAt } from '../servers/select.ts';
-import type { Budget } from '../wire/budget.ts';
+import type { QueryBudget } from '../wire/budget.ts';
 import { askRecursively, askZone } from './caa.ts';
-import type { CheckTarget, ObservationContext, Parts } from './context.ts';
+import type { CheckTarget, ObservationContext, ObserverParts } from './context.ts';
 
 /**
  * All target addresses: PLATFORM_ADDRESSES if set, otherwise the resolved ones, sorted. Empty if
@@ -46,7 +46,7 @@ async function addressesBehind(
   { parts, budget, check }: ObservationContext,
   type: 'A' | 'AAAA',
   recursively: boolean,
-): Promise<Answer<string>> {
+): Promise<DnsAnswer<string>> {
   const ask = recursively ? askRecursively : askZone;
   const end = await followAliases(check.target, (at) => ask({ parts, budget }, at, type));
   return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
@@ -67,9 +67,9 @@ export function pointingOfViews(
  * If one of the two answers is missing, the other's addresses. Network failures do not reject it.
  */
 export async function lookupAddresses(
-  parts: Parts,
+  parts: ObserverParts,
   hostname: string,
-  budget: Budget,
+  budget: QueryBudget,
 ): Promise<readonly string[]> {
   const answers = await Promise.all(
     (['A', 'AAAA'] as const).map(async (type) => {

@@ -2,7 +2,7 @@
 import type { SocketAddress } from '../../config/config.ts';
 import { isBogus } from '../../core/diagnosis/extended-errors.ts';
 import type { ExtendedError, ResolverView } from '../../core/diagnosis/observation.ts';
-import { classifyRecursive, type Reply } from '../servers/reply.ts';
+import { classifyRecursive, type DnsReply } from '../servers/reply.ts';
 import { soaIn } from '../servers/select.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import type { RecordType } from '../wire/records.ts';
@@ -12,7 +12,7 @@ import { allOf, type NameView, viewFrom } from './server-view.ts';
 /** One resolver's view and its reply to the A query. */
 export type ResolverSeen = {
   readonly resolver: SocketAddress;
-  readonly reply: Reply;
+  readonly reply: DnsReply;
   readonly view: ResolverView;
 };
 
@@ -63,7 +63,7 @@ export async function viewOfResolver(
 async function shownBy(
   context: ObservationContext,
   resolver: SocketAddress,
-  reply: Reply,
+  reply: DnsReply,
 ): Promise<NameView> {
   if (reply.kind !== 'message') return allOf({ kind: reply.kind });
   const askAaaa = async () =>

@@ -1,8 +1,8 @@
 /** Queries the name servers of a name's zone and follows referrals downward. */
 
-import type { Budget } from '../wire/budget.ts';
+import type { QueryBudget } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
-import type { Authorities } from './authorities.ts';
+import type { NameServers } from './authorities.ts';
 import type { AuthorityAsker, AuthorityQuestion } from './authority.ts';
 import { REFERRALS_MAX } from './delegation.ts';
 import {
@@ -15,7 +15,7 @@ import {
 import type { Zone } from './zone.ts';
 
 type AskOptions = {
-  readonly budget: Budget;
+  readonly budget: QueryBudget;
   /** Names of servers that just answered; they are queried first. */
   readonly answering?: ReadonlySet<string>;
 };
@@ -36,7 +36,7 @@ export type Authoritative = {
  */
 export function createAuthoritative(
   asker: AuthorityAsker,
-  authorities: Authorities,
+  authorities: NameServers,
 ): Authoritative {
   async function ask(
     name: string,

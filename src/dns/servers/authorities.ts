@@ -5,7 +5,7 @@
  * so that a broken resolver cannot cost a domain its status (delegation.ts).
  */
 
-import type { Budget } from '../wire/budget.ts';
+import type { QueryBudget } from '../wire/budget.ts';
 import { parentOf } from '../wire/name.ts';
 import { createShared, type Loaded } from '../wire/shared.ts';
 import {
@@ -25,14 +25,14 @@ import { CACHE_MAX, registrableDomain, rememberMs, type Zone } from './zone.ts';
 export type OwnServers = readonly string[] | null;
 
 /** A cache of zones and their name servers. Only `zoneFor` and `ownServers` can send queries. */
-export type Authorities = {
+export type NameServers = {
   /**
    * The deepest known zone of a name, or why there is none. Its servers can refer further down:
    * then call `delegated` with the referral.
    */
   readonly zoneFor: (
     name: string,
-    budget: Budget,
+    budget: QueryBudget,
   ) => Promise<Zone | Unregistered | NoZone | Unreached>;
   /** The deepest cached zone; undefined if a query would be needed. */
   readonly knownZone: (name: string) => Zone | undefined;
@@ -41,7 +41,7 @@ export type Authorities = {
   /** The cached NS set of the zone, or the result of `load`. */
   readonly ownServers: (
     zone: Zone,
-    budget: Budget,
+    budget: QueryBudget,
     load: () => Promise<Loaded<OwnServers>>,
   ) => Promise<OwnServers>;
   /** The cached NS set; null if it is not cached. */
@@ -54,7 +54,7 @@ export type Authorities = {
 };
 
 /** Starts empty. A process needs only one, so that all lookups share the cache. */
-export function createAuthorities(parts: DelegationParts): Authorities {
+export function createAuthorities(parts: DelegationParts): NameServers {
   const zones = createShared<Cut>({ max: CACHE_MAX });
   const own = createShared<OwnServers>({ max: CACHE_MAX });
 
@@ -69,7 +69,7 @@ export function createAuthorities(parts: DelegationParts): Authorities {
     return undefined;
   }
 
-  async function zoneFor(name: string, budget: Budget) {
+  async function zoneFor(name: string, budget: QueryBudget) {
     const known = knownZone(name);
     if (known !== undefined) return known;
     const registrable = registrableDomain(name);
@@ -80,7 +80,7 @@ export function createAuthorities(parts: DelegationParts): Authorities {
     return cut.kind === 'none' ? ({ ...cut, kind: 'servfail' } as const) : cut;
   }
 
-  function aboveAt(budget: Budget) {
+  function aboveAt(budget: QueryBudget) {
     return (suffix: string) =>
       zones.get(suffix, budget, () => lookupServers(parts.recursive, suffix, budget));
   }

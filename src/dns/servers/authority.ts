@@ -2,15 +2,15 @@
  * Sends one query to one name server of a zone: resolves its name, applies the throttle and
  * classifies the answer.
  */
-import { type Budget, isSpent } from '../wire/budget.ts';
+import { isSpent, type QueryBudget } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Family, HostAddress, Hosts } from './hosts.ts';
 import {
   classifyAuthoritative,
+  type DnsReply,
   type NameServer,
   type NoReply,
   type Referral,
-  type Reply,
   untold,
 } from './reply.ts';
 import { hasResponded, operatorOf, type Throttle } from './throttle.ts';
@@ -18,7 +18,7 @@ import { hasResponded, operatorOf, type Throttle } from './throttle.ts';
 /**
  * The result of querying a server. `address`: the address used or refused; null if there was none.
  */
-export type Contact = { readonly address: string | null; readonly reply: Reply | Referral };
+export type Contact = { readonly address: string | null; readonly reply: DnsReply | Referral };
 
 /** A query without recursion. `name` is in the form of wire/name.ts. */
 export type AuthorityQuestion = { readonly name: string; readonly type: RecordType };
@@ -33,7 +33,7 @@ export type AuthorityAsker = {
     zone: string,
     server: NameServer,
     question: AuthorityQuestion,
-    budget: Budget,
+    budget: QueryBudget,
   ) => Promise<Contact>;
   /** Queries a known address of the server. A reserved address is refused without a message. */
   readonly askAt: (
@@ -41,8 +41,8 @@ export type AuthorityAsker = {
     zone: string,
     server: NameServer,
     question: AuthorityQuestion,
-    budget: Budget,
-  ) => Promise<Reply | Referral>;
+    budget: QueryBudget,
+  ) => Promise<DnsReply | Referral>;
   /** Whether any authoritative server has ever answered this process. */
   readonly hasResponded: () => boolean;
 };
@@ -129,7 +129,7 @@ function stateOf({ reply }: Contact): NoReply['state'] | undefined {
  */
 function stateWithout(
   found: Extract<HostAddress, { readonly kind: 'none' | 'failed' }>,
-  budget: Budget,
+  budget: QueryBudget,
 ): NoReply['state'] {
   if (found.kind === 'none') return 'no_address';
   return found.failure.kind === 'servfail' && !isSpent(budget) ? 'no_address' : 'not_asked';

@@ -19,7 +19,7 @@ export type Circuit =
  * The result of a query: any answer, even a malformed one; silence; or nothing, because our own
  * limits stopped it.
  */
-export type Outcome = 'answer' | 'silence' | 'nothing';
+export type QueryOutcome = 'answer' | 'silence' | 'nothing';
 
 /** When a server is paused, and for how long. */
 const circuitLimits = {
@@ -51,7 +51,7 @@ export function afterSending(circuit: Circuit): Circuit {
  * The state after a query ended. Each pause is twice as long as the previous one, up to 5 minutes,
  * until an answer arrives.
  */
-export function afterOutcome(circuit: Circuit, outcome: Outcome, now: number): Circuit {
+export function afterOutcome(circuit: Circuit, outcome: QueryOutcome, now: number): Circuit {
   if (outcome === 'answer') return closed;
   // From a query sent before the pause.
   if (circuit.kind === 'open') return circuit;
@@ -72,7 +72,7 @@ export type Circuits = {
   readonly admits: (server: string, zone: string) => boolean;
   /** Call it when an admitted query is sent, and `ended` once for each. */
   readonly sent: (server: string, zone: string) => void;
-  readonly ended: (server: string, zone: string, outcome: Outcome) => void;
+  readonly ended: (server: string, zone: string, outcome: QueryOutcome) => void;
 };
 
 /** Bounds memory under zones with many dead servers; least recently used entries are dropped. */
@@ -96,7 +96,7 @@ export function createCircuits(now: () => number): Circuits {
     else zones.set(key, circuit);
   }
 
-  function endedAt(server: string, zone: string, outcome: Outcome): void {
+  function endedAt(server: string, zone: string, outcome: QueryOutcome): void {
     const { circuit, zones: silent } = servers.get(server) ?? { circuit: closed, zones: [] };
     const after = afterOutcome(circuit, outcome, now());
     if (isWell(after)) servers.delete(server);

@@ -4,7 +4,7 @@
  * resolver alone does not count: filtering or broken resolvers deny existing names.
  */
 
-import { type Budget, boundedBudget } from '../wire/budget.ts';
+import { boundedBudget, type QueryBudget } from '../wire/budget.ts';
 import { rcodes } from '../wire/message.ts';
 import { parentOf } from '../wire/name.ts';
 import type { Loaded } from '../wire/shared.ts';
@@ -12,7 +12,14 @@ import type { AuthorityAsker } from './authority.ts';
 import type { Recursive } from './recursive.ts';
 import { type Failure, type Referral, type ReplyMessage, referralTo } from './reply.ts';
 import { recordsAt, shortestTtl } from './select.ts';
-import { chosen, FAILURE_TTL_MS, failed, rememberMs, sortedNames, type Zone } from './zone.ts';
+import {
+  chosen,
+  FAILURE_TTL_MS,
+  loadedFailure,
+  rememberMs,
+  sortedNames,
+  type Zone,
+} from './zone.ts';
 
 /** The registry's own server says that `zone` does not exist; `reply` is its NXDOMAIN. */
 export type Unregistered = {
@@ -64,7 +71,7 @@ export async function lookupDelegation(
   parts: DelegationParts,
   name: string,
   aboveAt: AboveAt,
-  budget: Budget,
+  budget: QueryBudget,
 ): Promise<Loaded<Cut>> {
   const above = await zoneAbove(name, aboveAt);
   const reply = above?.kind === 'zone' ? await askAbove(parts, above, name, budget) : undefined;
@@ -75,7 +82,7 @@ export async function lookupDelegation(
   }
   return above === undefined || above.kind === 'zone' || above.kind === 'none'
     ? fallback
-    : failed(above);
+    : loadedFailure(above);
 }
 
 /**
@@ -85,12 +92,12 @@ export async function lookupDelegation(
 export async function lookupServers(
   recursive: Recursive,
   name: string,
-  budget: Budget,
+  budget: QueryBudget,
 ): Promise<Loaded<Cut>> {
   const { server, reply } = await recursive.ask(name, 'NS', budget);
-  if (reply.kind !== 'message') return failed({ kind: reply.kind, server });
+  if (reply.kind !== 'message') return loadedFailure({ kind: reply.kind, server });
   const records = recordsAt(reply.message.answers, name, 'NS');
-  if (records.length === 0) return failed({ kind: 'none', server });
+  if (records.length === 0) return loadedFailure({ kind: 'none', server });
   const servers = chosen(records.map(({ target }) => ({ name: target, glue: [] })));
   return {
     value: { kind: 'zone', name, servers, delegation: null },
@@ -131,13 +138,15 @@ async function askAbove(
   { asker }: DelegationParts,
   above: Zone,
   name: string,
-  budget: Budget,
+  budget: QueryBudget,
 ): Promise<Loaded<Cut> | undefined> {
   let parent = above;
   for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
     const word = await askServersAbove(asker, parent, name, budget);
     if (word === 'silence') {
-      return asker.hasResponded() ? undefined : failed({ kind: 'unreached', server: parent.name });
+      return asker.hasResponded()
+        ? undefined
+        : loadedFailure({ kind: 'unreached', server: parent.name });
     }
     if (word === undefined) return undefined;
     if (word.kind !== 'referral') return cutOf(parent, name, word);
@@ -159,7 +168,7 @@ async function askServersAbove(
   asker: AuthorityAsker,
   parent: Zone,
   name: string,
-  budget: Budget,
+  budget: QueryBudget,
 ): Promise<Word | 'silence' | undefined> {
   let silent = true;
   for (const server of parent.servers.slice(0, PARENT_SERVERS)) {

@@ -1,12 +1,12 @@
 /** Finds the addresses of a zone's name servers, from the delegation or a resolver. */
 import { isIPv4 } from 'node:net';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
-import type { Budget } from '../wire/budget.ts';
+import type { QueryBudget } from '../wire/budget.ts';
 import { createShared, type Loaded } from '../wire/shared.ts';
 import type { Recursive } from './recursive.ts';
 import { type Failure, failureOf, type NameServer } from './reply.ts';
-import { addressesOf, recordsAt, shortestTtl } from './select.ts';
-import { CACHE_MAX, failed, rememberMs } from './zone.ts';
+import { recordsAt, serverAddresses, shortestTtl } from './select.ts';
+import { CACHE_MAX, loadedFailure, rememberMs } from './zone.ts';
 
 /** IP version. */
 export type Family = 4 | 6;
@@ -26,7 +26,7 @@ export type Hosts = {
    * The first allowed address of the family in text order, so that every check uses the same one.
    * Glue takes precedence over resolvers. Network failures do not reject it.
    */
-  readonly find: (server: NameServer, family: Family, budget: Budget) => Promise<HostAddress>;
+  readonly find: (server: NameServer, family: Family, budget: QueryBudget) => Promise<HostAddress>;
   /** Whether an address from any source can be queried. */
   readonly mayAsk: (address: string) => boolean;
 };
@@ -46,7 +46,11 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
 
   const mayAsk = (address: string) => allowPrivate || reservedRange(address) === null;
 
-  async function find(server: NameServer, family: Family, budget: Budget): Promise<HostAddress> {
+  async function find(
+    server: NameServer,
+    family: Family,
+    budget: QueryBudget,
+  ): Promise<HostAddress> {
     const addresses =
       server.glue.length > 0
         ? server.glue.filter((address) => isIPv4(address) === (family === 4))
@@ -73,13 +77,13 @@ async function lookup(
   recursive: Recursive,
   name: string,
   family: Family,
-  budget: Budget,
+  budget: QueryBudget,
 ): Promise<Loaded<readonly string[] | Failure>> {
   const type = family === 4 ? 'A' : 'AAAA';
   const { reply } = await recursive.ask(name, type, budget);
-  if (reply.kind !== 'message') return failed(failureOf(reply));
+  if (reply.kind !== 'message') return loadedFailure(failureOf(reply));
   const records = recordsAt(reply.message.answers, name, type);
-  if (records.length === 0) return failed([]);
-  const value = addressesOf(records, name);
+  if (records.length === 0) return loadedFailure([]);
+  const value = serverAddresses(records, name);
   return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
 }

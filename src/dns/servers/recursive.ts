@@ -2,12 +2,12 @@
 import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 import type { SocketAddress } from '../../config/config.ts';
-import { type Budget, isSpent } from '../wire/budget.ts';
+import { isSpent, type QueryBudget } from '../wire/budget.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import type { Question } from '../wire/message.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Wire } from '../wire/wire.ts';
-import { classifyRecursive, type Reply, untold } from './reply.ts';
+import { classifyRecursive, type DnsReply, untold } from './reply.ts';
 import { type CountQuestion, questionOutcome } from './throttle.ts';
 
 type RecursiveAnswer = {
@@ -15,7 +15,7 @@ type RecursiveAnswer = {
    * Address of the resolver that answered, or of the first that failed; NOBODY if there is none.
    */
   readonly server: string;
-  readonly reply: Reply;
+  readonly reply: DnsReply;
 };
 
 /** A query to one resolver, always with recursion. */
@@ -28,12 +28,12 @@ export type Recursive = {
   /** The same servers, with those that were silent within the last 30 s at the end. */
   readonly inTurn: () => readonly SocketAddress[];
   /** Queries the resolvers in order until one gives a usable reply; otherwise the first failure. */
-  readonly ask: (name: string, type: RecordType, budget: Budget) => Promise<RecursiveAnswer>;
+  readonly ask: (name: string, type: RecordType, budget: QueryBudget) => Promise<RecursiveAnswer>;
   /** Queries only this resolver. */
   readonly askOne: (
     question: RecursiveQuestion,
     server: SocketAddress,
-    budget: Budget,
+    budget: QueryBudget,
   ) => Promise<WireAnswer>;
 };
 
@@ -69,7 +69,11 @@ export function createRecursive(
     return [...servers.filter((server) => !quiet.includes(server)), ...quiet];
   }
 
-  async function ask(name: string, type: RecordType, budget: Budget): Promise<RecursiveAnswer> {
+  async function ask(
+    name: string,
+    type: RecordType,
+    budget: QueryBudget,
+  ): Promise<RecursiveAnswer> {
     let failed: RecursiveAnswer | undefined;
     for (const server of inTurn()) {
       const reply = classifyRecursive(await askOne({ name, type }, server, budget));

@@ -1,12 +1,12 @@
 /** Classifies a server's response: a usable message, a referral, or the reason for neither. */
-import type { Answer, ServerState } from '../../core/diagnosis/observation.ts';
+import type { DnsAnswer, ServerState } from '../../core/diagnosis/observation.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import { type Message, rcodes } from '../wire/message.ts';
 import { isWithin } from '../wire/name.ts';
-import { addressesOf, hasTooManyServers, recordsAt, shortestTtl } from './select.ts';
+import { hasTooManyServers, recordsAt, serverAddresses, shortestTtl } from './select.ts';
 
 /** No usable answer. It never means that a record does not exist. */
-export type Failure = Extract<Answer<never>, { kind: 'servfail' | 'refused' | 'timeout' }>;
+export type Failure = Extract<DnsAnswer<never>, { kind: 'servfail' | 'refused' | 'timeout' }>;
 
 /** A message with RCODE NOERROR or NXDOMAIN from a server that is allowed to give it. */
 export type ReplyMessage = {
@@ -25,7 +25,7 @@ export type NoReply = {
 };
 
 /** A usable message, or the reason for none. */
-export type Reply = ReplyMessage | NoReply;
+export type DnsReply = ReplyMessage | NoReply;
 
 /** A delegated name server; `glue` are its trusted addresses from the delegation. */
 export type NameServer = { readonly name: string; readonly glue: readonly string[] };
@@ -68,7 +68,7 @@ export function failureOf({ kind }: Failure): Failure {
 /**
  * Classifies a resolver's answer. Without recursion, it only answers from its own data: refused.
  */
-export function classifyRecursive(answer: WireAnswer): Reply {
+export function classifyRecursive(answer: WireAnswer): DnsReply {
   if (answer.kind !== 'response') return untold(answer.kind);
   const { message, rttMs } = answer;
   const state = stateByRcode(message);
@@ -85,7 +85,7 @@ export function classifyAuthoritative(
   answer: WireAnswer,
   zone: string,
   name: string,
-): Reply | Referral {
+): DnsReply | Referral {
   if (answer.kind !== 'response') return untold(answer.kind);
   const { message, rttMs } = answer;
   // An RCODE is about the end of an alias chain (RFC 6604, 3), but here the alias at the name
@@ -143,7 +143,7 @@ export function referralTo(
   const servers = found.map(({ target }) => ({
     name: target,
     // A server can only vouch for addresses in its own zone; others are looked up.
-    glue: isWithin(target, zone) ? addressesOf(additional, target) : [],
+    glue: isWithin(target, zone) ? serverAddresses(additional, target) : [],
   }));
   return { kind: 'referral', zone: cut, servers, ttlSeconds: shortestTtl(found) };
 }

@@ -1,5 +1,5 @@
 /** Selects records from a message. Only records owned by the queried name count. */
-import type { Answer, Soa } from '../../core/diagnosis/observation.ts';
+import type { DnsAnswer, Soa } from '../../core/diagnosis/observation.ts';
 import { type Message, rcodes } from '../wire/message.ts';
 import { isWithin } from '../wire/name.ts';
 import type { RecordOf, ResourceRecord } from '../wire/records.ts';
@@ -31,7 +31,10 @@ export function recordsAt<T extends ResourceRecord['type']>(
 }
 
 /** The addresses of one name server, IPv4 first; at most 16 per family. */
-export function addressesOf(records: readonly ResourceRecord[], owner: string): readonly string[] {
+export function serverAddresses(
+  records: readonly ResourceRecord[],
+  owner: string,
+): readonly string[] {
   const ofType = (type: 'A' | 'AAAA') => recordsAt(records, owner, type).slice(0, ADDRESSES_MAX);
   return [...ofType('A'), ...ofType('AAAA')].map(({ address }) => address);
 }
@@ -63,7 +66,7 @@ export function answerAt<T extends ResourceRecord['type'], R>(
   name: string,
   type: T,
   read: (record: RecordOf<T>) => R,
-): Answer<R> {
+): DnsAnswer<R> {
   const records = recordsAt(message.answers, name, type);
   const [first, ...rest] = records;
   if (isTooLarge(records)) return { kind: 'servfail' };
@@ -111,7 +114,7 @@ export type TextType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT';
  * Like `answerAt`, with records as sorted, unique text, because servers rotate them: equal sets
  * compare equal.
  */
-export function textsAt(message: Message, name: string, type: TextType): Answer<string> {
+export function textsAt(message: Message, name: string, type: TextType): DnsAnswer<string> {
   const answer = answerAt(message, name, type, textOf);
   if (answer.kind !== 'records') return answer;
   const [first, ...rest] = [...new Set(answer.records)].sort();

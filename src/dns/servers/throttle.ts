@@ -4,11 +4,11 @@
  */
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../../config/config.ts';
-import { type Budget, isSpent } from '../wire/budget.ts';
+import { isSpent, type QueryBudget } from '../wire/budget.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import { type Question, rcodes } from '../wire/message.ts';
 import type { Wire } from '../wire/wire.ts';
-import { type Circuits, createCircuits, type Outcome } from './circuit-breaker.ts';
+import { type Circuits, createCircuits, type QueryOutcome } from './circuit-breaker.ts';
 import {
   createLine,
   createOperatorRates,
@@ -20,7 +20,7 @@ import type { Reachability } from './reachability.ts';
 
 /** Which server is queried about what, and the budget. */
 type ThrottledOptions = {
-  readonly budget: Budget;
+  readonly budget: QueryBudget;
   /** The zone that the server is queried for. */
   readonly zone: string;
   /** Name of the server, regardless of its number of addresses. */
@@ -148,7 +148,7 @@ async function ask(
 async function within(
   places: Places,
   key: string,
-  { deadline }: Budget,
+  { deadline }: QueryBudget,
   act: () => Promise<WireAnswer>,
 ): Promise<WireAnswer> {
   if (!(await places.enter(key, deadline))) return NOT_ASKED;
@@ -168,7 +168,7 @@ async function send(
   { budget, zone, serverName, operator }: ThrottledOptions,
 ): Promise<WireAnswer> {
   const sentAt = now();
-  let outcome: Outcome = 'nothing';
+  let outcome: QueryOutcome = 'nothing';
   circuits.sent(key, zone);
   try {
     const answer = await wire.ask(question, server, { budget });

@@ -46,7 +46,7 @@ export function registrableDomain(name: string): string {
 }
 
 /** Wraps a failure, which is cached for 5 s. */
-export function failed<V>(value: V): Loaded<V> {
+export function loadedFailure<V>(value: V): Loaded<V> {
   return { value, ttlMs: FAILURE_TTL_MS, failed: true };
 }
 

@@ -13,7 +13,7 @@ export type Limits = { readonly questions: number; readonly ms: number; readonly
 export const defaultLimits: Limits = { questions: 32, ms: 7_000, bytes: 64 * 1024 };
 
 /** The remaining budget of a check, shared by its queries and counted down by the wire. */
-export type Budget = {
+export type QueryBudget = {
   /** Messages; can be Infinity. */
   questionsLeft: number;
   /** Negative once too much has arrived. */
@@ -28,7 +28,7 @@ export type Budget = {
 export type Spent = { readonly questions: number; readonly bytes: number; readonly ms: number };
 
 /** Returns a full budget that starts now. */
-export function startBudget({ questions, ms, bytes }: Limits): Budget {
+export function startBudget({ questions, ms, bytes }: Limits): QueryBudget {
   const deadline = performance.now() + ms;
   return { questionsLeft: questions, bytesLeft: bytes, deadline, tcpAsked: new Set() };
 }
@@ -43,7 +43,7 @@ export function leftOf(limits: Limits, { questions, ms, bytes }: Spent): Limits 
 }
 
 /** A budget without limits, for a single query bounded only by its timeouts. */
-export const unlimited: Budget = {
+export const unlimited: QueryBudget = {
   questionsLeft: Number.POSITIVE_INFINITY,
   bytesLeft: Number.POSITIVE_INFINITY,
   deadline: Number.POSITIVE_INFINITY,
@@ -51,7 +51,7 @@ export const unlimited: Budget = {
 };
 
 /** What was spent of a budget with these limits, including any excess. */
-export function spent(budget: Budget, limits: Limits): Spent {
+export function spent(budget: QueryBudget, limits: Limits): Spent {
   return {
     questions: limits.questions - budget.questionsLeft,
     bytes: limits.bytes - budget.bytesLeft,
@@ -60,17 +60,17 @@ export function spent(budget: Budget, limits: Limits): Spent {
 }
 
 /** Whether no further query can be sent. */
-export function isSpent(budget: Budget): boolean {
+export function isSpent(budget: QueryBudget): boolean {
   return budget.questionsLeft <= 0 || isCutOff(budget, performance.now());
 }
 
 /** Whether even pending answers are abandoned. `now` is on the clock of performance.now(). */
-export function isCutOff({ bytesLeft, deadline }: Budget, now: number): boolean {
+export function isCutOff({ bytesLeft, deadline }: QueryBudget, now: number): boolean {
   return bytesLeft <= 0 || now >= deadline;
 }
 
 /** Deducts one message before it is sent. False: do not send it. */
-export function takeQuestion(budget: Budget): boolean {
+export function takeQuestion(budget: QueryBudget): boolean {
   if (isSpent(budget)) return false;
   budget.questionsLeft--;
   return true;
@@ -80,20 +80,20 @@ export function takeQuestion(budget: Budget): boolean {
  * Deducts the one TCP query per address. False: do not send it. A connection costs far more than a
  * datagram, and a server that truncates everything would get one per query.
  */
-export function takeTcp(budget: Budget, address: string): boolean {
+export function takeTcp(budget: QueryBudget, address: string): boolean {
   if (budget.tcpAsked?.has(address) || !takeQuestion(budget)) return false;
   budget.tcpAsked?.add(address);
   return true;
 }
 
 /** Deducts received bytes. False: too many, do not read them. Deducts in any case. */
-export function takeBytes(budget: Budget, bytes: number): boolean {
+export function takeBytes(budget: QueryBudget, bytes: number): boolean {
   budget.bytesLeft -= bytes;
   return budget.bytesLeft >= 0;
 }
 
 /** A view of `budget` that ends in `ms` if that is sooner. It spends from `budget`. */
-export function boundedBudget(budget: Budget, ms: number): Budget {
+export function boundedBudget(budget: QueryBudget, ms: number): QueryBudget {
   return {
     get questionsLeft() {
       return budget.questionsLeft;

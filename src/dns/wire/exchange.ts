@@ -36,7 +36,7 @@ export type WireAnswer =
   | { readonly kind: 'not_asked' };
 
 /** A sent query; arriving bytes are compared with it. */
-export type Exchange = {
+export type QueryExchange = {
   readonly id: number;
   /** The UDP message, without the length prefix of TCP. */
   readonly encoded: Buffer;
@@ -56,7 +56,10 @@ export type ExchangeOptions = {
 };
 
 /** Encodes a query. Throws RangeError for an invalid name. */
-export function newExchange(question: Question, { id, edns, random16 }: ExchangeOptions): Exchange {
+export function newExchange(
+  question: Question,
+  { id, edns, random16 }: ExchangeOptions,
+): QueryExchange {
   const encoded = encodeQuestion(question, id, edns);
   const questionEnd = edns ? encoded.length - OPT_OCTETS : encoded.length;
   // The question ends with type and class, two octets each.
@@ -70,7 +73,7 @@ export function newExchange(question: Question, { id, edns, random16 }: Exchange
  * The exchange without its OPT record. ID, question and case stay, so that an answer to either
  * counts for both.
  */
-export function withoutEdns(exchange: Exchange): Exchange {
+export function withoutEdns(exchange: QueryExchange): QueryExchange {
   const encoded = Buffer.from(exchange.encoded.subarray(0, exchange.questionEnd));
   encoded.writeUInt16BE(0, 10); // no additional record
   return { ...exchange, encoded, edns: false };
@@ -91,16 +94,16 @@ export function isTruncated(bytes: Buffer): boolean {
 }
 
 /** Whether these bytes are a response with the same ID and question, including case. */
-export function isAnswer(bytes: Buffer, exchange: Exchange): boolean {
+export function isAnswer(bytes: Buffer, exchange: QueryExchange): boolean {
   return matches(bytes, exchange, isSame);
 }
 
 /** Like `isAnswer`, ignoring case. Sufficient for TCP, where answers cannot be injected blindly. */
-export function isAnswerInAnyCase(bytes: Buffer, exchange: Exchange): boolean {
+export function isAnswerInAnyCase(bytes: Buffer, exchange: QueryExchange): boolean {
   return matches(bytes, exchange, isSameInAnyCase);
 }
 
-function matches(bytes: Buffer, exchange: Exchange, isSameQuestion: typeof isSame): boolean {
+function matches(bytes: Buffer, exchange: QueryExchange, isSameQuestion: typeof isSame): boolean {
   const { id, encoded, questionEnd } = exchange;
   if (bytes.length < HEADER_OCTETS || bytes.readUInt16BE(0) !== id) return false;
   if ((bytes.readUInt8(2) & 0x80) === 0) return false;

@@ -4,7 +4,7 @@
  */
 import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { decodeName, encodeName } from './name.ts';
-import { MalformedMessage, type Reader, u16 } from './reader.ts';
+import { MalformedMessage, type MessageReader, u16 } from './reader.ts';
 import {
   decodeRecord,
   encodeOpt,
@@ -102,7 +102,7 @@ export function encodeQuestion(question: Question, id: number, edns: boolean): B
  * 500 records. Ignores bytes after the last record.
  */
 export function decodeMessage(bytes: Uint8Array): Message {
-  const reader: Reader = { bytes, offset: 0 };
+  const reader: MessageReader = { bytes, offset: 0 };
   const id = u16(reader);
   const flags = u16(reader);
   const questions = u16(reader);
@@ -137,14 +137,14 @@ export function decodeMessage(bytes: Uint8Array): Message {
   };
 }
 
-function decodeQuestion(reader: Reader): { name: string; typeCode: number } {
+function decodeQuestion(reader: MessageReader): { name: string; typeCode: number } {
   const name = decodeName(reader);
   const typeCode = u16(reader);
   u16(reader); // the class
   return { name, typeCode };
 }
 
-function decodeRecords(reader: Reader, count: number): ResourceRecord[] {
+function decodeRecords(reader: MessageReader, count: number): ResourceRecord[] {
   // A wrong count is safe: a short message throws, so the loop is bounded by the bytes.
   const records: ResourceRecord[] = [];
   for (let i = 0; i < count; i++) records.push(decodeRecord(reader));

@@ -3,7 +3,7 @@
  * else: lower case, no trailing dot, and every byte outside [a-z0-9_*-] escaped (RFC 4343, 2.1), so
  * that a dot inside a label cannot be confused with a label separator. The root is ".".
  */
-import { escapeByte, MalformedMessage, type Reader } from './reader.ts';
+import { escapeByte, MalformedMessage, type MessageReader } from './reader.ts';
 
 const DOT = 0x2e;
 const BACKSLASH = 0x5c;
@@ -74,7 +74,7 @@ function endLabel(name: string, into: Uint8Array, labelAt: number, end: number):
 }
 
 /** Decodes a name, compressed or not, and advances the reader. Throws MalformedMessage. */
-export function decodeName(reader: Reader): string {
+export function decodeName(reader: MessageReader): string {
   const { bytes, offset } = reader;
   const walk: Walk = { at: offset, segment: offset, after: -1, pointers: 0 };
   let octets = 1;

@@ -1,20 +1,20 @@
 /** A position in a message. Reading advances `offset`, even past the end when it throws. */
-export type Reader = { readonly bytes: Uint8Array; offset: number };
+export type MessageReader = { readonly bytes: Uint8Array; offset: number };
 
 /** Throws MalformedMessage. */
-export function u8(reader: Reader): number {
+export function u8(reader: MessageReader): number {
   const byte = reader.bytes[reader.offset++];
   if (byte === undefined) throw new MalformedMessage('the message ends too soon');
   return byte;
 }
 
 /** Throws MalformedMessage. */
-export function u16(reader: Reader): number {
+export function u16(reader: MessageReader): number {
   return (u8(reader) << 8) | u8(reader);
 }
 
 /** Unsigned. Throws MalformedMessage. */
-export function u32(reader: Reader): number {
+export function u32(reader: MessageReader): number {
   return u16(reader) * 0x1_0000 + u16(reader);
 }
 
@@ -22,7 +22,7 @@ export function u32(reader: Reader): number {
  * Reads bytes up to the offset `to` as text: printable ASCII stays, other bytes and the backslash
  * become \DDD. Throws MalformedMessage if the message ends before `to`.
  */
-export function text(reader: Reader, to: number): string {
+export function readText(reader: MessageReader, to: number): string {
   let shown = '';
   while (reader.offset < to) {
     const byte = u8(reader);

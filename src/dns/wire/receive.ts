@@ -15,9 +15,9 @@ import {
   askInLowerCase,
   askWithoutEdns,
   type Outlet,
+  type PendingQuery,
   settle,
   silenceOf,
-  type Waiting,
 } from './tries.ts';
 import { find, leave, type Source, type UdpSocket } from './udp-sockets.ts';
 
@@ -32,7 +32,7 @@ export type Inlet = Outlet & {
  */
 export function receive(
   inlet: Inlet,
-  socket: UdpSocket<Waiting>,
+  socket: UdpSocket<PendingQuery>,
   bytes: Buffer,
   source: Source,
 ): void {
@@ -52,14 +52,14 @@ export function receive(
   }
 }
 
-function useAnswer(inlet: Inlet, waiting: Waiting, bytes: Buffer): void {
+function useAnswer(inlet: Inlet, waiting: PendingQuery, bytes: Buffer): void {
   waiting.responded = true;
   if (isTooOld(bytes) && waiting.exchange.edns) askWithoutEdns(inlet, waiting);
   else if (isTruncated(bytes)) fetchWhole(inlet, waiting);
   else settle(waiting, readAnswer(bytes, 'udp', performance.now() - waiting.askedAt));
 }
 
-function fetchWhole(inlet: Inlet, waiting: Waiting): void {
+function fetchWhole(inlet: Inlet, waiting: PendingQuery): void {
   if (!takeTcp(waiting.budget, waiting.server.address)) {
     settle(waiting, silenceOf(waiting));
     return;
@@ -69,7 +69,7 @@ function fetchWhole(inlet: Inlet, waiting: Waiting): void {
 }
 
 /** A truncated answer is ignored: without the whole one there is none (RFC 2181, 9). */
-async function overTcp({ options, closing }: Inlet, waiting: Waiting): Promise<WireAnswer> {
+async function overTcp({ options, closing }: Inlet, waiting: PendingQuery): Promise<WireAnswer> {
   const { exchange, server, budget, askedAt } = waiting;
   const bytes = await askOverTcp(exchange.encoded, server, {
     timeoutMs: Math.min(options.tcpTimeoutMs, budget.deadline - performance.now()),

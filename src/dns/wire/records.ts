@@ -5,7 +5,7 @@
 import ipaddr from 'ipaddr.js';
 import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { decodeName } from './name.ts';
-import { MalformedMessage, type Reader, text, u8, u16, u32 } from './reader.ts';
+import { MalformedMessage, type MessageReader, readText, u8, u16, u32 } from './reader.ts';
 
 /** Queryable types by number. */
 export const typeCodes = {
@@ -67,7 +67,7 @@ const OTHER = 0;
  * Reads one record and advances the reader. Records of other types or classes are OTHER. Throws
  * MalformedMessage.
  */
-export function decodeRecord(reader: Reader): ResourceRecord {
+export function decodeRecord(reader: MessageReader): ResourceRecord {
   const name = decodeName(reader);
   const typeCode = u16(reader);
   const classCode = u16(reader);
@@ -91,7 +91,7 @@ type Frame = {
 
 /** Each case creates one object literal, because spreading per record was slow. */
 function decodeData(
-  reader: Reader,
+  reader: MessageReader,
   { name, typeCode, classCode, ttl, end }: Frame,
 ): ResourceRecord {
   // A TTL with its first bit set counts as 0 (RFC 2181, 8).
@@ -129,20 +129,20 @@ function decodeData(
 }
 
 /** Exactly four octets (RFC 1035, 3.4.1). */
-function ipv4(reader: Reader, end: number): string {
+function ipv4(reader: MessageReader, end: number): string {
   if (end - reader.offset !== 4) throw new MalformedMessage('an address of a wrong length');
   return `${u8(reader)}.${u8(reader)}.${u8(reader)}.${u8(reader)}`;
 }
 
 /** Exactly sixteen octets (RFC 3596, 2.2). */
-function ipv6(reader: Reader, end: number): string {
+function ipv6(reader: MessageReader, end: number): string {
   if (end - reader.offset !== 16) throw new MalformedMessage('an address of a wrong length');
   const bytes = reader.bytes.subarray(reader.offset, end);
   reader.offset = end;
   return ipaddr.fromByteArray([...bytes]).toString();
 }
 
-function soa(reader: Reader, name: string, ttlSeconds: number): ResourceRecord {
+function soa(reader: MessageReader, name: string, ttlSeconds: number): ResourceRecord {
   const mname = decodeName(reader);
   decodeName(reader); // the mail address, which is not used
   const serial = u32(reader);
@@ -151,7 +151,7 @@ function soa(reader: Reader, name: string, ttlSeconds: number): ResourceRecord {
 }
 
 /** Consecutive character-strings, each with its length (RFC 1035, 3.3.14). */
-function texts(reader: Reader, end: number): readonly string[] {
+function texts(reader: MessageReader, end: number): readonly string[] {
   const found: string[] = [];
   while (reader.offset < end) {
     const length = u8(reader);
@@ -161,7 +161,7 @@ function texts(reader: Reader, end: number): readonly string[] {
 }
 
 /** Flags, the tag with its length, and the value (RFC 8659, 4.1). */
-function caa(reader: Reader, end: number, name: string, ttlSeconds: number): ResourceRecord {
+function caa(reader: MessageReader, end: number, name: string, ttlSeconds: number): ResourceRecord {
   const flags = u8(reader);
   const tagLength = u8(reader);
   // "The tag length MUST be at least 1" (RFC 8659, 4.1).
@@ -170,9 +170,9 @@ function caa(reader: Reader, end: number, name: string, ttlSeconds: number): Res
   return { type: 'CAA', name, ttlSeconds, flags, tag, value: textWithin(reader, end, end) };
 }
 
-function textWithin(reader: Reader, to: number, end: number): string {
+function textWithin(reader: MessageReader, to: number, end: number): string {
   if (to > end) throw new MalformedMessage('a text that leaves its record');
-  return text(reader, to);
+  return readText(reader, to);
 }
 
 /** The type number of OPT. */
@@ -209,7 +209,7 @@ export function encodeOpt(bytes: Buffer, at: number, dnssecOk: boolean): void {
  * options end the list without failing: an extended error must not change how the answer is
  * processed (RFC 8914, 3).
  */
-function decodeExtendedErrors(reader: Reader, end: number): readonly ExtendedError[] {
+function decodeExtendedErrors(reader: MessageReader, end: number): readonly ExtendedError[] {
   const errors: ExtendedError[] = [];
   while (reader.offset + 4 <= end && errors.length < ERRORS_MAX) {
     const code = u16(reader);
@@ -223,7 +223,7 @@ function decodeExtendedErrors(reader: Reader, end: number): readonly ExtendedErr
   return errors;
 }
 
-function decodeError(reader: Reader, end: number): ExtendedError {
+function decodeError(reader: MessageReader, end: number): ExtendedError {
   const code = u16(reader);
-  return { code, text: text(reader, Math.min(end, reader.offset + TEXT_OCTETS_MAX)) };
+  return { code, text: readText(reader, Math.min(end, reader.offset + TEXT_OCTETS_MAX)) };
 }

@@ -1,6 +1,6 @@
 /** A cache with single flight: concurrent lookups of one key share one load. */
 import { LRUCache } from 'lru-cache';
-import { type Budget, isSpent } from './budget.ts';
+import { isSpent, type QueryBudget } from './budget.ts';
 
 /** A value and its lifetime in ms; 0: not cached. `failed`: the value is a failure. */
 export type Loaded<V> = { readonly value: V; readonly ttlMs: number; readonly failed: boolean };
@@ -11,7 +11,7 @@ export type Shared<V> = {
    * Resolves with the cached value, a load in progress, or its own `load`. Waits for others only as
    * long as its own budget lasts. Rejects as `load` does; then nothing is cached.
    */
-  readonly get: (key: string, budget: Budget, load: () => Promise<Loaded<V>>) => Promise<V>;
+  readonly get: (key: string, budget: QueryBudget, load: () => Promise<Loaded<V>>) => Promise<V>;
   /** The cached value; undefined if it is missing. */
   readonly peek: (key: string) => V | undefined;
   /** Replaces the cached value; a `ttlMs` of 0 is ignored. */
@@ -38,7 +38,7 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
     if (loaded.ttlMs > 0) known.set(key, loaded, { ttl: loaded.ttlMs });
   }
 
-  async function loadOnceAtATime(key: string, budget: Budget, load: () => Promise<Loaded<V>>) {
+  async function loadOnceAtATime(key: string, budget: QueryBudget, load: () => Promise<Loaded<V>>) {
     const promise = load();
     underWay.set(key, promise);
     try {
@@ -51,7 +51,7 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
     }
   }
 
-  async function get(key: string, budget: Budget, load: () => Promise<Loaded<V>>): Promise<V> {
+  async function get(key: string, budget: QueryBudget, load: () => Promise<Loaded<V>>): Promise<V> {
     const remembered = known.get(key);
     if (remembered !== undefined) return remembered.value;
     const others = underWay.get(key);
@@ -74,7 +74,7 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** The promise's value, or undefined after the budget's deadline. */
-async function beforeDeadline<T>(promise: Promise<T>, budget: Budget): Promise<T | undefined> {
+async function beforeDeadline<T>(promise: Promise<T>, budget: QueryBudget): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     const leftMs = Math.min(Math.ceil(budget.deadline - performance.now()), TIMER_MS_MAX);

@@ -1,16 +1,22 @@
 /** The UDP messages of a query: the first try and its retries. */
 import type { SocketAddress } from '../../config/config.ts';
-import { type Budget, takeQuestion } from './budget.ts';
-import { type Exchange, familyOf, newExchange, type WireAnswer, withoutEdns } from './exchange.ts';
+import { type QueryBudget, takeQuestion } from './budget.ts';
+import {
+  familyOf,
+  newExchange,
+  type QueryExchange,
+  type WireAnswer,
+  withoutEdns,
+} from './exchange.ts';
 import type { Question } from './message.ts';
 import { enter, find, freeId, leave, type UdpSocket, type UdpSockets } from './udp-sockets.ts';
 
 /** A pending query, changed in place with each try. Times are on the clock of performance.now(). */
-export type Waiting = {
+export type PendingQuery = {
   readonly question: Question;
   readonly server: SocketAddress;
   readonly timeoutMs: number;
-  readonly budget: Budget;
+  readonly budget: QueryBudget;
   readonly signal: AbortSignal | undefined;
   /** Resolves the promise of `Wire.ask`; only the first call counts. */
   readonly resolve: (answer: WireAnswer) => void;
@@ -21,15 +27,15 @@ export type Waiting = {
   /** Whether the server has sent anything yet. */
   responded: boolean;
   /** The socket and exchange of the last try. */
-  socket: UdpSocket<Waiting>;
-  exchange: Exchange;
+  socket: UdpSocket<PendingQuery>;
+  exchange: QueryExchange;
 };
 
 export type Outlet = {
   readonly random16: () => number;
-  readonly sockets: UdpSockets<Waiting>;
+  readonly sockets: UdpSockets<PendingQuery>;
   /** Messages to send at the end of this turn of the event loop. */
-  outbox: Waiting[];
+  outbox: PendingQuery[];
 };
 
 /** No reply at all. */
@@ -44,17 +50,17 @@ export const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
  * The answer if a wait ends without a whole reply: a timeout that says whether the server responded
  * at all.
  */
-export function silenceOf({ responded }: Pick<Waiting, 'responded'>): WireAnswer {
+export function silenceOf({ responded }: Pick<PendingQuery, 'responded'>): WireAnswer {
   return responded ? RESPONDED : TIMEOUT;
 }
 
 /** Like `silenceOf`, if this host cannot send: `not_asked` unless the server responded before. */
-export function unsent({ responded }: Waiting): WireAnswer {
+export function unsent({ responded }: PendingQuery): WireAnswer {
   return responded ? RESPONDED : NOT_ASKED;
 }
 
 /** Ends the wait with this answer and frees its slot. Idempotent. */
-export function settle(waiting: Waiting, answer: WireAnswer): void {
+export function settle(waiting: PendingQuery, answer: WireAnswer): void {
   leave(waiting.socket, waiting, waiting.exchange.id);
   waiting.resolve(answer);
 }
@@ -63,7 +69,7 @@ export function settle(waiting: Waiting, answer: WireAnswer): void {
  * Sends the message together with all others of this turn of the event loop, because waking a name
  * server per query is the largest cost.
  */
-export function send(outlet: Outlet, waiting: Waiting): void {
+export function sendQuery(outlet: Outlet, waiting: PendingQuery): void {
   if (outlet.outbox.push(waiting) === 1) setImmediate(sendAll, outlet);
 }
 
@@ -76,7 +82,7 @@ function sendAll(outlet: Outlet): void {
   }
 }
 
-function sendNow(waiting: Waiting): void {
+function sendNow(waiting: PendingQuery): void {
   const { socket, server, exchange } = waiting;
   socket.udp.send(exchange.encoded, server.port, server.address, (error) => {
     // For example, no route: waiting would not help.
@@ -85,13 +91,13 @@ function sendNow(waiting: Waiting): void {
 }
 
 /** Retries with `change` applied, if the budget allows. */
-function sendAgain(outlet: Outlet, waiting: Waiting, change: () => boolean): void {
+function sendAgain(outlet: Outlet, waiting: PendingQuery, change: () => boolean): void {
   if (!takeQuestion(waiting.budget) || !change()) {
     settle(waiting, silenceOf(waiting));
     return;
   }
   waiting.dueAt = Math.min(performance.now() + waiting.timeoutMs, waiting.budget.deadline);
-  send(outlet, waiting);
+  sendQuery(outlet, waiting);
 }
 
 /**
@@ -99,7 +105,7 @@ function sendAgain(outlet: Outlet, waiting: Waiting, change: () => boolean): voi
  * 6891, 7). The ID stays, so an answer to the first try still counts. Settles the query if the
  * budget is exhausted.
  */
-export function askWithoutEdns(outlet: Outlet, waiting: Waiting): void {
+export function askWithoutEdns(outlet: Outlet, waiting: PendingQuery): void {
   sendAgain(outlet, waiting, () => {
     waiting.exchange = withoutEdns(waiting.exchange);
     return true;
@@ -111,7 +117,7 @@ export function askWithoutEdns(outlet: Outlet, waiting: Waiting): void {
  * because an attacker who guessed them could have triggered this retry. Settles the query if the
  * budget is exhausted or no socket is available.
  */
-export function askInLowerCase(outlet: Outlet, waiting: Waiting, edns: boolean): void {
+export function askInLowerCase(outlet: Outlet, waiting: PendingQuery, edns: boolean): void {
   sendAgain(outlet, waiting, () => {
     const socket = outlet.sockets.pick(familyOf(waiting.server));
     if (socket === undefined) return false;

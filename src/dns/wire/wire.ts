@@ -5,19 +5,19 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { SocketAddress } from '../../config/config.ts';
-import { type Budget, isCutOff, takeQuestion, unlimited } from './budget.ts';
+import { isCutOff, type QueryBudget, takeQuestion, unlimited } from './budget.ts';
 import { asSource, createRandom16, familyOf, newExchange, type WireAnswer } from './exchange.ts';
 import type { Question } from './message.ts';
 import { type Inlet, receive } from './receive.ts';
 import {
   askWithoutEdns,
   NOT_ASKED,
-  send,
+  type PendingQuery,
+  sendQuery,
   settle,
   silenceOf,
   TIMEOUT,
   unsent,
-  type Waiting,
 } from './tries.ts';
 import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.ts';
 
@@ -29,7 +29,7 @@ type AskOptions = {
    * The budget to spend: each message sent and byte received is deducted. Once exhausted, the query
    * is a timeout. Unlimited by default.
    */
-  readonly budget?: Budget;
+  readonly budget?: QueryBudget;
   /** Once aborted, the query settles as a timeout within about 25 ms. */
   readonly signal?: AbortSignal;
 };
@@ -95,7 +95,7 @@ export function createWire(given: WireOptions = {}): Wire {
   const random16 = createRandom16();
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one per TCP query
-  const sockets = createUdpSockets<Waiting>({
+  const sockets = createUdpSockets<PendingQuery>({
     socketsPerFamily: options.socketsPerFamily,
     usesPerSocket: options.usesPerSocket,
     socketMs: options.socketMs,
@@ -130,7 +130,7 @@ function start(
   const { random16 } = state;
   const exchange = newExchange(question, { id: freeId(socket, random16), edns: true, random16 });
   const askedAt = performance.now();
-  const waiting: Waiting = {
+  const waiting: PendingQuery = {
     question,
     server: asSource(server),
     timeoutMs,
@@ -144,7 +144,7 @@ function start(
     exchange,
   };
   enter(socket, waiting, exchange.id);
-  send(state, waiting);
+  sendQuery(state, waiting);
   // This timer, not the sockets, keeps the process alive while a query is pending.
   state.sweeper ??= setInterval(() => sweep(state), SWEEP_MS);
 }
@@ -162,7 +162,7 @@ function sweep(state: State): void {
   if (found === 0) stopSweeping(state);
 }
 
-function check(state: State, waiting: Waiting, now: number): void {
+function check(state: State, waiting: PendingQuery, now: number): void {
   const { budget, signal, exchange, dueAt } = waiting;
   if (isCutOff(budget, now) || signal?.aborted === true) settle(waiting, silenceOf(waiting));
   else if (now < dueAt) return;
@@ -175,7 +175,10 @@ function stopSweeping(state: State): void {
   state.sweeper = undefined;
 }
 
-function settleAll(socket: UdpSocket<Waiting>, as: (waiting: Waiting) => WireAnswer): void {
+function settleAll(
+  socket: UdpSocket<PendingQuery>,
+  as: (waiting: PendingQuery) => WireAnswer,
+): void {
   for (const waiting of socket.slots) if (waiting !== undefined) settle(waiting, as(waiting));
 }
 

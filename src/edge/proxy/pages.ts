@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import { html } from '../../net/html.ts';
 
-export type Page = {
+export type ErrorPage = {
   readonly status: number;
   /** Plain text; escaped here. */
   readonly title: string;
@@ -15,7 +15,7 @@ export type Page = {
 };
 
 export const pages = {
-  unknownHost: (hostname: string | null): Page => ({
+  unknownHost: (hostname: string | null): ErrorPage => ({
     status: 404,
     title: 'No site here',
     text:
@@ -25,86 +25,89 @@ export const pages = {
     close: true,
   }),
   /** The connection was opened while the name was served. The next handshake fails. */
-  noLongerServed: (hostname: string): Page => ({ ...pages.unknownHost(hostname), status: 421 }),
-  certificatePending: (hostname: string): Page => ({
+  noLongerServed: (hostname: string): ErrorPage => ({
+    ...pages.unknownHost(hostname),
+    status: 421,
+  }),
+  certificatePending: (hostname: string): ErrorPage => ({
     status: 503,
     title: 'Almost there',
     text: `The certificate for ${hostname} is being issued. This usually takes less than a minute. Reload the page.`,
     retryAfterSeconds: 15,
   }),
-  misdirected: (): Page => ({
+  misdirected: (): ErrorPage => ({
     status: 421,
     title: 'Misdirected request',
     text: 'This connection was opened for another domain. Reload the page.',
     close: true,
   }),
-  notDeployed: (hostname: string): Page => ({
+  notDeployed: (hostname: string): ErrorPage => ({
     status: 503,
     title: 'No deploy yet',
     text: `${hostname} works, but its project has no running deploy. If you own it, deploy the project.`,
     retryAfterSeconds: 60,
   }),
-  upstreamUnreachable: (hostname: string): Page => ({
+  upstreamUnreachable: (hostname: string): ErrorPage => ({
     status: 502,
     title: 'The site is unavailable',
     text: `The server behind ${hostname} could not be reached. Try again later, or contact the site’s owner.`,
   }),
-  upstreamRefused: (hostname: string): Page => ({
+  upstreamRefused: (hostname: string): ErrorPage => ({
     status: 502,
     title: 'The site is unavailable',
     text: `The address of the server behind ${hostname} is not allowed. Contact the site’s owner.`,
   }),
-  upstreamUnverified: (hostname: string): Page => ({
+  upstreamUnverified: (hostname: string): ErrorPage => ({
     status: 502,
     title: 'The site is unavailable',
     text: `The certificate of the server behind ${hostname} is not valid. Contact the site’s owner.`,
   }),
-  upstreamSlow: (hostname: string): Page => ({
+  upstreamSlow: (hostname: string): ErrorPage => ({
     status: 504,
     title: 'The site took too long to respond',
     text: `The server behind ${hostname} did not answer in time. Try again later, or contact the site’s owner.`,
   }),
-  loop: (hostname: string): Page => ({
+  loop: (hostname: string): ErrorPage => ({
     status: 508,
     title: 'Loop detected',
     text: `The server behind ${hostname} sends requests back to this server. Contact the site’s owner.`,
   }),
-  badRequest: (): Page => ({
+  badRequest: (): ErrorPage => ({
     status: 400,
     title: 'Bad request',
     text: 'The request target or the Host header is malformed. Check the URL.',
     close: true,
   }),
-  tooManyFields: (): Page => ({
+  tooManyFields: (): ErrorPage => ({
     status: 431,
     title: 'Too many header fields',
     text: 'The limit is 100 header fields. The usual cause is too many cookies. Delete the cookies of this site.',
     close: true,
   }),
-  notAllowed: (): Page => ({
+  notAllowed: (): ErrorPage => ({
     status: 405,
     title: 'Method not allowed',
     text: 'TRACE is not supported.',
     close: true,
   }),
-  busy: (hostname: string): Page => ({
+  busy: (hostname: string): ErrorPage => ({
     status: 503,
     title: 'Too many requests',
     text: `${hostname} is receiving too many requests. Try again in a few seconds.`,
     retryAfterSeconds: 5,
   }),
-  tooMany: (): Page => ({
+  tooMany: (): ErrorPage => ({
     status: 429,
     title: 'Too many requests',
     text: 'This server received too many requests from your network, or it is busy. Try again in a few seconds.',
     retryAfterSeconds: 5,
   }),
-  noChallenge: (): Page => ({
+  noChallenge: (): ErrorPage => ({
     status: 404,
     title: 'Unknown challenge',
     text: 'This token does not belong to a pending certificate of this domain.',
   }),
-  outOfOrder: (): Page => ({
+  outOfOrder: (): ErrorPage => ({
     status: 503,
     title: 'Temporarily unavailable',
     text: 'An internal error occurred. Try again in a moment.',
@@ -116,7 +119,7 @@ export const pages = {
  * Sends a page. If the response has already started, it closes the connection instead, so that a
  * partial response is not taken for a complete one.
  */
-export function sendPage(response: ServerResponse, page: Page): void {
+export function sendPage(response: ServerResponse, page: ErrorPage): void {
   if (response.headersSent) {
     response.destroy();
     return;
@@ -134,7 +137,7 @@ export function sendPage(response: ServerResponse, page: Page): void {
   response.end(body); // Node.js omits the body for HEAD
 }
 
-function render({ status, title, text }: Page): string {
+function render({ status, title, text }: ErrorPage): string {
   const reason = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
   return html`<!doctype html>
 <html lang="en">

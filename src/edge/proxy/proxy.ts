@@ -10,7 +10,7 @@ import { printable } from '../../core/names/printable.ts';
 import type { EdgeDeps, EdgeLimits } from '../deps.ts';
 import { loadOnce } from '../tls/secure-contexts.ts';
 import { clientHeaders, isLoop } from './forwarded-headers.ts';
-import { type Page, pages, sendPage } from './pages.ts';
+import { type ErrorPage, pages, sendPage } from './pages.ts';
 import {
   createUpstreams,
   type Passed,
@@ -258,7 +258,7 @@ function answerUpgrade(
   tunnel(request.socket, upstream, silenceMs);
 }
 
-type PageFor = (hostname: string) => Page;
+type PageFor = (hostname: string) => ErrorPage;
 
 function giveUp({ request, response, target }: Exchange, page: PageFor): void {
   request.unpipe();

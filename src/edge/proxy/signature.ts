@@ -22,7 +22,7 @@ export type SigningKey = (projectId: string, generation: number) => Uint8Array;
  * The signed parts of a request, each as sent to the deploy, in bytes (latin1). None can contain a
  * line break.
  */
-export type Signed = {
+export type SignedRequest = {
   readonly method: string;
   readonly host: string;
   /** Includes the query. */
@@ -40,7 +40,7 @@ const KEYS_MAX = 10_000;
 export function createSign(
   signingKey: SigningKey,
   clock: () => number = Date.now,
-): (project: Pick<EdgeRoute, 'projectId' | 'signing'>, signed: Signed) => string {
+): (project: Pick<EdgeRoute, 'projectId' | 'signing'>, signed: SignedRequest) => string {
   const keys = new LRUCache<string, KeyObject>({ max: KEYS_MAX });
 
   function keyOf(projectId: string, generation: number): KeyObject {

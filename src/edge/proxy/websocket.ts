@@ -46,7 +46,11 @@ export function isWebSocket({ connection, upgrade }: IncomingMessage['headers'])
  * For upgrades, Node.js leaves the response to the application. This is the connection's last
  * response unless the deploy agrees. `head`: bytes received after the request.
  */
-export function responseTo(request: IncomingMessage, socket: Socket, head: Buffer): ServerResponse {
+export function upgradeResponse(
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): ServerResponse {
   socket.on('error', () => {}); // `close` follows
   socket.unshift(head);
   const response = new ServerResponse(request);

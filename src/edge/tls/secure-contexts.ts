@@ -50,7 +50,7 @@ type Receiver = Pick<EventEmitter, 'emit'>;
  * same turn of the event loop. Null if the certificate no longer exists. Concurrent handshakes
  * share one load. Throws what loading throws.
  */
-export type FindServer = (site: Site) => Promise<Server | null>;
+export type FindSiteServer = (site: Site) => Promise<Server | null>;
 
 type ServersDeps = Pick<EdgeDeps, 'loadCertificate' | 'ticketKeys'> &
   Pick<EdgeLimits, 'handshakeMs'> & { readonly receiver: Receiver };
@@ -59,7 +59,7 @@ type ServersDeps = Pick<EdgeDeps, 'loadCertificate' | 'ticketKeys'> &
  * Each site has its own server, because a server determines whose sessions are resumed. `keptMax`:
  * fewer in tests.
  */
-export function createTlsServers(deps: ServersDeps, keptMax: number = SERVERS_MAX): FindServer {
+export function createTlsServers(deps: ServersDeps, keptMax: number = SERVERS_MAX): FindSiteServer {
   const kept = new LRUCache<string, Made>({ max: keptMax, dispose: letGo });
   const find = loadOnce(
     kept,

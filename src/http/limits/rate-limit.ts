@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/engine/client.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type Ledger, type Limit, openRateLimitStore, type RateLimitStore } from './store.ts';
-import { createWindows, type Taken, type Windows } from './windows.ts';
+import { type CountedRequest, createWindows, type Windows } from './windows.ts';
 
 /** A limit and its counter. */
 export type RateLimiter = Limit & {
@@ -16,7 +16,7 @@ export type RateLimiter = Limit & {
    * Counts a request of an ID and returns whether it is allowed. Refused requests are not counted.
    * Never throws, never waits.
    */
-  take(id: string): Taken;
+  take(id: string): CountedRequest;
 };
 
 /** The two limits of the API and the store that processes share, if there is one. */
@@ -98,7 +98,7 @@ function windowsOf({ quota, windowSeconds }: Limit, isShared: boolean): Windows 
  * `"key";q=6000;w=60` and `"key";r=5999;t=60`.
  */
 export function rateLimitHeaders(
-  taken: readonly (readonly [RateLimiter, Taken])[],
+  taken: readonly (readonly [RateLimiter, CountedRequest])[],
 ): Readonly<Record<'ratelimit-policy' | 'ratelimit', string>> {
   let policy = '';
   let state = '';
@@ -113,7 +113,7 @@ export function rateLimitHeaders(
 const whose = { key: 'with this API key', address: 'from this address' } as const;
 
 /** 429 (RFC 6585, 4). Retry-After equals RateLimit's `t`, as the draft requires. */
-export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: Taken): Refusal {
+export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: CountedRequest): Refusal {
   const { name, quota, windowSeconds } = limiter;
   const message = `The limit is ${quota} requests ${whose[name]} per ${windowSeconds} seconds. Try again in ${resetSeconds} seconds.`;
   return refuse('rate_limited', message, { 'retry-after': String(resetSeconds) });

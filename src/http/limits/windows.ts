@@ -3,7 +3,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** The result of counting one request. A refused one consumes nothing. */
-export type Taken = {
+export type CountedRequest = {
   readonly allowed: boolean;
   /** Requests left in the window after this one. */
   readonly remaining: number;
@@ -20,7 +20,7 @@ export type Counted = { readonly used: number; readonly msLeft: number };
 /** `at` is the current time in milliseconds since 1970. */
 export type Windows = {
   /** Counts a request; starts a window for an ID that has none. */
-  take(id: string, at: number): Taken;
+  take(id: string, at: number): CountedRequest;
   /**
    * Takes at most `max` IDs with unreported requests, urgent ones first, and marks them as
    * reported. Ended windows are dropped.

@@ -6,7 +6,7 @@
 import { type Authenticate, allows, forbidden, unauthorized } from '../keys/auth.ts';
 import type { KeyUsage } from '../keys/key-usage.ts';
 import { type RateLimiter, rateLimitHeaders, refuseRateLimited } from '../limits/rate-limit.ts';
-import type { Taken } from '../limits/windows.ts';
+import type { CountedRequest } from '../limits/windows.ts';
 import type { Refusal } from './errors.ts';
 import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 
@@ -28,14 +28,14 @@ export type Admission = {
 };
 
 /** The limits that counted the request, the key's first. */
-type Counted = readonly (readonly [RateLimiter, Taken])[];
+type Counted = readonly (readonly [RateLimiter, CountedRequest])[];
 
 /** Counts a request against its address, before any other work. Never throws, never waits. */
 export function countAddress(
   { limits, addressOf }: AdmissionDeps,
   remoteAddress: string | undefined,
   headers: Headers,
-): readonly [RateLimiter, Taken] {
+): readonly [RateLimiter, CountedRequest] {
   const { perAddress } = limits;
   return [perAddress, perAddress.take(addressOf(remoteAddress, headers))];
 }
@@ -48,7 +48,7 @@ export async function admit(
   deps: AdmissionDeps,
   route: Route | null,
   authorization: string | undefined,
-  address: readonly [RateLimiter, Taken],
+  address: readonly [RateLimiter, CountedRequest],
 ): Promise<Admission> {
   const { authenticate, limits, usage } = deps;
   if (!address[1].allowed) return refused(refuseRateLimited(...address), null, [address]);

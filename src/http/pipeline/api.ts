@@ -16,7 +16,7 @@ import { type Refusal, refuse } from './errors.ts';
 import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
 import { type RawResponse, render } from './render.ts';
 import type { ApiKeyIdentity, Headers, Route } from './route.ts';
-import { createRouter, type Found } from './router.ts';
+import { createRouter, type RouteMatch } from './router.ts';
 import { type Trace, traceOf } from './trace.ts';
 
 /** A request from a connection or from a dashboard page. */
@@ -69,7 +69,7 @@ export type ApiDeps = AdmissionDeps & {
   readonly count?: CountRequest;
 };
 
-type RouteFound = Extract<Found, { kind: 'route' }>;
+type RouteFound = Extract<RouteMatch, { kind: 'route' }>;
 type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly requestId: string };
 
 const RETRY_AFTER_SECONDS = '5';
@@ -88,7 +88,7 @@ export function createApi(deps: ApiDeps): Api {
   async function handle(raw: RawRequest, span: RequestSpan): Promise<RawResponse> {
     const startedAt = performance.now();
     const trace = traceOf(raw.headers, deps.isSecret, span.traceparent);
-    const found: Found = raw.refusal
+    const found: RouteMatch = raw.refusal
       ? { kind: 'answer', answer: raw.refusal }
       : find(raw.method, raw.target);
     const route = found.kind === 'route' ? found.route : null;
@@ -124,7 +124,7 @@ export function createApi(deps: ApiDeps): Api {
 
   async function answer(
     raw: RawRequest,
-    found: Found,
+    found: RouteMatch,
     { refusal, key }: Admission,
     { requestId }: Trace,
   ): Promise<ApiResponse> {

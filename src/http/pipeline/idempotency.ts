@@ -17,7 +17,7 @@ import { type Refusal, refuse } from './errors.ts';
 import type { Headers } from './route.ts';
 
 /** A request with an Idempotency-Key. The key's scope is one API key and one operation. */
-export type Attempt = AttemptId & {
+export type IdempotentRequest = AttemptId & {
   /** SHA-256 over method, path, query and body: equal for repeated requests. */
   readonly fingerprint: Uint8Array<ArrayBuffer>;
 };
@@ -29,7 +29,7 @@ export type Attempt = AttemptId & {
  * back.
  */
 export type Idempotency = (
-  attempt: Attempt,
+  attempt: IdempotentRequest,
   run: () => Promise<ApiResponse>,
 ) => Promise<ApiResponse>;
 
@@ -57,7 +57,10 @@ export function createIdempotency({ transact, answers, now }: IdempotencyDeps): 
   const running = new Set<string>();
 
   /** Runs inside the transaction that commits effect and response. */
-  async function once(attempt: Attempt, run: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  async function once(
+    attempt: IdempotentRequest,
+    run: () => Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
     if (!(await answers.lock(attempt))) return inUse();
     const kept = await answers.find(attempt, now());
     if (kept !== null) return replay(attempt, kept);
@@ -137,7 +140,7 @@ function textOf(body: unknown): string | undefined {
 }
 
 /** The stored response, or 422 if it belongs to a different request. */
-function replay({ fingerprint }: Attempt, kept: StoredAnswer): ApiResponse {
+function replay({ fingerprint }: IdempotentRequest, kept: StoredAnswer): ApiResponse {
   if (!Buffer.from(fingerprint).equals(kept.fingerprint)) return refuse('idempotency_key_reused');
   const { status, headers, body } = kept;
   return { status, headers: { ...headers, ...REPLAYED }, ...(body !== null && { text: body }) };

@@ -4,7 +4,7 @@ import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
 import type { Route } from './route.ts';
 
-export type Found =
+export type RouteMatch =
   | {
       readonly kind: 'route';
       readonly route: Route;
@@ -16,7 +16,7 @@ export type Found =
   | { readonly kind: 'answer'; readonly answer: ApiResponse };
 
 /** Never throws, for any input. */
-export type Router = (method: string, target: string) => Found;
+export type Router = (method: string, target: string) => RouteMatch;
 
 /** A longer request target gets 414. */
 export const MAX_TARGET_LENGTH = 8_192; // octets; RFC 9110, 4.1 requires at least 8,000

@@ -3,8 +3,8 @@
 import { parseHostname } from '../../core/names/hostname.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import {
-  type Asked,
   type Examine,
+  type ExaminedName,
   parseExamined,
   parseTarget,
   reportOf,
@@ -89,7 +89,7 @@ async function askedFor(
   { platformDomain, targetOf }: DiagnosisRoutesDeps,
   hostname: string,
   given: string | undefined,
-): Promise<Asked | Refusal> {
+): Promise<ExaminedName | Refusal> {
   const parsed = parseExamined(hostname, platformDomain);
   if (!parsed.ok) return refuse(parsed.code, parsed.reason);
   const { ascii } = parsed.hostname;

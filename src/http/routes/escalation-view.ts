@@ -2,13 +2,13 @@
 
 import type { EscalationCause, Probe } from '../../core/certificates/escalation.ts';
 import {
+  type EscalationReader,
   escalationWords,
   isEscalationCause,
-  type Reader,
 } from '../../core/certificates/escalation-words.ts';
 import { explain, severities } from '../../core/diagnosis/findings.ts';
 import type { Escalation } from '../../core/records.ts';
-import { type EscalationRow, evidenceOf } from '../../db/issuance/escalations.ts';
+import { type EscalationRow, readEvidence } from '../../db/issuance/escalations.ts';
 
 type InWords = {
   readonly cause: EscalationCause;
@@ -19,7 +19,7 @@ type InWords = {
 /** The cause, the problem and the next step. Null for a cause that this version does not know. */
 export function escalationInWords(
   stored: Pick<Escalation, 'cause' | 'evidence'>,
-  reader: Reader,
+  reader: EscalationReader,
 ): InWords | null {
   const { cause } = stored;
   if (!isEscalationCause(cause)) return null;
@@ -63,7 +63,7 @@ function probeView(probe: Probe) {
 
 /** Drops findings that this version does not know; a newer version can have stored them. */
 function wordable({ evidence }: Pick<Escalation, 'evidence'>) {
-  const known = evidenceOf(evidence);
+  const known = readEvidence(evidence);
   const findings = known.findings.filter(({ code }) => Object.hasOwn(severities, code));
   return { ...known, findings };
 }

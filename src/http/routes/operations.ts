@@ -9,9 +9,9 @@ import {
 } from '../../core/operations/jobs.ts';
 import type { Quarantine } from '../../core/records.ts';
 import type { DomainDetails } from '../../db/domains/domains.ts';
-import type { Sweep } from '../../db/domains/sweeps.ts';
+import type { SweepName } from '../../db/domains/sweeps.ts';
 import type { EventRow } from '../../db/events.ts';
-import { dueForSweep, type FoundDomain, type WatchedDomain } from '../../db/operations.ts';
+import { dueForSweep, type FoundDomain, type OperationsDomain } from '../../db/operations.ts';
 import { eventView } from '../../events/event-stream.ts';
 import type { ReadOverview } from '../../ops/overview.ts';
 import type { SeenQueues } from '../../queue/queues.ts';
@@ -42,7 +42,7 @@ export type OperationsRoutesDeps = VerifyDeps & {
    */
   search(part: string, limit: number): Promise<readonly FoundDomain[]>;
   /** Finds removed domains too; null for an unknown ID. */
-  find(id: string): Promise<WatchedDomain | null>;
+  find(id: string): Promise<OperationsDomain | null>;
   /** The domain's jobs that were quarantined and have not succeeded since, by queue. */
   notes(id: string): Promise<readonly Quarantine[]>;
   /** At most `limit` events, newest first. */
@@ -53,7 +53,7 @@ export type OperationsRoutesDeps = VerifyDeps & {
    */
   runNow(queue: DomainQueue, job: DomainJob, requestId: string): Promise<void>;
   /** Makes a sweep process the domain in its next run, even if quarantined. */
-  bringToSweep(domain: WatchedDomain, sweep: Sweep, at: Date): Promise<void>;
+  bringToSweep(domain: OperationsDomain, sweep: SweepName, at: Date): Promise<void>;
 };
 
 /** Number of events shown, the same as in the domain's own timeline. */
@@ -223,7 +223,7 @@ function accepted({ windowMs, now }: VerifyDeps, found: DomainDetails): ApiRespo
 async function withDomain(
   deps: OperationsRoutesDeps,
   id: string,
-  act: (found: WatchedDomain) => Promise<ApiResponse>,
+  act: (found: OperationsDomain) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
   const found = isUuid(id) ? await deps.find(id) : null;
   return found === null ? refuse('domain_not_found') : act(found);
@@ -233,7 +233,7 @@ async function withDomain(
  * The WatchedDomain of docs/run/operators-api.md. The reads run one after the other, so they are not one
  * snapshot.
  */
-async function watchedView(deps: OperationsRoutesDeps, found: WatchedDomain) {
+async function watchedView(deps: OperationsRoutesDeps, found: OperationsDomain) {
   const { id, epoch, hostname, projectId, project, removedAt, escalations } = found;
   const [open] = escalations;
   const notes = await deps.notes(id);
@@ -262,12 +262,12 @@ async function watchedView(deps: OperationsRoutesDeps, found: WatchedDomain) {
 const sweeps = ['recheck-live', 'renew-certificate', 'escalate-renewals'] as const;
 
 /** Whether the domain has its own job there. */
-function isDomainQueue(queue: DomainQueue | Sweep): queue is DomainQueue {
+function isDomainQueue(queue: DomainQueue | SweepName): queue is DomainQueue {
   return domainQueues.some((one) => one === queue);
 }
 
 /** When the domain is due in a queue or sweep, by the database; null if nothing is due. */
-function dueAt(found: WatchedDomain, queue: DomainQueue | Sweep): Date | null {
+function dueAt(found: OperationsDomain, queue: DomainQueue | SweepName): Date | null {
   if (!isDomainQueue(queue)) return dueForSweep(found, queue);
   if (found.removedAt !== null) return null;
   return followUps(found).find((job) => job.queue === queue)?.runAt ?? null;

@@ -16,7 +16,7 @@ const MAX_LINGER_BYTES = 1_048_576;
 export type BrokenCode = Extract<BodyRead, { kind: 'broken' }>['code'];
 
 /** A request and its response, from the end of its headers until the response is sent. */
-export type Exchange = {
+export type HttpExchange = {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** Whether the client waits for 100 before it sends its body (RFC 9110, 10.1.1). */
@@ -33,7 +33,7 @@ export type Exchange = {
  * Reads at most MAX_BODY_BYTES; a body announced as larger is not read at all. Sends 100 first if
  * the client waits for it. Never rejects. Call it once.
  */
-export function readBody(exchange: Exchange): Promise<BodyRead> {
+export function readBody(exchange: HttpExchange): Promise<BodyRead> {
   const { req, res } = exchange;
   if (exchange.broken !== null) return Promise.resolve({ kind: 'broken', code: exchange.broken });
   if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
@@ -76,8 +76,8 @@ export type SendOptions = {
  * Sends a response and calls `ended` once, when it is sent or the client is gone. Throws on an
  * invalid response, such as a header that HTTP does not allow.
  */
-export function send(
-  { req, res, broken }: Exchange,
+export function sendResponse(
+  { req, res, broken }: HttpExchange,
   { status, headers, body }: RawResponse,
   { close, timeouts: { lingerMs, sendMs } }: SendOptions,
   ended: () => void,

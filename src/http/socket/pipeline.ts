@@ -7,10 +7,10 @@ import type { Api, RawRequest } from '../pipeline/api.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import {
   type BrokenCode,
-  type Exchange,
+  type HttpExchange,
   readBody,
   type SendTimeouts,
-  send,
+  sendResponse,
   writeRaw,
 } from './exchange.ts';
 import { sendStream } from './send-stream.ts';
@@ -22,9 +22,9 @@ const MAX_WAITING = 100;
 export type Pipelines = {
   readonly api: Api;
   readonly timeouts: SendTimeouts;
-  readonly turns: Turns<Exchange>;
+  readonly turns: Turns<HttpExchange>;
   /** The newest exchange of each connection, which the parser can still be reading. */
-  readonly receiving: WeakMap<Duplex, Exchange>;
+  readonly receiving: WeakMap<Duplex, HttpExchange>;
   /** Set when the server closes: from then on, each response is its connection's last. */
   closing: boolean;
   /** Calling a function ends its stream at once. A stream removes its own when it ends. */
@@ -64,7 +64,7 @@ export function accept(
 }
 
 /** Runs one exchange. A response that cannot be sent ends the connection. Never rejects. */
-async function serve(pipelines: Pipelines, exchange: Exchange): Promise<void> {
+async function serve(pipelines: Pipelines, exchange: HttpExchange): Promise<void> {
   const { api, timeouts, streams, turns } = pipelines;
   const { req } = exchange;
   try {
@@ -72,7 +72,7 @@ async function serve(pipelines: Pipelines, exchange: Exchange): Promise<void> {
     // RFC 9112, 6.3: after a framing error, the next request cannot be found reliably.
     const close = pipelines.closing || exchange.refusal?.body.code === 'bad_request';
     const ended = () => turns.ended(req.socket); // the response is sent, or the client is gone
-    if (response.stream === undefined) send(exchange, response, { close, timeouts }, ended);
+    if (response.stream === undefined) sendResponse(exchange, response, { close, timeouts }, ended);
     else
       sendStream(
         exchange,
@@ -87,7 +87,7 @@ async function serve(pipelines: Pipelines, exchange: Exchange): Promise<void> {
 }
 
 /** The body is read only when the API asks for it. */
-function rawRequest(exchange: Exchange): RawRequest {
+function rawRequest(exchange: HttpExchange): RawRequest {
   const { req } = exchange;
   return {
     method: req.method ?? '',
@@ -129,7 +129,7 @@ export function onClientError(
 
 /** Tells the body reader that the request was cut off. */
 function breakOff(
-  exchange: Exchange,
+  exchange: HttpExchange,
   code: BrokenCode | 'headers_too_large',
   socket: Duplex,
 ): void {

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { TextStream } from '../pipeline/errors.ts';
 import type { RawResponse } from '../pipeline/render.ts';
-import { type Exchange, finish, type SendTimeouts } from './exchange.ts';
+import { finish, type HttpExchange, type SendTimeouts } from './exchange.ts';
 
 const MAX_DROPPED_BYTES = 1_048_576; // what a client can send after its request
 
@@ -21,7 +21,7 @@ export type StreamOptions = {
  * either opened or discarded.
  */
 export function sendStream(
-  exchange: Exchange,
+  exchange: HttpExchange,
   { status, headers }: RawResponse,
   stream: TextStream,
   { closing, streams, timeouts }: StreamOptions,
@@ -104,7 +104,7 @@ function drained(res: ServerResponse, sendMs: number, signal: AbortSignal): Prom
  * Reads and drops what the client still sends, because its disconnect would go unnoticed otherwise.
  * A client that sends too much is disconnected.
  */
-function dropRest({ req }: Exchange, end: () => void): void {
+function dropRest({ req }: HttpExchange, end: () => void): void {
   let dropped = 0;
   req.on('data', (chunk: Buffer) => {
     dropped += chunk.length;

@@ -25,7 +25,7 @@ export type HttpServer = {
 };
 
 /** Where to listen, and limits. Omitted options have the defaults below. */
-export type ListenOptions = {
+export type HttpListenOptions = {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -70,7 +70,7 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?$/
  * Resolves once the address is bound. If that fails, it rejects with an error that names the
  * variable.
  */
-export async function listen(api: Api, options: ListenOptions): Promise<HttpServer> {
+export async function listenHttp(api: Api, options: HttpListenOptions): Promise<HttpServer> {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const limits = { ...defaultConnectionLimits, ...options.connections };
   const count = countConnections(limits, trustedProxies(options.trustedProxies ?? []));

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createAccount } from '../../../src/certificates/acme/account.ts';
 import { createAcmeAuthority } from '../../../src/certificates/acme/acme-authority.ts';
 import type { ExternalAccount } from '../../../src/certificates/acme/session.ts';
-import { createSession } from '../../../src/certificates/acme/session.ts';
+import { createAcmeSession } from '../../../src/certificates/acme/session.ts';
 import { createTransport } from '../../../src/certificates/acme/transport.ts';
 import type {
   Challenge,
@@ -129,7 +129,7 @@ export async function ordersAt(
   { account, urls }: Ledger,
 ): Promise<string[]> {
   const transport = createTransport(rootOf(pebble));
-  const session = createSession({ directoryUrl: pebble.directoryUrl, transport, now });
+  const session = createAcmeSession({ directoryUrl: pebble.directoryUrl, transport, now });
   const { post } = createAccount(session, account);
   const read = async (url: string) => {
     const reply = await post({ url, payload: null });

@@ -1,10 +1,10 @@
 /** Whatever a check may have seen, also what no honest network would show. */
 import fc from 'fast-check';
 import type {
-  Answer,
   CaaLevel,
   CaaRecord,
   Delegation,
+  DnsAnswer,
   Nearby,
   Observation,
   ResolverView,
@@ -13,18 +13,18 @@ import type {
 } from '../../../src/core/diagnosis/observation.ts';
 import { target } from './observations.ts';
 
-const silence: fc.Arbitrary<Answer<never>> = fc.constantFrom<Answer<never>>(
+const silence: fc.Arbitrary<DnsAnswer<never>> = fc.constantFrom<DnsAnswer<never>>(
   { kind: 'servfail' },
   { kind: 'refused' },
   { kind: 'timeout' },
 );
 
-const answer = <R>(record: fc.Arbitrary<R>): fc.Arbitrary<Answer<R>> =>
+const answer = <R>(record: fc.Arbitrary<R>): fc.Arbitrary<DnsAnswer<R>> =>
   fc.oneof(
     silence,
-    fc.constantFrom<Answer<R>>({ kind: 'nodata' }, { kind: 'nxdomain' }),
+    fc.constantFrom<DnsAnswer<R>>({ kind: 'nodata' }, { kind: 'nxdomain' }),
     fc.tuple(record, fc.array(record, { maxLength: 2 }), fc.nat({ max: 2 ** 31 })).map(
-      ([first, rest, ttlSeconds]): Answer<R> => ({
+      ([first, rest, ttlSeconds]): DnsAnswer<R> => ({
         kind: 'records',
         records: [first, ...rest],
         ttlSeconds,

@@ -1,6 +1,6 @@
 /** A CAA zone written down as the vectors have it, and the climb it answers. */
 import { caaLevels } from '../../../src/core/diagnosis/caa/caa.ts';
-import type { Answer, CaaLevel, CaaRecord } from '../../../src/core/diagnosis/observation.ts';
+import type { CaaLevel, CaaRecord, DnsAnswer } from '../../../src/core/diagnosis/observation.ts';
 
 /** What stands at a name: records, an alias, or a failure. A name that is not listed has no records. */
 export type CaaZone = Readonly<
@@ -29,7 +29,7 @@ const failures = {
   NXDOMAIN: { kind: 'nxdomain' },
 } as const;
 
-function answerIn(zone: CaaZone, name: string, aliasesLeft = 8): Answer<CaaRecord> {
+function answerIn(zone: CaaZone, name: string, aliasesLeft = 8): DnsAnswer<CaaRecord> {
   const entry = zone[name] ?? redirectedIn(zone, name) ?? [];
   if (typeof entry === 'string') return failures[entry];
   if ('cname' in entry) {

@@ -1,8 +1,8 @@
 /** Short ways to write down what a check of the DNS saw. */
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
 import type {
-  Answer,
   Delegation,
+  DnsAnswer,
   Nearby,
   Observation,
   ResolverView,
@@ -29,7 +29,7 @@ export const servfail = { kind: 'servfail' } as const;
 export const refused = { kind: 'refused' } as const;
 
 /** An answer with records. */
-export function records<R>(first: R, ...rest: R[]): Answer<R> {
+export function records<R>(first: R, ...rest: R[]): DnsAnswer<R> {
   return { kind: 'records', records: [first, ...rest], ttlSeconds: 300 };
 }
 

@@ -1,6 +1,6 @@
 /** A zone written down as the pointing vectors have it, and what a check of a name in it sees. */
 import {
-  type Answer,
+  type DnsAnswer,
   type Nearby,
   type Observation,
   recordsOf,
@@ -84,7 +84,7 @@ function chainFrom({ hostname, target, zones, platform }: Place, first?: string)
   return { names, end: 'unknown' };
 }
 
-function answerOf(all: readonly ZoneRecord[], name: string, type: string): Answer<string> {
+function answerOf(all: readonly ZoneRecord[], name: string, type: string): DnsAnswer<string> {
   const owner = ownerFor(all, name);
   const [first, ...rest] = all
     .filter((record) => record.owner === owner && record.type === type)

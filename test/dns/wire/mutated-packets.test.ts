@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import {
-  type Exchange,
   isAnswer,
   isAnswerInAnyCase,
+  type QueryExchange,
   readAnswer,
 } from '../../../src/dns/wire/exchange.ts';
 import { decodeMessage, encodeQuestion, type Message } from '../../../src/dns/wire/message.ts';
@@ -19,7 +19,7 @@ const PACKETS = sizeOfRun({ quick: 20_000, long: 100_000 });
 
 /** The question as it left, without EDNS; made by hand, as its case must not be random here. */
 const encoded = encodeQuestion({ name: asked, type: 'CNAME', recursionDesired: false }, id, false);
-const exchange: Exchange = {
+const exchange: QueryExchange = {
   id,
   encoded,
   questionEnd: encoded.length,

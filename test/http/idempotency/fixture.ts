@@ -9,9 +9,9 @@ import { createIdempotentAnswerStore } from '../../../src/db/idempotent-answers.
 import { createProjectStore, type ProjectStore } from '../../../src/db/projects.ts';
 import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import {
-  type Attempt,
   createIdempotency,
   type Idempotency,
+  type IdempotentRequest,
 } from '../../../src/http/pipeline/idempotency.ts';
 import { noon } from '../../support/builders.ts';
 import { type FreshStorage, freshStorage, type StorageName } from '../../support/storage.ts';
@@ -71,7 +71,9 @@ async function openOver(fresh: FreshStorage): Promise<Fixture> {
 export function anAttempt({
   request = 'the request',
   ...parts
-}: Partial<Omit<Attempt, 'fingerprint'>> & { readonly request?: string } = {}): Attempt {
+}: Partial<Omit<IdempotentRequest, 'fingerprint'>> & {
+  readonly request?: string;
+} = {}): IdempotentRequest {
   return {
     apiKeyId: 'key-1',
     operationId: 'createProject',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import { refuse } from '../../../src/http/pipeline/errors.ts';
-import type { Attempt } from '../../../src/http/pipeline/idempotency.ts';
+import type { IdempotentRequest } from '../../../src/http/pipeline/idempotency.ts';
 import { databasesOfRun } from '../../support/storage.ts';
 import { anAttempt, type Fixture, openFixture } from './fixture.ts';
 
@@ -16,7 +16,7 @@ type Request = typeof request extends fc.Arbitrary<infer Value> ? Value : never;
 /** Equal requests, `name` being what they make; the scheduler decides whose next step is taken. */
 type Round = {
   readonly scheduler: fc.Scheduler;
-  readonly attempt: Attempt;
+  readonly attempt: IdempotentRequest;
   readonly name: string;
 };
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type ListenOptions, listen } from '../../../src/http/socket/server.ts';
+import { type HttpListenOptions, listenHttp } from '../../../src/http/socket/server.ts';
 import { type ConnectionLimits, countConnections } from '../../../src/net/connections.ts';
 import { startTestApi, type TestApi } from '../support.ts';
 import { parseAnswers, talk } from '../wire.ts';
@@ -67,9 +67,9 @@ describe('over a socket', () => {
   const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n';
   const last = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 
-  async function serverWith(options: Pick<ListenOptions, 'connections' | 'trustedProxies'>) {
+  async function serverWith(options: Pick<HttpListenOptions, 'connections' | 'trustedProxies'>) {
     const timeouts = { lingerMs: 200 };
-    const server = await listen(t.api, { host: '127.0.0.1', port: 0, timeouts, ...options });
+    const server = await listenHttp(t.api, { host: '127.0.0.1', port: 0, timeouts, ...options });
     onTestFinished(() => server.close(0));
     return server.address.port;
   }
@@ -136,7 +136,7 @@ describe('over a socket', () => {
         return t.api.handle(raw);
       },
     };
-    const server = await listen(api, {
+    const server = await listenHttp(api, {
       host: '127.0.0.1',
       port: 0,
       connections: { total: 1 },

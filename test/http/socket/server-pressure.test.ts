@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Api, RawRequest } from '../../../src/http/pipeline/api.ts';
-import { type ListenOptions, listen } from '../../../src/http/socket/server.ts';
+import { type HttpListenOptions, listenHttp } from '../../../src/http/socket/server.ts';
 import { startTestApi, type TestApi } from '../support.ts';
 import { talk } from '../wire.ts';
 
@@ -29,8 +29,8 @@ function watched(answer: (raw: RawRequest) => ReturnType<Api['handle']> = t.api.
   return { api: { ...t.api, handle }, handled };
 }
 
-async function serve(api: Api, options: Partial<ListenOptions> = {}) {
-  const server = await listen(api, { host: '127.0.0.1', port: 0, ...options });
+async function serve(api: Api, options: Partial<HttpListenOptions> = {}) {
+  const server = await listenHttp(api, { host: '127.0.0.1', port: 0, ...options });
   onTestFinished(() => server.close(0));
   return server;
 }

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Api } from '../../../src/http/pipeline/api.ts';
-import { listen } from '../../../src/http/socket/server.ts';
+import { listenHttp } from '../../../src/http/socket/server.ts';
 import { startTestApi, type TestApi } from '../support.ts';
 import { listenForTest, parseAnswers, talk } from '../wire.ts';
 
@@ -160,7 +160,7 @@ describe('an address that cannot be had', () => {
     const first = await listenForTest(t.api);
     onTestFinished(() => first.close(500));
     const { port } = first.address;
-    await expect(listen(t.api, { host, port })).rejects.toThrow(`PORT ${port} on ${host}`);
-    await expect(listen(t.api, { host, port })).rejects.toThrow(said);
+    await expect(listenHttp(t.api, { host, port })).rejects.toThrow(`PORT ${port} on ${host}`);
+    await expect(listenHttp(t.api, { host, port })).rejects.toThrow(said);
   });
 });

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Api } from '../../../src/http/pipeline/api.ts';
 import type { TextStream } from '../../../src/http/pipeline/errors.ts';
-import { type HttpServer, listen } from '../../../src/http/socket/server.ts';
+import { type HttpServer, listenHttp } from '../../../src/http/socket/server.ts';
 import { listenForTest, talk } from '../wire.ts';
 
 let server: HttpServer | undefined;
@@ -160,7 +160,7 @@ describe('a stream', () => {
       },
     };
     const connections = { total: 1 };
-    server = await listen(api, { host: '127.0.0.1', port: 0, connections });
+    server = await listenHttp(api, { host: '127.0.0.1', port: 0, connections });
     const { port } = server.address;
     const socket = await ask();
     await isAsked;

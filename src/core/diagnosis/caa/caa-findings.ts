@@ -2,7 +2,7 @@
 import { splitAtZone } from '../../names/zone.ts';
 import type { FamilyOf } from '../finding.ts';
 import { type DiagnosisInput, unique } from '../input.ts';
-import { isSameName, type Outcome } from '../server-pointing.ts';
+import { isSameName, type QueryFailure } from '../server-pointing.ts';
 import { foreign, foreignName, listed, outcomes, type Words } from '../words.ts';
 import type { CaaWarning } from './caa.ts';
 import { advice, caaHintWords } from './caa.ts';
@@ -53,7 +53,7 @@ export type CaaFinding =
        */
       readonly asked?: 'resolver' | 'registry';
       /** `nxdomain` only for a top-level domain, where it cannot be correct. */
-      readonly outcome: Outcome | 'nxdomain';
+      readonly outcome: QueryFailure | 'nxdomain';
     }
   /** Our CA can issue, but the records should be fixed. */
   | {

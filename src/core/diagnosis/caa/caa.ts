@@ -1,7 +1,7 @@
 /** The CAA climb (RFC 8659, section 3): which names to query, and what the answers mean. */
 import { isLaboratoryTld } from '../../names/zone.ts';
 import { type CaaLevel, type CaaRecord, recordsOf } from '../observation.ts';
-import type { Outcome } from '../server-pointing.ts';
+import type { QueryFailure } from '../server-pointing.ts';
 import {
   authorityReading,
   type CaaAuthority,
@@ -60,7 +60,7 @@ export type CaaVerdict =
       readonly kind: 'unknown';
       readonly name: string;
       readonly publishedAt?: string;
-      readonly outcome: Outcome | 'nxdomain';
+      readonly outcome: QueryFailure | 'nxdomain';
     };
 
 /**
@@ -98,7 +98,10 @@ function endOf({ publishedAt }: CaaLevel): { readonly publishedAt?: string } {
 }
 
 /** Returns why a level has no usable answer; undefined if it has one. */
-function missing(name: string, kind: CaaLevel['answer']['kind']): Outcome | 'nxdomain' | undefined {
+function missing(
+  name: string,
+  kind: CaaLevel['answer']['kind'],
+): QueryFailure | 'nxdomain' | undefined {
   switch (kind) {
     case 'records':
     case 'nodata':

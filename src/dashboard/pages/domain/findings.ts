@@ -1,6 +1,6 @@
 /** Findings with their fixes, and the answers of each name server. */
 import { type Html, html } from '../../../net/html.ts';
-import type { Domain, Finding } from '../../client.ts';
+import type { Domain, FindingView } from '../../client.ts';
 import { badge, bothTimes, fold, relativeTime, whoActs } from '../../parts/elements.ts';
 import { facts, table } from '../../parts/table.ts';
 
@@ -32,7 +32,7 @@ function titleOf(findings: Domain['findings']): string {
 
 /** One finding. `said`: the parts shown elsewhere on the page. */
 function findingCard(
-  finding: Finding,
+  finding: FindingView,
   said: { readonly summary: boolean; readonly actor: boolean },
 ): Html {
   const { code, severity, summary, expected, found, action, actor, hints } = finding;

@@ -2,14 +2,14 @@
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { eventTypes } from '../../../http/schemas/events.ts';
 import { attribute, type Html, html } from '../../../net/html.ts';
-import type { Domain, Event, Project, Settings } from '../../client.ts';
+import type { Domain, Event, ProjectView, Settings } from '../../client.ts';
 import { apiPath, domainPath, projectPath } from '../../client.ts';
 import {
   form,
   type Link,
-  type Page,
+  type PageContent,
+  type PageHandler,
   type PageRoute,
-  type Shown,
   type SignedInRequest,
 } from '../../layout.ts';
 import {
@@ -46,12 +46,15 @@ export function domainPages(): readonly PageRoute[] {
 /**
  * The page is built from four API responses. `error`: a refused form; the page then has its status.
  */
-async function domainPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
+async function domainPage(
+  asked: SignedInRequest,
+  error: ErrorBody | null = null,
+): Promise<PageContent> {
   const { api, params } = asked;
   const [projectId, hostname] = [params['projectId'] ?? '', params['hostname'] ?? ''];
   const [path, inProject] = [domainPath(projectId, hostname), projectPath(projectId)];
   const [project, domain, timeline, settings] = await Promise.all([
-    api.call<Project>('GET', apiPath(inProject)),
+    api.call<ProjectView>('GET', apiPath(inProject)),
     api.call<Domain>('GET', apiPath(path)),
     api.call<readonly Event[]>('GET', apiPath(`${path}/timeline`)),
     api.call<Settings>('GET', apiPath(`${inProject}/domain-settings`)),
@@ -77,7 +80,7 @@ async function domainPage(asked: SignedInRequest, error: ErrorBody | null = null
   };
 }
 
-function crumbs({ id, name }: Pick<Project, 'id' | 'name'>) {
+function crumbs({ id, name }: Pick<ProjectView, 'id' | 'name'>) {
   return [
     { text: 'Projects', path: '/projects' },
     { text: name, path: `${projectPath(id)}/domains` },
@@ -134,7 +137,7 @@ function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): 
 <div class="act">${summary.actor === null ? null : whoActs('Waiting for', summary.actor)}${verifying}</div></section>`;
 }
 
-const verify: Page = async (asked) => {
+const verify: PageHandler = async (asked) => {
   const { api, params } = asked;
   const path = domainPath(params['projectId'] ?? '', params['hostname'] ?? '');
   const answer = await api.call('POST', apiPath(`${path}/verify`));
@@ -142,7 +145,11 @@ const verify: Page = async (asked) => {
 };
 
 /** The page of a removed domain, with status 404 and its history. */
-function removedPage(asked: SignedInRequest, project: Project, timeline: readonly Event[]): Shown {
+function removedPage(
+  asked: SignedInRequest,
+  project: ProjectView,
+  timeline: readonly Event[],
+): PageContent {
   const hostname = timeline[0]?.hostname ?? asked.params['hostname'] ?? '';
   return {
     kind: 'page',
@@ -156,7 +163,7 @@ ${timelineSection(timeline, asked.now)}`,
 }
 
 /** The API's stream for the session: EventSource sends cookies, but no API key. */
-const events: Page = async ({ api, params, query, headers }) => {
+const events: PageHandler = async ({ api, params, query, headers }) => {
   const asked = query.size === 0 ? '' : `?${query}`;
   const path = apiPath(`${projectPath(params['projectId'] ?? '')}/events${asked}`);
   return { kind: 'raw', response: await api.pass(path, headers['last-event-id']) };

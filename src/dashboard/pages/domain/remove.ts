@@ -2,9 +2,15 @@
 
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
-import type { Domain, Project, Settings } from '../../client.ts';
+import type { Domain, ProjectView, Settings } from '../../client.ts';
 import { apiPath, domainPath, projectPath } from '../../client.ts';
-import { form, type Page, type PageRoute, type Shown, type SignedInRequest } from '../../layout.ts';
+import {
+  form,
+  type PageContent,
+  type PageHandler,
+  type PageRoute,
+  type SignedInRequest,
+} from '../../layout.ts';
 import { choiceField, refusal } from '../../parts/elements.ts';
 import { refusedPage } from '../problem.ts';
 import { changeSettings, withRedirect } from '../settings.ts';
@@ -23,12 +29,15 @@ export function removalPages(): readonly PageRoute[] {
 const CHOICES_MAX = 100;
 
 /** The confirmation page. `error`: a refused form. */
-async function removalPage(asked: SignedInRequest, error: ErrorBody | null = null): Promise<Shown> {
+async function removalPage(
+  asked: SignedInRequest,
+  error: ErrorBody | null = null,
+): Promise<PageContent> {
   const { api, params } = asked;
   const inProject = projectPath(params['projectId'] ?? '');
   const path = domainPath(params['projectId'] ?? '', params['hostname'] ?? '');
   const [project, domain, domains, settings] = await Promise.all([
-    api.call<Project>('GET', apiPath(inProject)),
+    api.call<ProjectView>('GET', apiPath(inProject)),
     api.call<Domain>('GET', apiPath(path)),
     api.call<readonly Domain[]>('GET', apiPath(`${inProject}/domains`)),
     api.call<Settings>('GET', apiPath(`${inProject}/domain-settings`)),
@@ -103,7 +112,7 @@ function goesWithIt(hostname: string, { domains }: Settings): readonly string[] 
   ];
 }
 
-const remove: Page = async (asked) => {
+const remove: PageHandler = async (asked) => {
   const { api, form: typed, params } = asked;
   const [projectId, hostname] = [params['projectId'] ?? '', params['hostname'] ?? ''];
   const orphans = typed.get('orphans') === 'drop' ? '?orphans=drop' : '';
@@ -113,7 +122,7 @@ const remove: Page = async (asked) => {
   return { kind: 'see_other', path: `${projectPath(projectId)}/domains?removed=${removed}` };
 };
 
-const redirectInstead: Page = async (asked) => {
+const redirectInstead: PageHandler = async (asked) => {
   const { form: typed, params } = asked;
   const [projectId, from] = [params['projectId'] ?? '', params['hostname'] ?? ''];
   const redirect = { from, to: typed.get('to') ?? '', status: 301 };

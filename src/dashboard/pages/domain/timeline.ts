@@ -3,7 +3,7 @@
 import { eventTitle } from '../../../core/life/events.ts';
 import { printable } from '../../../core/names/printable.ts';
 import { type Html, html } from '../../../net/html.ts';
-import type { Event, Finding } from '../../client.ts';
+import type { Event, FindingView } from '../../client.ts';
 import { fold, relativeTime } from '../../parts/elements.ts';
 
 /** Events shown and folded: the latest ones, without making the page of an old domain long. */
@@ -46,7 +46,7 @@ function detailsOf(event: Event): readonly string[] {
 }
 
 function findingsIn(data: Readonly<Record<string, unknown>>, field: string): readonly string[] {
-  const findings = data[field] as readonly Finding[] | undefined; // as the API documents them
+  const findings = data[field] as readonly FindingView[] | undefined; // as the API documents them
   return (findings ?? []).map(({ summary }) => summary);
 }
 

@@ -3,8 +3,8 @@
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { workplaces } from '../../../http/schemas/operations.ts';
 import { type Html, html } from '../../../net/html.ts';
-import type { WatchedDomain } from '../../client.ts';
-import { form, type Page, type PageRoute, type SignedInRequest } from '../../layout.ts';
+import type { WatchedDomainView } from '../../client.ts';
+import { form, type PageHandler, type PageRoute, type SignedInRequest } from '../../layout.ts';
 import { problemPage } from '../problem.ts';
 import { watchedPage } from './domain.ts';
 import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './find.ts';
@@ -76,10 +76,10 @@ export function actionPages(): readonly PageRoute[] {
 }
 
 /** The confirmation page. It reads the domain to show its name. */
-function confirmation({ path, title, words, button, field }: Action): Page {
+function confirmation({ path, title, words, button, field }: Action): PageHandler {
   return async (asked) => {
     const { api, link, params, query, session } = asked;
-    const found = await api.call<WatchedDomain>('GET', operationsPath(idOf(asked)));
+    const found = await api.call<WatchedDomainView>('GET', operationsPath(idOf(asked)));
     if (!found.ok) return refusedToOperator(found.error, asked);
     const said = words(asked);
     if (said === null) return problemPage('not_found', asked);
@@ -102,7 +102,7 @@ ${form(link(target), session, html`${carried}<div class="actions"><button>${butt
 }
 
 /** Runs the action; an error is shown on the domain's page. */
-function doing({ call }: Action): Page {
+function doing({ call }: Action): PageHandler {
   return async (asked) => {
     const [path, body] = call(asked);
     const answer = await asked.api.call('POST', path, body);

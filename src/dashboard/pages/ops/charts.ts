@@ -1,7 +1,7 @@
 /** Charts of the last hours, rendered on the server, each with a text alternative. */
 import { HOUR } from '../../../core/time.ts';
 import { type Html, html } from '../../../net/html.ts';
-import type { Overview } from '../../client.ts';
+import type { OverviewView } from '../../client.ts';
 import { table } from '../../parts/table.ts';
 
 /** This hour and the 23 before it. */
@@ -33,7 +33,7 @@ type Bar = { readonly at: number; readonly count: number };
  * One chart per kind of event for the last 24 hours in UTC, and the same numbers as a table. Hours
  * missing in the API's response count as 0.
  */
-export function activityCharts({ activity }: Overview, now: Date): Html {
+export function activityCharts({ activity }: OverviewView, now: Date): Html {
   const last = Math.floor(now.getTime() / HOUR) * HOUR;
   const hours = Array.from({ length: HOURS }, (_, hour) => last - (HOURS - 1 - hour) * HOUR);
   const counted = new Map(activity.hours.map(({ at, counts }) => [Date.parse(at), counts]));

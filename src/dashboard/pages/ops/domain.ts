@@ -2,9 +2,9 @@
 import { isLocalAuthority } from '../../../certificates/authorities/local.ts';
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
-import type { WatchedDomain } from '../../client.ts';
+import type { WatchedDomainView } from '../../client.ts';
 import { domainPath } from '../../client.ts';
-import type { Shown, SignedInRequest } from '../../layout.ts';
+import type { PageContent, SignedInRequest } from '../../layout.ts';
 import {
   badge,
   bothTimes,
@@ -17,7 +17,7 @@ import { facts, table } from '../../parts/table.ts';
 import { offers } from '../../session.ts';
 import { timelineSection } from '../domain/timeline.ts';
 import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './find.ts';
-import { actors } from './frequencies.ts';
+import { operatorActors } from './frequencies.ts';
 
 /**
  * The page of an attached or removed domain. `error`: a refused action, shown on top; the page then
@@ -26,9 +26,9 @@ import { actors } from './frequencies.ts';
 export const watchedPage = async (
   asked: SignedInRequest,
   error: ErrorBody | null = null,
-): Promise<Shown> => {
+): Promise<PageContent> => {
   const { api, now, params } = asked;
-  const found = await api.call<WatchedDomain>('GET', operationsPath(params['domainId'] ?? ''));
+  const found = await api.call<WatchedDomainView>('GET', operationsPath(params['domainId'] ?? ''));
   if (!found.ok) return refusedToOperator(found.error, asked);
   const { domain, timeline } = found.body;
   return {
@@ -46,14 +46,17 @@ ${timelineSection(timeline, now)}`,
   };
 };
 
-function head({ link, now }: SignedInRequest, { domain, project, removedAt }: WatchedDomain): Html {
+function head(
+  { link, now }: SignedInRequest,
+  { domain, project, removedAt }: WatchedDomainView,
+): Html {
   const { hostname, unicodeHostname, status } = domain;
   const customers = link(domainPath(project.id, hostname));
   return html`<div class="head"><h1>${unicodeHostname}</h1>${removedAt === null ? statusBadge(status) : badge('quiet', 'Removed')}</div>
 <p class="quiet under">${unicodeHostname === hostname ? null : html`${hostname} · `}${project.name}${removedAt === null ? html` · <a href="${customers}">as the customer sees it</a>` : html` · removed ${relativeTime(removedAt, now)}`}</p>`;
 }
 
-function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: WatchedDomain): Html {
+function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: WatchedDomainView): Html {
   const { link, now, session } = asked;
   if (removedAt !== null) {
     return html`<p>It serves no traffic and isn’t checked any more. Its last state is shown below.</p>`;
@@ -62,7 +65,7 @@ function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: Watched
   const verify = html`<p class="actions"><a href="${link(`${watchedPath(id)}/verify`)}">Re-verify</a></p>`;
   return html`<section class="panel" aria-label="Status"><p class="summary large">${summaryText(domain, now)}</p>
 ${facts([
-  summary.actor === null ? null : ['Who acts', actors[summary.actor]],
+  summary.actor === null ? null : ['Who acts', operatorActors[summary.actor]],
   ['Checks', String(checks.attempts)],
   checks.lastCheckedAt === null ? null : ['Last check', bothTimes(checks.lastCheckedAt, now)],
   checks.windowEndsAt === null ? null : ['Window ends', bothTimes(checks.windowEndsAt, now)],
@@ -82,7 +85,7 @@ function issuerInWords(issuer: string): string {
 
 function escalationSection(
   { link, now, session }: SignedInRequest,
-  { id, escalation }: WatchedDomain,
+  { id, escalation }: WatchedDomainView,
 ): Html | null {
   if (escalation === null) return null;
   const { cause, summary, nextAction, openedAt, evidence } = escalation;
@@ -106,10 +109,10 @@ ${facts([
 ${offers(session, 'admin') ? html`<p class="actions"><a href="${link(close)}">Close it</a></p>` : null}</section>`;
 }
 
-type Work = WatchedDomain['work'][number];
+type Work = WatchedDomainView['work'][number];
 
 /** Due and queued work by queue. Run buttons are only shown to administrators. */
-function workSection(asked: SignedInRequest, watched: WatchedDomain): Html {
+function workSection(asked: SignedInRequest, watched: WatchedDomainView): Html {
   const { link, now, session } = asked;
   const { id, queueAnswers } = watched;
   // Rows without due work and without a job are hidden.
@@ -167,7 +170,7 @@ const stateWords = {
   unknown: 'in between',
 } as const satisfies Readonly<Record<NonNullable<Work['job']>['state'], string>>;
 
-function findings({ domain }: WatchedDomain): Html | null {
+function findings({ domain }: WatchedDomainView): Html | null {
   if (domain.findings.length === 0) return null;
   return html`<h2>Findings</h2>
 ${table(
@@ -179,7 +182,7 @@ ${table(
       className: 'wide',
       cell: ({ summary, found }) => html`${summary} <span class="quiet">${found}</span>`,
     },
-    { heading: 'Who acts', cell: ({ actor }) => actors[actor] },
+    { heading: 'Who acts', cell: ({ actor }) => operatorActors[actor] },
   ],
   domain.findings,
 )}`;

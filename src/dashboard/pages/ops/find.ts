@@ -3,7 +3,7 @@
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { FoundDomains } from '../../client.ts';
-import type { Page, Shown, SignedInRequest } from '../../layout.ts';
+import type { PageContent, PageHandler, SignedInRequest } from '../../layout.ts';
 import { badge, empty, relativeTime, statusBadge } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 import { refusedPage, type Visitor, wayOut } from '../problem.ts';
@@ -12,7 +12,7 @@ import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 const LISTED = 50;
 
 /** The search page. Without a name, it makes no request; an invalid name finds nothing. */
-export const findPage: Page = async (asked) => {
+export const findPage: PageHandler = async (asked) => {
   const { api, query } = asked;
   const name = (query.get('name') ?? '').trim();
   const path = `/v1/operations/domains?limit=${LISTED}&hostname=${encodeURIComponent(name)}`;
@@ -65,7 +65,7 @@ export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string
 }
 
 /** The 403 page for keys without the scope `ops:read`. */
-export function needsOperator(visitor: Visitor): Shown {
+export function needsOperator(visitor: Visitor): PageContent {
   return {
     kind: 'page',
     status: 403,
@@ -78,7 +78,7 @@ ${wayOut(visitor)}</div>`,
 }
 
 /** An API error as an operator page; a missing scope explains how to get a key. */
-export function refusedToOperator(error: ErrorBody, visitor: Visitor): Shown {
+export function refusedToOperator(error: ErrorBody, visitor: Visitor): PageContent {
   return error.code === 'insufficient_scope' ? needsOperator(visitor) : refusedPage(error, visitor);
 }
 

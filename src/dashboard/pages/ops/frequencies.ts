@@ -1,7 +1,7 @@
 /** Counts of findings, DNS operators without answers, and certificates by time left. */
 import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
-import type { Overview } from '../../client.ts';
+import type { OverviewView } from '../../client.ts';
 import type { Link, SignedInRequest } from '../../layout.ts';
 import { relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
@@ -11,14 +11,14 @@ import { watchedPath } from './find.ts';
 /** The color of a finding's bar, by severity. */
 const tones = { blocks: 'bad', warns: 'warning', informs: 'quiet' } as const;
 /** Who needs to act, for operators. */
-export const actors = {
+export const operatorActors = {
   customer: 'the customer',
   dns_provider: 'their DNS provider',
   platform: 'we',
 } as const;
 
 /** Number of domains per finding, most frequent first; null if there are none. */
-export function findingsSection({ findings }: Overview): Html | null {
+export function findingFrequencies({ findings }: OverviewView): Html | null {
   if (findings.length === 0) return null;
   const most = Math.max(...findings.map(({ domains }) => domains));
   return html`<h2 id="findings">Findings</h2>
@@ -31,7 +31,7 @@ ${table(
       cell: ({ domains, severity }) => meter(domains, most, tones[severity]),
     },
     { heading: 'Severity', cell: ({ severity }) => severity },
-    { heading: 'Who acts', cell: ({ actor }) => actors[actor] },
+    { heading: 'Who acts', cell: ({ actor }) => operatorActors[actor] },
   ],
   findings,
 )}`;
@@ -40,7 +40,7 @@ ${table(
 /**
  * DNS operators without usable answers, with three of their domains each; null if there are none.
  */
-export function operatorsSection({ dnsOperators }: Overview, link: Link): Html | null {
+export function operatorsSection({ dnsOperators }: OverviewView, link: Link): Html | null {
   if (dnsOperators.length === 0) return null;
   const most = Math.max(...dnsOperators.map(({ domains }) => domains));
   const named = (hostname: string) =>
@@ -72,7 +72,7 @@ const daysLeft = {
 
 /** Certificates of served domains by time left, and those that expire first. */
 export function certificatesSection(
-  { certificates }: Overview,
+  { certificates }: OverviewView,
   { link, now }: SignedInRequest,
 ): Html {
   const { byDaysLeft, soonest } = certificates;

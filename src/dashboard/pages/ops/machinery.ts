@@ -1,7 +1,7 @@
 /** The queues, repairs, periodic tasks, and the remaining capacity at the CA. */
-import { inWords } from '../../../core/operations/operator-tasks.ts';
+import { secondsInWords } from '../../../core/operations/operator-tasks.ts';
 import { type Html, html } from '../../../net/html.ts';
-import type { Overview } from '../../client.ts';
+import type { OverviewView } from '../../client.ts';
 import { QUEUES } from '../../client.ts';
 import type { SignedInRequest } from '../../layout.ts';
 import { badge, relativeTime } from '../../parts/elements.ts';
@@ -11,16 +11,16 @@ import { meter } from './charts.ts';
 /**
  * The sections below the figures. If the queue does not answer, the database provides the delays.
  */
-export function machinery(overview: Overview, asked: SignedInRequest): Html {
+export function machinery(overview: OverviewView, asked: SignedInRequest): Html {
   return html`${queuesSection(overview, asked)}
 ${budgetSection(overview, asked)}
 ${turnsSection(overview, asked)}`;
 }
 
-function queuesSection({ queues, overdue }: Overview, { link }: SignedInRequest): Html {
+function queuesSection({ queues, overdue }: OverviewView, { link }: SignedInRequest): Html {
   const late = new Map(overdue.map(({ queue, seconds }) => [queue, seconds]));
   // Missing: nothing is overdue in that queue.
-  const lateness = (seconds = 0) => (seconds < 1 ? 'on time' : `${inWords(seconds)} late`);
+  const lateness = (seconds = 0) => (seconds < 1 ? 'on time' : `${secondsInWords(seconds)} late`);
   const counted =
     queues === null
       ? html`<p>The queue does not answer. By the database:</p>${table(
@@ -59,7 +59,7 @@ function queueCell({
 }
 
 /** Null if the CA's limits are not counted. */
-function budgetSection({ authorityBudget }: Overview, { now }: SignedInRequest): Html | null {
+function budgetSection({ authorityBudget }: OverviewView, { now }: SignedInRequest): Html | null {
   if (authorityBudget === null || authorityBudget.length === 0) return null;
   return html`<h2 id="budget">Certificate authority limits</h2>
 ${table(
@@ -85,7 +85,7 @@ const repaired: Readonly<Record<string, string>> = {
   missing_sweep: 'missing sweeps',
 };
 
-function turnsSection({ turns, repairs }: Overview, { now }: SignedInRequest): Html {
+function turnsSection({ turns, repairs }: OverviewView, { now }: SignedInRequest): Html {
   const done =
     repairs.length === 0
       ? html`<p class="quiet">Nothing has needed repair.</p>`

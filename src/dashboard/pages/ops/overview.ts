@@ -1,23 +1,23 @@
 /** The operations overview: problems first, then the data behind them. */
 import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
-import type { Escalations, Overview } from '../../client.ts';
-import type { Link, Page, SignedInRequest } from '../../layout.ts';
+import type { Escalations, OverviewView } from '../../client.ts';
+import type { Link, PageHandler, SignedInRequest } from '../../layout.ts';
 import { badge, empty, relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 import { activityCharts } from './charts.ts';
 import { refusedToOperator, searchForm, watchedPath } from './find.ts';
-import { certificatesSection, findingsSection, operatorsSection } from './frequencies.ts';
+import { certificatesSection, findingFrequencies, operatorsSection } from './frequencies.ts';
 import { machinery } from './machinery.ts';
 
 /** Maximum number of open escalations on the page, newest first. */
 const ESCALATIONS = 10;
 
 /** The number of problems is in the title, so that browser tabs show it. */
-export const overviewPage: Page = async (asked) => {
+export const overviewPage: PageHandler = async (asked) => {
   const { api, link, now } = asked;
   const [overview, escalations] = await Promise.all([
-    api.call<Overview>('GET', '/v1/operations/overview'),
+    api.call<OverviewView>('GET', '/v1/operations/overview'),
     api.call<Escalations>('GET', `/v1/escalations?status=open&limit=${ESCALATIONS}`),
   ]);
   if (!overview.ok) return refusedToOperator(overview.error, asked);
@@ -36,7 +36,7 @@ ${activityCharts(overview.body, now)}
 ${escalationsSection(asked, overview.body, escalations.body)}
 ${asideSection(asked, overview.body)}
 ${waitingSection(asked, overview.body)}
-${findingsSection(overview.body)}
+${findingFrequencies(overview.body)}
 ${operatorsSection(overview.body, link)}
 ${certificatesSection(overview.body, asked)}
 ${machinery(overview.body, asked)}`,
@@ -63,9 +63,9 @@ const places = {
   jobs_set_aside: 'set-aside',
   certificates_end_soon: 'certificates',
   dns_operator_silent: 'dns-operators',
-} as const satisfies Readonly<Record<Overview['attention'][number]['code'], string>>;
+} as const satisfies Readonly<Record<OverviewView['attention'][number]['code'], string>>;
 
-function operatorTasksPanel({ attention }: Overview): Html {
+function operatorTasksPanel({ attention }: OverviewView): Html {
   if (attention.length === 0) {
     return html`<section class="panel" aria-label="What to do">${badge('good', 'All clear')}
 <p>No known problems, and nothing is waiting for you.</p></section>`;
@@ -89,9 +89,9 @@ const words = {
   live: 'Live',
   drifted: 'Drifted',
   failed: 'Failed',
-} as const satisfies Readonly<Record<keyof Overview['domains'], string>>;
+} as const satisfies Readonly<Record<keyof OverviewView['domains'], string>>;
 
-function figures({ domains }: Overview): Html {
+function figures({ domains }: OverviewView): Html {
   const statuses = Object.keys(words) as readonly (keyof typeof words)[]; // only its own keys
   return html`<dl class="figures" aria-label="Domains by status">${statuses.map((status) => html`<div><dt>${words[status]}</dt><dd>${domains[status]}</dd></div>`)}</dl>`;
 }
@@ -106,7 +106,7 @@ function domainLink(
 
 function escalationsSection(
   { link, now }: SignedInRequest,
-  { escalations: causes }: Overview,
+  { escalations: causes }: OverviewView,
   escalations: Escalations,
 ): Html {
   const open = causes.reduce((sum, one) => sum + one.open, 0);
@@ -141,7 +141,7 @@ ${
 }`;
 }
 
-function asideSection({ link, now }: SignedInRequest, { setAside }: Overview): Html | null {
+function asideSection({ link, now }: SignedInRequest, { setAside }: OverviewView): Html | null {
   if (setAside.newest.length === 0) return null;
   return html`<h2 id="set-aside">Quarantined jobs</h2>
 ${table(
@@ -162,7 +162,7 @@ ${table(
 )}`;
 }
 
-function waitingSection({ link, now }: SignedInRequest, { waiting }: Overview): Html | null {
+function waitingSection({ link, now }: SignedInRequest, { waiting }: OverviewView): Html | null {
   if (waiting.length === 0) return null;
   return html`<h2 id="waiting">Waiting longest</h2>
 ${table(

@@ -4,7 +4,7 @@
  */
 
 /** One message with its header. `type`: its letter, or `startup` if it has none. */
-export type Frame = { readonly type: string; readonly bytes: Buffer };
+export type MessageFrame = { readonly type: string; readonly bytes: Buffer };
 
 /** The code after the length in a message without a letter: version 3.0, or one of two requests. */
 const PROTOCOL_3 = 196_608;
@@ -15,8 +15,8 @@ const CANCEL_REQUEST = 80_877_102;
  * Splits off whole messages; `rest` is the start of an incomplete one. All are views of `input`,
  * not copies. Throws if the input is not this protocol.
  */
-export function cutFrames(input: Buffer): { frames: Frame[]; rest: Buffer } {
-  const frames: Frame[] = [];
+export function cutFrames(input: Buffer): { frames: MessageFrame[]; rest: Buffer } {
+  const frames: MessageFrame[] = [];
   let offset = 0;
   for (;;) {
     const frame = frameAt(input, offset);
@@ -30,7 +30,7 @@ export function cutFrames(input: Buffer): { frames: Frame[]; rest: Buffer } {
  * A letter, then an int32 that counts itself and the body. A startup message starts with 0, which
  * is never a letter.
  */
-function frameAt(input: Buffer, offset: number): Frame | undefined {
+function frameAt(input: Buffer, offset: number): MessageFrame | undefined {
   if (input.length - offset < 5) return undefined;
   const untyped = input[offset] === 0;
   const length = input.readInt32BE(untyped ? offset : offset + 1) + (untyped ? 0 : 1);
@@ -41,7 +41,7 @@ function frameAt(input: Buffer, offset: number): Frame | undefined {
 }
 
 /** The request in a message without a letter. */
-export function startupKind({ bytes }: Frame): 'session' | 'encryption' | 'cancel' {
+export function startupKind({ bytes }: MessageFrame): 'session' | 'encryption' | 'cancel' {
   const code = bytes.readInt32BE(4);
   if (code === SSL_REQUEST) return 'encryption';
   return code === CANCEL_REQUEST ? 'cancel' : 'session';
@@ -97,9 +97,9 @@ export function readOutput(bytes: Uint8Array): Output {
  * prepares it, otherwise null.
  */
 export function renameStatement(
-  frame: Frame,
+  frame: MessageFrame,
   prefix: string,
-): { frame: Frame; parsed: string | null } {
+): { frame: MessageFrame; parsed: string | null } {
   const start = statementNameOffset(frame);
   if (start === undefined || frame.bytes[start] === 0) return { frame, parsed: null };
   const body = Buffer.concat([
@@ -114,7 +114,7 @@ export function renameStatement(
 }
 
 /** Offset of a prepared statement's name in Parse, Bind, and Describe or Close of a statement. */
-function statementNameOffset({ type, bytes }: Frame): number | undefined {
+function statementNameOffset({ type, bytes }: MessageFrame): number | undefined {
   if (type === 'P') return 5;
   if (type === 'B') return bytes.indexOf(0, 5) + 1; // after the portal's name
   const describesStatement = (type === 'D' || type === 'C') && bytes[5] === 0x53;

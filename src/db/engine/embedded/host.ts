@@ -8,7 +8,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { ensureCluster, templateDir } from './cluster.ts';
 import { queryMessage, startupMessage } from './frames.ts';
-import { createSession } from './session.ts';
+import { createEmbeddedSession } from './session.ts';
 
 /** From the main thread at the start: a folder, or `memory://`. */
 export type HostData = { readonly dataDir: string };
@@ -28,7 +28,7 @@ async function serve(port: MessagePort, dataDir: string): Promise<void> {
   // Copied, because the next statement overwrites the response's buffer.
   const greeting = Buffer.from(exec(startupMessage({ user: 'postgres', database: 'postgres' })));
   exec(queryMessage('SET search_path = public, bullmq'));
-  const session = createSession(exec, greeting);
+  const session = createEmbeddedSession(exec, greeting);
 
   port.on('message', (message: ToHost) => {
     if (message.kind === 'connect') attach(message.port);

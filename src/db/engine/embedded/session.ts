@@ -9,7 +9,7 @@
  */
 import {
   cutFrames,
-  type Frame,
+  type MessageFrame,
   queryMessage,
   readOutput,
   renameStatement,
@@ -26,7 +26,7 @@ type Connection = {
 };
 
 /** `send` is called while the request runs, with responses in the order of requests. */
-export type Session = { connect(send: (bytes: Uint8Array) => void): Connection };
+export type EmbeddedSession = { connect(send: (bytes: Uint8Array) => void): Connection };
 
 type Client = {
   readonly prefix: string;
@@ -58,7 +58,7 @@ type Shared = {
  * `exec` runs protocol bytes synchronously and returns the response; `greeting` is the response to
  * a startup message.
  */
-export function createSession(exec: Shared['exec'], greeting: Uint8Array): Session {
+export function createEmbeddedSession(exec: Shared['exec'], greeting: Uint8Array): EmbeddedSession {
   const shared: Shared = {
     exec,
     greeting,
@@ -149,7 +149,7 @@ function dropStatements({ exec, dropped }: Shared): void {
 }
 
 /** Queues a message; answers at once if it needs no database. */
-function take(client: Client, frame: Frame, greeting: Uint8Array): void {
+function take(client: Client, frame: MessageFrame, greeting: Uint8Array): void {
   if (frame.type === 'startup') {
     const kind = startupKind(frame);
     if (kind === 'encryption') client.send(Buffer.from('N'));
