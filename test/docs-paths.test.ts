@@ -73,7 +73,7 @@ describe('the documents', () => {
     ['`src/config/config.ts` and `workers/`', []],
     ['`src/nowhere.ts`', ['src/nowhere.ts']],
     ['| `src/http/socket/` | `server.ts` and `pipeline.ts` |', []],
-    ['| `src/http/` | `lanes/` |', ['lanes/']],
+    ['| `src/http/` | `systems/` |', ['systems/']],
     ['- `src/http/`\n- `api.ts`', ['api.ts']],
     ['`package.json`, `parcel.json`', ['parcel.json']],
     ['`GET /v1/pets`, `docs/*.md`, `.data`', []],

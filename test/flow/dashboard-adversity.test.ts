@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { complaintsOfAxe } from '../dashboard/support/axe.ts';
 import { overflowOf } from '../dashboard/support/measures.ts';
 import { startBrowser, type Visit, visit } from '../support/browser.ts';
-import { type Hands, pointing } from '../support/hands.ts';
-import { type House, startHouse } from '../support/house.ts';
+import { type DashboardFixture, startDashboardFixture } from '../support/dashboard-fixture.ts';
+import { type PageDriver, pointing } from '../support/page-driver.ts';
 import { signIn } from '../support/procedure.ts';
 import { lacks } from '../support/programs.ts';
 import { isLongRun } from '../support/run.ts';
@@ -20,47 +20,47 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
   'a page of the dashboard',
   { timeout: 240_000 },
   () => {
-    let house: House;
+    let fixture: DashboardFixture;
     let browser: Browser;
     let visited: Visit;
     let page: Page;
-    let hands: Hands;
+    let driver: PageDriver;
     beforeAll(async () => {
-      house = await startHouse(anyStorage, 'local authority');
+      fixture = await startDashboardFixture(anyStorage, 'local authority');
       browser = await startBrowser();
     });
     beforeEach(async () => {
-      visited = await visit(browser, house.url);
+      visited = await visit(browser, fixture.url);
       page = visited.page;
       page.on('dialog', (dialog) => {
         visited.complaints.push(`dialog: ${dialog.message()}`);
         void dialog.dismiss();
       });
-      hands = pointing(page);
-      await signIn({ hands, house, name: '' });
+      driver = pointing(page);
+      await signIn({ driver, fixture, name: '' });
     });
     afterEach(() => visited?.close());
     afterAll(async () => {
       await browser?.close();
-      await house?.close();
+      await fixture?.close();
     });
 
     /** A domain that is pending, and the page of it, which listens. */
     async function openDomain(owner: string, name = 'The shop') {
       const made = { name, slug: `shop-${randomUUID().slice(0, 8)}`, plan: 'pro' };
-      const project = await house.call('POST', '/v1/projects', JSON.stringify(made));
+      const project = await fixture.call('POST', '/v1/projects', JSON.stringify(made));
       const { id } = (await project.json()) as { id: string };
-      const deploy = JSON.stringify({ status: 'succeeded', upstream: house.upstream });
-      await house.call('POST', `/v1/projects/${id}/deploys`, deploy);
-      const hostname = `${owner}.${house.zone}`;
+      const deploy = JSON.stringify({ status: 'succeeded', upstream: fixture.upstream });
+      await fixture.call('POST', `/v1/projects/${id}/deploys`, deploy);
+      const hostname = `${owner}.${fixture.zone}`;
       const domains = `/projects/${id}/domains`;
-      const added = await house.call('POST', `/v1${domains}`, JSON.stringify({ hostname }));
+      const added = await fixture.call('POST', `/v1${domains}`, JSON.stringify({ hostname }));
       const { record } = (await added.json()) as { record: { value: string } };
-      await page.goto(`${house.url}${domains}/${hostname}`);
-      await hands.see('[data-state="live"]');
-      await hands.see('#summary:has-text("does not exist in the DNS yet")');
-      await hands.mark();
-      return { hostname, target: record.value, domains: `${house.url}${domains}` };
+      await page.goto(`${fixture.url}${domains}/${hostname}`);
+      await driver.see('[data-state="live"]');
+      await driver.see('#summary:has-text("does not exist in the DNS yet")');
+      await driver.mark();
+      return { hostname, target: record.value, domains: `${fixture.url}${domains}` };
     }
 
     it('moves with another tab, in which somebody acts', async () => {
@@ -71,32 +71,32 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       await other.mark();
       const row = (text: string) => `[id="domain-${hostname}"]:has-text("${text}")`;
 
-      await house.publish('tabs', `CNAME ${target}.`);
-      await Promise.all([hands.see(badge('Live')), other.see(row('Live'))]);
-      await Promise.all([hands.expectMarked(), other.expectMarked()]);
+      await fixture.publish('tabs', `CNAME ${target}.`);
+      await Promise.all([driver.see(badge('Live')), other.see(row('Live'))]);
+      await Promise.all([driver.expectMarked(), other.expectMarked()]);
       // Nobody would move a time there.
       expect(await other.page.locator('#domains time').count()).toBe(0);
 
-      await hands.press(`More for ${hostname}`);
-      await hands.press('Remove');
-      await hands.press(`Remove ${hostname}`);
-      await hands.see('.notice');
+      await driver.press(`More for ${hostname}`);
+      await driver.press('Remove');
+      await driver.press(`Remove ${hostname}`);
+      await driver.see('.notice');
       await other.see('#domains:has-text("No custom domains")');
       await other.expectMarked();
-      await expect(house.visit(hostname)).rejects.toThrow();
+      await expect(fixture.visit(hostname)).rejects.toThrow();
       expect(visited.complaints).toEqual([]);
     });
 
     it('catches up by itself after the service was stopped and started', async () => {
       const { hostname, target } = await openDomain('restart');
-      await house.stop();
-      await hands.see('[data-state="away"]:has-text("Reconnecting")');
-      await house.publish('restart', `CNAME ${target}.`);
-      await house.start();
-      await hands.see(badge('Live'));
-      await hands.see('[data-state="live"]:has-text("Watching")');
-      await hands.expectMarked();
-      expect((await house.visit(hostname)).status).toBe(200);
+      await fixture.stop();
+      await driver.see('[data-state="away"]:has-text("Reconnecting")');
+      await fixture.publish('restart', `CNAME ${target}.`);
+      await fixture.start();
+      await driver.see(badge('Live'));
+      await driver.see('[data-state="live"]:has-text("Watching")');
+      await driver.expectMarked();
+      expect((await fixture.visit(hostname)).status).toBe(200);
       const other = visited.complaints.filter((one) => !/ERR_|Failed to load/.test(one));
       expect(other).toEqual([]);
     });
@@ -142,9 +142,9 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
     it.each(zones)('shows what a zone says as text: $owner', async (zone) => {
       const { owner, at = [], says, shown } = zone;
       const { target } = await openDomain(owner, MARKUP);
-      await house.publish('@', ...at);
-      await house.publish(owner, ...says(target));
-      await hands.see(`#findings:has-text(${JSON.stringify(shown)})`);
+      await fixture.publish('@', ...at);
+      await fixture.publish(owner, ...says(target));
+      await driver.see(`#findings:has-text(${JSON.stringify(shown)})`);
       if (owner === 'markup') await takePictures(page, 'hostile');
       expect(await page.locator(':is(#main, title) :is(script, img, b)').count()).toBe(0);
       expect(await page.textContent('#main')).not.toMatch(/[\p{Cf}\p{Co}]|(?![\n\t])\p{Cc}/u);
@@ -155,9 +155,9 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
         // It reads the page's structure, which is the same whatever a zone says.
         if (isLongRun || owner === 'text') expect(await complaintsOfAxe(page)).toEqual([]);
       }
-      await hands.expectMarked();
+      await driver.expectMarked();
       // Not before: without these lines the domain turns live, and nothing of them is shown any more.
-      await house.publish('@');
+      await fixture.publish('@');
       expect(visited.complaints).toEqual([]);
     });
   },

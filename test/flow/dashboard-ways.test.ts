@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { complaintsOfAxe } from '../dashboard/support/axe.ts';
 import { overflowOf } from '../dashboard/support/measures.ts';
 import { startBrowser, visit } from '../support/browser.ts';
-import { byKeyboard, type Hands, pointing, withoutScript } from '../support/hands.ts';
-import { type House, startHouse } from '../support/house.ts';
+import { type DashboardFixture, startDashboardFixture } from '../support/dashboard-fixture.ts';
+import { byKeyboard, type PageDriver, pointing, withoutScript } from '../support/page-driver.ts';
 import { wholeProcedure } from '../support/procedure.ts';
 import { lacks } from '../support/programs.ts';
 import { rowsOfRun } from '../support/run.ts';
@@ -17,7 +17,7 @@ const phone: BrowserContextOptions = {
   hasTouch: true,
 };
 
-type Way = readonly [name: string, hands: (page: Page) => Hands, BrowserContextOptions];
+type Way = readonly [name: string, driver: (page: Page) => PageDriver, BrowserContextOptions];
 /** Where what axe finds is worth its time. */
 const examined = ['phone', 'dark'];
 
@@ -32,22 +32,22 @@ describe.skipIf(lacks('chromium', 'the procedure by keyboard, by phone and witho
   'the whole procedure',
   { timeout: 240_000 },
   () => {
-    let house: House;
+    let fixture: DashboardFixture;
     let browser: Browser;
     beforeAll(async () => {
-      house = await startHouse(anyStorage, 'local authority');
+      fixture = await startDashboardFixture(anyStorage, 'local authority');
       browser = await startBrowser();
     });
     afterAll(async () => {
       await browser?.close();
-      await house?.close();
+      await fixture?.close();
     });
 
     // In the quick run dashboard.test.ts points, and pages-browser.test.ts has a phone, the dark and no script.
     it.each(rowsOfRun(ways, ([name]) => name === 'keyboard'))(
       'is done: %s',
-      async (name, handsOn, options) => {
-        const { page, complaints, close } = await visit(browser, house.url, options);
+      async (name, driverOf, options) => {
+        const { page, complaints, close } = await visit(browser, fixture.url, options);
         const found: string[] = [];
         const onState = async (state: string) => {
           const axe = examined.includes(name) ? await complaintsOfAxe(page) : [];
@@ -55,7 +55,7 @@ describe.skipIf(lacks('chromium', 'the procedure by keyboard, by phone and witho
           const tooWide = await overflowOf(page);
           if (tooWide > 0) found.push(`${state} is ${tooWide} px too wide`);
         };
-        await wholeProcedure({ hands: handsOn(page), house, name, onState });
+        await wholeProcedure({ driver: driverOf(page), fixture, name, onState });
         await close();
         expect(found).toEqual([]);
         expect(complaints).toEqual([]);

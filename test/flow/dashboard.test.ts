@@ -3,8 +3,8 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBrowser, visit } from '../support/browser.ts';
 import { closeAfterEach } from '../support/closings.ts';
-import { pointing } from '../support/hands.ts';
-import { startHouse } from '../support/house.ts';
+import { startDashboardFixture } from '../support/dashboard-fixture.ts';
+import { pointing } from '../support/page-driver.ts';
 import { wholeProcedure } from '../support/procedure.ts';
 import { lacks } from '../support/programs.ts';
 import { rowsOfRun } from '../support/run.ts';
@@ -13,7 +13,7 @@ import { type StorageName, storages } from '../support/storage.ts';
 import type { CaKind } from '../support/world.ts';
 
 type Row = { readonly storage: StorageName; readonly ca: CaKind };
-const houses: readonly Row[] = [
+const setups: readonly Row[] = [
   { storage: 'embedded', ca: 'local authority' },
   { storage: 'postgres_redis', ca: 'Pebble' },
 ];
@@ -32,16 +32,16 @@ describe.skipIf(lacks('chromium', 'the customer’s procedure in a browser'))(
     });
     afterAll(() => browser?.close());
 
-    it.each(rowsOfRun(houses, ({ storage }) => storage === 'embedded').filter(isThere))(
+    it.each(rowsOfRun(setups, ({ storage }) => storage === 'embedded').filter(isThere))(
       'on $storage, certified by $ca',
       async ({ storage, ca }) => {
-        const house = await startHouse(storage, ca);
-        closings.push(house.close);
-        const { page, complaints, close } = await visit(browser, house.url);
+        const fixture = await startDashboardFixture(storage, ca);
+        closings.push(fixture.close);
+        const { page, complaints, close } = await visit(browser, fixture.url);
         closings.push(close);
         const onState = (state: string) => takePictures(page, state);
         await onState('sign-in');
-        await wholeProcedure({ hands: pointing(page), house, name: 'shop', onState });
+        await wholeProcedure({ driver: pointing(page), fixture, name: 'shop', onState });
         expect(complaints).toEqual([]);
       },
     );

@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/db/engine/client.ts';
 import { startBeside } from '../support/beside.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
-import { startMortalProcess, startMortalWorker, startProcess } from '../support/process.ts';
+import { startProcess, startQuickWorker, startReplaceableProcess } from '../support/process.ts';
 import { isLongRun, sizeOfRun } from '../support/run.ts';
 import { freePort } from '../support/servers.ts';
 import { freshStorage, storagesOfRun } from '../support/storage.ts';
@@ -28,8 +28,8 @@ describe.each(servers)('on $name, while workers are killed', ({ name, available 
       const world = await startWorld({ storage, ca: 'local authority', env });
       closings.push(world.close);
       closings.push((await startBeside({ ...world.env, ROLE: 'api' })).stop);
-      const start = isLongRun ? startProcess : startMortalWorker;
-      const worker = await startMortalProcess({ ...world.env, ROLE: 'worker' }, start);
+      const start = isLongRun ? startProcess : startQuickWorker;
+      const worker = await startReplaceableProcess({ ...world.env, ROLE: 'worker' }, start);
       closings.push(worker.stop);
       const { prisma, close: closeDatabase } = await openDatabase(
         storage,

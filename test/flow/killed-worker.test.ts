@@ -6,7 +6,7 @@ import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { startBeside } from '../support/beside.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
-import { startMortalProcess, startMortalWorker, startProcess } from '../support/process.ts';
+import { startProcess, startQuickWorker, startReplaceableProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
 import { isLongRun, sizeOfRun } from '../support/run.ts';
 import { freshStorage, type StorageName, storagesOfRun } from '../support/storage.ts';
@@ -128,8 +128,8 @@ async function replaceKilledWorkers(name: StorageName, ca: CaKind): Promise<void
   for (const ROLE of ['api', 'edge']) {
     closings.push((await startBeside({ ...world.env, ROLE })).stop);
   }
-  const start = isLongRun ? startProcess : startMortalWorker;
-  const worker = await startMortalProcess({ ...world.env, ROLE: 'worker' }, start);
+  const start = isLongRun ? startProcess : startQuickWorker;
+  const worker = await startReplaceableProcess({ ...world.env, ROLE: 'worker' }, start);
   closings.push(worker.stop);
   const database = await openDatabase(storage, pino({ level: 'silent' }));
   closings.push(database.close);
@@ -156,7 +156,7 @@ if (isLongRun) {
       closings.push(close);
       const world = await startWorld({ storage, ca: 'local authority' });
       closings.push(world.close);
-      const running = await startMortalProcess(world.env);
+      const running = await startReplaceableProcess(world.env);
       closings.push(running.stop);
 
       await liveThroughCrashes(world, crashBy(running.replace), shortWay);

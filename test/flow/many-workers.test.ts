@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { addMany, countLive, lifeStory, stories } from '../support/many-domains.ts';
-import { startMortalWorker } from '../support/process.ts';
+import { startQuickWorker } from '../support/process.ts';
 import { sizeOfRun } from '../support/run.ts';
 import { type Service, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storagesOfRun } from '../support/storage.ts';
@@ -31,8 +31,8 @@ describe.each(servers)('on $name, three workers at once', ({ name, available }) 
       const { signpost, world } = await start(name);
       const { prisma } = signpost.parts.database;
       const env = { ...world.env, ROLE: 'worker' };
-      const mortal = await startMortalWorker(env);
-      closings.push(mortal.kill);
+      const killed = await startQuickWorker(env);
+      closings.push(killed.kill);
       for (const _other of [1, 2]) closings.push((await startBeside(env)).stop);
       const domains = await addMany(signpost.parts, world, DOMAINS);
       for (let right = WAVE; right <= DOMAINS; right += WAVE) {
@@ -41,7 +41,7 @@ describe.each(servers)('on $name, three workers at once', ({ name, available }) 
           return (await countLive(signpost.parts, domains)) > right - WAVE;
         });
         // Some of the wave are verified, some ordered, some live.
-        if (right === 2 * WAVE) await mortal.kill();
+        if (right === 2 * WAVE) await killed.kill();
       }
       await until('all live', async () => (await countLive(signpost.parts, domains)) === DOMAINS);
 

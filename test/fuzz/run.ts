@@ -19,7 +19,7 @@ export type Run = {
 /** `answers`: how often each status was answered, by `404 not_found` where the answer has a code. */
 export type Counts = { sent: number; answered: number; readonly answers: Map<string, number> };
 
-const LANES = 12; // connections at a time
+const CONNECTIONS = 12; // connections at a time
 const CHUNK = 40; // conversations that fast-check makes of one seed
 const CHUNK_MS = 60_000; // most of it for finding a smaller conversation that goes wrong
 const STALL_MS = 1_000; // of the machine: what goes wrong then may be its fault
@@ -36,7 +36,7 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
 
   /** Throws where it goes wrong, and for all of them once the service is dead. */
   async function holdOne(conversation: Conversation): Promise<void> {
-    if (recent.push(conversation) > 2 * LANES) recent.shift();
+    if (recent.push(conversation) > 2 * CONNECTIONS) recent.shift();
     const problem = await problemOf(service, conversation, counts);
     if (service.longTurn() !== null) death ??= blockOf(service, recent);
     if (death !== null) throw death;
@@ -61,7 +61,7 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
     if (details.failed && failing === chunk) throw death ?? failureOf(details);
   }
 
-  async function lane(until: number): Promise<void> {
+  async function connection(until: number): Promise<void> {
     while (counts.sent < until && failing === null) {
       chunks += 1;
       await holdChunk(chunks - 1, until);
@@ -71,8 +71,8 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
   /** What comes up seldom has been said once, however few requests there are. */
   async function holdRare(): Promise<void> {
     const rare = rareConversations(known);
-    for (let from = 0; from < rare.length; from += LANES) {
-      await Promise.all(rare.slice(from, from + LANES).map(holdOne));
+    for (let from = 0; from < rare.length; from += CONNECTIONS) {
+      await Promise.all(rare.slice(from, from + CONNECTIONS).map(holdOne));
     }
   }
 
@@ -80,8 +80,10 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
     async send(requests) {
       const until = counts.sent + requests;
       if (counts.sent === 0) await holdRare();
-      const lanes = await Promise.allSettled(Array.from({ length: LANES }, () => lane(until)));
-      const failed = lanes.find(({ status }) => status === 'rejected');
+      const connections = await Promise.allSettled(
+        Array.from({ length: CONNECTIONS }, () => connection(until)),
+      );
+      const failed = connections.find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;
     },
     counts,

@@ -5,7 +5,7 @@ import { histories } from './commands.ts';
 import { compareAll, nothingSeen, type Seen } from './compare.ts';
 import { SECOND } from './entry.ts';
 import { begin, type History } from './history.ts';
-import { type Lane, type LaneOptions, openLane } from './lane.ts';
+import { openSystem, type SystemOptions, type SystemUnderTest } from './system.ts';
 import { pass } from './time.ts';
 
 export type Checked = {
@@ -16,19 +16,19 @@ export type Checked = {
   readonly failure: string | null;
 };
 
-export type CheckOptions = LaneOptions & {
+export type CheckOptions = SystemOptions & {
   readonly runs: number;
   readonly seed: number;
   /** So many histories beside each other, each in a database of its own. */
-  readonly lanes: number;
+  readonly systems: number;
   readonly shrinks?: boolean;
 };
 
 export async function checkHistories(options: CheckOptions): Promise<Checked> {
-  const { lanes, runs, seed } = options;
-  const each = Math.ceil(runs / lanes);
+  const { systems, runs, seed } = options;
+  const each = Math.ceil(runs / systems);
   const results = await Promise.all(
-    Array.from({ length: lanes }, (_, lane) => checkInLane(options, each, seed + lane)),
+    Array.from({ length: systems }, (_, system) => checkInSystem(options, each, seed + system)),
   );
   const events: Record<string, number> = {};
   for (const one of results) count(events, one.events);
@@ -43,12 +43,12 @@ function count(into: Record<string, number>, more: Readonly<Record<string, numbe
   for (const [type, times] of Object.entries(more)) into[type] = (into[type] ?? 0) + times;
 }
 
-async function checkInLane(options: CheckOptions, runs: number, seed: number): Promise<Checked> {
-  const lane = await openLane(options);
+async function checkInSystem(options: CheckOptions, runs: number, seed: number): Promise<Checked> {
+  const system = await openSystem(options);
   let last: History | undefined;
   const events: Record<string, number> = {};
   const property = fc.asyncProperty(histories, async (commands) => {
-    last = await begin(lane);
+    last = await begin(system);
     const real = { history: last, seen: nothingSeen() };
     await fc.asyncModelRun(() => ({ model: {}, real }), commands);
     await calm(last, real.seen);
@@ -61,7 +61,7 @@ async function checkInLane(options: CheckOptions, runs: number, seed: number): P
       endOnFailure: options.shrinks === false,
     });
     if (!details.failed) return { runs: details.numRuns, events, failure: null };
-    const shrunk = options.shrinks === false ? '' : await replay(lane, details);
+    const shrunk = options.shrinks === false ? '' : await replay(system, details);
     const failure = [
       `MODEL_SEED=${seed} MODEL_RUNS=${details.numRuns} MODEL_LANES=1 shows it again`,
       fc.defaultReportMessage(details) ?? '',
@@ -70,18 +70,18 @@ async function checkInLane(options: CheckOptions, runs: number, seed: number): P
     ].join('\n');
     return { runs: details.numRuns, events, failure };
   } finally {
-    await lane.close();
+    await system.close();
   }
 }
 
 /** What happened in the shrunk history, step by step. */
 async function replay(
-  lane: Lane,
+  system: SystemUnderTest,
   { counterexample }: { readonly counterexample: [Iterable<Command>] | null },
 ): Promise<string> {
   const [commands] = counterexample ?? [];
   if (commands === undefined) return '';
-  const history = await begin(lane);
+  const history = await begin(system);
   const real = { history, seen: nothingSeen() };
   try {
     await fc.asyncModelRun(() => ({ model: {}, real }), commands);

@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import type { Alarm } from './alarm-clock.ts';
 import { authorities, command, type NoModel, place, project, type Real, shows } from './command.ts';
+import { outsideRuns } from './crash-injector.ts';
 import { customer, type Doing, publish, settle, someDomain } from './customer.ts';
 import { DAY, HOUR, MINUTE, SECOND } from './entry.ts';
 import type { History } from './history.ts';
 import { drifts, ends, waitsForCertificate } from './lives.ts';
-import { outsideRuns } from './mortal.ts';
 import { work } from './runs.ts';
 import { nothingShown, type Shown } from './shown.ts';
 import { pass, repair } from './time.ts';
@@ -84,10 +84,10 @@ const passes = steps.map((ms) =>
 
 const sleeps = steps.map((ms) =>
   command(`${ms / MINUTE} minutes pass without workers`, async (history) => {
-    const { lane } = history;
-    lane.setTime(lane.now() + ms);
+    const { system } = history;
+    system.setTime(system.now() + ms);
     // A minute from now, as after a restart.
-    history.lostAt = lane.now();
+    history.lostAt = system.now();
     await pass(history, 0, 3);
   }),
 );
@@ -101,8 +101,8 @@ const kills = fc.integer({ min: 1, max: 9 }).map((after) =>
 
 const empties = fc.constant(
   command('Redis is emptied', async (history) => {
-    history.lane.alarms.empty();
-    history.lostAt = history.lane.now();
+    history.system.alarms.empty();
+    history.lostAt = history.system.now();
   }),
 );
 
@@ -129,7 +129,7 @@ function happening(history: History, what: Meanwhile, alarm: Alarm | null): () =
     history.woken = null;
     history.log.push('so much for that.');
   };
-  return () => outsideRuns(() => history.witnesses.exit(happens));
+  return () => outsideRuns(() => history.runRecords.exit(happens));
 }
 
 async function act(history: History, what: Meanwhile, alarm: Alarm | null): Promise<void> {
@@ -140,7 +140,7 @@ async function act(history: History, what: Meanwhile, alarm: Alarm | null): Prom
 }
 
 async function claim(history: History, of: number, at: number): Promise<void> {
-  const { alarms, now } = history.lane;
+  const { alarms, now } = history.system;
   await customer(history, 'add', [of, at], false);
   publish(history, at, { ...nothingShown, record: of, proofs: [of] });
   for (let checks = 0; checks < 4; checks += 1) {
@@ -152,11 +152,11 @@ async function claim(history: History, of: number, at: number): Promise<void> {
 /** The next job runs, and while it looks at the DNS somebody is quicker. */
 const races = meanwhiles.map((what) =>
   command(`meanwhile, at the next check: ${JSON.stringify(what)}`, async (history) => {
-    const { lane } = history;
-    const at = lane.alarms.nextAt();
-    if (at === undefined || at > lane.now() + HOUR) return;
-    lane.setTime(Math.max(lane.now(), at));
-    const alarm = lane.alarms.take(lane.now());
+    const { system } = history;
+    const at = system.alarms.nextAt();
+    if (at === undefined || at > system.now() + HOUR) return;
+    system.setTime(Math.max(system.now(), at));
+    const alarm = system.alarms.take(system.now());
     if (alarm === undefined) return;
     await work(history, alarm, happening(history, what, alarm));
     await pass(history, 2 * SECOND, 8);

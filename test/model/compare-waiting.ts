@@ -9,24 +9,24 @@ import type { Row } from './row.ts';
 /** A sweep that the reconciler gave its job again comes a minute later; it is early enough by a third of a life. */
 const RENEWED_WITHIN_MS = 3 * MINUTE;
 
-export function compareRenewal({ lane, lostAt, calmAt }: History, entry: Entry, row: Row): void {
+export function compareRenewal({ system, lostAt, calmAt }: History, entry: Entry, row: Row): void {
   if (entry.status !== 'live') return;
-  const isCalm = lostAt === null && lane.now() > calmAt + MINUTE;
-  const overdueMs = row.renewAt === null ? Infinity : lane.now() - Date.parse(row.renewAt);
+  const isCalm = lostAt === null && system.now() > calmAt + MINUTE;
+  const overdueMs = row.renewAt === null ? Infinity : system.now() - Date.parse(row.renewAt);
   if (isCalm && overdueMs > RENEWED_WITHIN_MS) {
     throw new Error(`the renewal of ${entry.hostname} of ${entry.project} is overdue`);
   }
 }
 
 /** Nobody's certificate comes to its end without an operator being called for; and for nobody else's, who is served. */
-export function compareRenewalCase({ lane, lostAt, calmAt }: History, entry: Entry): void {
+export function compareRenewalCase({ system, lostAt, calmAt }: History, entry: Entry): void {
   const { status, escalation, hostname } = entry;
   if (status !== 'live' && status !== 'drifted') return;
-  if (escalation !== null && !isLate(entry, lane.now())) {
+  if (escalation !== null && !isLate(entry, system.now())) {
     throw new Error(`${hostname} of ${entry.project} has a case, and needs none`);
   }
-  const isCalm = lostAt === null && lane.now() > calmAt + MINUTE;
-  if (isCalm && escalation === null && isLate(entry, lane.now() - RENEWED_WITHIN_MS)) {
+  const isCalm = lostAt === null && system.now() > calmAt + MINUTE;
+  if (isCalm && escalation === null && isLate(entry, system.now() - RENEWED_WITHIN_MS)) {
     throw new Error(`the certificate of ${hostname} of ${entry.project} ends without a case`);
   }
 }
@@ -50,17 +50,17 @@ const jobsOf: { readonly [S in DomainStatus]: readonly QueueName[] } = {
 
 /** No accepted domain without a next check, or a final state; and a job to wake it, if it has one of its own. */
 export function compareWaiting(history: History, entry: Entry, row: Row): void {
-  const { lane, lostAt, calmAt } = history;
+  const { system, lostAt, calmAt } = history;
   const { status, hostname } = entry;
   const ownJob = status === 'pending' || status === 'verified';
   const next = ownJob ? row.nextCheckAt : row.recheckAt;
   if (next === null) {
-    if (status === 'failed' && lane.now() > entry.since + 29 * DAY) return;
+    if (status === 'failed' && system.now() > entry.since + 29 * DAY) return;
     throw new Error(`${hostname} of ${entry.project}, ${status}, waits for nothing`);
   }
-  const inMs = Date.parse(next) - lane.now();
+  const inMs = Date.parse(next) - system.now();
   if (inMs > waitsMax[status]) throw new Error(`${hostname}, ${status}, waits ${inMs} ms`);
-  const isCalm = lostAt === null && lane.now() > calmAt;
+  const isCalm = lostAt === null && system.now() > calmAt;
   if (isCalm && inMs < -REPAIRED_WITHIN_MS) {
     throw new Error(`${hostname} of ${entry.project}, ${status}, is ${-inMs} ms overdue`);
   }
@@ -68,15 +68,15 @@ export function compareWaiting(history: History, entry: Entry, row: Row): void {
 }
 
 function compareJobs(history: History, entry: Entry, { id, epoch }: Row): void {
-  const { lane, lostAt, woken } = history;
+  const { system, lostAt, woken } = history;
   const { status, hostname } = entry;
   const name = `${hostname} of ${entry.project}, ${status},`;
   const job = { domainId: id, epoch };
-  const missing = jobsOf[status].filter((queue) => !lane.alarms.holds(queue, job));
+  const missing = jobsOf[status].filter((queue) => !system.alarms.holds(queue, job));
   if (missing.length > 0 && lostAt === null) throw new Error(`${name} has no job in ${missing}`);
   if (woken !== entry) return;
   history.woken = null;
-  if (missing.length === 0 && !lane.alarms.isDue(jobsOf[status], job)) {
+  if (missing.length === 0 && !system.alarms.isDue(jobsOf[status], job)) {
     throw new Error(`${name} was not woken`);
   }
 }

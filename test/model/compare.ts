@@ -56,9 +56,9 @@ export async function compareAll(history: History, seen: Seen): Promise<void> {
 
 /** Everything of a history in one statement; gives the events since the last time. */
 async function read(history: History, seen: Seen): Promise<readonly EventRow[]> {
-  const { lane, projects } = history;
+  const { system, projects } = history;
   const numbers = projects.map((project) => seen.numbers.get(project) ?? 0);
-  const { rows } = await lane.parts.database.pool.query<{ snapshot: Snapshot }>({
+  const { rows } = await system.parts.database.pool.query<{ snapshot: Snapshot }>({
     name: 'snapshot',
     text: snapshotOf,
     values: [projects, numbers],
@@ -210,18 +210,18 @@ async function compareEdge(
   history: History,
   places: readonly { readonly hostname: string }[],
 ): Promise<void> {
-  await history.lane.passTime();
+  await history.system.passTime();
   await Promise.all(places.map(({ hostname }) => compareRoute(history, hostname)));
 }
 
-async function compareRoute({ lane, model }: History, hostname: string): Promise<void> {
-  const route = await lane.parts.lookups.findRoute(hostname);
+async function compareRoute({ system, model }: History, hostname: string): Promise<void> {
+  const route = await system.parts.lookups.findRoute(hostname);
   const holder = model.holder(hostname);
   if ((route === null) !== (holder === null)) {
     throw new Error(`the edge serves ${hostname}: ${route !== null}; held: ${holder !== null}`);
   }
   const hasCertificate = route !== null && route.certificateId !== null;
-  const mayServe = holder?.certificates.some(({ until }) => until > lane.now()) ?? false;
+  const mayServe = holder?.certificates.some(({ until }) => until > system.now()) ?? false;
   if (hasCertificate !== mayServe) {
     throw new Error(`a certificate of ${hostname} is served: ${hasCertificate}`);
   }

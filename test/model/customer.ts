@@ -17,7 +17,7 @@ export async function customer(
   [of, at]: readonly [number, number],
   dies: boolean,
 ): Promise<void> {
-  const { lane, model, projects } = history;
+  const { system, model, projects } = history;
   history.hasRun = true;
   history.sweepTimes = null;
   const entry = entryAt(history, of, at);
@@ -26,23 +26,23 @@ export async function customer(
   const operation = { add: 'addDomain', remove: 'removeDomain', verify: 'verifyDomain' }[doing];
   const answer =
     doing === 'add'
-      ? await lane.call(operation, params, { hostname })
-      : await lane.call(operation, { ...params, hostname });
+      ? await system.call(operation, params, { hostname })
+      : await system.call(operation, { ...params, hostname });
   const expected = expectedStatus(history, doing, entry);
   if (answer.status !== expected) {
     throw new Error(`${doing} answered ${answer.status}, not ${expected}`);
   }
   if (doing === 'remove') model.remove(entry);
-  if (dies) history.lostAt = lane.now();
+  if (dies) history.lostAt = system.now();
   else await answer.afterCommit?.();
   const { attached, status } = entry;
   history.woken = doing === 'verify' && attached && status === 'verified' && !dies ? entry : null;
 }
 
-function expectedStatus({ model, lane }: History, doing: Doing, entry: Entry): number {
+function expectedStatus({ model, system }: History, doing: Doing, entry: Entry): number {
   if (doing === 'remove') return 204;
-  if (doing === 'add') return model.add(entry, lane.now()) ? 201 : 409;
-  return model.verify(entry, lane.now()) ? 202 : 404;
+  if (doing === 'add') return model.add(entry, system.now()) ? 201 : 409;
+  return model.verify(entry, system.now()) ? 202 : 404;
 }
 
 /** Of the domains that there are one, or a name that was never added: where there are some, little is asked of others. */

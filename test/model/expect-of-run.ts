@@ -2,22 +2,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Alarm } from './alarm-clock.ts';
 import { type Entry, isLate } from './entry.ts';
-import type { History, Witness } from './history.ts';
+import type { History, RunRecord } from './history.ts';
+import type { Ended } from './run-record.ts';
 import type { Shown } from './shown.ts';
 import { causeOf, verdictOf } from './verdict.ts';
-import type { Ended } from './witness.ts';
 
 export function expectOfRun(history: History, alarm: Alarm, ended: Ended): void {
-  const { result, witness } = ended;
-  const [entry] = witness.fences.keys();
+  const { result, runRecord } = ended;
+  const [entry] = runRecord.fences.keys();
   if (entry === undefined || result === 'fault') return;
   if (alarm.name === 'escalate-certificate') expectOfEscalation(history, entry, ended);
   else if (result !== 'killed') expectOfChecks(history, alarm, entry, ended);
 }
 
-function expectOfChecks(history: History, alarm: Alarm, entry: Entry, { witness }: Ended): void {
-  expectChecksSaved(history, witness);
-  if (witness.disturbed || alarm.name !== 'check-dns' || witness.checks.length > 0) return;
+function expectOfChecks(history: History, alarm: Alarm, entry: Entry, { runRecord }: Ended): void {
+  expectChecksSaved(history, runRecord);
+  if (runRecord.disturbed || alarm.name !== 'check-dns' || runRecord.checks.length > 0) return;
   const isItsJob = 'epoch' in alarm.job && alarm.job.epoch === entry.life;
   if (isItsJob && entry.attached && entry.status === 'pending') {
     throw new Error(`nobody looked at ${entry.hostname} of ${entry.project}`);
@@ -25,18 +25,18 @@ function expectOfChecks(history: History, alarm: Alarm, entry: Entry, { witness 
 }
 
 /** Whatever a check saw is saved, unless somebody was quicker, or it is as good as none. */
-export function expectChecksSaved(history: History, witness: Witness): void {
-  for (const check of witness.checks) {
+export function expectChecksSaved(history: History, runRecord: RunRecord): void {
+  for (const check of runRecord.checks) {
     const { entry, counted } = check;
-    if (counted || !isToBeSaved(history, witness, check)) continue;
+    if (counted || !isToBeSaved(history, runRecord, check)) continue;
     throw new Error(`a check at ${entry.hostname} of ${entry.project} was not saved`);
   }
 }
 
 function isToBeSaved(
   { model }: History,
-  { fences, of }: Witness,
-  { entry, seen }: Witness['checks'][number],
+  { fences, of }: RunRecord,
+  { entry, seen }: RunRecord['checks'][number],
 ): boolean {
   const fence = fences.get(entry);
   if (!entry.attached || !isDeepStrictEqual(fence, model.fence(entry))) return false;
@@ -50,19 +50,19 @@ function isToBeSaved(
 }
 
 /** Thirty minutes without a certificate: a case, with the likeliest cause. */
-function expectOfEscalation(history: History, entry: Entry, { result, witness }: Ended): void {
-  const [check] = witness.checks;
+function expectOfEscalation(history: History, entry: Entry, { result, runRecord }: Ended): void {
+  const [check] = runRecord.checks;
   if (check === undefined || check.counted) return;
-  const fence = witness.fences.get(entry);
+  const fence = runRecord.fences.get(entry);
   if (!entry.attached || entry.status !== 'verified' || fence?.life !== entry.life) return;
   settleCase(history, entry, check.seen, result);
 }
 
 /** A fifth of a life left and no new certificate: a case for each that is served; those of a killed run may be open, or not. */
-export function expectOfRenewalCases(history: History, { result, witness }: Ended): void {
-  const { lane } = history;
-  for (const { entry, seen } of witness.checks) {
-    if (!isLate(entry, lane.now())) throw new Error(`${entry.hostname} needs no case yet`);
+export function expectOfRenewalCases(history: History, { result, runRecord }: Ended): void {
+  const { system } = history;
+  for (const { entry, seen } of runRecord.checks) {
+    if (!isLate(entry, system.now())) throw new Error(`${entry.hostname} needs no case yet`);
     settleCase(history, entry, seen, result);
   }
 }

@@ -4,7 +4,7 @@ import { sizeOfRun } from '../support/run.ts';
 import { storagesOfRun } from '../support/storage.ts';
 import { checkHistories } from './check.ts';
 
-/** How many, unless MODEL_RUNS says otherwise; each lane has a service and a database of its own. */
+/** How many, unless MODEL_RUNS says otherwise; each system has a service and a database of its own. */
 const RUNS = Number(process.env['MODEL_RUNS'] ?? sizeOfRun({ quick: 20, long: 10_000 }));
 const LANES = Number(process.env['MODEL_LANES'] ?? sizeOfRun({ quick: 2, long: 6 }));
 /** Embedded storage is slower, and the same SQL. */
@@ -26,7 +26,9 @@ describe.each(wanted)('on $name, whatever happens', ({ name: storage, available 
     'a domain is where the model says, its story is told once, and nothing is forgotten',
     async () => {
       const size =
-        storage === 'embedded' ? { runs: RUNS_EMBEDDED, lanes: 1 } : { runs: RUNS, lanes: LANES };
+        storage === 'embedded'
+          ? { runs: RUNS_EMBEDDED, systems: 1 }
+          : { runs: RUNS, systems: LANES };
       const { runs, events, failure } = await checkHistories({ storage, seed, ...size });
       // An annotation is shown of failures only.
       process.stdout.write(

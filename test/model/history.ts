@@ -5,12 +5,12 @@ import type { ProblemType } from '../../src/core/certificates/problem-words.ts';
 import type { DnsAnswer } from '../../src/core/diagnosis/observation.ts';
 import type { SweepName } from '../../src/db/domains/sweeps.ts';
 import { ensureSweeps } from '../../workers/reconcile.ts';
+import { runOf } from './crash-injector.ts';
 import { DAY, type Entry, type Fence, HOUR, MINUTE } from './entry.ts';
-import type { Lane } from './lane.ts';
 import { createModel, type Model } from './model.ts';
-import { runOf } from './mortal.ts';
 import { noteAnswer } from './note-answer.ts';
 import { nothingShown, observed, type Place, records, type Shown } from './shown.ts';
+import type { SystemUnderTest } from './system.ts';
 
 export type Authority =
   | { readonly kind: 'issues'; readonly lifeMs: number }
@@ -21,7 +21,7 @@ export type Authority =
 type ModelCheck = { readonly entry: Entry; seen: Shown; counted: boolean; heldBy: Entry | null };
 
 /** What a run of a job did, as the world around it saw. */
-export type Witness = {
+export type RunRecord = {
   readonly of: string;
   /** Of each domain that it has read, what it was then. */
   readonly fences: Map<Entry, Fence>;
@@ -41,7 +41,7 @@ export type Witness = {
 export type SweepTimes = { readonly [S in Exclude<SweepName, 'ask-renewals'>]: number };
 
 export type History = {
-  readonly lane: Lane;
+  readonly system: SystemUnderTest;
   readonly model: Model;
   readonly places: readonly Place[];
   readonly projects: readonly string[];
@@ -68,18 +68,18 @@ export type History = {
   maybe: { readonly entry: Entry; readonly cause: string }[];
   /** What has happened, for the report of a failure. */
   readonly log: string[];
-  readonly witnesses: AsyncLocalStorage<Witness>;
+  readonly runRecords: AsyncLocalStorage<RunRecord>;
 };
 
 let histories = 0;
 /** One for all: each that was ever used costs every promise a little. */
-const witnesses = new AsyncLocalStorage<Witness>();
+const runRecords = new AsyncLocalStorage<RunRecord>();
 
 const PROJECTS = 3;
 
-export async function begin(lane: Lane): Promise<History> {
+export async function begin(system: SystemUnderTest): Promise<History> {
   histories += 1;
-  const projects = await lane.begin(PROJECTS);
+  const projects = await system.begin(PROJECTS);
   const zone = `shop${histories}.com`;
   const places = [
     { hostname: zone, apex: true },
@@ -87,7 +87,7 @@ export async function begin(lane: Lane): Promise<History> {
     { hostname: `www.${zone}`, apex: false },
   ];
   const history: History = {
-    lane,
+    system,
     places,
     projects,
     model: createModel(PROJECTS, places),
@@ -104,13 +104,13 @@ export async function begin(lane: Lane): Promise<History> {
     killAfter: null,
     maybe: [],
     log: [],
-    witnesses,
+    runRecords,
   };
   for (const entry of history.model.entries) {
     history.targets.set(targetOf(history, entry), entry);
   }
-  await ensureSweeps(lane.workers.reconcile);
-  lane.setOutside({
+  await ensureSweeps(system.workers.reconcile);
+  system.setOutside({
     onAnswer: (what, args, answer) => noteAnswer(history, what, args, answer),
     observe: (asked) => observe(history, asked.target),
     lookupTexts: async (name) => [lookupTexts(history, name)],
@@ -119,8 +119,8 @@ export async function begin(lane: Lane): Promise<History> {
   return history;
 }
 
-export function targetOf({ lane, projects }: History, { project, hostname }: Entry): string {
-  return lane.parts.targetFor(projects[project] ?? '', hostname);
+export function targetOf({ system, projects }: History, { project, hostname }: Entry): string {
+  return system.parts.targetFor(projects[project] ?? '', hostname);
 }
 
 function entryOf({ targets }: History, target: string): Entry {
@@ -134,31 +134,31 @@ export function shownAt({ shown }: History, hostname: string): Shown {
 }
 
 async function observe(history: History, target: string) {
-  const { lane, model, witnesses } = history;
+  const { system, model, runRecords } = history;
   const entry = entryOf(history, target);
   const seen = shownAt(history, entry.hostname);
-  const witness = witnesses.getStore();
-  witness?.checks.push({ entry, seen, counted: false, heldBy: null });
-  if (witness !== undefined && !witness.fences.has(entry)) {
-    witness.fences.set(entry, model.fence(entry));
+  const runRecord = runRecords.getStore();
+  runRecord?.checks.push({ entry, seen, counted: false, heldBy: null });
+  if (runRecord !== undefined && !runRecord.fences.has(entry)) {
+    runRecord.fences.set(entry, model.fence(entry));
   }
-  const meanwhile = witness?.meanwhile ?? null;
-  if (witness !== undefined) witness.meanwhile = null;
+  const meanwhile = runRecord?.meanwhile ?? null;
+  if (runRecord !== undefined) runRecord.meanwhile = null;
   if (meanwhile !== null) await meanwhile();
   const { record } = seen;
   const points =
     typeof record === 'number' ? targetOf(history, { ...entry, project: record }) : null;
-  return observed(entry, seen, points, new Date(lane.now()));
+  return observed(entry, seen, points, new Date(system.now()));
 }
 
 /** The proofs at a name, as they stand when they are looked up: the check before may have been earlier. */
 function lookupTexts(history: History, name: string): DnsAnswer<string> {
-  const { lane, projects, witnesses } = history;
+  const { system, projects, runRecords } = history;
   const hostname = name.replace(/^_signpost\./, '');
   const { proofs } = shownAt(history, hostname);
-  const check = witnesses.getStore()?.checks.findLast(({ entry }) => entry.hostname === hostname);
+  const check = runRecords.getStore()?.checks.findLast(({ entry }) => entry.hostname === hostname);
   if (check !== undefined) check.seen = { ...check.seen, proofs };
-  return records(proofs.map((of) => lane.parts.proofFor(projects[of] ?? '', hostname)));
+  return records(proofs.map((of) => system.parts.proofFor(projects[of] ?? '', hostname)));
 }
 
 /** An authority that takes an order in two steps, as the real ones do, and then says what it was told to say. */
@@ -170,19 +170,19 @@ async function advance(
     publishChallenge(challenge: { token: string; keyAuthorization: string }): Promise<void>;
   },
 ) {
-  const { authority, lane, witnesses } = history;
-  const witness = witnesses.getStore();
-  const entry = [...(witness?.fences.keys() ?? [])].find(
+  const { authority, system, runRecords } = history;
+  const runRecord = runRecords.getStore();
+  const entry = [...(runRecord?.fences.keys() ?? [])].find(
     ({ hostname }) => hostname === order.hostname,
   );
   if (entry === undefined) throw new Error(`an order for ${order.hostname} out of nowhere`);
   killNow(history);
-  await disturb(history, witness);
+  await disturb(history, runRecord);
   if (authority.kind === 'is_silent') throw certificateFault('ca_unreachable', 'no answer');
   const name = `${entry.project}-${entry.hostname}-${entry.ordersOpened}`;
   await steps.orderPlaced(order.orderUrl ?? `https://ca.test/order/${name}`);
   await steps.publishChallenge({ token: name, keyAuthorization: `${name}.key` });
-  const at = lane.now();
+  const at = system.now();
   if (authority.kind === 'refuses') {
     const { type, waitMs } = authority;
     const retryAfter = waitMs === null ? null : new Date(at + waitMs);
@@ -205,11 +205,11 @@ function killNow(history: History): void {
   history.killAtOrder = null;
 }
 
-async function disturb(history: History, witness: Witness | undefined): Promise<void> {
+async function disturb(history: History, runRecord: RunRecord | undefined): Promise<void> {
   const { atOrder } = history;
   history.atOrder = null;
-  if (atOrder === null || witness === undefined) return;
-  witness.disturbed = true;
+  if (atOrder === null || runRecord === undefined) return;
+  runRecord.disturbed = true;
   await atOrder();
 }
 

@@ -2,8 +2,8 @@
 
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import type { Entry } from './entry.ts';
-import type { History, Witness } from './history.ts';
-import type { StoreCall } from './lane.ts';
+import type { History, RunRecord } from './history.ts';
+import type { StoreCall } from './system.ts';
 import { causeOf } from './verdict.ts';
 
 type Named = { readonly projectId: string; readonly hostname: string };
@@ -14,21 +14,21 @@ export function noteAnswer(
   args: readonly unknown[],
   answer: unknown,
 ): void {
-  const witness = history.witnesses.getStore();
-  if (witness === undefined) return;
+  const runRecord = history.runRecords.getStore();
+  if (runRecord === undefined) return;
   // The arguments and answers of the stores, as src/db/domains/checks.ts and certificates.ts have them.
-  if (what === 'load') hasRead(history, witness, answer as Named | undefined);
+  if (what === 'load') hasRead(history, runRecord, answer as Named | undefined);
   else if (what === 'loadWork') {
     const work = answer as { domain: Named; order: Ordered | null } | undefined;
-    hasRead(history, witness, work?.domain);
-    knowsOrder(history, witness, work?.domain, work?.order);
+    hasRead(history, runRecord, work?.domain);
+    knowsOrder(history, runRecord, work?.domain, work?.order);
   } else if (what === 'save') {
-    hasSaved(history, witness, (args[0] as { domain: Named }).domain, answer as MoveResult);
-  } else if (what === 'setBack') hasSetBack(witness, args[0] as string);
+    hasSaved(history, runRecord, (args[0] as { domain: Named }).domain, answer as MoveResult);
+  } else if (what === 'setBack') hasSetBack(runRecord, args[0] as string);
   else {
-    hasOrdered(history, witness, what, args);
+    hasOrdered(history, runRecord, what, args);
     if (what === 'openOrder') {
-      knowsOrder(history, witness, args[0] as Named, answer as Ordered | null);
+      knowsOrder(history, runRecord, args[0] as Named, answer as Ordered | null);
     }
   }
 }
@@ -38,7 +38,7 @@ type Ordered = { readonly id?: string };
 
 function knowsOrder(
   history: History,
-  { orders }: Witness,
+  { orders }: RunRecord,
   domain: Named | undefined,
   order: Ordered | null | undefined,
 ): void {
@@ -47,29 +47,33 @@ function knowsOrder(
   }
 }
 
-function hasRead({ model, ...history }: History, witness: Witness, read: Named | undefined): void {
+function hasRead(
+  { model, ...history }: History,
+  runRecord: RunRecord,
+  read: Named | undefined,
+): void {
   if (read === undefined) return;
   const entry = entryOf({ ...history, model }, read);
-  witness.fences.set(entry, model.fence(entry));
+  runRecord.fences.set(entry, model.fence(entry));
 }
 
-function hasSaved(history: History, witness: Witness, saved: Named, answer: MoveResult): void {
+function hasSaved(history: History, runRecord: RunRecord, saved: Named, answer: MoveResult): void {
   const { kind } = answer;
   const entry = entryOf(history, saved);
-  const check = witness.checks.findLast((one) => one.entry === entry);
+  const check = runRecord.checks.findLast((one) => one.entry === entry);
   if (answer.kind === 'held_elsewhere' && check !== undefined) {
     check.heldBy = rivalOf(history, entry, answer.holderProjectId);
   }
   if (kind !== 'saved') return;
-  const fence = witness.fences.get(entry);
+  const fence = runRecord.fences.get(entry);
   if (check === undefined || fence === undefined) throw new Error('saved without a check');
-  const { model, lane } = history;
+  const { model, system } = history;
   const before = entry.status;
   const cause = causeOf(entry, check.seen);
-  check.counted = model.checked(entry, check, lane.now(), fence);
+  check.counted = model.checked(entry, check, system.now(), fence);
   if (entry.status !== 'pending' || before !== 'pending') history.sweepTimes = null;
   // The case and the way back to pending are one.
-  if (check.counted && witness.of === 'escalate-certificate') model.escalated(entry, cause);
+  if (check.counted && runRecord.of === 'escalate-certificate') model.escalated(entry, cause);
   // Nobody's certificate ends without one.
   const ended = before === 'live' && entry.status === 'verified';
   if (check.counted && ended) model.escalated(entry, cause);
@@ -84,15 +88,15 @@ function rivalOf({ model, projects }: History, entry: Entry, projectId: string):
 
 function hasOrdered(
   history: History,
-  witness: Witness,
+  runRecord: RunRecord,
   what: StoreCall,
   args: readonly unknown[],
 ): void {
-  const { model, lane } = history;
+  const { model, system } = history;
   const entry = entryOf(history, args[0] as Named);
-  const fence = witness.fences.get(entry);
+  const fence = runRecord.fences.get(entry);
   if (fence === undefined) throw new Error('ordered without having read');
-  const at = lane.now();
+  const at = system.now();
   history.sweepTimes = null;
   if (what === 'openOrder') model.openedOrder(entry, at, fence);
   if (what === 'reuse') model.reused(entry, fence, at);
@@ -114,7 +118,7 @@ function hasOrdered(
 }
 
 /** The authority did not answer. */
-function hasSetBack({ orders }: Witness, certificateId: string): void {
+function hasSetBack({ orders }: RunRecord, certificateId: string): void {
   const entry = orders.get(certificateId);
   if (entry !== undefined && entry.order !== null) entry.setBack = true;
 }

@@ -5,7 +5,7 @@ import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import type { Parts } from '../../src/roles/parts.ts';
 import { storages } from '../support/storage.ts';
 import { checkHistories } from './check.ts';
-import type { LaneOptions } from './lane.ts';
+import type { SystemOptions } from './system.ts';
 
 /** They take tens of seconds where the machine does much else meanwhile. */
 vi.setConfig({ testTimeout: 300_000 });
@@ -22,7 +22,7 @@ const saving = (other: (parts: Parts, save: Save) => Save) => (parts: Parts) => 
 type Planted<How extends 'sabotage' | 'sabotageWorkers'> = readonly [
   fault: string,
   seed: number,
-  plant: NonNullable<LaneOptions[How]>,
+  plant: NonNullable<SystemOptions[How]>,
   noticed: RegExp,
 ];
 
@@ -188,7 +188,7 @@ afterEach(() => void vi.restoreAllMocks());
 const many = {
   storage: 'postgres',
   runs: 300,
-  lanes: 1,
+  systems: 1,
   shrinks: false,
 } as const;
 

@@ -8,11 +8,13 @@ import type { JobResult } from '../../workers/running/job.ts';
 import type { Alarm } from './alarm-clock.ts';
 import { expectOfRun } from './expect-of-run.ts';
 import type { History } from './history.ts';
-import type { Lane } from './lane.ts';
-import { witnessed } from './witness.ts';
+import { recordRun } from './run-record.ts';
+import type { SystemUnderTest } from './system.ts';
 
 type Functions = {
-  readonly [name: string]: ((lane: Lane, job: DomainJob) => Promise<JobResult>) | undefined;
+  readonly [name: string]:
+    | ((system: SystemUnderTest, job: DomainJob) => Promise<JobResult>)
+    | undefined;
 };
 
 const functions: Functions = {
@@ -28,13 +30,13 @@ export async function work(
   alarm: Alarm,
   meanwhile: (() => Promise<void>) | null = null,
 ): Promise<void> {
-  const { lane } = history;
+  const { system } = history;
   const run = functions[alarm.name];
   const job = domainJob(alarm.job);
   if (run === undefined) throw new Error(`no worker for ${alarm.name}`);
-  const ended = await witnessed(history, alarm.name, meanwhile, () => run(lane, job));
-  lane.alarms.settle(alarm, ended.result);
-  if (ended.result === 'killed') history.lostAt = lane.now();
+  const ended = await recordRun(history, alarm.name, meanwhile, () => run(system, job));
+  system.alarms.settle(alarm, ended.result);
+  if (ended.result === 'killed') history.lostAt = system.now();
   expectOfRun(history, alarm, ended);
 }
 

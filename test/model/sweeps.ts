@@ -2,9 +2,9 @@
 import { type SweepQueue, sweepQueues } from '../../src/core/operations/jobs.ts';
 import { expectChecksSaved, expectOfRenewalCases } from './expect-of-run.ts';
 import type { History, SweepTimes } from './history.ts';
-import { witnessed } from './witness.ts';
+import { recordRun } from './run-record.ts';
 
-type Workers = History['lane']['workers'];
+type Workers = History['system']['workers'];
 type Due = { readonly name: SweepQueue; readonly at: number };
 
 /** Which sweep next has something to do, and when. Never while it has no job. */
@@ -13,7 +13,7 @@ export async function sweepDueAt(history: History): Promise<Due> {
   const times = history.sweepTimes;
   return sweepQueues
     .map((name): Due => {
-      const job = history.lane.alarms.nextAt(name);
+      const job = history.system.alarms.nextAt(name);
       return { name, at: job === undefined ? Infinity : Math.max(job, dueOf(times, name)) };
     })
     .reduce((one, other) => (other.at < one.at ? other : one));
@@ -26,12 +26,12 @@ function dueOf(times: SweepTimes, name: SweepQueue): number {
     : Math.min(times['renew-certificate'], times['escalate-renewals']);
 }
 
-async function readTimes({ lane, model }: History): Promise<SweepTimes> {
+async function readTimes({ system, model }: History): Promise<SweepTimes> {
   const settled = model.entries.some(
     ({ attached, status }) => attached && status !== 'pending' && status !== 'verified',
   );
   const { rows } = settled
-    ? await lane.parts.database.pool.query<Record<keyof SweepTimes, Date | null>>(sweepsDue)
+    ? await system.parts.database.pool.query<Record<keyof SweepTimes, Date | null>>(sweepsDue)
     : { rows: [] };
   const [due] = rows;
   const timeOf = (name: keyof SweepTimes) => due?.[name]?.getTime() ?? Infinity;
@@ -55,18 +55,18 @@ const neverStopped = new AbortController().signal;
 
 /** One sweep, by whatever worker has its job. */
 export async function sweep(history: History, name: SweepQueue): Promise<void> {
-  const { lane } = history;
-  const { workers, alarms } = lane;
+  const { system } = history;
+  const { workers, alarms } = system;
   const alarm = alarms.takeSweep(name);
   if (alarm === undefined) return;
   const survived =
     name === 'recheck-live' ? await rechecks(history, workers) : await renewals(history, workers);
   if (survived !== true) {
-    history.lostAt = lane.now();
+    history.lostAt = system.now();
     alarms.settle(alarm, survived);
     return;
   }
-  const at = new Date(lane.now() + workers.sweepEveryMs[name]);
+  const at = new Date(system.now() + workers.sweepEveryMs[name]);
   alarms.settle(alarm, { kind: 'again', at, note: 'swept' });
 }
 
@@ -75,26 +75,26 @@ type Survived = true | 'killed' | 'fault';
 async function rechecks(history: History, { recheckLive }: Workers): Promise<Survived> {
   history.sweepTimes = null;
   const run = () => recheckLive(neverStopped);
-  const { result, witness } = await witnessed(history, 'recheck-live', null, run);
+  const { result, runRecord } = await recordRun(history, 'recheck-live', null, run);
   if (result === 'killed' || result === 'fault') return result;
-  expectChecksSaved(history, witness);
+  expectChecksSaved(history, runRecord);
   return true;
 }
 
 /** Where cases are due, a kill is for the part that opens them. */
 async function renewals(history: History, workers: Workers): Promise<Survived> {
-  const { killAfter, lane } = history;
-  const casesDue = (history.sweepTimes?.['escalate-renewals'] ?? Infinity) <= lane.now();
+  const { killAfter, system } = history;
+  const casesDue = (history.sweepTimes?.['escalate-renewals'] ?? Infinity) <= system.now();
   if (casesDue) history.killAfter = null;
   history.sweepTimes = null;
   const renew = () => workers.renewCertificate(neverStopped);
-  const { result, witness } = await witnessed(history, 'renew-certificate', null, renew);
+  const { result, runRecord } = await recordRun(history, 'renew-certificate', null, renew);
   if (result === 'killed' || result === 'fault') return result;
-  expectChecksSaved(history, witness);
+  expectChecksSaved(history, runRecord);
   if (!casesDue) return true;
   history.killAfter = killAfter;
   const escalate = () => workers.escalateRenewals(neverStopped);
-  const ended = await witnessed(history, 'escalate-renewals', null, escalate);
+  const ended = await recordRun(history, 'escalate-renewals', null, escalate);
   expectOfRenewalCases(history, ended);
   return ended.result === 'killed' || ended.result === 'fault' ? ended.result : true;
 }

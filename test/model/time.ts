@@ -11,25 +11,25 @@ import { sweep, sweepDueAt } from './sweeps.ts';
  * time passes without workers, who then do what has become due.
  */
 export async function pass(history: History, ms: number, runsMax: number): Promise<void> {
-  const { lane } = history;
-  const until = lane.now() + ms;
+  const { system } = history;
+  const until = system.now() + ms;
   if (!(await workUntil(history, until, runsMax))) {
-    lane.setTime(until);
+    system.setTime(until);
     if (!(await workUntil(history, until, 40))) throw new Error('what is due never ends');
   }
-  lane.setTime(until);
+  system.setTime(until);
 }
 
 /** False where there was more to do than `runsMax`. */
 async function workUntil(history: History, until: number, runsMax: number): Promise<boolean> {
-  const { lane } = history;
+  const { system } = history;
   for (let runs = 0; runs < runsMax; runs += 1) {
-    const job = lane.alarms.nextAt() ?? Infinity;
+    const job = system.alarms.nextAt() ?? Infinity;
     const swept = await sweepDueAt(history);
     const repaired = nextTurn(history);
     const at = Math.min(job, swept.at, repaired);
     if (at > until) return true;
-    lane.setTime(Math.max(at, lane.now()));
+    system.setTime(Math.max(at, system.now()));
     if (at === repaired) await repair(history);
     else if (at === swept.at) await sweep(history, swept.name);
     else await workNext(history);
@@ -38,7 +38,7 @@ async function workUntil(history: History, until: number, runsMax: number): Prom
 }
 
 async function workNext(history: History): Promise<void> {
-  const alarm = history.lane.alarms.take(history.lane.now());
+  const alarm = history.system.alarms.take(history.system.now());
   if (alarm !== undefined) await work(history, alarm);
 }
 
@@ -49,18 +49,18 @@ function nextTurn({ lostAt }: History): number {
 
 /** A turn of the reconciler. It has nothing to do unless something was lost. */
 export async function repair(history: History): Promise<void> {
-  const { lane, lostAt, log } = history;
+  const { system, lostAt, log } = history;
   // It may give a sweep its job again.
   history.sweepTimes = null;
   history.hasRun = true;
-  await lane.passTime();
-  const done = await reconcile(lane.workers.reconcile, RECONCILE_EVERY_MS);
-  if (lostAt !== null && lane.now() >= lostAt + REPAIRED_WITHIN_MS) {
+  await system.passTime();
+  const done = await reconcile(system.workers.reconcile, RECONCILE_EVERY_MS);
+  if (lostAt !== null && system.now() >= lostAt + REPAIRED_WITHIN_MS) {
     history.lostAt = null;
     // A sweep that it gives its job again comes an interval later, as it always does.
-    history.calmAt = lane.now() + lane.workers.sweepEveryMs['recheck-live'] + SECOND;
+    history.calmAt = system.now() + system.workers.sweepEveryMs['recheck-live'] + SECOND;
   }
-  const at = new Date(lane.now()).toISOString();
+  const at = new Date(system.now()).toISOString();
   if (done === null) return;
   log.push(`${at} reconcile: ${JSON.stringify(done)}`);
   if (repairedAny(done) && lostAt === null) {

@@ -57,7 +57,7 @@ async function ready(started: SignpostProcess): Promise<SignpostProcess> {
 type Start = (env: Readonly<Record<string, string>>) => Promise<SignpostProcess>;
 
 /** A process that is killed as often as `replace` is called, and has another one in its place when that is done. */
-export async function startMortalProcess(
+export async function startReplaceableProcess(
   env: Readonly<Record<string, string>>,
   start: Start = startProcess,
 ) {
@@ -72,7 +72,7 @@ export async function startMortalProcess(
 }
 
 /** A worker that nothing poisons (poisoned-worker.mjs): what it has in its hands when it is killed is taken up in 2 s. */
-export async function startMortalWorker(
+export async function startQuickWorker(
   env: Readonly<Record<string, string>>,
 ): Promise<SignpostProcess> {
   const noPorts = { EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' };

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { until } from './world.ts';
 
-export type Hands = {
+export type PageDriver = {
   readonly page: Page;
   /**
    * A button, a link or a menu, by what is written on it or told of it. A menu opens; any other leads to another page, which
@@ -23,7 +23,7 @@ export type Hands = {
 /** Some of what is to be seen is there once a record was found, and a certificate ordered: a busy machine takes a minute. */
 const PATIENCE_MS = 120_000;
 
-export function pointing(page: Page): Hands {
+export function pointing(page: Page): PageDriver {
   const control = (name: string) =>
     page
       .locator(
@@ -62,7 +62,7 @@ async function leaving(page: Page, act: () => Promise<void>): Promise<void> {
 }
 
 /** Pages that stand still: what is to be seen comes with one of the next loads. */
-export function withoutScript(page: Page): Hands {
+export function withoutScript(page: Page): PageDriver {
   return {
     ...pointing(page),
     async see(selector) {
@@ -86,7 +86,7 @@ const TABS_MAX = 80;
 /** More than any list of choices has in these tests. */
 const OPTIONS_MAX = 20;
 
-export function byKeyboard(page: Page): Hands {
+export function byKeyboard(page: Page): PageDriver {
   const { keyboard } = page;
   async function tabTo(name: string): Promise<void> {
     for (let tabs = 0; (await focusedName(page)) !== name; tabs += 1) {

@@ -1,21 +1,21 @@
 /** A run of a worker's function, as the world around it sees it. */
 import type { JobResult } from '../../workers/running/job.ts';
-import type { History, Witness } from './history.ts';
-import { live, newRun } from './mortal.ts';
+import { live, newRun } from './crash-injector.ts';
+import type { History, RunRecord } from './history.ts';
 
 export type Ended<T = JobResult> = {
   readonly result: T | 'killed' | 'fault';
-  readonly witness: Witness;
+  readonly runRecord: RunRecord;
 };
 
 /** Runs what a worker runs, killed where the history says so. A fault is one only where something happened meanwhile. */
-export async function witnessed<T>(
+export async function recordRun<T>(
   history: History,
   what: string,
   meanwhile: (() => Promise<void>) | null,
   act: () => Promise<T>,
 ): Promise<Ended<T>> {
-  const witness: Witness = {
+  const runRecord: RunRecord = {
     of: what,
     fences: new Map(),
     checks: [],
@@ -24,7 +24,7 @@ export async function witnessed<T>(
     meanwhile:
       meanwhile &&
       (async () => {
-        witness.disturbed = true;
+        runRecord.disturbed = true;
         await meanwhile();
       }),
   };
@@ -32,15 +32,15 @@ export async function witnessed<T>(
   history.killAfter = null;
   history.hasRun = true;
   try {
-    const result = await history.witnesses.run(witness, () => live(run, act));
-    const faults = history.lane.takeFaults();
-    if (faults.length > 0 && !witness.disturbed) throw new Error(faults.join());
-    history.log.push(`${new Date(history.lane.now()).toISOString()} ${what}: ${inWords(result)}`);
-    return { result, witness };
+    const result = await history.runRecords.run(runRecord, () => live(run, act));
+    const faults = history.system.takeFaults();
+    if (faults.length > 0 && !runRecord.disturbed) throw new Error(faults.join());
+    history.log.push(`${new Date(history.system.now()).toISOString()} ${what}: ${inWords(result)}`);
+    return { result, runRecord };
   } catch (fault) {
-    if (!witness.disturbed) throw new Error(`${what} met a fault`, { cause: fault });
+    if (!runRecord.disturbed) throw new Error(`${what} met a fault`, { cause: fault });
     history.log.push(`${what} met a fault: ${String(fault)}`);
-    return { result: 'fault', witness };
+    return { result: 'fault', runRecord };
   }
 }
 

@@ -8,7 +8,7 @@ import { type Signpost, startSignpost } from '../../src/start.ts';
 import { freshStorage, type StorageName } from './storage.ts';
 import { type CaKind, startWorld } from './world.ts';
 
-export type House = {
+export type DashboardFixture = {
   /** Of API and dashboard, without a slash at its end; the same after a restart. */
   readonly url: string;
   readonly apiKey: string;
@@ -32,7 +32,10 @@ type Visited = {
   readonly body: string;
 };
 
-export async function startHouse(storageName: StorageName, ca: CaKind): Promise<House> {
+export async function startDashboardFixture(
+  storageName: StorageName,
+  ca: CaKind,
+): Promise<DashboardFixture> {
   const { storage, close: closeStorage } = await freshStorage(storageName);
   const world = await startWorld({ storage, ca });
   const { apiKey, apiUrl: url, upstream, zone } = world;

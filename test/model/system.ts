@@ -19,7 +19,7 @@ import { composeWorkers } from '../../src/roles/worker.ts';
 import type { WorkerDeps } from '../../workers/start.ts';
 import { freshStorage, type StorageName } from '../support/storage.ts';
 import { type AlarmClock, createAlarmClock } from './alarm-clock.ts';
-import { guardAll } from './mortal.ts';
+import { guardAll } from './crash-injector.ts';
 
 /** What the history decides: the world around the service. */
 type Outside = {
@@ -41,7 +41,7 @@ export type StoreCall =
   | 'refuse'
   | 'setBack';
 
-export type LaneOptions = {
+export type SystemOptions = {
   readonly storage: StorageName;
   /** Breaks a part on purpose, before anything is built upon it. */
   readonly sabotage?: (parts: Parts) => void;
@@ -49,7 +49,7 @@ export type LaneOptions = {
   readonly sabotageWorkers?: (workers: WorkerDeps, parts: Parts) => void;
 };
 
-export type Lane = {
+export type SystemUnderTest = {
   readonly parts: Parts;
   readonly workers: WorkerDeps;
   readonly alarms: AlarmClock;
@@ -84,7 +84,7 @@ const noBackend: QueueBackend = {
   close: async () => undefined,
 };
 
-export async function openLane(options: LaneOptions): Promise<Lane> {
+export async function openSystem(options: SystemOptions): Promise<SystemUnderTest> {
   const { storage: name, sabotage, sabotageWorkers } = options;
   const fresh = await freshStorage(name);
   const faults: string[] = [];
@@ -146,7 +146,7 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
     if (isPlain(deps)) guardAll(deps, { inner: false });
   }
 
-  const lane: Lane = {
+  const system: SystemUnderTest = {
     parts,
     workers,
     alarms,
@@ -179,7 +179,7 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
     },
     async begin(count) {
       alarms.empty();
-      await lane.passTime();
+      await system.passTime();
       const ids = Array.from({ length: count }, () => randomUUID());
       begun += 1;
       // Small tables stay quick, and emptying them takes as long as a history does.
@@ -193,7 +193,7 @@ export async function openLane(options: LaneOptions): Promise<Lane> {
       await fresh.close();
     },
   };
-  return lane;
+  return system;
 }
 
 /** No history has a webhook or a poison job: what the reconciler asks about those is answered without the database. */
