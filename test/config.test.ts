@@ -209,7 +209,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('changes nothing but the window by VERIFY_WINDOW, and nothing but waits by TIME_SCALE', () => {
+  it('changes only the window by VERIFY_WINDOW, and only waits by TIME_SCALE', () => {
     const usual = loadConfig({});
     if (!usual.ok) throw new Error(JSON.stringify(usual.problems));
     const { config } = usual;

@@ -36,6 +36,7 @@ import { deliverDeps, relayDeps } from './webhooks.ts';
  * test lab.
  */
 const SWEEP_MS_MIN = 1_000;
+/** In test labs, where more runs would only cost time. */
 const RECONCILE_MS_MIN = 3_000;
 
 /** Starts nothing. */

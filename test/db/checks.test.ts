@@ -66,11 +66,11 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       expect(await loaded(other, domain)).toEqual(expected);
     });
 
-    it('gives the very observation that it gave before while nobody has stored another', async () => {
+    it('returns the same observation object until another one is stored', async () => {
       const domain = await stored.pending('same.shop.test');
       await one.save(saveOf(domain, observed(1), missing));
       const first = await loaded(one, domain);
-      // A check that finds nothing new gives back what was loaded, and nothing but times and the count change.
+      // A check that finds nothing new returns what was loaded; only times and the count change.
       expect(first.observation).not.toBeNull();
       await one.save(
         saveOf(first, first.observation ?? observed(0), missing, later(noon, 120_000)),
@@ -110,7 +110,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       expect(there).toEqual(here);
     });
 
-    it('behaves with two processes as with one, whoever looks and whatever is found', async () => {
+    it('behaves with two processes as with one, whatever a check finds', async () => {
       const domain = await stored.pending('turns.shop.test');
       let last: Observation | null = null;
       for (let turn = 0; turn < 24; turn += 1) {
@@ -152,7 +152,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       expect((await loaded(one, domain)).observation).toEqual(observed(1));
     });
 
-    it('loads many at once, removed ones and unknown ones as nobody', async () => {
+    it('loads many at once, without those that are removed or unknown', async () => {
       const domains = await Promise.all(
         Array.from({ length: 20 }, (_, nth) => stored.pending(`many-${nth}.shop.test`)),
       );

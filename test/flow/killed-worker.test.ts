@@ -161,7 +161,7 @@ if (isLongRun) {
 
       await liveThroughCrashes(world, crashBy(running.replace), shortWay);
 
-      // The root is in the database, which one process owns: it has to end before anybody else may look.
+      // The root is in the database, which one process owns: no other can read it before that ends.
       const live = await until('handshake', () => handshakes(world));
       expect(live).toBe(true);
     }, 400_000);

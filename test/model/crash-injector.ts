@@ -24,7 +24,7 @@ export function outsideRuns<T>(act: () => T): T {
   return current.exit(act);
 }
 
-/** Answers what `work` does, or `killed` as soon as it is; everything that it had begun has ended by then. */
+/** Answers what `work` does, or `killed` as soon as it is; everything that it had started has ended by then. */
 export async function live<T, R extends Run>(
   run: R,
   work: () => Promise<T>,

@@ -4,7 +4,7 @@ import { sizeOfRun } from '../support/run.ts';
 import { storagesOfRun } from '../support/storage.ts';
 import { checkHistories } from './check.ts';
 
-/** How many, unless MODEL_RUNS says otherwise; each system has a service and a database of its own. */
+/** How many, unless MODEL_RUNS says otherwise; each system is a service with a separate database. */
 const RUNS = Number(process.env['MODEL_RUNS'] ?? sizeOfRun({ quick: 20, long: 10_000 }));
 const LANES = Number(process.env['MODEL_LANES'] ?? sizeOfRun({ quick: 2, long: 6 }));
 /** Embedded storage is slower, and the same SQL. */
