@@ -7,13 +7,14 @@
  */
 
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
-import type { Observation } from '../src/core/diagnosis/observation.ts';
+import type { FindingCode } from '../src/core/diagnosis/findings.ts';
+import type { Observation, Observed } from '../src/core/diagnosis/observation.ts';
 import type { DomainChange } from '../src/core/life/change.ts';
-import { type CheckResult, type CheckRules, decideCheck } from '../src/core/life/check.ts';
+import type { CheckResult, CheckRules } from '../src/core/life/check.ts';
+import { decide } from '../src/core/life/decide.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
-import type { CheckSave } from '../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
-import type { MoveResult } from '../src/db/domains/transitions.ts';
+import type { CheckSave, MoveResult } from '../src/db/domains/transitions.ts';
 import type { NewEscalation } from '../src/db/issuance/escalations.ts';
 import type { ResolveClaim } from './resolve-claim.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
@@ -35,8 +36,8 @@ export type SaveCheckDeps = {
 export type CheckDnsDeps = SaveCheckDeps & {
   /** Undefined if the domain does not exist or was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
-  /** Returns the loaded observation itself if a light check finds it unchanged. */
-  observe(domain: LoadedDomain): Promise<Observation>;
+  /** Makes a light check where that is enough. */
+  observeAgain(domain: LoadedDomain): Promise<Observed>;
   /** Diagnoses the observation, for the CAs in use. */
   diagnose(domain: LoadedDomain, observation: Observation): Promise<Diagnosis>;
 };
@@ -45,8 +46,8 @@ export type CheckDnsDeps = SaveCheckDeps & {
 export type NextWork = Pick<DomainChange, 'to' | 'nextCheckAt' | 'escalateAt'>;
 
 /** A saved check with its verdict. */
-export type SavedCheck = Pick<CheckSave, 'domain' | 'observation' | 'outcome' | 'at'> &
-  Pick<Diagnosis, 'verdict'>;
+export type SavedCheck = Pick<CheckSave, 'domain' | 'outcome' | 'at'> &
+  Pick<CheckResult, 'verdict'>;
 
 /**
  * Checks the DNS of a pending domain once and returns when the job runs next. Does nothing for
@@ -57,9 +58,9 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
   if (domain === undefined || domain.epoch !== job.epoch) return done;
   if (domain.state.status !== 'pending') return resumeAfterMove(deps, domain);
 
-  const observation = await deps.observe(domain);
-  const result = await diagnosed(deps, domain, observation);
-  const outcome = await saveCheck(deps, { domain, observation }, result);
+  const observed = await deps.observeAgain(domain);
+  const result = await diagnosed(deps, domain, observed);
+  const outcome = await saveCheck(deps, { domain, observed }, result);
   if (outcome === null) return retryNow(deps.now());
   if (outcome.kind === 'stayed') return again(outcome, deps.now());
   return outcome.to.status === 'failed'
@@ -67,22 +68,21 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
     : done;
 }
 
-/**
- * An unchanged observation needs no new diagnosis, unless another project holds the name: it may be
- * free by now, which the DNS does not show.
- */
+/** Another project may have freed the name, which the DNS does not show; unknown is never unchanged. */
+const alwaysDiagnosed: readonly FindingCode[] = ['held_elsewhere', 'dns_unknown'];
+
 async function diagnosed(
   deps: CheckDnsDeps,
   domain: LoadedDomain,
-  observation: Observation,
+  { kind, observation }: Observed,
 ): Promise<CheckResult> {
-  const isHeld = domain.findings.some(({ code }) => code === 'held_elsewhere');
-  return observation === domain.observation && !isHeld
-    ? { verdict: 'unknown', findings: domain.findings }
+  const mayDiffer = domain.findings.some(({ code }) => alwaysDiagnosed.includes(code));
+  return kind === 'unchanged' && !mayDiffer
+    ? { verdict: 'unchanged' }
     : deps.diagnose(domain, observation);
 }
 
-type Seen = Pick<CheckSave, 'domain' | 'observation' | 'provenAgainst'> & {
+type Seen = Pick<CheckSave, 'domain' | 'observed' | 'provenAgainst'> & {
   /** Builds the escalation of a served domain whose certificate has expired. */
   escalationAtEnd?(): Promise<NewEscalation | undefined>;
 };
@@ -96,9 +96,10 @@ export async function saveCheck(
   { escalationAtEnd, ...seen }: Seen,
   result: CheckResult,
 ): Promise<DomainChange | null> {
-  const { domain, observation } = seen;
+  const { domain, observed } = seen;
   const at = deps.now();
-  const outcome = decideCheck(domain, result, deps.rules(at));
+  const rules = deps.rules(at);
+  const outcome = decide(domain, { kind: 'checked', ...result, ...rules }, rules);
   const ended = outcome.events.some(({ type }) => type === 'certificate.ended');
   const escalation = ended ? await escalationAtEnd?.() : undefined;
   const saved = await deps.save({ ...seen, outcome, at, ...(escalation && { escalation }) });
@@ -106,12 +107,12 @@ export async function saveCheck(
   // Another project holds the name: look up the proof of ownership, then save again.
   if (saved.kind === 'held_elsewhere') {
     const provenAgainst = saved.holderProjectId;
-    const claim = await deps.resolveClaim(domain, observation, provenAgainst);
+    const claim = await deps.resolveClaim(domain, observed.observation, provenAgainst);
     return claim.kind === 'proven'
-      ? saveCheck(deps, { domain, observation, provenAgainst }, result)
-      : saveCheck(deps, { domain, observation }, claim.result);
+      ? saveCheck(deps, { domain, observed, provenAgainst }, result)
+      : saveCheck(deps, { domain, observed }, claim.result);
   }
-  deps.countCheck?.({ domain, observation, outcome, at, verdict: result.verdict });
+  deps.countCheck?.({ domain, outcome, at, verdict: result.verdict });
   if (saved.lost !== undefined) await deps.enqueueFollowUps(saved.lost, saved.lost.change);
   if (outcome.kind === 'moved') {
     await deps.enqueueFollowUps({ id: domain.id, epoch: saved.epoch }, outcome);

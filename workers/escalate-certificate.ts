@@ -18,12 +18,11 @@ import {
   type Probe,
 } from '../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnosis.ts';
-import type { Observation } from '../src/core/diagnosis/observation.ts';
-import type { DomainChange } from '../src/core/life/change.ts';
-import { decideCheck } from '../src/core/life/check.ts';
+import { decide } from '../src/core/life/decide.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { Quarantined } from '../src/db/domains/quarantine.ts';
+import type { CheckSave } from '../src/db/domains/transitions.ts';
 import type { NewEscalation, OpenEscalation, OpenResult } from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { IssueCertificateDeps } from './issue-certificate.ts';
@@ -83,21 +82,16 @@ export async function escalateCertificate(
   const probes = diagnosis.verdict === 'right' ? await deps.probe(domain.hostname) : [];
   const open = await deps.loadOpen(domain.id);
   const now = deps.now();
-  const outcome = decideCheck(domain, diagnosis, deps.rules(now));
+  const rules = deps.rules(now);
+  const outcome = decide(domain, { kind: 'checked', ...diagnosis, ...rules }, rules);
   if (outcome.kind === 'moved') {
-    const check = { domain, observation, outcome, at: now };
+    const observed = { kind: 'observed', observation } as const;
+    const check = { domain, observed, outcome, at: now };
     return goBack(deps, check, escalationOf(evidenceOf(work, diagnosis, probes)), open);
   }
   const quarantine = await deps.findQuarantine(job);
   return keepEscalation(deps, { work, diagnosis, probes, open, quarantine, now });
 }
-
-type Check = {
-  readonly domain: LoadedDomain;
-  readonly observation: Observation;
-  readonly outcome: DomainChange;
-  readonly at: Date;
-};
 
 /**
  * The DNS changed or CAA forbids issuance: returns to pending, in one transaction with the
@@ -105,7 +99,7 @@ type Check = {
  */
 async function goBack(
   deps: EscalateCertificateDeps,
-  check: Check,
+  check: CheckSave,
   escalation: NewEscalation,
   open: OpenEscalation | null,
 ): Promise<JobResult> {

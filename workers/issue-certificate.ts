@@ -10,17 +10,16 @@
 
 import type { OrderResult } from '../src/certificates/authorities/authority.ts';
 import type { RecordServedCertificate } from '../src/certificates/served/served-certificate.ts';
-import { nextAttemptAt, plannedRenewalAt, renewalCheckAt } from '../src/core/certificates/plan.ts';
+import { plannedRenewalAt, renewalCheckAt } from '../src/core/certificates/plan.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../src/core/diagnosis/observation.ts';
-import { decideCheck } from '../src/core/life/check.ts';
 import type { DomainJob } from '../src/core/operations/jobs.ts';
 import type { Certificate } from '../src/core/records.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { CertificateStore } from '../src/db/issuance/certificates.ts';
 import type { IssueWork, Setback } from '../src/db/issuance/issue-work.ts';
 import { renewableOf } from '../src/db/issuance/renewals.ts';
-import type { SaveCheckDeps } from './check-dns.ts';
+import { type SaveCheckDeps, saveCheck } from './check-dns.ts';
 import {
   afterRefusal,
   afterSetback,
@@ -110,19 +109,12 @@ async function preflight(
   const now = deps.now();
   const diagnosis = await deps.diagnose(domain, observation);
   if (diagnosis.verdict === 'right') return { kind: 'right', forbidden: diagnosis.forbidden };
-  const decided = decideCheck(domain, diagnosis, deps.rules(now));
-  const at = nextAttemptAt(1, now, null);
-  // Inconclusive: the domain stays verified, shows what is unknown, and is checked again in a
-  // minute.
-  const outcome = decided.kind === 'stayed' ? { ...decided, nextCheckAt: at } : decided;
-  const result = await deps.save({ domain, observation, outcome, at: now });
-  if (result.kind !== 'saved') return retryNow(now);
-  deps.countCheck?.({ domain, observation, outcome, at: now, verdict: diagnosis.verdict });
-  if (outcome.kind === 'stayed') {
-    return { kind: 'again', at, note: 'could not check whether the DNS is still correct' };
-  }
-  await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
-  return done;
+  const observed = { kind: 'observed', observation } as const;
+  const outcome = await saveCheck(deps, { domain, observed }, diagnosis);
+  if (outcome === null) return retryNow(now);
+  if (outcome.kind === 'moved') return done;
+  const note = 'could not check whether the DNS is still correct';
+  return { kind: 'again', at: outcome.nextCheckAt ?? now, note };
 }
 
 /**

@@ -9,7 +9,7 @@
  */
 import type { RecordServedCertificate } from '../src/certificates/served/served-certificate.ts';
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
-import type { Observation } from '../src/core/diagnosis/observation.ts';
+import type { Observation, Observed } from '../src/core/diagnosis/observation.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { DueDomains } from '../src/db/domains/sweeps.ts';
 import type { NewEscalation } from '../src/db/issuance/escalations.ts';
@@ -21,7 +21,7 @@ export type RecheckLiveDeps = CheckDnsDeps & {
   /** Live, drifted and failed domains whose next check is due. */
   readonly due: DueDomains;
   /** Makes a full observation. */
-  observeInFull(domain: LoadedDomain): Promise<Observation>;
+  observe(domain: LoadedDomain): Promise<Observation>;
   /** The escalation of a domain whose certificate has expired (workers/escalate-renewal.ts). */
   escalationAtEnd(domain: LoadedDomain, diagnosis: Diagnosis): Promise<NewEscalation | undefined>;
   /** Records what visitors get. This explains browser warnings and changes no state. */
@@ -52,10 +52,10 @@ export async function recheckLive(deps: RecheckLiveDeps, stop: AbortSignal): Pro
 async function recheck(deps: RecheckLiveDeps, id: string): Promise<void> {
   const domain = await deps.load(id);
   if (domain === undefined || !isSettled(domain)) return;
-  const { observation, diagnosis } = await check(deps, domain);
+  const { observed, diagnosis } = await check(deps, domain);
   // If another save came first, it has set the next check.
   const escalationAtEnd = () => deps.escalationAtEnd(domain, diagnosis);
-  const outcome = await saveCheck(deps, { domain, observation, escalationAtEnd }, diagnosis);
+  const outcome = await saveCheck(deps, { domain, observed, escalationAtEnd }, diagnosis);
   if (outcome?.to.status === 'live') await deps.recordServedCertificate(domain);
 }
 
@@ -70,13 +70,12 @@ function isSettled({ state: { status } }: LoadedDomain): boolean {
 async function check(
   deps: RecheckLiveDeps,
   domain: LoadedDomain,
-): Promise<{ observation: Observation; diagnosis: Diagnosis }> {
-  const seen = await deps.observe(domain);
-  const diagnosis = await deps.diagnose(domain, seen);
-  const wasCheap = seen === domain.observation;
-  if (!wasCheap || domain.state.status !== 'live' || diagnosis.verdict === 'right') {
-    return { observation: seen, diagnosis };
-  }
-  const observation = await deps.observeInFull(domain);
-  return { observation, diagnosis: await deps.diagnose(domain, observation) };
+): Promise<{ observed: Observed; diagnosis: Diagnosis }> {
+  const observed = await deps.observeAgain(domain);
+  const diagnosis = await deps.diagnose(domain, observed.observation);
+  const isMissOfLive = domain.state.status === 'live' && diagnosis.verdict !== 'right';
+  if (observed.kind === 'observed' || !isMissOfLive) return { observed, diagnosis };
+  const observation = await deps.observe(domain);
+  const full = { kind: 'observed', observation } as const;
+  return { observed: full, diagnosis: await deps.diagnose(domain, observation) };
 }

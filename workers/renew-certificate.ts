@@ -95,7 +95,8 @@ async function checkFirst(
   const diagnosis = await issue.diagnose(domain, observation);
   if (diagnosis.verdict === 'right') return diagnosis.forbidden;
   const escalationAtEnd = () => escalate(domain, diagnosis);
-  await saveCheck(issue, { domain, observation, escalationAtEnd }, diagnosis);
+  const observed = { kind: 'observed', observation } as const;
+  await saveCheck(issue, { domain, observed, escalationAtEnd }, diagnosis);
   const now = issue.now();
   await issue.certificates.postpone(domain, renewalCheckAt(now, issue.rules(now).timeScale));
   return null;

@@ -20,7 +20,7 @@ import type { Config } from '../config/config.ts';
 import { escalationWords } from '../core/certificates/escalation-words.ts';
 import { checkDepthOf } from '../core/diagnosis/check-depth.ts';
 import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
-import type { Observation } from '../core/diagnosis/observation.ts';
+import type { Observation, Observed } from '../core/diagnosis/observation.ts';
 import type { CheckRules } from '../core/life/check.ts';
 import { splitAtZone } from '../core/names/zone.ts';
 import { jobId } from '../core/operations/jobs.ts';
@@ -28,7 +28,6 @@ import type { LoadedDomain } from '../db/domains/domain-row.ts';
 import { createQuarantineStore } from '../db/domains/quarantine.ts';
 import { createServedCertificateStore } from '../db/domains/served-certificates.ts';
 import { loadOpenEscalation, openEscalation } from '../db/issuance/escalations.ts';
-import type { Earlier } from '../dns/observe/observe.ts';
 import { inSpan } from '../net/tracing.ts';
 import { forgetJobs } from '../queue/queues.ts';
 import type { Parts } from './parts.ts';
@@ -143,32 +142,26 @@ async function probeChallenge({ config, observer, probes }: Parts, hostname: str
   return probeAddresses(deps, hostname, await observer.lookupAddresses(hostname));
 }
 
-/**
- * Observes one domain in its own span. `earlier`: an observation that a few queries can confirm,
- * which is then returned. Network failures do not reject it.
- */
-export function observeDomain(
-  { observer }: Parts,
-  domain: { readonly hostname: string; readonly target: string },
-  earlier?: Earlier,
-): Promise<Observation> {
-  return inSpan('observe the DNS', {}, () => observer.observe(checkTargetOf(domain), earlier));
+type ObservedName = { readonly hostname: string; readonly target: string };
+
+/** Makes a full observation in a span of its own. Network failures do not reject it. */
+export function observeDomain({ observer }: Parts, domain: ObservedName): Promise<Observation> {
+  return inSpan('observe the DNS', {}, () => observer.observe(checkTargetOf(domain)));
 }
 
-/** The earlier observation of a domain; undefined if a full check is due. */
-export function earlierOf({ now, config }: Parts, domain: LoadedDomain): Earlier | undefined {
-  const depth = checkDepthOf(domain, now(), config.verifyWindowMs);
+/** As `observeDomain`, but makes a light check unless a full one is due. */
+export async function observeAgain(parts: Parts, domain: LoadedDomain): Promise<Observed> {
+  const { now, config, observer } = parts;
   const { observation } = domain;
-  return depth === 'full' || observation === null ? undefined : { observation, depth };
+  const depth = checkDepthOf(domain, now(), config.verifyWindowMs);
+  if (depth === 'full' || observation === null) {
+    return { kind: 'observed', observation: await observeDomain(parts, domain) };
+  }
+  const earlier = { observation, depth };
+  return inSpan('observe the DNS', {}, () => observer.observeAgain(checkTargetOf(domain), earlier));
 }
 
-function checkTargetOf({
-  hostname,
-  target,
-}: {
-  readonly hostname: string;
-  readonly target: string;
-}) {
+function checkTargetOf({ hostname, target }: ObservedName) {
   return { hostname, target, apex: splitAtZone(hostname).apex };
 }
 

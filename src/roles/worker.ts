@@ -25,9 +25,8 @@ import { createRepairStore } from '../db/domains/waiting.ts';
 import { clockSkewMs } from '../db/engine/client.ts';
 import { openRenewalEscalation, postponeRenewalEscalation } from '../db/issuance/escalations.ts';
 import { createRenewalStore } from '../db/issuance/renewals.ts';
-import type { Earlier } from '../dns/observe/observe.ts';
 import { inSpan } from '../net/tracing.ts';
-import { earlierOf, escalateDeps, issueDeps, observeDomain } from './orders.ts';
+import { escalateDeps, issueDeps, observeAgain, observeDomain } from './orders.ts';
 import type { Closing, Parts } from './parts.ts';
 import { deliverDeps, relayDeps } from './webhooks.ts';
 
@@ -90,7 +89,7 @@ function checkDeps(parts: Parts, issue: IssueCertificateDeps): CheckDnsDeps {
   const { save, resolveClaim, enqueueFollowUps, countCheck, diagnose, rules, now } = issue;
   return {
     load: parts.checks.load,
-    observe: (domain) => observeDomain(parts, domain, earlierOf(parts, domain)),
+    observeAgain: (domain) => observeAgain(parts, domain),
     diagnose,
     save,
     resolveClaim,
@@ -161,14 +160,12 @@ function recheckDeps(
   onFault: RecheckLiveDeps['onFault'],
 ): RecheckLiveDeps {
   const { save, resolveClaim, enqueueFollowUps, countCheck, diagnose, rules, now } = issue;
-  const observe = (domain: LoadedDomain, earlier?: Earlier) =>
-    inSpan('recheck-live domain', { 'signpost.domain.id': domain.id }, () =>
-      observeDomain(parts, domain, earlier),
-    );
+  const span = <T>(domain: LoadedDomain, work: () => Promise<T>) =>
+    inSpan('recheck-live domain', { 'signpost.domain.id': domain.id }, work);
   return {
     load: parts.checks.load,
-    observe: (domain) => observe(domain, earlierOf(parts, domain)),
-    observeInFull: (domain) => observe(domain),
+    observeAgain: (domain) => span(domain, () => observeAgain(parts, domain)),
+    observe: (domain) => span(domain, () => observeDomain(parts, domain)),
     diagnose,
     save,
     resolveClaim,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type DomainState,
-  DRIFT_CONFIRM_MS,
+  drift,
   type Occurrence,
   transition,
 } from '../../src/core/life/lifecycle.ts';
@@ -28,8 +28,8 @@ const states = {
   'pending, its window over': { status: 'pending', pendingSince: ago(windowMs) },
   verified: { status: 'verified', verifiedAt: ago(60_000) },
   'live, in order': { status: 'live', missedAt: null },
-  'live, missed a moment ago': { status: 'live', missedAt: ago(DRIFT_CONFIRM_MS - 1) },
-  'live, missed ten minutes ago': { status: 'live', missedAt: ago(DRIFT_CONFIRM_MS) },
+  'live, missed a moment ago': { status: 'live', missedAt: ago(drift.apartMs - 1) },
+  'live, missed ten minutes ago': { status: 'live', missedAt: ago(drift.apartMs) },
   drifted: { status: 'drifted', driftedAt: ago(60_000) },
   failed: { status: 'failed', failedAt: ago(60_000) },
 } as const satisfies Record<string, DomainState>;

@@ -2,15 +2,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
-import { decideCheck } from '../../src/core/life/check.ts';
 import { type CheckStore, createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { CheckSave } from '../../src/db/domains/transitions.ts';
 import { transact } from '../../src/db/engine/transaction.ts';
-import { anObservation, later, missing, noon, right, unknown } from '../support/builders.ts';
+import {
+  aCheckSave,
+  anObservation,
+  later,
+  missing,
+  noon,
+  right,
+  unknown,
+} from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
-
-const HOUR = 3_600_000;
 
 /** One that no other is equal to. */
 function observed(nth: number): Observation {
@@ -22,10 +28,8 @@ function saveOf(
   observation: Observation,
   { verdict, findings }: Pick<Diagnosis, 'verdict' | 'findings'>,
   at = later(noon, 60_000),
-) {
-  const rules = { now: at, windowMs: 48 * HOUR, timeScale: 1, escalateAfterMs: HOUR, jitter: 0.5 };
-  const outcome = decideCheck(domain, { verdict, findings }, rules);
-  return { domain, observation, outcome, at };
+): CheckSave {
+  return aCheckSave(domain, { verdict, findings }, at, observation);
 }
 
 describe.each(databasesOfRun().filter(({ available }) => available))(

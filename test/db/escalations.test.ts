@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EscalationCause } from '../../src/core/certificates/escalation.ts';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
-import { decideCheck } from '../../src/core/life/check.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
@@ -12,7 +11,7 @@ import {
   openEscalation,
   readEvidence,
 } from '../../src/db/issuance/escalations.ts';
-import { anObservation, later, missing, noon } from '../support/builders.ts';
+import { aCheckSave, later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
@@ -86,22 +85,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
 
   /** Saves a check that finds the record gone, with a case, as the worker does. */
   function takeBack(domain: LoadedDomain, escalation: NewEscalation) {
-    const rules = {
-      now: noon,
-      windowMs: 48 * HOUR,
-      timeScale: 1,
-      escalateAfterMs: HOUR,
-      jitter: 0.5,
-    };
-    const outcome = decideCheck(domain, missing, rules);
-    const observation = anObservation();
-    return createCheckStore(stored.database).save({
-      domain,
-      observation,
-      outcome,
-      at: noon,
-      escalation,
-    });
+    return createCheckStore(stored.database).save({ ...aCheckSave(domain, missing), escalation });
   }
 
   it.skipIf(!available)(

@@ -2,16 +2,22 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import { decideCheck } from '../../src/core/life/check.ts';
 import { type CheckStore, createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createWatchedDomainStore } from '../../src/db/domains/watched-domains.ts';
-import { anObservation, later, missing, noon, right, unknown } from '../support/builders.ts';
+import {
+  aCheckSave,
+  anObservation,
+  later,
+  missing,
+  noon,
+  right,
+  unknown,
+} from '../support/builders.ts';
 import { storages } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 import { until } from '../support/world.ts';
 
-const HOUR = 3_600_000;
 const servers = storages.filter(({ name, available }) => name === 'postgres' && available);
 
 describe.each(servers)('many domains on $name', ({ name }) => {
@@ -51,16 +57,8 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     domain: LoadedDomain,
     { verdict, findings }: Pick<Diagnosis, 'verdict' | 'findings'>,
   ) {
-    const at = later(noon, 60_000);
-    const rules = {
-      now: at,
-      windowMs: 48 * HOUR,
-      timeScale: 1,
-      escalateAfterMs: HOUR,
-      jitter: 0.5,
-    };
-    const outcome = decideCheck(domain, { verdict, findings }, rules);
-    return checks.save({ domain, observation: domain.observation ?? anObservation(), outcome, at });
+    const observation = domain.observation ?? anObservation();
+    return checks.save(aCheckSave(domain, { verdict, findings }, later(noon, 60_000), observation));
   }
 
   const somebodyWaitsForALock = () => waitingForLocks(1);

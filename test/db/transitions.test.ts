@@ -112,7 +112,8 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     const observation = { ...anObservation(), delegation };
     const to = { status: 'verified', verifiedAt: noon } as const;
     const outcome = aChange({ kind: 'moved', to });
-    const move = { domain: other, observation, outcome, at: noon };
+    const observed = { kind: 'observed', observation } as const;
+    const move = { domain: other, observed, outcome, at: noon };
     expect(await moveDomain(stored.database.prisma, move)).toMatchObject({
       kind: 'held_elsewhere',
     });

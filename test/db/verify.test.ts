@@ -61,7 +61,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
       verifiedAt: at,
       epoch: owner.epoch,
       nextCheckAt: at,
-      escalateAt: later(at, HOUR),
+      escalateAt: later(at, HOUR / 2),
       recheckAt: null,
       renewAt: null,
       missedAt: null,

@@ -1,7 +1,6 @@
 /** Faults planted on purpose: histories that would not notice them would prove nothing. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { CheckSave } from '../../src/db/domains/checks.ts';
-import type { MoveResult } from '../../src/db/domains/transitions.ts';
+import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
 import type { Parts } from '../../src/roles/parts.ts';
 import { storages } from '../support/storage.ts';
 import { checkHistories } from './check.ts';

@@ -117,6 +117,8 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
   Object.assign(parts.queues, alarms.queues);
   Object.assign(parts.observer, {
     observe: (...asked: Parameters<Observer['observe']>) => around().observe(...asked),
+    observeAgain: async (check: Parameters<Observer['observe']>[0]) =>
+      ({ kind: 'observed', observation: await around().observe(check) }) as const,
     lookupTexts: (...asked: Parameters<Observer['lookupTexts']>) => around().lookupTexts(...asked),
     // No history has visitors.
     lookupAddresses: async () => [],

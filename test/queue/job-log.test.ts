@@ -81,9 +81,9 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
         // The log does not grow while it is read; then the domain is removed, and its job is done.
         load: (domainId) => (begun < attempts ? endless.load(domainId) : removed),
         // A line is written while its job is put off. Attempts are seconds apart; here the next one waits for the line.
-        async observe(domain) {
+        async observeAgain(domain) {
           if (begun > 0) await until('its line', async () => hasLine(await linesOf(id), begun));
-          return endless.observe(domain);
+          return endless.observeAgain(domain);
         },
         rules: (at) => ({ ...endless.rules(at), jitter: 0.5 }),
         now: () => checkedAt(begun),

@@ -81,9 +81,13 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
     const { id, composed, parts, row, begin, verify } = await start({
       pendingSince: new Date(Date.now() - DAY),
     });
-    const observing = gated(anObservation);
+    const observing = gated(() => ({ kind: 'observed', observation: anObservation() }) as const);
     await begin({
-      checkDns: { ...composed.checkDns, observe: observing.run, diagnose: async () => missing },
+      checkDns: {
+        ...composed.checkDns,
+        observeAgain: observing.run,
+        diagnose: async () => missing,
+      },
     });
     await observing.begun;
     await verify();
@@ -138,13 +142,12 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
       recheckAt: new Date(),
       certificateEndsAt: new Date(Date.now() + 60 * DAY),
     });
-    const observing = gated(anObservation);
+    const observing = gated(() => ({ kind: 'observed', observation: anObservation() }) as const);
     const deps = {
       ...composed.issueCertificate,
       load: parts.checks.load,
       due: createDueDomains(parts.database.prisma, 'recheck-live'),
-      observe: observing.run,
-      observeInFull: observing.run,
+      observeAgain: observing.run,
       diagnose: async () => right,
       escalationAtEnd: async () => undefined,
       onFault: (fault: unknown) => parts.log.error(fault),

@@ -3,7 +3,10 @@
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../src/core/diagnosis/observation.ts';
 import type { DomainChange } from '../../src/core/life/change.ts';
+import type { CheckResult } from '../../src/core/life/check.ts';
+import { decide } from '../../src/core/life/decide.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { CheckSave } from '../../src/db/domains/transitions.ts';
 import type { AuthorityRefusal } from '../../src/db/issuance/issue-work.ts';
 
 export const noon = new Date('2026-11-20T12:00:00.000Z');
@@ -122,3 +125,22 @@ export const unknown: DiagnosisForAny = {
     },
   ],
 };
+
+/** The default rules with the middle of every jitter. */
+export function checkRules(now: Date) {
+  const HOUR = 3_600_000;
+  return { now, windowMs: 48 * HOUR, timeScale: 1, escalateAfterMs: HOUR / 2, jitter: 0.5 };
+}
+
+/** What a worker saves for this result. The domain's own observation means that a light check was enough. */
+export function aCheckSave(
+  domain: LoadedDomain,
+  result: CheckResult,
+  at = noon,
+  observation = anObservation(),
+): CheckSave {
+  const rules = checkRules(at);
+  const outcome = decide(domain, { kind: 'checked', ...result, ...rules }, rules);
+  const kind = observation === domain.observation ? 'unchanged' : 'observed';
+  return { domain, observed: { kind, observation }, outcome, at };
+}

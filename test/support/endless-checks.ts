@@ -13,9 +13,9 @@ export function endlessChecks(composed: CheckDnsDeps, begin: () => void): CheckD
   return {
     ...composed,
     load: async (id) => aDomain({ id, state: { status: 'pending', pendingSince: longAgo } }),
-    async observe() {
+    async observeAgain() {
       begin();
-      return anObservation();
+      return { kind: 'observed', observation: anObservation() };
     },
     diagnose: async () => missing,
     save: async ({ domain }) => ({ kind: 'saved', epoch: domain.epoch }),

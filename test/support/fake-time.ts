@@ -34,7 +34,7 @@ import { issueCertificate, type Unavailable } from '../../workers/issue-certific
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
 import type { JobResult } from '../../workers/running/job.ts';
-import { anObservation, later, missing, noon } from './builders.ts';
+import { anObservation, checkRules, later, missing, noon } from './builders.ts';
 import type { StoredDomains } from './stored-domains.ts';
 
 export const MINUTE = 60_000;
@@ -168,14 +168,17 @@ function timesOf(domain: Domain): number[] {
 function composeWorkers({ database }: StoredDomains, world: World) {
   const { prisma } = database;
   const checks = createCheckStore(database);
+  const observe = async ({ id }: LoadedDomain) => {
+    world.checkTimes.set(id, [...(world.checkTimes.get(id) ?? []), world.now]);
+    return { ...anObservation(), at: world.now.toISOString() };
+  };
   const shared = {
     certificates: createCertificateStore(prisma, { verifyWindowMs: windowMs, timeScale: 1 }),
     load: checks.load,
     save: checks.save,
-    observe: async ({ id }: LoadedDomain) => {
-      world.checkTimes.set(id, [...(world.checkTimes.get(id) ?? []), world.now]);
-      return { ...anObservation(), at: world.now.toISOString() };
-    },
+    observe,
+    observeAgain: async (domain: LoadedDomain) =>
+      ({ kind: 'observed', observation: await observe(domain) }) as const,
     diagnose: async () => ({ ...world.dns, forbidden: [] }),
     authorities: [null],
     probe: async () => [],
@@ -188,13 +191,7 @@ function composeWorkers({ database }: StoredDomains, world: World) {
     forgetEscalation: async () => undefined,
     newKey: async () => ({ id: randomUUID(), sealedKey: new Uint8Array(4) }),
     advance: async () => world.authority(world.now),
-    rules: (now: Date) => ({
-      now,
-      windowMs,
-      timeScale: 1,
-      escalateAfterMs: HOUR / 2,
-      jitter: world.jitter(),
-    }),
+    rules: (now: Date) => ({ ...checkRules(now), jitter: world.jitter() }),
     now: () => world.now,
     onFault: (fault: unknown) => {
       throw fault;
@@ -217,7 +214,6 @@ function composeWorkers({ database }: StoredDomains, world: World) {
   };
   const settled = {
     ...shared,
-    observeInFull: shared.observe,
     escalationAtEnd: (...asked: Parameters<RecheckLiveDeps['escalationAtEnd']>) =>
       escalationAtEnd(cases, ...asked),
   };

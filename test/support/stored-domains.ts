@@ -2,16 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import { decideCheck } from '../../src/core/life/check.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
-import { anObservation, noon, right } from './builders.ts';
+import { aCheckSave, noon, right } from './builders.ts';
 import { freshStorage, type StorageName } from './storage.ts';
-
-const HOUR = 3_600_000;
 
 export type StoredDomains = {
   readonly database: Database;
@@ -59,20 +56,8 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
     at = noon,
     provenAgainst,
   ) => {
-    const rules = {
-      now: at,
-      windowMs: 48 * HOUR,
-      timeScale: 1,
-      escalateAfterMs: HOUR,
-      jitter: 0.5,
-    };
-    const outcome = decideCheck(domain, { verdict, findings }, rules);
-    const observation = anObservation();
     return checks.save({
-      domain,
-      observation,
-      outcome,
-      at,
+      ...aCheckSave(domain, { verdict, findings }, at),
       ...(provenAgainst !== undefined && { provenAgainst }),
     });
   };

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
-import type { MoveResult } from '../../src/db/domains/transitions.ts';
+import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
 import type { NextWork } from '../../workers/check-dns.ts';
 import { type CheckDnsDeps, checkDns } from '../../workers/check-dns.ts';
 import type { Claim } from '../../workers/resolve-claim.ts';
@@ -10,6 +9,7 @@ import {
   aChange,
   aDomain,
   anObservation,
+  checkRules,
   later,
   missing,
   noon,
@@ -36,7 +36,7 @@ function world({ domain = aDomain(), result = right, saved = [], now = noon, cla
   const results = [...saved];
   const deps: CheckDnsDeps = {
     load: async (id) => (id === domain.id ? domain : undefined),
-    observe: async () => anObservation(),
+    observeAgain: async () => ({ kind: 'observed', observation: anObservation() }),
     diagnose: async () => result,
     save: async (check) => {
       saves.push(check);
@@ -50,13 +50,7 @@ function world({ domain = aDomain(), result = right, saved = [], now = noon, cla
       followed.push(outcome);
       followedIds.push(id);
     },
-    rules: (at) => ({
-      now: at,
-      windowMs: 48 * HOUR,
-      timeScale: 1,
-      escalateAfterMs: HOUR / 2,
-      jitter: 0.5,
-    }),
+    rules: checkRules,
     now: () => now,
   };
   return { deps, saves, followed, followedIds };
@@ -80,7 +74,10 @@ describe('a check of a pending domain', () => {
     const observation = anObservation();
     const domain = aDomain({ observation, findings: missing.findings, attempts: 3 });
     const { deps, saves } = world({ domain, result: right });
-    const outcome = await checkDns({ ...deps, observe: async () => observation }, job);
+    const outcome = await checkDns(
+      { ...deps, observeAgain: async () => ({ kind: 'unchanged', observation }) },
+      job,
+    );
     expect(outcome).toEqual({ kind: 'again', at: later(noon, 15_000), note: 'record_missing' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', events: [] });
   });
@@ -89,7 +86,10 @@ describe('a check of a pending domain', () => {
     const observation = anObservation();
     const findings = [{ code: 'held_elsewhere', hostname: 'docs.shop.test' }] as const;
     const { deps, saves } = world({ domain: aDomain({ observation, findings }), result: right });
-    await checkDns({ ...deps, observe: async () => observation }, job);
+    await checkDns(
+      { ...deps, observeAgain: async () => ({ kind: 'unchanged', observation }) },
+      job,
+    );
     expect(saves[0]?.outcome).toMatchObject({ to: { status: 'verified' } });
   });
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
-import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { Quarantined } from '../../src/db/domains/quarantine.ts';
-import type { MoveResult } from '../../src/db/domains/transitions.ts';
+import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
 import {
   type NewEscalation,
   type OpenEscalation,

@@ -1,17 +1,17 @@
 /** What a batch's look does, with the light check in all its senses: unchanged is not the same as could not tell. */
 import { describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { Observation } from '../../src/core/diagnosis/observation.ts';
+import type { Observation, Observed } from '../../src/core/diagnosis/observation.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
-import type { CheckSave } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
-import type { MoveResult } from '../../src/db/domains/transitions.ts';
+import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
 import { type NewEscalation, readEvidence } from '../../src/db/issuance/escalations.ts';
 import type { NextWork } from '../../workers/check-dns.ts';
 import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
 import {
   aDomain,
   anObservation,
+  checkRules,
   later,
   missing,
   noon,
@@ -53,20 +53,21 @@ function world({ state, checks, stored = right, saved = [], endsAt = null }: Sit
   const followed: NextWork[] = [];
   const visited: string[] = [];
   const { due, takings } = dueOnce(domain.id);
-  function observe(how: (typeof asked)[number]): Observation {
+  function observe(how: (typeof asked)[number]): Observed {
     asked.push(how);
     const next = left.shift();
     if (next === undefined) throw new Error('one check too many');
-    if (next === 'unchanged' && how === 'cheaply') return before;
+    if (next === 'unchanged' && how === 'cheaply')
+      return { kind: 'unchanged', observation: before };
     const seen = anObservation();
     meaning.set(seen, next === 'unchanged' ? stored : next);
-    return seen;
+    return { kind: 'observed', observation: seen };
   }
   const deps: RecheckLiveDeps = {
     due,
     load: async (): Promise<LoadedDomain | undefined> => domain,
-    observe: async () => observe('cheaply'),
-    observeInFull: async () => observe('in full'),
+    observeAgain: async () => observe('cheaply'),
+    observe: async () => observe('in full').observation,
     diagnose: async (_domain, observation) => meaning.get(observation) ?? unknown,
     save: async (check) => {
       saves.push(check);
@@ -86,13 +87,7 @@ function world({ state, checks, stored = right, saved = [], endsAt = null }: Sit
     onFault: (fault) => {
       throw fault;
     },
-    rules: (now) => ({
-      now,
-      windowMs: 48 * HOUR,
-      timeScale: 1,
-      escalateAfterMs: HOUR / 2,
-      jitter: 0.5,
-    }),
+    rules: checkRules,
     now: () => noon,
     atOnce: 2,
   };

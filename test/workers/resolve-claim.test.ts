@@ -10,7 +10,7 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { saveCheck } from '../../workers/check-dns.ts';
 import { createResolveClaim } from '../../workers/resolve-claim.ts';
-import { anObservation, later, noon, right } from '../support/builders.ts';
+import { anObservation, checkRules, later, noon, right } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
@@ -50,16 +50,11 @@ function checkRight({ claimant, holder }: Two, txt: Txt) {
     save: store.save,
     resolveClaim,
     enqueueFollowUps: async ({ id }: { id: string }) => void followed.push(id),
-    rules: (now: Date) => ({
-      now,
-      windowMs: 48 * HOUR,
-      timeScale: 1,
-      escalateAfterMs: HOUR,
-      jitter: 0.5,
-    }),
+    rules: checkRules,
     now: () => noon,
   };
-  const saved = saveCheck(deps, { domain: claimant, observation: anObservation() }, right);
+  const observed = { kind: 'observed', observation: anObservation() } as const;
+  const saved = saveCheck(deps, { domain: claimant, observed }, right);
   return saved.then((outcome) => ({ outcome, followed }));
 }
 

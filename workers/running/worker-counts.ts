@@ -10,23 +10,11 @@ export function countChecks(count: CountCheck): (check: SavedCheck) => void {
   return (check) => count(countedCheckOf(check));
 }
 
-/**
- * Returns what to count for a check: `unchanged` if a light check returned the loaded observation.
- */
-export function countedCheckOf({
-  domain,
-  observation,
-  outcome,
-  at,
-  verdict,
-}: SavedCheck): CountedCheck {
-  // A light check without changes returns the loaded object itself.
-  const wasConclusive = !domain.findings.some(({ code }) => code === 'dns_unknown');
-  const isSame = observation === domain.observation && verdict === 'unknown' && wasConclusive;
+export function countedCheckOf({ domain, outcome, at, verdict }: SavedCheck): CountedCheck {
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
   const isVerified = outcome.to.status === 'verified' && domain.state.status !== 'verified';
   return {
-    verdict: isSame ? 'unchanged' : verdict,
+    verdict,
     appeared: (changed?.appeared ?? []).map(({ code }) => code),
     unseenSeconds: isVerified ? Math.max(0, (at.getTime() - lastSeen(domain)) / 1_000) : null,
   };

@@ -165,6 +165,12 @@ export type Nearby = {
   } | null;
 };
 
+/** `unchanged`: a few queries found nothing different from the earlier observation, given here. */
+export type Observed = {
+  readonly kind: 'unchanged' | 'observed';
+  readonly observation: Observation;
+};
+
 export type Observation = {
   readonly hostname: string;
   /** When the check was made, RFC 3339. */

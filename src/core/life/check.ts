@@ -1,4 +1,4 @@
-/** Decides the result of a check: the next state, its events, and when to check again. */
+/** The part of `decide` for a check: the next state, its events, and when to check again. */
 import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
 import type { DomainChange } from './change.ts';
 import { eventOfCheck, findingsChanged } from './events.ts';
@@ -40,17 +40,21 @@ export function decideCheck(
   result: CheckResult,
   rules: CheckRules,
 ): DomainChange {
-  const { findings } = result;
+  const diagnosed = asDiagnosed(domain, result);
+  const { findings } = diagnosed;
   const certificateEndsAt = domain.certificateEndsAt ?? rules.now;
-  const steps = stepsOf(domain, result, rules);
+  const steps = stepsOf(domain, diagnosed, rules);
   const to = steps.at(-1)?.to ?? domain.state;
   const stepEvents = steps.flatMap((step) =>
     step.kind === 'moved'
       ? [eventOfCheck({ ...step, type: step.event, findings, certificateEndsAt })]
       : [],
   );
-  const next = whenNext(to, rules, eagernessOf(domain, findings, rules));
   const hasMoved = stepEvents.length > 0;
+  const next =
+    to.status === 'verified' && !hasMoved
+      ? { nextCheckAt: recheckAt(to, rules), recheckAt: null }
+      : whenNext(to, rules, eagernessOf(domain, findings, rules));
   return {
     kind: hasMoved ? 'moved' : 'stayed',
     to,
@@ -89,7 +93,7 @@ type Step = Exclude<Transition, { kind: 'refused' }> & {
 };
 
 /** First the check's transition, then the expiry of the certificate. */
-function stepsOf(domain: CheckedDomain, result: CheckResult, rules: CheckRules): readonly Step[] {
+function stepsOf(domain: CheckedDomain, result: Diagnosed, rules: CheckRules): readonly Step[] {
   const { state, certificateEndsAt } = domain;
   const moved = transition(state, { kind: 'checked', verdict: verdictFor(state, result) }, rules);
   const steps: Step[] = moved.kind === 'refused' ? [] : [{ ...moved, because: 'check' }];
@@ -120,7 +124,14 @@ function notPastTheEnd(
 }
 
 /** `findings`: the headline first. */
-export type CheckResult = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
+type Diagnosed = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
+
+/** `unchanged`: the observation is the earlier one, so the findings stay and no state changes. */
+export type CheckResult = { readonly verdict: 'unchanged' } | Diagnosed;
+
+function asDiagnosed({ findings }: CheckedDomain, result: CheckResult): Diagnosed {
+  return result.verdict === 'unchanged' ? { verdict: 'unknown', findings } : result;
+}
 
 /**
  * Findings that block a domain without returning it to pending: while name servers disagree or a
@@ -140,7 +151,7 @@ const onlyForNextCertificate: readonly FindingCode[] = ['caa_blocks', 'caa_unkno
 /**
  * The verdict for this state: tolerated findings keep the domain waiting, but never move it back.
  */
-function verdictFor(state: DomainState, { verdict, findings }: CheckResult): Verdict {
+function verdictFor(state: DomainState, { verdict, findings }: Diagnosed): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
   if (blocking.length === 0) return verdict;
   const isConclusive = !findings.some(({ code }) => code === 'dns_unknown');

@@ -2,7 +2,13 @@
 import { drawOf, type Renewable, servedTimes } from '../certificates/plan.ts';
 import { severities } from '../diagnosis/findings.ts';
 import type { DomainChange } from './change.ts';
-import { type CheckedDomain, type CheckResult, decideCheck, whenNext } from './check.ts';
+import {
+  type CheckedDomain,
+  type CheckResult,
+  type CheckRules,
+  decideCheck,
+  whenNext,
+} from './check.ts';
 import type { DomainEvent } from './events.ts';
 import { findingsChanged } from './events.ts';
 import { type Rules, type Transition, transition } from './lifecycle.ts';
@@ -15,12 +21,7 @@ export type DecidedDomain = CheckedDomain & {
 
 /** What can happen to a domain, with the data that the decision needs. */
 export type DomainOccurrence =
-  | ({
-      readonly kind: 'checked';
-      readonly escalateAfterMs: number;
-      /** 0 to 1; see ladder.ts. */
-      readonly jitter: number;
-    } & CheckResult)
+  | ({ readonly kind: 'checked' } & CheckResult & Pick<CheckRules, 'escalateAfterMs' | 'jitter'>)
   | {
       readonly kind: 'certificate_stored';
       readonly certificate: Renewable;

@@ -3,6 +3,7 @@
  * 5 % to the customer's own delay.
  */
 import { HOUR, MINUTE, SECOND } from '../time.ts';
+import { drift } from './lifecycle.ts';
 
 /** DNS propagation takes "up to 48 hours (often a few minutes)" (docs/interface.md, section 8). */
 export const VERIFY_WINDOW_MS = 48 * HOUR;
@@ -31,8 +32,8 @@ export const recheckWaits = {
    * Below an hour, so that with jitter and the sweep's delay each live domain is checked hourly.
    */
   liveMs: 50 * MINUTE,
-  /** After a first miss; the second must follow at least DRIFT_CONFIRM_MS later (lifecycle.ts). */
-  missedMs: 10 * MINUTE,
+  /** After a first miss: when a second one confirms it. */
+  missedMs: drift.apartMs,
   /** After an inconclusive check, which neither confirms nor clears the miss. */
   unsureMs: MINUTE,
   /** When an address does not serve the certificate, so that this is updated soon. */
@@ -80,11 +81,15 @@ export function nextWaitMs({ pendingSince, now, timeScale, eager, jitter }: Ladd
 }
 
 type Settled =
+  | { readonly status: 'verified' }
   | { readonly status: 'live'; readonly missedAt: Date | null }
   | { readonly status: 'drifted'; readonly driftedAt: Date }
   | { readonly status: 'failed'; readonly failedAt: Date };
 
-/** When a sweep next checks a domain without a job; null: never, its 30 days are over. */
+/**
+ * When to check a domain again that is no longer pending. `verified`: after an inconclusive check.
+ * Null: never, its 30 days are over.
+ */
 export function recheckAt(
   state: Settled,
   { now, timeScale, jitter }: Pick<LadderInput, 'now' | 'timeScale' | 'jitter'>,
@@ -92,6 +97,8 @@ export function recheckAt(
   const after = (from: Date, ms: number) =>
     new Date(Math.round(from.getTime() + Math.max(FLOOR_MS, ms / timeScale)));
   switch (state.status) {
+    case 'verified':
+      return after(now, recheckWaits.unsureMs);
     case 'live': {
       if (state.missedAt === null) return after(now, recheckWaits.liveMs * spreadOf(jitter));
       const second = after(state.missedAt, recheckWaits.missedMs);

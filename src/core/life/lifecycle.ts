@@ -7,6 +7,7 @@
  * These are the main transitions; docs/understand/life-of-a-domain.md has all. Removal is not a
  * state: it deletes the domain and bumps its epoch (src/db/domains/domains.ts).
  */
+import { MINUTE } from '../time.ts';
 
 /** `missedAt`: the first check that found a live domain wrong since it was correct; null: none. */
 export type DomainState =
@@ -49,7 +50,7 @@ export type Transition =
   | { readonly kind: 'refused' };
 
 /** Two conclusive misses at least this far apart, divided by TIME_SCALE, make a live domain `drifted`. */
-export const DRIFT_CONFIRM_MS = 10 * 60 * 1_000;
+export const drift = { apartMs: 10 * MINUTE } as const;
 
 /**
  * `windowMs`: how long a domain can stay pending (VERIFY_WINDOW). `timeScale`: divides every wait
@@ -166,7 +167,7 @@ function fromFailed(state: In<'failed'>, occurrence: Occurrence, { now }: Rules)
 }
 
 /**
- * Drift needs a second miss after DRIFT_CONFIRM_MS, since a single check can hit a temporary
+ * Drift needs a second miss after `drift.apartMs`, since a single check can hit a temporary
  * failure.
  */
 function afterCheckOfLive(
@@ -177,7 +178,7 @@ function afterCheckOfLive(
   if (verdict === 'unknown') return { kind: 'stayed', to: state };
   if (verdict === 'right') return { kind: 'stayed', to: { status: 'live', missedAt: null } };
   if (state.missedAt === null) return { kind: 'stayed', to: { status: 'live', missedAt: now } };
-  return now.getTime() - state.missedAt.getTime() >= DRIFT_CONFIRM_MS / timeScale
+  return now.getTime() - state.missedAt.getTime() >= drift.apartMs / timeScale
     ? { kind: 'moved', to: { status: 'drifted', driftedAt: now }, event: 'domain.drifted' }
     : { kind: 'stayed', to: state };
 }

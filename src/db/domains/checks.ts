@@ -5,7 +5,6 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../core/diagnosis/observation.ts';
-import type { DomainChange } from '../../core/life/change.ts';
 import { areEqual } from '../../core/life/events.ts';
 import type { Database } from '../engine/client.ts';
 import {
@@ -15,21 +14,8 @@ import {
   type Statement,
 } from '../engine/statements.ts';
 import { isLostRace, isRowRefused } from '../engine/unavailable.ts';
-import type { NewEscalation } from '../issuance/escalations.ts';
 import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';
-import { type MoveResult, moveDomain } from './transitions.ts';
-
-/** A finished check with its decision. */
-export type CheckSave = {
-  readonly domain: LoadedDomain;
-  readonly observation: Observation;
-  readonly outcome: DomainChange;
-  readonly at: Date;
-  /** The other project whose claim or hold on the name gives way to this domain's TXT record. */
-  readonly provenAgainst?: string;
-  /** The escalation to open; only for a check that changes the state. */
-  readonly escalation?: NewEscalation;
-};
+import { type CheckSave, type MoveResult, moveDomain } from './transitions.ts';
 
 /** Concurrent calls share a statement; each has its own result. */
 export type CheckStore = {
@@ -191,11 +177,10 @@ function inColumns(rows: readonly CheckRow[]): readonly unknown[] {
 }
 
 /** Most checks find what the previous one found; then the stored findings and observation stay. */
-function changesOf({ domain, observation, outcome }: CheckSave): object | null {
+function changesOf({ domain, observed, outcome }: CheckSave): object | null {
   const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
   const changes = {
-    // A light check without changes returns the loaded object itself.
-    ...(observation !== domain.observation && { observation }),
+    ...(observed.kind === 'observed' && { observation: observed.observation }),
     ...(!areEqual(outcome.findings, domain.findings) && { findings: outcome.findings }),
     ...(changed && { changed: { appeared: changed.appeared, cleared: changed.cleared } }),
   };

@@ -1,6 +1,6 @@
 /** Transitions: the state, its events and related rows, in one transaction. */
 
-import type { Observation } from '../../core/diagnosis/observation.ts';
+import type { Observation, Observed } from '../../core/diagnosis/observation.ts';
 import type { DomainChange } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
 import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
@@ -12,19 +12,15 @@ import { endOrders } from '../issuance/orders.ts';
 import { commit, loadAttached } from './commit.ts';
 import type { LoadedDomain } from './domain-row.ts';
 
-/** A decided transition with everything that is saved with it. */
-export type Move = {
+/** A finished check with its decision and everything that is saved with it. */
+export type CheckSave = {
   readonly domain: LoadedDomain;
+  readonly observed: Observed;
   readonly outcome: DomainChange;
   readonly at: Date;
-  /** Replaces the stored one; missing: unchanged. */
-  readonly observation?: Observation;
-  /**
-   * The other project that this domain's TXT record was checked against; its claim or hold no
-   * longer blocks.
-   */
+  /** The other project whose claim or hold on the name gives way to this domain's TXT record. */
   readonly provenAgainst?: string;
-  /** The escalation to open with it. */
+  /** The escalation to open; only for a check that changes the state. */
   readonly escalation?: NewEscalation;
 };
 
@@ -54,7 +50,7 @@ type Tx = Prisma.TransactionClient;
  * and the other project's loss of the name are committed together. Rejects if the database fails
  * otherwise.
  */
-export async function moveDomain(prisma: PrismaClient, move: Move): Promise<MoveResult> {
+export async function moveDomain(prisma: PrismaClient, move: CheckSave): Promise<MoveResult> {
   try {
     return await prisma.$transaction((tx) => saveMove(tx, move));
   } catch (fault) {
@@ -63,12 +59,12 @@ export async function moveDomain(prisma: PrismaClient, move: Move): Promise<Move
   }
 }
 
-async function saveMove(tx: Tx, move: Move): Promise<MoveResult> {
-  const { domain, outcome, at, observation } = move;
+async function saveMove(tx: Tx, move: CheckSave): Promise<MoveResult> {
+  const { domain, outcome, at, observed } = move;
   const taken = outcome.to.status === 'verified' ? await takeName(tx, move) : nobodyHadIt;
   if (taken.kind === 'held_elsewhere') return taken;
   if (!(await commit(tx, domain, outcome, at))) throw new Stale();
-  if (observation !== undefined) await storeObservation(tx, domain.id, observation);
+  if (observed.kind === 'observed') await storeObservation(tx, domain.id, observed.observation);
   const closed =
     outcome.closes === null ? [] : await closeEscalation(tx, domain.id, outcome.closes, at);
   const { escalation } = move;
@@ -104,7 +100,7 @@ const nobodyHadIt: Taken = { kind: 'taken', events: [], lost: null };
 /** Gives the name to the project that the DNS proves; another project's hold ends with an event. */
 async function takeName(
   tx: Tx,
-  move: Move,
+  move: CheckSave,
 ): Promise<Taken | Extract<MoveResult, { kind: 'held_elsewhere' }>> {
   const rival = await findRival(tx, move.domain);
   if (rival === null) return nobodyHadIt;
@@ -135,7 +131,12 @@ async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise
   });
 }
 
-async function takeFrom(tx: Tx, { domain, at }: Move, { id }: Row, proof: Proof): Promise<Taken> {
+async function takeFrom(
+  tx: Tx,
+  { domain, at }: CheckSave,
+  { id }: Row,
+  proof: Proof,
+): Promise<Taken> {
   await lockInOrder(tx, [domain.id, id]);
   const holder = await loadAttached(tx, id);
   if (holder === null) throw new Stale();
@@ -166,10 +167,10 @@ async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
  * record must. The zone found by the check decides whether it is an apex.
  */
 function proofOf(
-  { domain: { hostname, target }, observation, provenAgainst }: Move,
+  { domain: { hostname, target }, observed, provenAgainst }: CheckSave,
   rivalProjectId: string,
 ): Proof | null {
-  const zone = zoneBelow({ hostname, delegation: observation?.delegation ?? null });
+  const zone = zoneBelow({ hostname, delegation: observed.observation.delegation });
   const { type } = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
   if (type === 'CNAME') return 'cname';
   return provenAgainst === rivalProjectId ? 'txt' : null;

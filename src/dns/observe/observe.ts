@@ -4,7 +4,12 @@
  */
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
-import type { CaaLevel, DnsAnswer, Observation } from '../../core/diagnosis/observation.ts';
+import type {
+  CaaLevel,
+  DnsAnswer,
+  Observation,
+  Observed,
+} from '../../core/diagnosis/observation.ts';
 import { createAuthoritative } from '../servers/authoritative.ts';
 import { createAuthorities } from '../servers/authorities.ts';
 import { createAuthorityAsker } from '../servers/authority.ts';
@@ -45,12 +50,10 @@ export type Earlier = { readonly observation: Observation; readonly depth: Light
 
 /** Every call has its own budget and starts at once. Network failures do not reject it. */
 export type Observer = {
-  /**
-   * Makes one check within the limits; queries cut off by them are timeouts or not queried. If
-   * `earlier` was wrong and a few queries find it unchanged, the same object is returned, so
-   * callers can compare by identity.
-   */
-  readonly observe: (check: CheckTarget, earlier?: Earlier) => Promise<Observation>;
+  /** Makes a full check within the limits; queries cut off by them are timeouts or not queried. */
+  readonly observe: (check: CheckTarget) => Promise<Observation>;
+  /** Makes a full check unless `earlier` was wrong and a few queries find it unchanged. */
+  readonly observeAgain: (check: CheckTarget, earlier: Earlier) => Promise<Observed>;
   /**
    * The IPv4 and IPv6 addresses of a name after following aliases, as a resolver returns them.
    * Empty if there are none or no resolver answers.
@@ -95,7 +98,8 @@ export type ObserverOptions = {
 export function createObserver(options: ObserverOptions): Observer {
   const parts = createParts(options);
   return {
-    observe: (check, earlier) => observe(startObservation(parts, check), earlier),
+    observe: async (check) => (await observe(startObservation(parts, check))).observation,
+    observeAgain: (check, earlier) => observe(startObservation(parts, check), earlier),
     lookupAddresses: (hostname) => lookupAddresses(parts, hostname, startBudget(parts.limits)),
     lookupCaa: (hostname) => lookupCaa(parts, hostname),
     lookupTexts: (name, spentAlready) =>
@@ -126,33 +130,35 @@ function createParts(options: ObserverOptions): ObserverParts {
   };
 }
 
-async function observe(
-  context: ObservationContext,
-  earlier: Earlier | undefined,
-): Promise<Observation> {
+async function observe(context: ObservationContext, earlier?: Earlier): Promise<Observed> {
   const { parts, check, budget } = context;
-  if (!parts.config.authoritative) return observeRecursively(inWholeTime(context), 'configured');
+  if (!parts.config.authoritative) return throughResolvers(context, 'configured');
   // While port 53 is blocked, one check per minute still queries authoritative servers to detect
   // the end of the block.
-  if (!parts.reachability.mayProbe())
-    return observeRecursively(inWholeTime(context), 'port_53_blocked');
+  if (!parts.reachability.mayProbe()) return throughResolvers(context, 'port_53_blocked');
   const start = await parts.authorities.zoneFor(check.hostname, budget);
-  if (start.kind === 'unreached')
-    return observeRecursively(inWholeTime(context), 'port_53_blocked');
+  if (start.kind === 'unreached') return throughResolvers(context, 'port_53_blocked');
   if (earlier !== undefined) {
     const { observation, depth } = earlier;
-    if (await stillHolds(context, start, observation, depth)) return observation;
+    if (await stillHolds(context, start, observation, depth)) {
+      return { kind: 'unchanged', observation };
+    }
   }
-  const seen = await observeInFull(context, start);
-  const answered = seen.servers.some(({ state }) => state === 'answers');
+  const observation = await observeInFull(context, start);
+  const answered = observation.servers.some(({ state }) => state === 'answers');
   // If this check detected the block, it uses the resolvers at once.
   return !answered && parts.reachability.isBlocked() && !isSpent(context.whole)
-    ? observeRecursively(inWholeTime(context), 'port_53_blocked')
-    : seen;
+    ? throughResolvers(context, 'port_53_blocked')
+    : { kind: 'observed', observation };
 }
 
-function inWholeTime(context: ObservationContext): ObservationContext {
-  return { ...context, budget: context.whole };
+/** Uses the whole time of a check. */
+async function throughResolvers(
+  context: ObservationContext,
+  why: 'configured' | 'port_53_blocked',
+): Promise<Observed> {
+  const observation = await observeRecursively({ ...context, budget: context.whole }, why);
+  return { kind: 'observed', observation };
 }
 
 async function lookupCaa(parts: ObserverParts, hostname: string): Promise<readonly CaaLevel[]> {

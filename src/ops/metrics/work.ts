@@ -1,7 +1,7 @@
 /** Metrics of jobs, certificate orders and checks. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { type FindingCode, severities } from '../../core/diagnosis/findings.ts';
-import type { Verdict } from '../../core/life/lifecycle.ts';
+import type { CheckResult } from '../../core/life/check.ts';
 import { type QueueName, queueNames } from '../../core/operations/jobs.ts';
 
 const outcomes = ['done', 'again', 'over', 'fault', 'outage', 'set_aside'] as const;
@@ -77,7 +77,7 @@ export function createOrderMetrics(registry: Registry): OrderCounters {
 /** A saved check. */
 export type CountedCheck = {
   /** `unchanged`: a few queries found the same as the previous check, so nothing was diagnosed. */
-  readonly verdict: Verdict | 'unchanged';
+  readonly verdict: CheckResult['verdict'];
   /** Findings that the previous check did not have. */
   readonly appeared: readonly FindingCode[];
   /**

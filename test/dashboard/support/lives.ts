@@ -3,12 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { Diagnosis } from '../../../src/core/diagnosis/diagnosis.ts';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../../src/core/diagnosis/observation.ts';
-import { decideCheck } from '../../../src/core/life/check.ts';
 import { createCheckStore } from '../../../src/db/domains/checks.ts';
 import type { Database } from '../../../src/db/engine/client.ts';
 import { createCertificateStore } from '../../../src/db/issuance/certificates.ts';
 import { isWait } from '../../../src/db/issuance/orders.ts';
-import { anObservation } from '../../support/builders.ts';
+import { aCheckSave, anObservation } from '../../support/builders.ts';
 import type { RunningDashboard } from './dashboard.ts';
 
 const HOUR = 3_600_000;
@@ -75,16 +74,7 @@ export async function saveObservation(
   if (!domain || !observation) throw new Error('no such domain, or no check to repeat');
   const { hostname, target } = domain;
   const diagnosis: Diagnosis = diagnose(observation, { hostname, target, ca, allowPrivate: true });
-  const at = new Date();
-  const rules = {
-    now: at,
-    windowMs: 48 * HOUR,
-    timeScale: 1,
-    escalateAfterMs: HOUR / 2,
-    jitter: 0.5,
-  };
-  const outcome = decideCheck(domain, diagnosis, rules);
-  await checks.save({ domain, observation, outcome, at });
+  await checks.save(aCheckSave(domain, diagnosis, new Date(), observation));
 }
 
 /** No check is due for an hour, however long a test takes: a page whose check is overdue asks for itself again. */

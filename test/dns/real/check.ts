@@ -36,10 +36,10 @@ export function checkIn({ wire, resolver }: RealWorld): Check {
   });
   return async (hostname, previous) => {
     const apex = recordFor({ hostname, target: TARGET }).type === 'ALIAS';
-    const observation = await observer.observe(
-      { hostname, target: TARGET, apex },
-      previous && comparedWith(previous),
-    );
+    const checked = { hostname, target: TARGET, apex };
+    const observation = previous
+      ? (await observer.observeAgain(checked, comparedWith(previous))).observation
+      : await observer.observe(checked);
     const expected = { hostname, target: TARGET, ca: authority, allowPrivate: true };
     return { ...diagnose(observation, expected), observation };
   };
