@@ -22,7 +22,7 @@ const writers = files.filter((file) =>
 
 test('one file writes decisions, one the same for many checks at once, and one the leases of the sweeps', () => {
   expect(writers).toEqual([
-    'src/db/domains/checks.ts',
+    'src/db/domains/check-statements.ts',
     'src/db/domains/commit.ts',
     'src/db/domains/sweeps.ts',
   ]);

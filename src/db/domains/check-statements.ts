@@ -1,0 +1,194 @@
+/** The columns that checks load and save, and the statements made from them. */
+import type { DomainChange } from '../../core/life/change.ts';
+import { areEqual } from '../../core/life/events.ts';
+import type { Statement } from '../engine/statements.ts';
+import type { toLoadedDomain } from './domain-row.ts';
+import type { CheckSave } from './transitions.ts';
+
+/** A row as `toLoadedDomain` takes it. */
+export type CheckedRow = Parameters<typeof toLoadedDomain>[0];
+
+/** Field → column, of times: JSON has them as text. */
+const loadedTimes = {
+  pendingSince: 'pending_since',
+  verifiedAt: 'verified_at',
+  missedAt: 'missed_at',
+  driftedAt: 'drifted_at',
+  failedAt: 'failed_at',
+  lastCheckedAt: 'last_checked_at',
+  nextCheckAt: 'next_check_at',
+  recheckAt: 'recheck_at',
+  escalateAt: 'escalate_at',
+  certificateEndsAt: 'certificate_ends_at',
+  watchedUntil: 'watched_until',
+} as const;
+
+/** Field → column. */
+const loadedColumns = {
+  id: 'id',
+  projectId: 'project_id',
+  hostname: 'hostname',
+  target: 'target',
+  status: 'status',
+  epoch: 'epoch',
+  version: 'version',
+  attempts: 'attempts',
+  findings: 'findings',
+  ...loadedTimes,
+} satisfies Record<Exclude<keyof CheckedRow, 'observation'>, string>;
+
+/** Parses the JSON of `loadDomains`. */
+export function parseRow(json: string): CheckedRow {
+  const row = JSON.parse(json);
+  for (const field of Object.keys(loadedTimes)) {
+    if (row[field] !== null) row[field] = new Date(row[field]);
+  }
+  return row;
+}
+
+type SavedColumn = {
+  readonly type: 'uuid' | 'int' | 'domain_status' | 'timestamptz' | 'jsonb';
+  readonly of: (check: CheckSave) => unknown;
+};
+type SavedColumns = { readonly [column: string]: SavedColumn };
+
+/** The row must still have these values, so that the first of several saves wins. */
+const fences: SavedColumns = {
+  id: { type: 'uuid', of: ({ domain }) => domain.id },
+  epoch: { type: 'int', of: ({ domain }) => domain.epoch },
+  version: { type: 'int', of: ({ domain }) => domain.version },
+  status: { type: 'domain_status', of: ({ outcome }) => outcome.to.status },
+};
+
+/** What every check writes. */
+const written: SavedColumns = {
+  missed_at: { type: 'timestamptz', of: ({ outcome }) => text(missedAt(outcome)) },
+  last_checked_at: { type: 'timestamptz', of: ({ at }) => text(at) },
+  next_check_at: { type: 'timestamptz', of: ({ outcome }) => text(outcome.nextCheckAt) },
+  recheck_at: { type: 'timestamptz', of: ({ outcome }) => text(outcome.recheckAt) },
+};
+
+/** What only some checks write; undefined: stays as it is. */
+const sometimesWritten: SavedColumns = {
+  findings: { type: 'jsonb', of: findingsOf },
+  observation: { type: 'jsonb', of: observationOf },
+  changed: { type: 'jsonb', of: findingsChangedOf },
+};
+
+function missedAt({ to }: DomainChange): Date | null {
+  return to.status === 'live' ? to.missedAt : null;
+}
+
+function findingsOf({ domain, outcome }: CheckSave) {
+  return areEqual(outcome.findings, domain.findings) ? undefined : outcome.findings;
+}
+
+function observationOf({ observed }: CheckSave) {
+  return observed.kind === 'unchanged' ? undefined : observed.observation;
+}
+
+function findingsChangedOf({ outcome }: CheckSave) {
+  const event = outcome.events.find(({ type }) => type === 'domain.findings_changed');
+  return event?.type === 'domain.findings_changed'
+    ? { appeared: event.appeared, cleared: event.cleared }
+    : undefined;
+}
+
+function text(time: Date | null): string | null {
+  return time === null ? null : time.toISOString();
+}
+
+const always = Object.entries({ ...fences, ...written });
+const everything = [...always, ...Object.entries(sometimesWritten)];
+
+/** Most checks find what the previous one found and use the cheaper statement. */
+export function savesOnlyTimes(check: CheckSave): boolean {
+  return Object.values(sometimesWritten).every(({ of }) => of(check) === undefined);
+}
+
+const namesOf = (columns: readonly (readonly [string, SavedColumn])[]) =>
+  columns.map(([name]) => name).join(', ');
+
+const isCurrent = [
+  'domain.id = locked.id',
+  ...Object.keys(fences).map((name) => `domain.${name} = saved_check.${name}`),
+  'domain.removed_at IS NULL',
+].join(' AND ');
+
+const setWritten = [
+  'version = domain.version + 1',
+  'attempts = domain.attempts + 1',
+  'leases = 0',
+  ...Object.keys(written).map((name) => `${name} = saved_check.${name}`),
+].join(', ');
+
+/**
+ * $1: ids; $2: for each, the cached observation's version, or null. The version is PostgreSQL's
+ * xmin, the transaction that wrote the row, so equal versions mean equal observations.
+ */
+export const loadDomains: Statement = {
+  name: 'checks_load',
+  text: `
+    SELECT observation.xmin::text AS version, row_to_json(found)::text AS domain
+    FROM unnest($1::uuid[], $2::xid[]) AS asked (id, held)
+    JOIN domain ON domain.id = asked.id AND removed_at IS NULL
+    LEFT JOIN observation ON observation.domain_id = domain.id
+    CROSS JOIN LATERAL (
+      SELECT ${Object.entries(loadedColumns)
+        .map(([field, column]) => `domain.${column} AS "${field}"`)
+        .join(', ')},
+        CASE WHEN observation.xmin = asked.held THEN NULL ELSE observation.value END AS observation
+    ) AS found`,
+};
+
+/** A statement that saves checks and returns the ids of those that were saved. */
+export type SaveStatement = Statement & {
+  readonly parametersOf: (checks: readonly CheckSave[]) => readonly unknown[];
+};
+
+/** Takes one array per column. */
+export const saveTimes: SaveStatement = {
+  name: 'checks_save_times',
+  parametersOf: (checks) => always.map(([, { of }]) => checks.map(of)),
+  text: `
+    WITH locked AS (
+      SELECT id FROM domain WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE)
+    UPDATE domain SET ${setWritten}
+    FROM locked JOIN unnest(${always.map(([, { type }], nth) => `$${nth + 1}::${type}[]`).join(', ')})
+      AS saved_check (${namesOf(always)}) USING (id)
+    WHERE ${isCurrent}
+    RETURNING domain.id::text`,
+};
+
+/** $1: a JSON array of checks. */
+export const saveEverything: SaveStatement = {
+  name: 'checks_save_everything',
+  parametersOf: (checks) => [
+    JSON.stringify(
+      checks.map((check) =>
+        Object.fromEntries(everything.map(([name, { of }]) => [name, of(check)])),
+      ),
+    ),
+  ],
+  text: `
+    WITH saved_check AS (
+      SELECT * FROM jsonb_to_recordset($1::jsonb)
+        AS saved_check (${everything.map(([name, { type }]) => `${name} ${type}`).join(', ')})
+    ), locked AS (
+      SELECT id FROM domain WHERE id IN (SELECT id FROM saved_check) ORDER BY id FOR NO KEY UPDATE
+    ), saved AS (
+      UPDATE domain SET ${setWritten}, findings = COALESCE(saved_check.findings, domain.findings)
+      FROM locked JOIN saved_check USING (id)
+      WHERE ${isCurrent}
+      RETURNING domain.id
+    ), seen AS (
+      INSERT INTO observation (domain_id, value)
+      SELECT id, observation FROM saved_check JOIN saved USING (id) WHERE observation IS NOT NULL
+      ON CONFLICT (domain_id) DO UPDATE SET value = EXCLUDED.value
+    ), recorded AS (
+      SELECT record_events(jsonb_agg(jsonb_build_object('domain_id', id,
+        'type', 'domain.findings_changed', 'data', changed, 'at', last_checked_at)))::text
+      FROM saved_check JOIN saved USING (id) WHERE changed IS NOT NULL HAVING count(*) > 0
+    )
+    SELECT id::text, (SELECT count(*) FROM recorded)::text AS recorded FROM saved`,
+};
