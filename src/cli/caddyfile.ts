@@ -1,7 +1,4 @@
-/**
- * `signpost edge caddyfile`: prints the configuration for Caddy in front of the edge. Makes no
- * requests.
- */
+/** `signpost edge caddyfile`. Makes no requests. */
 import { loadConfig } from '../config/config.ts';
 import { caddyfile } from '../edge/caddy/caddyfile.ts';
 import { type CliExit, exitDone, type Io, wrongUsage } from './command.ts';

@@ -1,4 +1,3 @@
-/** HTTP client of the command line. */
 import { z } from 'zod';
 import { printable } from '../core/names/printable.ts';
 import { parseJson, renderJson } from '../net/json.ts';
@@ -6,13 +5,11 @@ import { type CliExit, exitFailed, type Io, wrongUsage } from './command.ts';
 
 /** For a whole response with its body. Streams have no timeout. */
 const TIMEOUT_MS = 30_000;
-/** Maximum length of a printed error, in characters. */
 const MAX_PROBLEM_LENGTH = 500;
 
 /**
- * `text` is the raw body, `body` the parsed one with whole numbers as bigint. Both are empty for a
- * response without a body (`''` and undefined). `code` and `message` are set if Signpost sent the
- * error; `message` is printable.
+ * Whole numbers in `body` are bigint. A response without a body has `''` and undefined. `code` and
+ * `message` are set if Signpost sent the error; `message` is printable.
  */
 export type ServiceAnswer =
   | { readonly ok: true; readonly text: string; readonly body: unknown }
@@ -23,40 +20,26 @@ export type ServiceAnswer =
       readonly message?: string;
     };
 
-/**
- * Sends one request and waits up to 30 s for the response. A path starts with `/v1`; `json` is the
- * body, with bigints as digits. No redirects, no retries; never rejects.
- */
+/** Paths start with `/v1`; bigints are sent as digits. No redirects or retries; never rejects. */
 export type Call = (method: string, path: string, json?: unknown) => Promise<ServiceAnswer>;
 
-/**
- * A stream's text. Reading it throws if the connection breaks. `isLasting`: a retry would get the
- * same error.
- */
+/** Reading throws if the connection breaks. `isLasting`: a retry would get the same error. */
 export type OpenedStream =
   | { readonly ok: true; readonly text: AsyncIterable<string> }
   | (Extract<ServiceAnswer, { readonly ok: false }> & { readonly isLasting: boolean });
 
-/**
- * Opens an event stream, which stays open until the signal or the service ends it. `headers` are
- * sent in addition to the key. No redirects; never rejects.
- */
+/** The stream stays open until the signal or the service ends it. No redirects; never rejects. */
 export type Open = (
   path: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ) => Promise<OpenedStream>;
 
-/** A service and its key, or why they could not be determined. */
 export type ServiceConnection =
   | { readonly ok: true; readonly call: Call; readonly open: Open }
   | { readonly ok: false; readonly refusal: CliExit };
 
-/**
- * Determines the service and the key without sending anything. `givenUrl` takes precedence over
- * SIGNPOST_URL, then this machine at PORT (3000). Refuses URLs that are not http(s) or have
- * credentials, a query or a fragment, and keys that are missing or cannot be in a header.
- */
+/** `givenUrl`, SIGNPOST_URL, then PORT (3000) on this machine. Sends nothing. */
 export function connect(givenUrl: string | undefined, env: Io['env']): ServiceConnection {
   const here = `http://127.0.0.1:${env['PORT'] || 3000}`;
   const url = (givenUrl ?? (env['SIGNPOST_URL'] || here)).replace(
@@ -68,7 +51,7 @@ export function connect(givenUrl: string | undefined, env: Io['env']): ServiceCo
     return { ok: false, refusal: wrongUsage(problem) };
   }
   const key = keyIn(env);
-  // Only characters that a header can carry are checked here; the service checks the rest.
+  // Only checks characters that a header can carry; the service checks the rest.
   if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(key)) {
     const problem = key === '' ? 'is required' : 'does not contain a valid key';
     return { ok: false, refusal: wrongUsage(`SIGNPOST_API_KEY (or API_KEY) ${problem}`) };
@@ -76,7 +59,7 @@ export function connect(givenUrl: string | undefined, env: Io['env']): ServiceCo
   return { ok: true, call: callOf(url, key), open: openOf(url, key) };
 }
 
-/** SIGNPOST_API_KEY, or API_KEY if that is empty. An empty string if neither is set. */
+/** An empty string if neither is set. */
 export function keyIn(env: Io['env']): string {
   return env['SIGNPOST_API_KEY'] || env['API_KEY'] || '';
 }

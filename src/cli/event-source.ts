@@ -1,19 +1,14 @@
-/**
- * Reads server-sent events (HTML Living Standard, 9.2.5 and 9.2.6) and reconnects after
- * interruptions.
- */
+/** Server-sent events (HTML Living Standard, 9.2.5 and 9.2.6), with reconnects. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { parseJson } from '../net/json.ts';
 import type { Open, OpenedStream } from './client.ts';
 
 /**
- * A message of a stream.
  * - `opened`: connected; no event is missed from now on, including those since the last one before
- * an interruption.
- * - `alive`: a comment, sent every 15 s.
- * - `event`: `type` is its name and `data` its JSON with whole numbers as bigint, or null if
- * invalid.
+ *   an interruption.
+ * - `alive`: a comment, the heartbeat.
+ * - `event`: whole numbers in `data` are bigint; null if its JSON is invalid.
  * - `away`: disconnected; a retry follows.
  * - `refused`: the last message, without further retries.
  */
@@ -25,7 +20,7 @@ export type SseMessage =
 
 /** Three heartbeats of the service; a connection that is silent for longer is closed. */
 const SILENCE_MS = 45_000;
-/** Delay between retries. The service can change it (`retry:`), up to RETRY_MS_MAX. */
+/** The service can change the delay (`retry:`), up to RETRY_MS_MAX. */
 const RETRY_MS_DEFAULT = 2_000;
 const RETRY_MS_MAX = 30_000;
 /** Failed retries in a row before giving up. A restarting service is back sooner. */
@@ -33,13 +28,13 @@ const TRIES_MAX = 60;
 /** Longer than any event of Signpost. */
 const EVENT_LENGTH_MAX = 1_048_576;
 
-/** The position in the stream. `lastEventId`: number of the newest event, null before the first. */
+/** `lastEventId`: number of the newest event, null before the first. */
 type Place = { lastEventId: string | null; retryMs: number };
 
 /**
- * Reads a path until the signal aborts; never throws. Reconnects with the last event number, and
- * gives up with `refused` if the service refuses or 60 retries in a row fail. If interrupted before
- * the first event, it resumes with new events only; on `opened`, read the current state again.
+ * Never throws. Gives up with `refused` if the service refuses or TRIES_MAX retries in a row fail.
+ * If interrupted before the first event, it resumes with new events only; on `opened`, read the
+ * current state again.
  */
 export async function* readEvents(
   open: Open,
@@ -76,7 +71,6 @@ function resumingAt({ lastEventId }: Place): Readonly<Record<string, string>> {
   return lastEventId === null ? {} : { 'last-event-id': lastEventId };
 }
 
-/** Yields messages until the connection ends. */
 async function* messagesIn(
   text: AsyncIterable<string>,
   place: Place,
@@ -106,7 +100,6 @@ async function* messagesIn(
   }
 }
 
-/** Parses an event and updates the stream's position. */
 function messageOf({ id, event, data }: EventSourceMessage, place: Place): SseMessage {
   if (id !== undefined && /^\d{1,40}$/.test(id)) place.lastEventId = id;
   const body = parseJson(new TextEncoder().encode(data));

@@ -2,8 +2,9 @@
 
 import { z } from 'zod';
 import { printable } from '../core/names/printable.ts';
+import { parseDuration } from '../core/time.ts';
 import { connect } from './client.ts';
-import { type CliExit, durationMs, exitDone, exitFailed, type Io, wrongUsage } from './command.ts';
+import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from './command.ts';
 
 type Common = { readonly url?: string; readonly json?: boolean };
 
@@ -14,7 +15,7 @@ type Wanted = Common & {
   readonly expires?: string;
 };
 
-/** Creates a key. Prints only its token, or with `json` the API's response, to standard output. */
+/** Prints only the token, or with `json` the API's response, to standard output. */
 export async function create(
   { name, scope: scopes, expires, url, json = false }: Wanted,
   io: Io,
@@ -33,17 +34,14 @@ export async function create(
 /** A time is passed on for the service to parse. */
 function timeOf(expires: string, now: Date): string | null {
   if (/^\d{4}-/.test(expires)) return expires;
-  const ms = durationMs(expires);
+  const ms = parseDuration(expires);
   return ms === null ? null : new Date(now.getTime() + ms).toISOString();
 }
 
-/** `grace`: how long the old key keeps working, such as `24h`; `0` ends it at once. */
+/** How long the old key keeps working, such as `24h`; `0` ends it at once. */
 type Replacement = Common & { readonly grace: string };
 
-/**
- * Rotates a key, given by its ID or prefix. Prints only the new token, or with `json` the API's
- * response, to standard output.
- */
+/** `typed`: ID or prefix. Prints only the new token, or with `json` the API's response. */
 export async function rotate(
   typed: string,
   { grace, url, json = false }: Replacement,
@@ -51,7 +49,7 @@ export async function rotate(
 ): Promise<CliExit> {
   const key = keyIdOf(typed);
   if (!key.ok) return key.refusal;
-  const graceMs = durationMs(grace);
+  const graceMs = parseDuration(grace);
   if (graceMs === null)
     return wrongUsage(`--grace ${grace}: use a duration such as 24h or 30m, or 0`);
   const connection = connect(url, io.env);
@@ -63,7 +61,7 @@ export async function rotate(
   return showMinted(answer, json, io, `It replaces ${key.id}, which ${left}.\n`);
 }
 
-/** Revokes a key, given by its ID or prefix. Prints nothing to standard output. */
+/** `typed`: ID or prefix. Prints nothing to standard output. */
 export async function revoke(typed: string, { url }: Common, io: Io): Promise<CliExit> {
   const key = keyIdOf(typed);
   if (!key.ok) return key.refusal;
@@ -75,9 +73,7 @@ export async function revoke(typed: string, { url }: Common, io: Io): Promise<Cl
   return exitDone;
 }
 
-/**
- * Prints the token or the whole response to standard output, and explanations to standard error.
- */
+/** Explanations go to standard error. */
 function showMinted(
   { text, body }: { readonly text: string; readonly body: unknown },
   json: boolean,
@@ -100,10 +96,7 @@ type KeyId =
 
 const whichId = 'the part after signpost_, up to the next _';
 
-/**
- * An ID or the prefix of a key. Longer text can be a whole key, which must not be a command
- * argument.
- */
+/** An ID or prefix. Longer text can be a whole key, which must not be a command argument. */
 function keyIdOf(argument: string): KeyId {
   const [, id] = /^(?:signpost_)?([0-9A-Za-z]{1,64})$/.exec(argument) ?? [];
   if (id !== undefined) return { ok: true, id };
@@ -112,9 +105,7 @@ function keyIdOf(argument: string): KeyId {
 
 const MAX_NAME_LENGTH = 40;
 
-/**
- * Prints all keys in a table, oldest first, or with `json` the API's response, which has no tokens.
- */
+/** Oldest first. */
 export async function listKeys(
   { url, json }: { readonly url?: string; readonly json?: boolean },
   io: Io,
@@ -169,7 +160,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${line(row)}\n`).join('');
 }
 
-/** The fields of a key that the CLI uses. Unknown fields are ignored. Times are RFC 3339. */
+/** Unknown fields are ignored. Times are RFC 3339. */
 const shownKey = z.object({
   id: z.string(),
   name: z.string(),
@@ -183,13 +174,10 @@ const shownKey = z.object({
 });
 type ShownKey = z.infer<typeof shownKey>;
 
-/**
- * A key with its token, from a response that creates one. A response without the token, such as a
- * replay, does not match.
- */
+/** A response without the token, such as a replay, does not match. */
 export const shownMintedKey = shownKey.extend({ key: z.string() });
 
-/** The outcome if a response does not match the schema of this version. */
+/** For responses that do not match the schema of this version. */
 export function notUnderstood(): CliExit {
   return exitFailed('the service sent a response that this version does not understand');
 }

@@ -1,21 +1,17 @@
-/**
- * Terminal layout: printable foreign text, wrapping, cutting and columns. Widths count characters.
- */
+/** Terminal layout. Widths count characters. */
 import { styleText } from 'node:util';
 import { printable } from '../core/names/printable.ts';
 
-/** `columns`: width in characters. */
 export type TextLayout = { readonly columns: number; readonly paint: Paint };
 
 const COLUMNS_MIN = 60;
 const COLUMNS_MAX = 100;
 
-/** Width of a page, 60 to 100 characters. A narrower terminal breaks the lines itself. */
+/** A narrower terminal breaks the lines itself. */
 export function columnsFor(screenColumns: number): number {
   return Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, screenColumns));
 }
 
-/** The title with its lines; empty if there are no lines. */
 export function titled(
   title: string,
   lines: readonly string[],
@@ -24,10 +20,7 @@ export function titled(
   return lines.length === 0 ? [] : [page.paint('bold', title), ...lines];
 }
 
-/**
- * The non-empty sections, separated by empty lines, every line terminated; an empty string if there
- * are none.
- */
+/** Omits empty sections and terminates every line. */
 export function sectioned(sections: readonly (readonly string[])[]): string {
   return sections
     .filter((lines) => lines.length > 0)
@@ -38,10 +31,7 @@ export function sectioned(sections: readonly (readonly string[])[]): string {
 /** Long enough for any record or name, and a bound for values of a hostile zone. */
 const FOREIGN_LENGTH_MAX = 300;
 
-/**
- * Makes foreign text printable: one line of at most 300 characters, with control characters as
- * `\u{…}`.
- */
+/** Makes foreign text printable: one line, with control characters as `\u{…}`. */
 export function plain(text: string): string {
   return printable(text, FOREIGN_LENGTH_MAX);
 }
@@ -49,15 +39,11 @@ export function plain(text: string): string {
 /** Longer than any sentence of a finding. */
 const SENTENCE_LENGTH_MAX = 2_000;
 
-/** Makes a service's sentence printable, with at most 2,000 characters. */
 export function plainSentence(text: string): string {
   return printable(text, SENTENCE_LENGTH_MAX);
 }
 
-/**
- * Wraps text at spaces to `width`; longer words, such as names, stay whole. Returns at least one
- * line, even for empty text.
- */
+/** Wraps at spaces; longer words, such as names, stay whole. Returns at least one line. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
@@ -72,10 +58,7 @@ export function wrapped(text: string, width: number): readonly string[] {
   return [...lines, line];
 }
 
-/**
- * A label with wrapped text next to it; below the label if fewer than two spaces remain.
- * `labelWidth` includes the spaces after the label, `indent` is the number of spaces before it.
- */
+/** `labelWidth` includes the spaces after the label; below two, the text starts a new line. */
 export function labelled(
   label: string,
   text: string,
@@ -100,13 +83,10 @@ export function cut(text: string, width: number): string {
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-/** One cell of a table. `right`: right-aligned, for numbers. */
+/** `right`: right-aligned, for numbers. */
 export type Cell = { readonly text: string; readonly style?: Style; readonly right?: boolean };
 
-/**
- * Columns as wide as their widest cell, separated by two spaces. The first row is the heading; rows
- * can have fewer cells. Lines can exceed any width.
- */
+/** The first row is the heading; rows can have fewer cells. Lines can exceed any width. */
 export function textTable(
   rows: readonly (readonly Cell[])[],
   indent: number,
@@ -126,28 +106,25 @@ export function textTable(
   });
 }
 
-/** Number of columns: one per code point, too few for double-width characters. */
+/** One per code point, which is too few for double-width characters. */
 export function lengthOf(text: string): number {
   return [...text].length;
 }
 
-/** Terminal styles. A symbol or word always carries the same information. */
+/** A symbol or word always carries the same information. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue';
 
-/** Returns the text in a style. It does not escape, so the text must be printable. */
+/** Does not escape: the text must be printable. */
 export type Paint = (style: Style, text: string) => string;
 
-/** Paints with terminal escape sequences, or returns text unchanged. Empty text stays empty. */
+/** Empty text stays empty. */
 export function createPaint(colour: boolean): Paint {
   if (!colour) return (_style, text) => text;
   // The caller decides about color; the target need not be this process's own output.
   return (style, text) => (text === '' ? '' : styleText(style, text, { validateStream: false }));
 }
 
-/**
- * Whether to use color: on a terminal that supports it, unless NO_COLOR is set
- * (https://no-color.org).
- */
+/** On a terminal that supports it, unless NO_COLOR is set (https://no-color.org). */
 export function wantsColour(
   env: Readonly<Record<string, string | undefined>>,
   isScreen: boolean,

@@ -1,4 +1,3 @@
-/** Formats findings and records for a terminal. */
 import { z } from 'zod';
 import type { Actor, Severity } from '../core/diagnosis/findings.ts';
 import type { Verdict } from '../core/life/lifecycle.ts';
@@ -18,16 +17,13 @@ const beside = { indent: 2, labelWidth: 10 };
 
 /** What the page already shows elsewhere. */
 export type Context = {
-  /** The record of the table above in the findings' notation; null without a table. */
+  /** In the findings' notation; null without a record table above. */
   readonly recordAbove: string | null;
   /** Whether a CAA record names an account that could not be verified. */
   readonly accountUntold: boolean;
 };
 
-/**
- * The lines of each finding in the given order. An action that repeats an earlier one is replaced
- * by a reference to that finding's code.
- */
+/** An action that repeats an earlier one is replaced by a reference to that finding's code. */
 export function findingSections(
   findings: readonly FindingShown[],
   context: Context,
@@ -43,10 +39,7 @@ export function findingSections(
 const accountNote =
   'This machine cannot verify that CA account, so the record can be correct. The service can verify it: run the check without --target, or with --url.';
 
-/**
- * For an apex, findings add other names of the record type in brackets, as the page does below the
- * table.
- */
+/** For an apex, findings add other names of the record type in brackets. */
 function isAbove(expected: string, recordAbove: string | null): boolean {
   if (recordAbove === null) return false;
   return (
@@ -56,7 +49,7 @@ function isAbove(expected: string, recordAbove: string | null): boolean {
 
 const THEN = ', then ';
 
-/** The action, with a repeated ending replaced by a reference to the earlier finding. */
+/** Replaces a repeated ending by a reference to the earlier finding. */
 function notTwice(action: string, earlier: readonly FindingShown[]): string {
   const same = earlier.find((one) => one.action === action);
   if (same !== undefined) return `same as for ${same.code}`;
@@ -86,10 +79,7 @@ function findingLines(
   ];
 }
 
-/**
- * A finding as the CLI reads it. Codes of findings and hints are any text, so that those of later
- * versions are shown too. Severity and actor must be known.
- */
+/** Codes of findings and hints are any text, so that those of later versions are shown too. */
 export const shownFinding = finding.extend({
   code: z.string(),
   hints: z.array(z.object({ text: z.string() })),
@@ -97,27 +87,22 @@ export const shownFinding = finding.extend({
 
 export type FindingShown = z.infer<typeof shownFinding>;
 
-/** A symbol that carries the same information as its color. */
+/** The symbol carries the same information as its color. */
 export type Mark = { readonly sign: string; readonly style: Style };
 
-/** Marks before a checked name. */
 export const marks: { readonly [V in Verdict]: Mark } = {
   right: { sign: '✓', style: 'green' },
   wrong: { sign: '✗', style: 'red' },
   unknown: { sign: '?', style: 'yellow' },
 };
 
-/** Marks before a finding. */
 export const severityMarks: { readonly [S in Severity]: Mark } = {
   blocks: { sign: '✗', style: 'red' },
   warns: { sign: '!', style: 'yellow' },
   informs: { sign: 'i', style: 'blue' },
 };
 
-/**
- * Who needs to act, as a clause without a period: at the end of a finding's first line, or after
- * “Now”.
- */
+/** A clause without a period: ends a finding's first line, or follows “Now”. */
 export const actorWords: { readonly [A in Actor]: string } = {
   customer: 'the domain owner needs to act',
   dns_provider: 'the DNS provider needs to act',
@@ -128,7 +113,7 @@ export const actorWords: { readonly [A in Actor]: string } = {
 export const validHostname =
   'Use a public host name such as docs.example.com: letters, digits and hyphens, separated by dots.';
 
-/** A record and the DNS provider of its zone, in domains and in diagnoses. */
+/** In domains and in diagnoses. */
 export type RecordShown = {
   readonly record: {
     readonly type: 'CNAME' | 'ALIAS';
@@ -148,10 +133,7 @@ export type RecordShown = {
   } | null;
 };
 
-/**
- * A table of the record, and below it the provider's terms. Names and values are never cut, because
- * people copy them, so the table can be wider than the page.
- */
+/** Names and values are never cut: people copy them. The table can be wider than the page. */
 export function recordLinesOf(
   { record, provider }: RecordShown,
   page: TextLayout,
@@ -172,18 +154,12 @@ export function recordLinesOf(
   ];
 }
 
-/**
- * The record in the notation of findings (core/diagnosis/words.ts), without the additions for an
- * apex. Not made printable.
- */
+/** As in findings (core/diagnosis/words.ts). Not made printable. */
 export function recordAsWritten({ type, name, value, ttl }: RecordShown['record']): string {
   return `${type} ${name} → ${value}, TTL ${ttl}`;
 }
 
-/**
- * The name, followed by its Unicode form in brackets if different: `xn--bcher-kva (bücher)`.
- * Provider forms expect one or the other. Printable.
- */
+/** `xn--bcher-kva (bücher)`: provider forms expect one or the other. Printable. */
 export function spelt(name: string): string {
   const unicode = toUnicodeName(name);
   return unicode === name ? plain(name) : `${plain(name)} (${plain(unicode)})`;

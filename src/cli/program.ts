@@ -1,4 +1,4 @@
-/** Commands, options and help. Implementations are loaded when they run, so that help starts fast. */
+/** Commands, options and help. Implementations load when they run, so that help starts fast. */
 import { readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import { Command, Option } from '@commander-js/extra-typings';
@@ -15,10 +15,7 @@ import {
 import { defineDomains } from './domains/command.ts';
 import { columnsFor, createPaint, wantsColour } from './layout.ts';
 
-/**
- * Defines all commands. `settle` gets the outcome of the command that runs; it is not called for help,
- * the version or usage errors. `parseAsync` throws usage errors as CommanderError.
- */
+/** `settle` is not called for help, the version or usage errors (thrown as CommanderError). */
 export function createProgram(
   io: Io,
   settle: (outcome: Awaited<ReturnType<Act>>) => void,
@@ -58,8 +55,7 @@ export function createProgram(
   ]) {
     define(program, run);
   }
-  // `signpost completion bash|zsh|fish|powershell`. It writes directly to the process's output.
-  // The cast bridges the typings of two packages; the object is the same.
+  // Writes directly to the process's output. The cast bridges the typings of two packages.
   tab(program as unknown as Parameters<typeof tab>[0], { completionCommandName: 'completion' });
   program.commands
     .find((one) => one.name() === 'completion')
@@ -79,7 +75,7 @@ function version(): string {
   return parsed.version;
 }
 
-/** Between two acts, in ms: long enough to read one. Output that goes to a pipe needs no pause. */
+/** Between two acts: long enough to read one. Output that goes to a pipe needs no pause. */
 const PAUSE_MS = 2_000;
 
 /** `run` must leave the .env file alone: the demo configures its own service. */
@@ -192,7 +188,6 @@ function defineZone(program: Program, run: Run): void {
     );
 }
 
-/** `edge` without a subcommand shows its help. */
 function defineEdge(program: Program, run: Run): void {
   program
     .command('edge')
@@ -210,7 +205,6 @@ function defineEdge(program: Program, run: Run): void {
     .action(() => run(async (io) => (await import('./caddyfile.ts')).printCaddyfile(io)));
 }
 
-/** `keys` without a subcommand shows its help. */
 function defineKeys(program: Program, run: Run): void {
   const keys = program
     .command('keys')

@@ -1,12 +1,8 @@
-/** A progress line on a terminal, removed afterwards. */
 import { printable } from '../core/names/printable.ts';
 import type { Io } from './command.ts';
 import { cut } from './layout.ts';
 
-/**
- * A progress line and permanent lines. If the screen cannot rewrite a line, only permanent lines
- * are printed.
- */
+/** If the screen cannot rewrite a line, only permanent lines are printed. */
 export type Progress = {
   /** Rewrites the line, cut to the screen width and made printable. */
   readonly show: (line: string) => void;
@@ -20,16 +16,12 @@ const LINE_LENGTH_MAX = 1_000;
 const ERASE = '\r\u001b[K';
 
 type Wait = {
-  /** The initial progress line. */
   readonly line: string;
   /** Printed after Ctrl-C, to say what continues. */
   readonly farewell?: string;
 };
 
-/**
- * Runs `act` with a progress line on standard error, which is removed at the end or on Ctrl-C.
- * Ctrl-C ends the process, not just `act`.
- */
+/** Shows the line on standard error until `act` ends. Ctrl-C ends the process, not just `act`. */
 export async function withProgress<T>(
   { line, farewell }: Wait,
   { err, screen, env, interruptions }: Pick<Io, 'err' | 'screen' | 'env' | 'interruptions'>,

@@ -1,8 +1,4 @@
-/**
- * `signpost rotate-keys`: re-encrypts everything that is encrypted with an older key. Unlike
- * `signpost keys`, it does not use the API: it takes minutes and uses its own environment's keys
- * and database.
- */
+/** `signpost rotate-keys`: uses its own environment's keys and database, not the API. */
 import { existsSync } from 'node:fs';
 import { pino } from 'pino';
 import { derivedSecretNames } from '../certificates/vault/derived-secrets.ts';
@@ -20,16 +16,10 @@ import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from './comma
 
 /** Other variables are ignored, even invalid ones. */
 const relevant = /^(?:DATABASE_URL|DATA_DIR|KEY_ENCRYPTION_KEY)$/;
-/** Rows between two progress lines. */
 const ROWS_A_LINE = 5_000;
-/** Maximum number of damaged rows listed. */
 const SHOWN_ROWS_MAX = 10;
 
-/**
- * Re-encrypts everything, or with `check` counts rows by key. Results go to standard output,
- * progress to standard error; keys are never shown. It can be stopped and restarted at any time.
- * Storage errors are `failed`, not rejections.
- */
+/** Can be stopped and restarted at any time. Never shows keys. Storage errors are `failed`. */
 export async function runRotateKeys(
   { check: isCheck = false }: { readonly check?: boolean },
   io: Io,
@@ -79,10 +69,7 @@ async function rotate(
   return outcomeOf(resealed, io);
 }
 
-/**
- * Returns a function that prints a line for every 5,000 rows of a column, out of `before`. Later
- * passes repeat no lines.
- */
+/** Prints a line for every ROWS_A_LINE rows of a column. Later passes repeat no lines. */
 export function createProgress(
   before: readonly SealedCount[],
   print: (line: string) => void,

@@ -1,4 +1,4 @@
-/** The parts of the API's responses that the CLI uses. Unknown fields are ignored. */
+/** The parts of API responses that the CLI uses. Unknown fields are ignored; times are RFC 3339. */
 import { z } from 'zod';
 import type { DnsAnswer } from '../core/diagnosis/observation.ts';
 import type { DnsRecord } from '../core/names/instructions.ts';
@@ -14,10 +14,7 @@ export type ProjectShown = z.infer<typeof shownProject>;
 
 const { certificate } = domain.shape;
 
-/**
- * A domain without its observation and HSTS. Codes of findings, problem types and browser states
- * can be those of a later version.
- */
+/** Codes of findings, problem types and browser states can be those of a later version. */
 export const shownDomain = domain.omit({ observation: true, hsts: true }).extend({
   findings: z.array(shownFinding),
   certificate: certificate.extend({
@@ -28,22 +25,17 @@ export const shownDomain = domain.omit({ observation: true, hsts: true }).extend
     z.object({ openedAt: z.string(), summary: z.string(), nextAction: z.string() }),
   ),
 });
-/** Times are RFC 3339. */
 export type DomainShown = z.infer<typeof shownDomain>;
 
-/** An event of any type; `data` is read by field name. */
+/** `data` is read by field name. */
 export const shownEvent = z.object({
   type: z.string(),
   at: z.string(),
   data: z.record(z.string(), z.unknown()),
 });
-/** `at` is RFC 3339. */
 export type EventShown = z.infer<typeof shownEvent>;
 
-/**
- * One check of a domain from a stream. `attempts` counts checks since the domain was added or its
- * verification restarted.
- */
+/** `attempts` counts checks since the domain was added or its verification restarted. */
 export const shownCheck = z.object({
   attempts: z.bigint(),
   lastCheckedAt: z.nullable(z.string()),
@@ -51,7 +43,7 @@ export const shownCheck = z.object({
 });
 export type CheckShown = z.infer<typeof shownCheck>;
 
-/** A parsed host name: A-labels in lower case. */
+/** A-labels in lower case. */
 export const shownReading = z.object({ hostname: z.string() });
 
 /** `text`: the raw body. `code`: set if the service sent the error. */
@@ -59,9 +51,7 @@ export type Understood<T> =
   | { readonly ok: true; readonly value: T; readonly text: string }
   | { readonly ok: false; readonly refusal: CliExit; readonly code?: string };
 
-/**
- * The body parsed by a schema, or the error. A body that does not match is `failed`. Never throws.
- */
+/** A body that does not match is `failed`. Never throws. */
 export function understood<T>(answer: ServiceAnswer, schema: z.ZodType<T>): Understood<T> {
   if (!answer.ok) return answer;
   const parsed = schema.safeParse(answer.body);
@@ -75,35 +65,30 @@ export function understood<T>(answer: ServiceAnswer, schema: z.ZodType<T>): Unde
 
 const shownReport = diagnosis.extend({ findings: z.array(shownFinding) });
 
-/** A diagnosis; findings can have codes of later versions. The record's TTL is a bigint. */
+/** Findings can have codes of later versions. The record's TTL is a bigint. */
 export type Report = z.infer<typeof shownReport>;
-/** The DNS answers of this check. */
 export type ReportObservation = Report['observation'];
 /** One address of one name server, or one resolver if only resolvers were queried. */
 export type ServerRow = ReportObservation['servers'][number];
-/** One resolver of the propagation check. */
 export type ResolverRow = ReportObservation['world'][number];
-/**
- * One server's answer to one query; `records` and `ttlSeconds` (seconds) are set only if there are
- * records.
- */
+/** `records` and `ttlSeconds` are set only if the answer has records. */
 export type AnswerShown = ServerRow['cname'];
 
-/** Parses a diagnosis from JSON; null for other text. Never throws. */
+/** Null if this is not a diagnosis. Never throws. */
 export function readReport(json: string): Report | null {
   const parsed = parseJson(new TextEncoder().encode(json));
   const report = shownReport.safeParse(parsed.ok ? parsed.value : undefined);
   return report.success ? report.data : null;
 }
 
-/** Converts an answer for src/core/diagnosis/. `records` without records becomes `nodata`. */
+/** For src/core/diagnosis/. `records` without records becomes `nodata`. */
 export function answerIn({ kind, records = [], ttlSeconds = 0 }: AnswerShown): DnsAnswer<string> {
   if (kind !== 'records') return { kind };
   const [first, ...rest] = records;
   return first === undefined ? { kind: 'nodata' } : { kind, records: [first, ...rest], ttlSeconds };
 }
 
-/** The record in the core's form. The API's TTL is always 3,600 seconds. */
+/** The API's TTL is always 3,600 seconds. */
 export function reportedRecord({ record: { type, name, value } }: Report): DnsRecord {
   return { type, name, value, ttl: 3600 };
 }

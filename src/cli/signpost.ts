@@ -4,11 +4,7 @@ import { printable } from '../core/names/printable.ts';
 import { type CliExit, exitDone, type Io, type Program, wrongUsage } from './command.ts';
 import { createProgram } from './program.ts';
 
-/**
- * Runs a command and returns its exit code: 0 on success, 1 if a check failed, 2 if the command was
- * invalid or refused or the result is unknown. `args` excludes the program's name. Prints the
- * reason for 2 to standard error in one line. Never rejects.
- */
+/** Exit code 0: success, 1: a check failed, 2: invalid, refused or unknown. Never rejects. */
 export async function runSignpost(args: readonly string[], io: Io): Promise<number> {
   let outcome: CliExit = exitDone;
   try {
@@ -36,7 +32,7 @@ async function refusalOf(program: Program, args: readonly string[]): Promise<Cli
   }
 }
 
-/** The library's message and its “Did you mean”, in one line. */
+/** In one line, with the library's “Did you mean”. */
 function problemIn({ message }: CommanderError): string {
   const line = message.replace(/^error: /, '').replace(/\s+/g, ' ');
   return printable(line, PROBLEM_LENGTH_MAX);
@@ -53,14 +49,12 @@ function insteadOfHelp(program: Program, args: readonly string[]): CliExit | nul
   return wrongUsage(`did you mean \`${asked}\`?`);
 }
 
-/** The usage line of the command that the arguments name. */
 function usageOf(program: Program, args: readonly string[]): string {
   const { command, path } = commandIn(program, args);
   const call = [program.name(), ...path].join(' ');
   return `Usage: ${call} ${command.usage()}; see ${call} --help`;
 }
 
-/** The command that the arguments name, and its words. */
 function commandIn(program: Program, args: readonly string[]) {
   let command = program;
   const path: string[] = [];
@@ -81,15 +75,11 @@ const exitCodes: Readonly<Record<CliExit['kind'], number>> = {
   wrong_usage: 2,
 };
 
-/**
- * Prints an error in one line without a stack, and returns the exit code: 2, or 1 for the demo.
- * Prints nothing if the reader of the output is gone (EPIPE).
- */
+/** Prints an error without a stack and returns the exit code: 2, or 1 for the demo. */
 export function sayFault(fault: unknown, [name]: readonly string[], { err }: Io): number {
   // The reader of the output has closed it, as `| head` does.
   const isGone = fault instanceof Error && 'code' in fault && fault.code === 'EPIPE';
   if (!isGone) err(`signpost: ${fault instanceof Error ? fault.message : String(fault)}\n`);
-  // Exit code 1 means that a check failed, so an exception must not use it. In the demo, 1 means
-  // that the domain did not go live.
+  // Exit code 1 means that a check failed. In the demo, it means that the domain did not go live.
   return name === 'demo' ? 1 : 2;
 }

@@ -11,10 +11,7 @@ import {
 import { printable } from '../core/names/printable.ts';
 import { type CliExit, exitDone, type Io, wrongUsage } from './command.ts';
 
-/**
- * Prints the records as zone-file lines or JSON. Warnings go to standard error or into the JSON.
- * Only reads the environment.
- */
+/** Warnings go to standard error or into the JSON. */
 export async function runZone(
   { json = false, ...given }: ZoneCommandOptions & { readonly json?: boolean },
   io: Io,
@@ -36,28 +33,23 @@ function asJson(settings: PlatformZoneSettings): string {
   return `${JSON.stringify(shown, null, 2)}\n`;
 }
 
-/** Options as typed; undefined if not given. */
+/** As typed; undefined if not given. */
 export type ZoneCommandOptions = {
   /** In seconds. */
   readonly ttl?: string | undefined;
   /** The URL of our account at the certificate authority (RFC 8657, 3). */
   readonly accounturi?: string | undefined;
-  /** Comma-separated methods. */
+  /** Comma-separated. */
   readonly validationmethods?: string | undefined;
 };
 
-/** The inputs of the records, or what is missing or wrong. */
 type Settings =
   | { readonly ok: true; readonly settings: PlatformZoneSettings }
   | { readonly ok: false; readonly refusal: CliExit };
 
-/** The method that the service uses for challenges. */
 type Method = Config['acme']['challenge'];
 
-/**
- * The TTL of every record, in seconds. Short enough to move within minutes, and no resolver
- * overrides it.
- */
+/** For every record. Short enough to move within minutes, and no resolver overrides it. */
 const TTL_SECONDS_DEFAULT = 300;
 /** One day: a longer TTL would make a move too slow. */
 const TTL_SECONDS_MAX = 86_400;
@@ -66,7 +58,7 @@ const TTL_SECONDS_MAX = 86_400;
 const relevant =
   /^(?:PLATFORM_|ACME_(?:CONTACT|CHALLENGE)$|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 
-/** Reads the options and the relevant variables of the service. Reports all errors at once. */
+/** Reports all errors at once. */
 function settingsFrom(given: ZoneCommandOptions, env: Io['env']): Settings {
   const known = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
   const loaded = loadConfig(known);
@@ -97,10 +89,7 @@ function settingsFrom(given: ZoneCommandOptions, env: Io['env']): Settings {
   };
 }
 
-/**
- * Variables that are optional for the service but required here. Defaults would describe another
- * platform.
- */
+/** Optional for the service but required here. Defaults would describe another platform. */
 function unsaid(env: Readonly<Record<string, string | undefined>>): string[] {
   const domain = env['PLATFORM_DOMAIN'] ?? '';
   const rules: readonly [boolean, string][] = [
@@ -160,10 +149,7 @@ function isTtl(text: string): boolean {
   return /^[1-9]\d{0,5}$/.test(text) && Number(text) <= TTL_SECONDS_MAX;
 }
 
-/**
- * Only characters that a CAA record holds literally (RFC 8659, 4.2), so that CAs compare the
- * intended URL (RFC 8657, 3).
- */
+/** CAs compare the URL (RFC 8657, 3), so a CAA record must hold it literally (RFC 8659, 4.2). */
 function isAccountUri(text: string): boolean {
   return /^https:\/\/[\x21\x23-\x3a\x3c-\x5b\x5d-\x7e]+$/.test(text) && URL.canParse(text);
 }

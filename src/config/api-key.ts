@@ -14,43 +14,35 @@ const shape = new RegExp(
   `^(signpost_([0-9A-Za-z]{${ID_LENGTH}})_[0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
 
-/** `id`: 12 letters and digits, not secret. `token`: the whole key, which includes the id. */
+/** `id` is not secret. `token`: the whole key, which includes the id. */
 export type MintedKey = { readonly id: string; readonly token: string };
 
-/**
- * Returns the start of a key with this id. It identifies the key and reveals nothing of the secret.
- */
+/** Identifies the key and reveals nothing of the secret. */
 export function prefixOf(id: string): string {
   return `signpost_${id}`;
 }
 
-/**
- * Returns a key from the system's secure random generator. The token is shown once; store only
- * `digestOf(token)`.
- */
+/** From the system's secure random generator. Show the token once; store only `digestOf(token)`. */
 export function mintKey(): MintedKey {
   const id = randomText(ID_LENGTH);
   const rest = `${prefixOf(id)}_${randomText(SECRET_LENGTH)}`;
   return { id, token: rest + checksumOf(rest) };
 }
 
-/**
- * `ours`: the checksum is valid. `mistyped`: the format matches, the checksum does not. `foreign`:
- * another format, possibly a key that an operator chose.
- */
+/** `mistyped`: our format with a wrong checksum. `foreign`: possibly an operator's own key. */
 export type KeyShape =
   | { readonly kind: 'ours'; readonly id: string }
   | { readonly kind: 'mistyped' }
   | { readonly kind: 'foreign' };
 
-/** Parses a token's format; does not check whether the key exists. Never throws. */
+/** Does not check whether the key exists. Never throws. */
 export function parseKey(token: string): KeyShape {
   const [, rest, id, checksum] = shape.exec(token) ?? [];
   if (rest === undefined || id === undefined) return { kind: 'foreign' };
   return checksumOf(rest) === checksum ? { kind: 'ours', id } : { kind: 'mistyped' };
 }
 
-/** Returns why requests with this configured key would be rejected; null if the key works. */
+/** Why requests with this configured key would be rejected. */
 export function apiKeyProblem(configured: string): string | null {
   if (!/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(configured)) {
     return 'must be printable ASCII without spaces at its ends'; // RFC 9110, section 5.5
@@ -62,27 +54,21 @@ export function apiKeyProblem(configured: string): string | null {
     : null;
 }
 
-/**
- * Whether the text contains a Signpost key or most of one. Such text must not be logged or stored.
- */
+/** A Signpost key or most of one. Such text must not be logged or stored. */
 export function holdsKey(text: string): boolean {
   return /signpost_[0-9A-Za-z]{12}_/.test(text);
 }
 
-/**
- * Returns the token's SHA-256. Keys have enough entropy for a fast hash; a slow one would make
- * overload easy.
- */
+/** SHA-256. Keys have enough entropy for a fast hash; a slow one would make overload easy. */
 export function digestOf(token: string): Uint8Array<ArrayBuffer> {
   return digestNamed(digestNameOf(token));
 }
 
-/** Returns the same digest as text, used as a cache key. Three times as fast as `digestOf`. */
+/** The same digest as text, used as a cache key. Three times as fast as `digestOf`. */
 export function digestNameOf(token: string): string {
   return hash('sha256', token, 'base64url');
 }
 
-/** Converts a `digestNameOf` result to the digest. */
 export function digestNamed(name: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(name, 'base64url'));
 }
@@ -91,9 +77,7 @@ function randomText(length: number): string {
   return Array.from({ length }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
 }
 
-/**
- * CRC-32 in base 62, most significant digit first. It identifies mistyped or leaked keys offline.
- */
+/** CRC-32 in base 62. It identifies mistyped or leaked keys offline. */
 function checksumOf(text: string): string {
   let [rest, digits] = [crc32(text), ''];
   while (digits.length < CHECKSUM_LENGTH) {

@@ -3,20 +3,20 @@ import { z } from 'zod';
 import { edgeRules } from './edge.ts';
 import { base64url, hostName, listOf, url } from './values.ts';
 
-/** The second CA. It uses the contact and ports of the first. */
+/** It uses the contact and ports of the first CA. */
 export type FallbackAuthority = {
   readonly directoryUrl: string;
   /** PEM to trust for the directory. */
   readonly caFile: string | undefined;
   /** The CA's external account to bind ours to (RFC 8555, section 7.3.4). */
   readonly externalAccount: { readonly kid: string; readonly hmacKey: Uint8Array } | undefined;
-  /** A certificate profile that the directory offers; missing: the CA's default. */
+  /** Missing: the CA's default. */
   readonly profile: string | undefined;
   /** CAA identities, lowercase. */
   readonly issuerDomains: readonly [string, ...string[]];
 };
 
-/** Variables of the second CA, each validated on its own. `fallbackRules` checks combinations. */
+/** Each validated on its own. `fallbackRules` checks combinations. */
 export const fallbackVariables = {
   ACME_FALLBACK_DIRECTORY_URL: url(['https:']).optional(),
   ACME_FALLBACK_CA_FILE: z.string().optional(),
@@ -29,7 +29,6 @@ export const fallbackVariables = {
 type Variables = z.infer<z.ZodObject<typeof fallbackVariables>>;
 type Rule = readonly [isWrong: boolean, variable: string, problem: string];
 
-/** Returns every rule about the second CA. `given`: variables that are set and not empty. */
 function fallbackRules(given: Readonly<Record<string, string>>): readonly Rule[] {
   const {
     ACME_DIRECTORY_URL: first,
@@ -89,13 +88,10 @@ function isSameUrl(one: string | undefined, other: string): boolean {
   return new URL(one).href === new URL(other).href;
 }
 
-/**
- * `problem` completes a sentence that starts with the variable: `PORT must be a port number, 0 to
- * 65535`.
- */
+/** `problem` completes a sentence: `PORT must be a port number, 0 to 65535`. */
 export type ConfigProblem = { readonly variable: string; readonly problem: string };
 
-/** Returns the broken rules. `given`: variables that are set and not empty. */
+/** `given`: variables that are set and not empty. */
 export function combinationProblems(given: Readonly<Record<string, string>>): ConfigProblem[] {
   const has = (name: string) => given[name] !== undefined;
   const isExternal = given['CERTIFICATES'] === 'external';

@@ -1,11 +1,10 @@
-/**
- * The only code that reads the environment. Every variable is optional. All invalid values are
- * reported at once.
- */
+/** The only code that reads the environment. All invalid values are reported at once. */
+
 import { z } from 'zod';
 import type { BudgetName } from '../core/certificates/budget.ts';
 import { VERIFY_WINDOW_MS } from '../core/life/ladder.ts';
 import { type Role, roleNames } from '../core/operations/roles.ts';
+import { MINUTE } from '../core/time.ts';
 import {
   type ConfigProblem,
   combinationProblems,
@@ -32,54 +31,42 @@ import {
   port,
   socketAddress,
   timeScale,
-  units,
   url,
 } from './values.ts';
 
 /** IPv6 addresses have no brackets. */
 export type SocketAddress = { readonly address: string; readonly port: number };
 
-/**
- * Where data is stored: in this process below `dataDir`, in PostgreSQL, or in PostgreSQL with the
- * queue in Redis.
- */
+/** In this process below `dataDir`, in PostgreSQL, or in PostgreSQL with the queue in Redis. */
 export type Storage =
   | { readonly kind: 'embedded'; readonly dataDir: string }
   | { readonly kind: 'postgres'; readonly databaseUrl: string }
   | { readonly kind: 'postgres_redis'; readonly databaseUrl: string; readonly redisUrl: string };
 
-/** How clients reach the API, and their rate limits. */
 export type ApiConfig = {
   /** Public URL of the API; ends in `/v1`. Missing: relative to the URL of the OpenAPI document. */
   readonly baseUrl: string | undefined;
-  /** Another installation that the OpenAPI document lists; missing: none. */
+  /** Another installation that the OpenAPI document lists. */
   readonly stagingUrl: string | undefined;
   /** Origins whose pages can call the API, such as `https://shop.example`, without a path. */
   readonly corsOrigins: readonly string[];
-  /**
-   * Addresses and networks, such as `10.0.0.0/8`. Their `X-Forwarded-For` is trusted, and the edge
-   * does not count their connections.
-   */
+  /** Addresses and networks whose `X-Forwarded-For` is trusted. The edge does not count them. */
   readonly trustedProxies: readonly string[];
   /** Requests per minute. */
   readonly rateLimits: { readonly perKey: number; readonly perAddress: number };
 };
 
-/** All settings, validated and with defaults. Durations are in milliseconds. */
+/** Validated and with defaults. Durations are in milliseconds. */
 export type Config = {
-  /** Which parts this process runs; always `all` on embedded storage. */
+  /** Always `all` on embedded storage. */
   readonly role: 'all' | Role;
-  /** Where the API and the dashboard listen. */
   readonly http: { readonly host: string; readonly port: number };
   readonly api: ApiConfig;
   readonly edge: EdgeConfig;
   readonly storage: Storage;
   /** An administrator's key that is valid from the start. */
   readonly apiKey: string | undefined;
-  /**
-   * `domain`: parent of the customers' targets. `addresses`: what an apex must resolve to; empty:
-   * whatever its target resolves to.
-   */
+  /** `addresses`: what an apex must resolve to; empty: whatever its target resolves to. */
   readonly platform: { readonly domain: string; readonly addresses: readonly string[] };
   readonly dns: {
     /** Resolvers; empty: the system's. */
@@ -87,13 +74,11 @@ export type Config = {
     /** Whether to query the zones' name servers, or only the resolvers. */
     readonly authoritative: boolean;
     readonly authorityPort: number;
-    /** Whether private servers and addresses are accepted. For test labs only. */
+    /** Accepts private servers and addresses. For test labs only. */
     readonly allowPrivate: boolean;
   };
   readonly certificates: {
-    /**
-     * `external`: another edge obtains and serves certificates, and workers check what it serves.
-     */
+    /** `external`: another edge has the certificates, and workers check what it serves. */
     readonly source: 'own' | 'external';
   };
   readonly acme: {
@@ -104,36 +89,32 @@ export type Config = {
     readonly contact: string | undefined;
     /** The CA's external account to bind ours to (RFC 8555, section 7.3.4). */
     readonly externalAccount: { readonly kid: string; readonly hmacKey: Uint8Array } | undefined;
-    /** A certificate profile that the directory offers; missing: the CA's default. */
+    /** Missing: the CA's default. */
     readonly profile: string | undefined;
     readonly challenge: 'http-01' | 'tls-alpn-01';
-    /**
-     * Ports to which the CA sends http-01 and tls-alpn-01 challenges. Only test labs change 80 and
-     * 443.
-     */
+    /** Where the CA sends challenges. Only test labs change 80 and 443. */
     readonly httpPort: number;
     readonly tlsPort: number;
     /** CAA identities of the CA in use, lowercase. */
     readonly issuerDomains: readonly [string, ...string[]];
     /** Which CA's rate limits to obey; missing: chosen by the directory's host. */
     readonly budget: BudgetName | undefined;
-    /** The second CA. It uses the same contact and ports. */
     readonly fallback: FallbackAuthority | undefined;
   };
   /** Missing only on embedded storage, which creates its own key in DATA_DIR. */
   readonly keyEncryptionKeys: KeyEncryptionKeys | undefined;
-  /** Whether webhooks can use http and private addresses. For test labs only. */
+  /** Allows http and private addresses. For test labs only. */
   readonly webhooks: { readonly allowPrivate: boolean };
   /** Addresses and networks that deploys can use even if they are private or ours. */
   readonly upstreams: { readonly networks: readonly string[] };
   /** How long a pending domain is checked before it fails. */
   readonly verifyWindowMs: number;
-  /** Divides every wait. For test labs only; 1 otherwise. */
+  /** Divides every wait. For test labs only. */
   readonly timeScale: number;
   /** How long after verification a missing certificate triggers an operator notification. */
   readonly escalateAfterMs: number;
   readonly metrics: {
-    /** Separate port for metrics and health; missing: none. */
+    /** Separate port for metrics and health. */
     readonly port: number | undefined;
     /** Bearer token that can only read metrics. */
     readonly token: string | undefined;
@@ -141,7 +122,6 @@ export type Config = {
   readonly logLevel: (typeof logLevels)[number];
 };
 
-/** The whole configuration, or every problem with the environment. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
@@ -188,7 +168,7 @@ const variables = z.object({
   UPSTREAM_NETWORKS: listOf(network).optional(),
   VERIFY_WINDOW: duration.default(VERIFY_WINDOW_MS),
   TIME_SCALE: timeScale.default(1),
-  ESCALATE_AFTER: duration.default(30 * units.m),
+  ESCALATE_AFTER: duration.default(30 * MINUTE),
   METRICS_PORT: port.optional(),
   METRICS_TOKEN: metricsToken.optional(),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
@@ -198,13 +178,10 @@ type Variables = z.infer<typeof variables>;
 /** Embedded storage runs on a laptop, and so do its deploys. */
 const loopback: readonly string[] = ['127.0.0.0/8', '::1'];
 
-/** Every variable that Signpost reads. .env.example lists the same ones (test/config.test.ts). */
+/** .env.example lists the same variables (test/config.test.ts). */
 export const variableNames: readonly string[] = Object.keys(variables.shape);
 
-/**
- * Reads the configuration; never throws. Empty variables count as not set; unknown ones are
- * ignored.
- */
+/** Never throws. Empty variables count as not set; unknown ones are ignored. */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): ConfigResult {
   const given = Object.fromEntries(
     variableNames.flatMap((name) => (env[name] ? [[name, env[name]]] : [])),

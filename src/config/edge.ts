@@ -1,28 +1,17 @@
-/** Settings of the edge, and of Caddy in front of it. */
 import { z } from 'zod';
 import { count, flag, listenAddress, port, urlSecret } from './values.ts';
 
-/** Where visitors connect, and the edge's limits. */
 export type EdgeConfig = {
-  /**
-   * Where Caddy requests certificates and forwards requests, and the secret that authenticates it.
-   * Missing: Signpost has the ports.
-   */
+  /** Where Caddy reaches the edge, and its secret. Missing: Signpost has the ports. */
   readonly caddy:
     | { readonly address: string; readonly port: number; readonly secret: string }
     | undefined;
   /** Ports of Signpost's edge, or of Caddy. */
   readonly httpPort: number;
   readonly httpsPort: number;
-  /**
-   * Port where visitors reach the edge, Signpost's or another. Missing: redirects use `httpsPort`,
-   * and checks use 443.
-   */
+  /** Where visitors reach the edge. Missing: `httpsPort` in redirects, 443 for checks. */
   readonly publicHttpsPort: number | undefined;
-  /**
-   * Whether workers connect to the edge's public addresses, before an order and to check what
-   * visitors get.
-   */
+  /** Whether workers connect to the edge's public addresses. */
   readonly isProbed: boolean;
   /** Per IPv4 address or IPv6 /64. Behind Caddy: concurrent requests. */
   readonly connectionsPerAddress: number;
@@ -37,7 +26,7 @@ export type EdgeConfig = {
 
 const GATEWAY = '127.0.0.1:9180';
 
-/** Variables of the edge, each validated on its own. `edgeRules` checks combinations. */
+/** Each validated on its own. `edgeRules` checks combinations. */
 export const edgeVariables = {
   EDGE: z.enum(['own', 'caddy'], 'must be own or caddy').default('own'),
   EDGE_CADDY_ADDRESS: listenAddress.prefault(GATEWAY),
@@ -53,7 +42,6 @@ export const edgeVariables = {
   EDGE_REQUESTS_PER_PROJECT: count('requests').default(2_000),
 };
 
-/** `v`: variables that passed every rule. */
 export function edgeOf(v: z.infer<z.ZodObject<typeof edgeVariables>>): EdgeConfig {
   return {
     caddy:
@@ -80,7 +68,7 @@ const portOf = (address: string): string => address.slice(address.lastIndexOf(':
 
 type Rule = readonly [isWrong: boolean, variable: string, problem: string];
 
-/** Returns every rule about the edge. `given`: variables that are set and not empty. */
+/** `given`: variables that are set and not empty. */
 export function edgeRules(given: Readonly<Record<string, string>>): readonly Rule[] {
   const isExternal = given['CERTIFICATES'] === 'external';
   const isCaddy = given['EDGE'] === 'caddy';

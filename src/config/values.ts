@@ -1,10 +1,8 @@
 /** Validators for environment variables (src/config/config.ts), each with its error message. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { parseDuration } from '../core/time.ts';
 import { apiKeyProblem } from './api-key.ts';
-
-/** Milliseconds per duration unit. */
-export const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** A number from 0 to 65535. When listening, 0 lets the system choose a port. */
 export const port = z
@@ -17,14 +15,13 @@ export const flag = z
   .enum(['true', 'false'], 'must be true or false')
   .transform((text) => text === 'true');
 
-/** In milliseconds, at least 1. Written as a whole number and one of `units`: `48h`. */
-export const duration = z
-  .string()
-  .regex(/^[1-9]\d{0,8}(ms|s|m|h|d)$/, 'must be a duration such as 48h, 30m, 15s or 500ms')
-  .transform((text) => {
-    const [, amount = '0', unit = 'ms'] = /^(\d+)(\D+)$/.exec(text) ?? [];
-    return Number(amount) * units[unit as keyof typeof units]; // the regex allows no other unit
-  });
+/** In milliseconds, at least 1. */
+export const duration = z.string().transform((text, context) => {
+  const ms = parseDuration(text);
+  if (ms !== null && ms > 0) return ms;
+  context.addIssue('must be a duration such as 48h, 30m, 15s or 500ms');
+  return z.NEVER;
+});
 
 /**
  * One or more labels, lowercase, without a trailing dot. Does not check whether the name exists.

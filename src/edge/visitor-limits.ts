@@ -1,10 +1,10 @@
-/** Limits per visitor address and in total: connections, and handshakes per second. */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { addressGroup, clientAddress } from '../net/client-address.ts';
 import { countConnections } from '../net/connections.ts';
+import { createTokenBuckets } from '../net/token-buckets.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 
 export type VisitorRules = {
@@ -22,14 +22,10 @@ export type VisitorRules = {
 
 /** A connection that is not admitted must be closed; it is not counted. */
 export type VisitorLimits = {
-  /** Counts a connection until it closes. */
   readonly admitConnection: (socket: Socket) => boolean;
   /** Takes one handshake of the current second. */
   readonly admitHandshake: (socket: Socket) => boolean;
-  /**
-   * Refuses further connections from an abusive address for ten seconds. Trusted addresses are
-   * exempt.
-   */
+  /** Refuses an abusive address for PENALTY_MS. Trusted addresses are exempt. */
   readonly penalize: (socket: Duplex) => void;
 };
 
@@ -66,7 +62,11 @@ export function createVisitorLimits(
     },
     admitHandshake(socket) {
       const address = clientAddress(socket.remoteAddress, undefined, isTrusted);
-      if ((isTrusted(address) || ofAddress(addressGroup(address))) && ofAll('')) return true;
+      if (
+        (isTrusted(address) || ofAddress.take(addressGroup(address)) === 0) &&
+        ofAll.take('') === 0
+      )
+        return true;
       count.refused('handshakes');
       reportHandshakes(addressGroup(address));
       return false;
@@ -87,9 +87,7 @@ function groupOf({ remoteAddress }: Socket, isTrusted: VisitorRules['isTrusted']
   return addressGroup(clientAddress(remoteAddress, undefined, isTrusted));
 }
 
-/**
- * Reports the first refusal at once, and later ones in one line per minute; `refused` counts them.
- */
+/** The first refusal at once, later ones in one line per interval; `refused` counts them. */
 export function createReporter(log: Pick<Logger, 'warn'>, line: string): (address: string) => void {
   let refused = 0;
   let isQuiet = false;
@@ -102,31 +100,5 @@ export function createReporter(log: Pick<Logger, 'warn'>, line: string): (addres
     setTimeout(() => {
       isQuiet = false;
     }, REPORT_EVERY_MS).unref();
-  };
-}
-
-/** `burst`: how many can come at once after a pause. */
-type TokenRate = { readonly perSecond: number; readonly burst: number };
-
-type Bucket = { tokens: number; at: number };
-
-/** Unused buckets are full, so dropping one has no effect. */
-const BUCKETS_MAX = 50_000;
-
-/** Takes a token from a key's bucket; false if it is empty. `now`: monotonic milliseconds. */
-function createTokenBuckets(
-  { perSecond, burst }: TokenRate,
-  now: () => number,
-): (key: string) => boolean {
-  const buckets = new LRUCache<string, Bucket>({ max: BUCKETS_MAX });
-  return (key) => {
-    const at = now();
-    const bucket = buckets.get(key) ?? { tokens: burst, at };
-    bucket.tokens = Math.min(burst, bucket.tokens + ((at - bucket.at) * perSecond) / 1_000);
-    bucket.at = at;
-    buckets.set(key, bucket);
-    if (bucket.tokens < 1) return false;
-    bucket.tokens -= 1;
-    return true;
   };
 }

@@ -4,6 +4,7 @@
  */
 import { lookup as lookupLocally } from 'node:dns/promises';
 import type { Config } from '../config/config.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 /** Returns the platform's current addresses, without those of this machine. */
 export type OwnAddresses = () => Promise<readonly string[]>;
@@ -74,7 +75,7 @@ export function rememberAddresses(deps: RememberedDeps): OwnAddresses {
   let known: readonly string[] = [];
   let fault: { readonly cause: unknown } | null = null;
   let staleAt = 0;
-  let underWay: Promise<void> | null = null;
+  const share = createSingleFlight<void>();
 
   async function refresh(): Promise<void> {
     let found: readonly string[] = [];
@@ -89,12 +90,7 @@ export function rememberAddresses(deps: RememberedDeps): OwnAddresses {
   }
 
   return async () => {
-    if (deps.now().getTime() >= staleAt) {
-      underWay ??= refresh().finally(() => {
-        underWay = null;
-      });
-      await underWay;
-    }
+    if (deps.now().getTime() >= staleAt) await share(deps.hostname, refresh);
     if (fault !== null && known.length === 0) throw fault.cause;
     return known;
   };

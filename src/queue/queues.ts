@@ -1,5 +1,7 @@
 /** The producers' side of the queues. Workers are created in workers/start.ts. */
+
 import { type Job, type JobType, Queue } from 'bullmq';
+import { chunksOf } from '../core/chunks.ts';
 import {
   type AnyJob,
   type DomainJob,
@@ -13,7 +15,6 @@ import type { QuarantineStore } from '../db/domains/quarantine.ts';
 import type { QueueBackend } from './backend.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
-/** A job to add, with the time from which it can run. */
 type QueuedJob<N extends QueueName> = {
   readonly job: JobOf<N>;
   /** In the past: at once. */
@@ -28,7 +29,7 @@ export type WantedJob = {
   readonly probation?: true;
 };
 
-/** Jobs of a queue by state. `delayed`: until their time. `failed`: kept for a week. */
+/** `delayed`: until their time. `failed`: kept for a week. */
 type JobCounts = {
   readonly waiting: number;
   readonly delayed: number;
@@ -47,32 +48,24 @@ export type Ensured = { readonly added: number; readonly woken: number };
 export type Queues = {
   /** Adds missing jobs; existing ones stay unchanged in any state. */
   enqueue<N extends QueueName>(name: N, jobs: readonly QueuedJob<N>[]): Promise<void>;
-  /** Returns jobs that are missing, ended, or would sleep far past `runAt`. Changes nothing. */
+  /** Jobs that are missing, ended, or would sleep far past `runAt`. Changes nothing. */
   astray(name: QueueName, jobs: readonly WantedJob[]): Promise<readonly WantedJob[]>;
-  /**
-   * Adds jobs that are missing or have ended (failed or not); wakes those that would sleep far past
-   * `runAt`.
-   */
+  /** Adds jobs that are missing or have ended; wakes those that would sleep far past `runAt`. */
   ensure(name: QueueName, jobs: readonly WantedJob[]): Promise<Ensured>;
   /** Runs a delayed job at once. Does nothing if it is missing or not delayed. */
   promote<N extends QueueName>(name: N, job: JobOf<N>): Promise<void>;
-  /** Removes a job. Does nothing if it is missing or active. */
+  /** Does nothing if the job is missing or active. */
   remove<N extends QueueName>(name: N, job: JobOf<N>): Promise<void>;
-  /** Removes waiting jobs by id; returns how many existed. Active jobs stay. */
+  /** Removes waiting jobs; returns how many existed. Active jobs stay. */
   removeIdle(name: QueueName, ids: readonly string[]): Promise<number>;
-  /**
-   * Ids of active and future jobs. Jobs that change state during the call may be missing, or have
-   * just ended.
-   */
+  /** Jobs that change state during the call may be missing, or have just ended. */
   aliveIds(name: QueueName): Promise<Set<string>>;
   counts(name: QueueName): Promise<QueueCounts>;
-  /** Closes all queues; a later call reopens its queue. */
+  /** A later call reopens its queue. */
   close(): Promise<void>;
 };
 
-/** The same, with the operator's view. */
 export type SeenQueues = Queues & {
-  /** Null if there is no such job. */
   see<N extends QueueName>(name: N, job: JobOf<N>): Promise<SeenJob | null>;
   /** BullMQ's queue, once it answers; a new one after its first connection failed. */
   opened(name: QueueName): Promise<AnyQueue>;
@@ -95,7 +88,7 @@ const OVERSLEPT_MS = 20_000;
 export function openQueues(backend: QueueBackend): SeenQueues {
   const open = new Map<QueueName, AnyQueue>();
 
-  /** Returns a queue that answers. Discards one whose first connection failed: it never recovers. */
+  /** Discards a queue whose first connection failed: it never recovers. */
   async function queueOf(name: QueueName): Promise<AnyQueue> {
     const queue = open.get(name) ?? newQueue(backend, name);
     open.set(name, queue);
@@ -112,12 +105,12 @@ export function openQueues(backend: QueueBackend): SeenQueues {
   return {
     async enqueue(name, jobs) {
       const queue = await queueOf(name);
-      for (const batch of batches(jobs)) await add(queue, batch);
+      for (const batch of chunksOf(jobs, BATCH)) await add(queue, batch);
     },
     async astray(name, jobs) {
       const queue = await queueOf(name);
       const astray: WantedJob[] = [];
-      for (const batch of batches(jobs)) {
+      for (const batch of chunksOf(jobs, BATCH)) {
         const found = await Promise.all(batch.map((wanted) => inspect(queue, wanted)));
         astray.push(...batch.filter((_, index) => found[index] !== 'there'));
       }
@@ -188,7 +181,7 @@ async function aliveIds(queue: AnyQueue): Promise<Set<string>> {
 
 async function removeIdle(queue: AnyQueue, ids: readonly string[]): Promise<number> {
   let removed = 0;
-  for (const batch of batches(ids)) {
+  for (const batch of chunksOf(ids, BATCH)) {
     const found = await Promise.all(batch.map((id) => removeIfIdle(queue, id)));
     removed += found.filter(Boolean).length;
   }
@@ -202,7 +195,7 @@ async function removeIfIdle(queue: AnyQueue, id: string): Promise<boolean> {
 
 async function ensure(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<Ensured> {
   let [added, woken] = [0, 0];
-  for (const batch of batches(jobs)) {
+  for (const batch of chunksOf(jobs, BATCH)) {
     const found = await Promise.all(batch.map((wanted) => makeWay(queue, wanted)));
     const missing = batch.filter((_, index) => found[index] === 'missing');
     if (missing.length > 0) await add(queue, missing);
@@ -265,15 +258,7 @@ async function promote(queue: AnyQueue, id: string): Promise<boolean> {
   }
 }
 
-function batches<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, index) =>
-    items.slice(index * BATCH, (index + 1) * BATCH),
-  );
-}
-
-/**
- * Removes an epoch's jobs from every queue. An active one changes nothing, since its epoch is over.
- */
+/** An active job changes nothing, since its epoch is over. */
 export async function forgetJobs(queues: Queues, job: DomainJob): Promise<void> {
   for (const name of domainQueues) await queues.remove(name, job);
 }
@@ -281,10 +266,7 @@ export async function forgetJobs(queues: Queues, job: DomainJob): Promise<void> 
 /** Resolves once the job is due. Rejects if the queue or the database is down. Idempotent. */
 export type BringNow = (queue: DomainQueue, job: DomainJob) => Promise<void>;
 
-/**
- * Runs a job now: wakes a delayed one, adds a missing one, and runs a quarantined one once more
- * before its time; its next fault quarantines it again, for longer.
- */
+/** A quarantined job runs once more; its next fault quarantines it again, for longer. */
 export function createBringNow(deps: {
   readonly queues: Pick<Queues, 'ensure' | 'promote'>;
   readonly quarantine: Pick<QuarantineStore, 'endAt'>;

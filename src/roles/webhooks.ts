@@ -7,10 +7,11 @@ import type { Config } from '../config/config.ts';
 import type { DeliveryStore, LoadedDelivery } from '../db/delivery/deliveries.ts';
 import type { WaitingStore } from '../db/domains/waiting.ts';
 import { createLookup, hostOf, isOwn, isPublic } from '../net/destination.ts';
+import { createKeyedCount, type KeyedCount } from '../net/keyed-count.ts';
 import type { OwnAddresses } from '../net/own-addresses.ts';
 import type { Queues } from '../queue/queues.ts';
 import { bodyOf, messageIdOf, openSecret, signatureHeaders } from '../webhooks/message.ts';
-import { createLines, createSender, type Leave, type Lines, type Send } from '../webhooks/send.ts';
+import { createSender, type Send } from '../webhooks/send.ts';
 
 export type DeliveryParts = {
   readonly config: Config;
@@ -37,10 +38,10 @@ export function deliverDeps(
   send: Send = senderOf(parts),
 ): DeliverWebhookDeps {
   const { config, deliveries, vault, now } = parts;
-  const lines = createLines();
+  const attempts = createKeyedCount({ total: Infinity, perKey: Infinity });
   return {
     load: deliveries.load,
-    enterLines: (delivery) => enterBoth(lines, delivery),
+    enterLines: (delivery) => enterBoth(attempts, delivery),
     send: (delivery, at) => {
       const { webhook, event } = delivery;
       const body = bodyOf(event);
@@ -103,12 +104,13 @@ function secretsOf(vault: Vault, { webhook }: LoadedDelivery, at: Date): readonl
   return sealed.map((one) => openSecret(vault, id, one));
 }
 
-function enterBoth(lines: Lines, { webhook }: LoadedDelivery): Leave | null {
+/** Never waits, since that would block a worker. */
+function enterBoth(attempts: KeyedCount, { webhook }: LoadedDelivery): (() => void) | null {
   const host = URL.canParse(webhook.url) ? hostOf(new URL(webhook.url)) : '';
-  const leaveHost = lines.enter(`host ${host}`, places.host);
-  if (leaveHost === null) return null;
-  const leaveOwner = lines.enter(`owner ${webhook.projectId}`, places.owner);
-  if (leaveOwner === null) {
+  const leaveHost = attempts.admit(`host ${host}`, places.host);
+  if (typeof leaveHost !== 'function') return null;
+  const leaveOwner = attempts.admit(`owner ${webhook.projectId}`, places.owner);
+  if (typeof leaveOwner !== 'function') {
     leaveHost();
     return null;
   }

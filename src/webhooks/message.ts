@@ -1,14 +1,11 @@
-/**
- * A webhook message: body and headers of Standard Webhooks 1.0.0, signed with one secret or, after
- * a rotation, two.
- */
+/** Standard Webhooks 1.0.0, signed with one secret or, after a rotation, two. */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Vault } from '../certificates/vault/vault.ts';
 import type { EventToDeliver } from '../db/delivery/deliveries.ts';
 import { eventView } from '../events/event-stream.ts';
 import { renderJson } from '../net/json.ts';
 
-/** The `webhook-id` of an event, the same for every receiver and attempt. */
+/** The `webhook-id`, the same for every receiver and attempt. */
 export function messageIdOf({ messageId }: Pick<EventToDeliver, 'messageId'>): string {
   return `msg_${messageId}`;
 }
@@ -19,7 +16,6 @@ export function bodyOf(event: EventToDeliver): string {
   return renderJson({ type, timestamp: at, data: { ...eventView(event), projectId } });
 }
 
-/** The input of a signature. */
 export type SignedMessage = {
   readonly messageId: string;
   /** Of the attempt, not of the event: receivers refuse signatures that are minutes old. */
@@ -29,10 +25,7 @@ export type SignedMessage = {
   readonly secrets: readonly Uint8Array[];
 };
 
-/**
- * The three headers of the specification ("Webhook headers"). The timestamp is in whole seconds
- * since 1970 (UTC).
- */
+/** "Webhook headers" of the specification. The timestamp is in whole seconds since 1970 (UTC). */
 export function signatureHeaders({ messageId, at, body, secrets }: SignedMessage) {
   const timestamp = String(Math.floor(at.getTime() / 1_000));
   const content = `${messageId}.${timestamp}.${body}`;
@@ -46,13 +39,9 @@ export function signatureHeaders({ messageId, at, body, secrets }: SignedMessage
   };
 }
 
-/**
- * Standard Webhooks requires 24 to 64 bytes; the output size of HMAC-SHA256 is enough (RFC 2104,
- * 3).
- */
+/** Standard Webhooks requires 24 to 64; HMAC-SHA256's output size is enough (RFC 2104, 3). */
 const SECRET_BYTES = 32;
 
-/** A new secret, for its owner and for the database. */
 export type MintedSecret = {
   /** `whsec_` and base64, as receivers' libraries expect it. Show it once, never store it. */
   readonly secret: string;
@@ -60,7 +49,7 @@ export type MintedSecret = {
   readonly sealed: Uint8Array<ArrayBuffer>;
 };
 
-/** Creates a secret of 32 random bytes; stores nothing. */
+/** Stores nothing. */
 export function mintSecret(vault: Vault, webhookId: string): MintedSecret {
   const bytes = randomBytes(SECRET_BYTES);
   return {
@@ -69,9 +58,7 @@ export function mintSecret(vault: Vault, webhookId: string): MintedSecret {
   };
 }
 
-/**
- * Returns the signing bytes; the caller may overwrite them afterwards. Throws the vault's faults.
- */
+/** The caller may overwrite the bytes afterwards. Throws the vault's faults. */
 export function openSecret(vault: Vault, webhookId: string, sealed: Uint8Array): Uint8Array {
   return vault.open(sealed, sealOf(webhookId));
 }

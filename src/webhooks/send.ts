@@ -1,40 +1,31 @@
-/**
- * Sends one attempt over HTTP: only to a checked address, without redirects, at most 10 s and 64
- * KiB. Only the response's status and Retry-After leave this file.
- */
+/** Only to a checked address, without redirects. Only status and Retry-After leave this file. */
 import type { LookupAddress } from 'node:dns';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { WebhookResponse } from '../core/operations/webhook-plan.ts';
 import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net/destination.ts';
-import { createKeyedCount } from '../net/keyed-count.ts';
 
-/** A signed message. Content type, length and user agent are added to the headers. */
+/** Content type, length and user agent are added to the headers. */
 type Outgoing = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-/** Allowed destinations and limits. */
 export type SenderDeps = ReceiverRules & {
   readonly lookup: Lookup;
-  /** Whether connections to an address are allowed. */
   readonly isAllowed: (address: string) => boolean;
   /** PEM root certificates to trust instead of the default ones. */
   readonly trust?: string;
-  /** For the whole attempt, from the DNS query to the end of the response; default 10 s. */
+  /** For the whole attempt, from the DNS query to the end of the response. */
   readonly timeoutMs?: number;
 };
 
-/** Makes one attempt. Resolves on any failure of the receiver; rejects only on internal errors. */
+/** Resolves on any failure of the receiver; rejects only on internal errors. */
 export type Send = (outgoing: Outgoing) => Promise<WebhookResponse>;
 
-/**
- * Shorter than the 15 to 30 s of Standard Webhooks: a receiver should queue the message and
- * respond.
- */
+/** Below Standard Webhooks' 15 to 30 s: a receiver should queue the message and respond. */
 const TIMEOUT_MS = 10_000;
 /** The connection is closed after this much of a response body; its status still counts. */
 const ANSWER_BYTES_MAX = 65_536;
@@ -111,7 +102,7 @@ function post(
   });
 }
 
-/** Calls once: with the response, even if its body broke off, or with null if there is none. */
+/** Calls once: with the response, even if its body broke off, or with null. */
 function settle(request: ClientRequest, done: (response: IncomingMessage | null) => void): void {
   let answer: IncomingMessage | null = null;
   request.once('response', (response) => {
@@ -144,10 +135,7 @@ function always(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-/**
- * Whether a socket leads to a checked address. `lookup` is not called for literal addresses; this
- * always is.
- */
+/** `lookup` is not called for literal addresses; this always is. */
 function isVetted(
   { remoteAddress }: Socket,
   addresses: readonly LookupAddress[],
@@ -161,10 +149,7 @@ function isVetted(
   return vetted.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
 }
 
-/**
- * `untold`: the DNS query failed, which does not mean that no address exists. `late`: the attempt
- * timed out.
- */
+/** `untold`: the DNS query failed. `late`: the attempt timed out. */
 async function within(
   late: AbortSignal,
   found: Promise<readonly LookupAddress[]>,
@@ -176,27 +161,4 @@ async function within(
       .then(resolve, () => resolve('untold'))
       .finally(() => late.removeEventListener('abort', give));
   });
-}
-
-/** Call it when the attempt ends. Idempotent. */
-export type Leave = () => void;
-
-/** Counts concurrent attempts per key in this process. */
-export type Lines = {
-  /** Takes a slot; null if all `places` are taken. Never waits, since that would block a worker. */
-  enter(key: string, places: number): Leave | null;
-};
-
-/** Keys without attempts use no memory; the number of keys is unlimited. */
-export function createLines(): Lines {
-  const underWay = createKeyedCount({
-    total: Number.POSITIVE_INFINITY,
-    perKey: Number.POSITIVE_INFINITY,
-  });
-  return {
-    enter(key, places) {
-      const admitted = underWay.admit(key, places);
-      return typeof admitted === 'function' ? admitted : null;
-    },
-  };
 }

@@ -1,41 +1,7 @@
-/** No more new nonces are asked for than a certificate authority gives: each order asks for one, and many begin at once. */
+/** Many orders start at once and each needs a new nonce; the pace keeps to the CA's rate limit. */
 import { describe, expect, it } from 'vitest';
-import { createPace } from '../../src/certificates/acme/pacer.ts';
 import { createAcmeSession } from '../../src/certificates/acme/session.ts';
 import type { TransportRequest } from '../../src/certificates/acme/transport.ts';
-
-const rules = { gapMs: 100, atOnce: 3 };
-
-/** How long each of those who come at these times has to wait. */
-async function waits(times: readonly number[]): Promise<number[]> {
-  const waited = times.map(() => 0);
-  let [nth, now] = [0, 0];
-  const pause = async (ms: number) => {
-    waited[nth] = ms;
-  };
-  const pace = createPace(rules, () => now, pause);
-  for ([nth, now] of times.entries()) await pace();
-  return waited;
-}
-
-describe('a pace of three at once and then one in 100 ms', () => {
-  it.each([
-    [
-      'has three begin at once, and the others after each other',
-      [0, 0, 0, 0, 0],
-      [0, 0, 0, 100, 200],
-    ],
-    ['holds up nobody who comes no sooner', [0, 100, 200, 300, 400], [0, 0, 0, 0, 0]],
-    [
-      'gives back what was not used, and not more',
-      [0, 0, 0, 9_000, 9_000, 9_000, 9_000],
-      [0, 0, 0, 0, 0, 0, 100],
-    ],
-    ['counts those who wait', [0, 0, 0, 0, 50], [0, 0, 0, 100, 150]],
-  ])('%s', async (_title, times, expected) => {
-    expect(await waits(times)).toEqual(expected);
-  });
-});
 
 const directory = {
   newNonce: 'https://ca.test/nonce',
@@ -43,7 +9,7 @@ const directory = {
   newOrder: 'https://ca.test/order',
 };
 
-/** With an authority that answers everything with its directory, and a new nonce each time. */
+/** Its CA answers every request with its directory and a new nonce. */
 function sessionOf(pace: () => Promise<void>) {
   const asked: string[] = [];
   const transport = async ({ method }: TransportRequest) => {
@@ -57,7 +23,7 @@ function sessionOf(pace: () => Promise<void>) {
 }
 
 describe('a session', () => {
-  it('asks for a new nonce when it is its turn', async () => {
+  it('requests a new nonce only after the pace admits it', async () => {
     let begin = () => {};
     const turn = new Promise<void>((resolve) => {
       begin = resolve;
@@ -72,7 +38,7 @@ describe('a session', () => {
     expect(asked).toEqual(['GET', 'HEAD']);
   });
 
-  it('asks for the directory once, however many orders begin at once', async () => {
+  it('requests the directory once for concurrent orders', async () => {
     const { session, asked } = sessionOf(async () => undefined);
     await Promise.all([session.reach(), session.reach(), session.reach()]);
     expect(asked).toEqual(['GET', 'HEAD', 'HEAD', 'HEAD']);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createLine } from '../../src/dns/servers/operator-rates.ts';
+import { createLine } from '../../src/dns/servers/line.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('a long line keeps its order, also where some give up and others come late', async () => {
+it('a long queue keeps its order when callers give up or arrive late', async () => {
   const line = createLine();
   const turns: number[] = [];
   const gaveUp: number[] = [];

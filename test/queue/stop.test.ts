@@ -1,4 +1,4 @@
-/** Workers that are stopped: nothing is begun afterwards, whatever else is under way, and what is cut off leaves no trace. */
+/** Workers that stop: no job starts afterwards, and an interrupted one leaves no trace. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { composeWorkers } from '../../src/roles/worker.ts';
@@ -12,7 +12,7 @@ const onRedis = storages.find(({ name }) => name === 'postgres_redis');
 const HOUR = 3_600_000;
 const DOMAINS = 100;
 
-/** A call that does not return until it is let go. */
+/** A call that returns after its release. */
 function gate<T>(answer: T) {
   let reach = () => {};
   const reached = new Promise<void>((resolve) => {
@@ -31,7 +31,7 @@ function gate<T>(answer: T) {
   return { reached, letGo: () => letGo(), fail: (fault: Error) => fail(fault), pass };
 }
 
-describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
+describe.skipIf(!onRedis?.available)('workers that stop', () => {
   let fresh: FreshStorage;
   let service: Service;
   let composed: WorkerDeps;
@@ -53,7 +53,7 @@ describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
   });
 
   const counts = () => service.signpost.parts.queues.counts('check-dns');
-  /** Jobs that come again at once, for ever, so that there is always one to take. */
+  /** Jobs that repeat at once, so that one is always waiting. */
   const fill = () => enqueueChecks(service.signpost.parts, DOMAINS);
   function start(deps: Partial<WorkerDeps>) {
     let checks = 0;
@@ -65,7 +65,7 @@ describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
     return { checks: () => checks, close: started.close };
   }
 
-  it('take no job any more while a turn of the reconciler is held up, and wait for it until the deadline only', async () => {
+  it('take no more jobs while the reconciler is blocked, and wait for it until the deadline', async () => {
     await fill();
     const turn = gate(false);
     const waiting = { ...composed.reconcile.waiting, takeTurn: turn.pass };
@@ -73,7 +73,7 @@ describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
     await turn.reached;
     await until('under load', async () => checks() > 3 * DOMAINS);
     const before = checks();
-    await close(8_000); // what is under way takes a fraction of it, but on a busy machine
+    await close(8_000); // active jobs take a fraction of it, except on a busy machine
     expect(checks()).toBe(before);
     expect(await counts()).toMatchObject({ active: 0, failed: 0 });
     turn.letGo();
@@ -81,17 +81,17 @@ describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
     expect(lines).toEqual([]);
   });
 
-  it('do not sit out the pause between the reconciler’s two checks', async () => {
+  it('interrupt the pause between the reconciler’s two checks', async () => {
     await fill();
     const pause = gate<void>(undefined);
     const waiting = { ...composed.reconcile.waiting, takeTurn: async () => true };
-    // Nobody's rows: to the reconciler every job is an orphan.
+    // Rows unknown to the database: every job looks orphaned to the reconciler.
     const reconcile = { ...composed.reconcile, waiting, pause: pause.pass };
     const { checks, close } = start({ reconcile });
     await pause.reached;
     await until('under load', async () => checks() > 3 * DOMAINS);
     const before = checks();
-    await close(10 * HOUR); // the test would run out of time first
+    await close(10 * HOUR); // the test would time out first
     expect(checks()).toBe(before);
     const { active, delayed, waiting: waits, failed } = await counts();
     expect({ active, failed, idle: delayed + waits }).toEqual({
@@ -102,18 +102,18 @@ describe.skipIf(!onRedis?.available)('workers that are stopped', () => {
     expect(lines).toEqual([]);
   });
 
-  it('leave a job that is cut off as if they had been killed: no fault is told, or counted', async () => {
+  it('leave an interrupted job as if killed, without a reported or counted fault', async () => {
     const [id = ''] = await enqueueChecks(service.signpost.parts, 1);
     const observing = gate<never>(undefined as never);
-    const checkDns = { ...endlessChecks(composed.checkDns, () => {}), observe: observing.pass };
+    const checkDns = { ...endlessChecks(composed.checkDns, () => {}), observeAgain: observing.pass };
     const takeTurn = async () => false;
     const waiting = { ...composed.reconcile.waiting, takeTurn };
     const { close } = start({ checkDns, reconcile: { ...composed.reconcile, waiting } });
     await observing.reached;
     await close(100);
-    await close(10 * HOUR); // until the worker has let go of it
+    await close(10 * HOUR); // until the worker has released it
     observing.fail(new Error('Cannot use a pool after calling end on the pool'));
-    await new Promise(setImmediate); // what follows from it has happened
+    await new Promise(setImmediate); // all follow-up work is done
     expect(lines).toEqual([]);
     expect(await counts()).toMatchObject({ active: 1, delayed: 0, failed: 0 });
     expect(await service.signpost.parts.queues.aliveIds('check-dns')).toEqual(new Set([id]));

@@ -5,22 +5,18 @@ import type { AcmePost, AcmeRefusal, AcmeReply, AcmeSession } from './session.ts
 import { type ExternalAccount, signBinding } from './session.ts';
 
 export type AcmeAccountDeps = {
-  /**
-   * Resolves with the account's P-256 key, created once by the caller, and the last saved data;
-   * nulls before that.
-   */
+  /** The caller creates the P-256 key once. The other data is null until saved. */
   readonly load: () => Promise<KeptAccount>;
-  /** Stores the CA's answer. Called again with the same data after a crash. */
+  /** Called again with the same data after a crash. */
   readonly save: (stored: StoredAccount) => Promise<void>;
-  /** An email address without `mailto:`; null: none. */
+  /** An email address without `mailto:`. */
   readonly contact: string | null;
-  /** External account binding, if the CA requires one; null: none. */
+  /** External account binding, if the CA requires one. */
   readonly externalAccount: ExternalAccount | null;
   /** The prefix of this CA's variables; default `ACME`. */
   readonly settings?: AcmeSettings | undefined;
 };
 
-/** The account's URL, and the email address that the CA has. */
 type StoredAccount = { readonly url: string; readonly contact: string | null };
 type KeptAccount = {
   readonly key: KeyObject;
@@ -28,22 +24,14 @@ type KeptAccount = {
   readonly contact: string | null;
 };
 
-/**
- * For messages to the operator: `ACME_PROFILE` belongs to the first CA, `ACME_FALLBACK_PROFILE` to
- * the fallback.
- */
+/** `ACME_PROFILE` belongs to the first CA, `ACME_FALLBACK_PROFILE` to the fallback. */
 export type AcmeSettings = 'ACME' | 'ACME_FALLBACK';
 
-/** One account at one CA. */
 export type AcmeAccount = {
-  /** Resolves with the account's private key, without a request. */
   readonly key: () => Promise<KeyObject>;
-  /** Resolves with the account's URL, without a request; null before it is registered. */
+  /** Sends no request; null before the account is registered. */
   readonly url: () => Promise<string | null>;
-  /**
-   * Sends a signed request; registers the account first if needed. Throws as `AcmeSession.post`,
-   * and `ca_misconfigured` if the CA refuses the account.
-   */
+  /** Registers first if needed. Throws as `AcmeSession.post`, or `ca_misconfigured`. */
   readonly post: (request: AcmePost) => Promise<AcmeReply>;
 };
 
@@ -53,10 +41,7 @@ function bindingMissing(settings: AcmeSettings): string {
 
 type Registered = { readonly kind: 'registered'; readonly url: string };
 
-/**
- * Returns an account that loads its data at first use. Several processes can register at once: a
- * key always gets the same account. Concurrent calls share one registration.
- */
+/** A key always gets the same account, even from several processes. */
 export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): AcmeAccount {
   const { contact } = deps;
   let loaded: { readonly key: KeyObject; url: string | null; contact: string | null } | null = null;
@@ -119,9 +104,8 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
 }
 
 /**
- * Updates the contact after ACME_CONTACT changed (RFC 8555, 7.3.2). If the CA refuses, each process
- * tries once and the old address stays. If the request fails (null), the next request tries again;
- * orders are not affected.
+ * RFC 8555, 7.3.2. If the CA refuses, each process tries once and the old address stays. If the
+ * request fails (null), the next request tries again; orders are not affected.
  */
 async function updateContact(
   session: AcmeSession,
@@ -165,10 +149,7 @@ async function registerAt(
   return { kind: 'registered', url: reply.location };
 }
 
-/**
- * A rate limit is returned; any other refusal of the account is a configuration error, unrelated to
- * the domain being ordered.
- */
+/** Other refusals than a rate limit are configuration errors, unrelated to the ordered domain. */
 function classifyRefusal(
   refusal: AcmeRefusal,
   externalAccount: ExternalAccount | null,

@@ -37,27 +37,22 @@ import {
 import { type AcmeRefusal, type AcmeReply, createAcmeSession, type Directory } from './session.ts';
 import { createTransport } from './transport.ts';
 
-/**
- * How long one call of `advance` polls an order; after that the order stays open and the caller
- * retries.
- */
+/** How long one call of `advance` polls before it leaves the order open. */
 const ADVANCE_MS_MAX = 60_000;
 
 export type AcmeAuthorityDeps = {
   readonly directoryUrl: string;
-  /** PEM to trust instead of the system's roots; null: the system's. */
+  /** PEM to trust instead of the system's roots. */
   readonly trust: string | null;
   readonly account: AcmeAccountDeps;
-  /** The only challenge type that is answered. */
   readonly challenge: ChallengeType;
-  /** A profile of the directory; null: the CA's default. */
+  /** Null: the CA's default. */
   readonly profile: string | null;
-  /** For a whole response; default 10 s. */
+  /** For a whole response. */
   readonly timeoutMs?: number | undefined;
   readonly now: () => Date;
 };
 
-/** The state of one `advance` call. */
 type Run = {
   readonly account: AcmeAccount;
   readonly order: OrderState;
@@ -66,10 +61,7 @@ type Run = {
   readonly pacer: () => Pacer;
 };
 
-/**
- * Returns the CA of a directory. Sends nothing before the first call. Throws if `directoryUrl` is
- * not a URL.
- */
+/** Sends nothing before the first call. Throws if `directoryUrl` is not a URL. */
 export function createAcmeAuthority(deps: AcmeAuthorityDeps): CertificateAuthority {
   const { directoryUrl, now } = deps;
   const transport = createTransport(deps.trust, deps.timeoutMs);
@@ -114,7 +106,7 @@ async function follow(run: Run, url: string): Promise<OrderResult> {
   }
 }
 
-/** Takes the step for the order's status (RFC 8555, 7.4); null until the order ends. */
+/** RFC 8555, 7.4. Null until the order ends. */
 function takeStep(run: Run, order: AcmeOrder): Promise<OrderResult | AcmeRefusal | null> {
   switch (order.status) {
     case 'pending':
@@ -152,7 +144,7 @@ async function download({ account, order }: Run, { certificate }: AcmeOrder) {
   if (certificate === undefined) {
     throw certificateFault('ca_answer_unreadable', 'the valid order has no certificate');
   }
-  const accept = 'application/pem-certificate-chain'; // RFC 8555, 7.4.2
+  const accept = 'application/pem-certificate-chain';
   const reply = await account.post({ url: certificate, payload: null, accept });
   if (reply.kind === 'refused') return lostWhere404(reply);
   const chain = reply.body;
@@ -182,10 +174,7 @@ async function whyInvalid({ account }: Run, order: AcmeOrder): Promise<Refused |
   return { kind: 'refused', problem: { type: 'order_invalid', detail, retryAfter: null } };
 }
 
-/**
- * Ends the order. A 429 says nothing about the order, so it stays open; ending it here would create
- * a second one.
- */
+/** A 429 says nothing about the order; ending it here would create a second one. */
 function refused(end: Refused | AcmeRefusal): Refused {
   const { problem } = end;
   if ('status' in end && end.status === 429) {
@@ -201,14 +190,14 @@ export type NewAcmeOrder = {
   readonly predecessor: string | null;
   /** Null: the CA's default. */
   readonly profile: string | null;
-  /** The prefix of the CA's variables, for messages; default `ACME`. */
+  /** The prefix of the CA's variables, for messages. */
   readonly settings?: AcmeSettings | undefined;
 };
 
 /**
- * Places an order and resolves with its URL, or with the refusal. A crash before the URL is stored
- * leaves an unused order that expires (ACME has no client order ids). Throws `ca_misconfigured` if
- * the directory does not offer the profile.
+ * Resolves with the order's URL. A crash before it is stored leaves an unused order that expires
+ * (ACME has no client order ids). Throws `ca_misconfigured` if the directory does not offer the
+ * profile.
  */
 export async function placeOrder(
   account: AcmeAccount,
@@ -238,16 +227,11 @@ function requireProfile({ meta }: Directory, profile: string, settings: AcmeSett
   throw certificateFault('ca_misconfigured', message);
 }
 
-/** Only for CAs with renewal information (RFC 9773, 5). */
 async function replacedBy({ renewalInfo }: Directory, predecessor: string | null) {
   return renewalInfo === undefined || predecessor === null ? null : certificateIdOf(predecessor);
 }
 
-/**
- * The refusal is likely about `replaces`: `alreadyReplaced`, or a certificate of another CA or
- * account, for which servers use various types. Without the field the order is an ordinary one. A
- * rate limit applies to both.
- */
+/** Servers refuse a foreign `replaces` with various types; without it, the order is ordinary. */
 function mayBeForItsPredecessor(reply: AcmeReply): boolean {
   return reply.kind === 'refused' && reply.problem.type !== 'rate_limited';
 }

@@ -1,7 +1,4 @@
-/**
- * Proves control of a name with one challenge (RFC 8555, 7.5): http-01 (8.3) or tls-alpn-01 (RFC
- * 8737).
- */
+/** Proves control of a name with http-01 (RFC 8555, 8.3) or tls-alpn-01 (RFC 8737). */
 import type { ChallengeType, OrderProblem, OrderSteps, Refused } from '../authorities/authority.ts';
 import type { AcmeAccount } from './account.ts';
 import type { Pacer } from './pacer.ts';
@@ -11,13 +8,12 @@ import type { AcmeRefusal } from './session.ts';
 import { keyAuthorization } from './session.ts';
 
 type Answering = { readonly type: ChallengeType; readonly steps: OrderSteps };
-/** A challenge of the configured type. `isNew`: validation was not requested yet. */
+/** `isNew`: validation was not requested yet. */
 type Offered = { readonly url: string; readonly token: string; readonly isNew: boolean };
 
 /**
- * Answers one authorization and waits until it ends: null if valid, otherwise the reason. After a
- * crash it publishes the same key authorization again and does not repeat the request. Throws
- * `order_still_open` at the pacer's deadline.
+ * Null if valid, otherwise the reason. After a crash it publishes the same key authorization again
+ * and does not repeat the request. Throws `order_still_open` at the pacer's deadline.
  */
 export async function authorize(
   account: AcmeAccount,
@@ -82,7 +78,7 @@ function notOffered({ challenges }: AcmeAuthorization, wanted: ChallengeType): O
   return { type: 'challenge_not_offered', detail: plainLine(detail), retryAfter: null };
 }
 
-/** Returns why an authorization failed. The challenge's own error is the most specific. */
+/** The challenge's own error is the most specific. */
 export function problemIn({ challenges }: AcmeAuthorization): OrderProblem {
   const document = challenges.find(({ error }) => error !== undefined)?.error;
   if (document !== undefined) return toProblem(document);

@@ -1,6 +1,4 @@
-/**
- * Parses an ACME server's refusals: problem documents (RFC 9457) with the types of RFC 8555, 6.7.
- */
+/** Parses refusals: problem documents (RFC 9457) with the types of RFC 8555, 6.7. */
 import { z } from 'zod';
 import type { ProblemType } from '../../core/certificates/problem-words.ts';
 import type { OrderProblem } from '../authorities/authority.ts';
@@ -40,10 +38,7 @@ const typeOf: Readonly<Record<string, ProblemType>> = {
 
 const part = { type: z.string().default('about:blank'), detail: z.string().default('') };
 
-/**
- * A problem document in a response, an order or a challenge. Missing members get defaults; unknown
- * ones are dropped.
- */
+/** Missing members get defaults; unknown ones are dropped. */
 export const problemSchema = z.object({
   ...part,
   subproblems: z.array(z.object(part)).default([]),
@@ -51,10 +46,7 @@ export const problemSchema = z.object({
 /** Foreign text: use `toProblem` before display. */
 export type ProblemDocument = z.infer<typeof problemSchema>;
 
-/**
- * Returns the problem with our type (`other` if unknown) and a sanitized detail. For `compound`,
- * uses the first subproblem (RFC 8555, 6.7.1): every order has one name.
- */
+/** `compound`: the first subproblem (RFC 8555, 6.7.1), because every order has one name. */
 export function toProblem(document: ProblemDocument, retryAfter: Date | null = null): OrderProblem {
   const { type, detail } =
     document.type === `${NAMESPACE}compound` ? (document.subproblems[0] ?? document) : document;
@@ -63,31 +55,24 @@ export function toProblem(document: ProblemDocument, retryAfter: Date | null = n
   return { type: known ?? 'other', detail: plainLine(detail), retryAfter };
 }
 
-/** Returns the ACME problem document of a response; null if it is not one. */
 export function problemOf(reply: TransportReply): ProblemDocument | null {
   const parsed = problemSchema.safeParse(jsonOrUndefined(reply.body));
   return parsed.success && parsed.data.type.startsWith(NAMESPACE) ? parsed.data : null;
 }
 
-/**
- * Whether the server only refused the nonce (RFC 8555, 6.5); the same request with a new one may
- * succeed.
- */
+/** The same request with a new nonce may succeed (RFC 8555, 6.5). */
 export function isBadNonce(document: ProblemDocument): boolean {
   return document.type === `${NAMESPACE}badNonce`;
 }
 
-/** Returns `ca_failed` for a response that is neither success nor an ACME refusal. */
+/** For a response that is neither success nor an ACME refusal. */
 export function faultOf(reply: TransportReply, now: Date): CertificateFault {
   return certificateFault('ca_failed', `the authority answered ${reply.status}`, {
     retryAfter: retryAfterOf(reply, now),
   });
 }
 
-/**
- * Parses Retry-After: seconds or an HTTP date (RFC 9110, 10.2.3), clamped to at most a week from
- * `now`. Null if missing or invalid.
- */
+/** Seconds or an HTTP date (RFC 9110, 10.2.3), clamped. Null if missing or invalid. */
 export function retryAfterOf({ headers }: Pick<TransportReply, 'headers'>, now: Date): Date | null {
   const text = headers['retry-after'];
   if (text === undefined) return null;
@@ -96,7 +81,7 @@ export function retryAfterOf({ headers }: Pick<TransportReply, 'headers'>, now: 
   return new Date(now.getTime() + Math.min(Math.max(waitMs, 0), RETRY_AFTER_MS_MAX));
 }
 
-/** Returns undefined for invalid JSON, so that a schema refuses it. Never throws. */
+/** Undefined for invalid JSON, so that a schema refuses it. Never throws. */
 export function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -105,10 +90,7 @@ export function jsonOrUndefined(text: string): unknown {
   }
 }
 
-/**
- * Sanitizes foreign text: one line of at most 500 code points, without control and direction
- * characters.
- */
+/** One line of at most DETAIL_MAX, without control and direction characters. */
 export function plainLine(text: string): string {
   const line = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
   return [...line].slice(0, DETAIL_MAX).join(''); // by code point, so that no surrogate pair is cut

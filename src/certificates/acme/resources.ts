@@ -1,8 +1,3 @@
-/**
- * Orders, authorizations (RFC 8555, 7.1.3 and 7.1.4) and renewal information (RFC 9773, 4) of an
- * ACME server.
- */
-
 import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { askAgainAt, certificateId, renewalWindow } from '../../core/certificates/plan.ts';
@@ -43,15 +38,11 @@ type Seen<Kind extends string, Shape> = Shape & {
   readonly kind: Kind;
   readonly retryAfter: Date | null;
 };
-/** An order (RFC 8555, 7.1.3); `certificate`: its URL once issued. */
+/** RFC 8555, 7.1.3. `certificate`: its URL once issued. */
 export type AcmeOrder = Seen<'order', z.infer<typeof orderSchema>>;
-/** An authorization with its challenges (RFC 8555, 7.1.4). */
 export type AcmeAuthorization = Seen<'authorization', z.infer<typeof authorizationSchema>>;
 
-/**
- * Fetches an order. Refused as `order_lost` on 404. Throws `ca_answer_unreadable` for an unknown
- * shape, and as `AcmeAccount.post`.
- */
+/** `order_lost` on 404. Throws `ca_answer_unreadable`, and as `AcmeAccount.post`. */
 export async function fetchOrder(
   account: AcmeAccount,
   url: string,
@@ -62,7 +53,6 @@ export async function fetchOrder(
   return { kind: 'order', ...order, retryAfter: reply.retryAfter };
 }
 
-/** As `fetchOrder`, for an authorization of an order. */
 export async function fetchAuthorization(
   account: AcmeAccount,
   url: string,
@@ -73,10 +63,7 @@ export async function fetchAuthorization(
   return { kind: 'authorization', ...authorization, retryAfter: reply.retryAfter };
 }
 
-/**
- * Turns a 404 into `order_lost`, also for resources of an order. Returns any other refusal
- * unchanged.
- */
+/** Turns a 404 into `order_lost`, also for resources of an order. */
 export function lostWhere404(refusal: AcmeRefusal): AcmeRefusal {
   return refusal.status === 404
     ? { ...refusal, problem: { ...refusal.problem, type: 'order_lost' } }
@@ -102,10 +89,7 @@ const schema = z.object({
     .catch(undefined),
 });
 
-/**
- * Fetches the renewal window of a certificate and when to ask again. Null if the server does not
- * offer it or does not know the certificate. Throws a CertificateFault for any other response.
- */
+/** RFC 9773, 4. Null if not offered or unknown. Throws a CertificateFault for other responses. */
 export async function fetchRenewalInfo(
   session: Pick<AcmeSession, 'directory' | 'get'>,
   chain: string,
@@ -133,10 +117,7 @@ export async function fetchRenewalInfo(
   };
 }
 
-/**
- * Returns the RFC 9773 identifier of the first certificate in a PEM chain; null if it has no
- * authority key identifier. Throws `ca_answer_unreadable` if it is not a certificate.
- */
+/** RFC 9773; null without authority key identifier. Throws `ca_answer_unreadable`. */
 export async function certificateIdOf(chain: string): Promise<string | null> {
   try {
     const leaf = new X509Certificate(chain);

@@ -4,9 +4,10 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { calculateJwkThumbprint, exportJWK, FlattenedSign } from 'jose';
 import { z } from 'zod';
+import { createSingleFlight } from '../../net/single-flight.ts';
+import { createTokenBuckets } from '../../net/token-buckets.ts';
 import type { OrderProblem } from '../authorities/authority.ts';
 import { certificateFault } from '../fault.ts';
-import { createPace } from './pacer.ts';
 import {
   faultOf,
   isBadNonce,
@@ -17,22 +18,15 @@ import {
 } from './problems.ts';
 import type { AcmeTransport, TransportReply } from './transport.ts';
 
-/**
- * Pebble can be set to refuse nine valid nonces of ten; even then, all tries fail only once in
- * 37,000 requests.
- */
+/** Pebble can refuse nine valid nonces of ten; all tries then fail once in 37,000 requests. */
 const NONCE_TRIES_MAX = 100;
 /** After this many refused nonces, each try waits NONCE_PAUSE_MS to spare the server. */
 const NONCE_TRIES_AT_ONCE = 10;
 const NONCE_PAUSE_MS = 20;
 /** One per order in progress, plus some: 50 renewals and 10 others. */
 const NONCES_KEPT_MAX = 64;
-/**
- * Let's Encrypt allows 20 new nonces a second per address, 10 at once
- * (letsencrypt.org/docs/rate-limits, overall requests), and each order needs one. This is three
- * quarters of it.
- */
-const NEW_NONCES = { gapMs: 1_000 / 15, atOnce: 10 } as const;
+/** Three quarters of Let's Encrypt's limit per address (letsencrypt.org/docs/rate-limits). */
+const NEW_NONCES = { perSecond: 15, burst: 10 } as const;
 const DIRECTORY_KEPT_MS = 3_600_000;
 
 const notFound = {
@@ -49,42 +43,29 @@ type AcmeAnswer = {
   readonly retryAfter: Date | null;
 };
 
-/** A 4xx with a problem document. */
 export type AcmeRefusal = {
   readonly kind: 'refused';
-  /** Of HTTP. */
   readonly status: number;
   readonly problem: OrderProblem;
 };
 
-/** The result of a signed request; everything else is thrown. */
 export type AcmeReply = AcmeAnswer | AcmeRefusal;
 
-/**
- * A request to sign. `payload` null makes it a POST-as-GET (RFC 8555, 6.3); `accept` defaults to
- * JSON.
- */
+/** `payload` null makes it a POST-as-GET (RFC 8555, 6.3); `accept` defaults to JSON. */
 export type AcmePost = {
   readonly url: string;
   readonly payload: object | null;
   readonly accept?: string | undefined;
 };
 
-/** A connection to one ACME server. All calls of a process share its nonces and its directory. */
+/** All calls of a process share its nonces and its directory. */
 export type AcmeSession = {
-  /** Resolves with the directory, cached for an hour. */
+  /** Cached for DIRECTORY_KEPT_MS. */
   readonly directory: () => Promise<Directory>;
-  /**
-   * Fetches a new nonce, which uses no order limit. Throws a CertificateFault if the server gives
-   * none.
-   */
+  /** Fetches a nonce, which uses no order limit. Throws a CertificateFault. */
   readonly reach: () => Promise<void>;
-  /** Sends an unsigned GET and resolves for every status. Throws `ca_unreachable`. */
   readonly get: (url: string) => Promise<TransportReply>;
-  /**
-   * Sends a signed request; retries with a new nonce if that was refused. Throws a CertificateFault
-   * for 5xx, for no response and for non-ACME responses.
-   */
+  /** Retries a refused nonce. Throws a CertificateFault for 5xx, silence and non-ACME responses. */
   readonly post: (signer: Signer, request: AcmePost) => Promise<AcmeReply>;
 };
 
@@ -92,21 +73,28 @@ export type SessionDeps = {
   readonly directoryUrl: string;
   readonly transport: AcmeTransport;
   readonly now: () => Date;
-  /** Resolves when a new nonce can be requested; by default, a rate below Let's Encrypt's limit. */
+  /** Resolves when a new nonce can be requested. */
   readonly pace?: () => Promise<void>;
 };
 
-/** Use one session per directory and process. Sends nothing yet. */
+function createNoncePace(): () => Promise<void> {
+  const buckets = createTokenBuckets(NEW_NONCES, () => performance.now());
+  return async () => {
+    const waitMs = buckets.reserve('');
+    if (waitMs > 0) await delay(waitMs);
+  };
+}
+
 export function createAcmeSession({
   directoryUrl,
   transport,
   now,
-  pace = createPace(NEW_NONCES),
+  pace = createNoncePace(),
 }: SessionDeps): AcmeSession {
   const nonces: string[] = [];
   let known: { readonly directory: Directory; readonly until: number } | null = null;
 
-  let fetching: Promise<Directory> | null = null;
+  const fetchOnce = createSingleFlight<Directory>();
 
   async function fetchFresh(at: Date): Promise<Directory> {
     const directory = await fetchDirectory(transport, directoryUrl, at);
@@ -114,14 +102,10 @@ export function createAcmeSession({
     return directory;
   }
 
-  /** Concurrent calls share one fetch. */
   const directory = async () => {
     const at = now();
     if (known !== null && known.until > at.getTime()) return known.directory;
-    fetching ??= fetchFresh(at).finally(() => {
-      fetching = null;
-    });
-    return fetching;
+    return fetchOnce(directoryUrl, () => fetchFresh(at));
   };
 
   /** Every response brings the next nonce, errors too (RFC 8555, 6.5.1). */
@@ -163,7 +147,7 @@ export function createAcmeSession({
   return { directory, reach, get: (url) => transport({ method: 'GET', url }), post };
 }
 
-/** Separates success, a refusal, and a refused nonce; throws for the rest. */
+/** Throws for everything except success, a refusal and a refused nonce. */
 function classify(
   reply: TransportReply,
   payload: object | null,
@@ -203,7 +187,6 @@ const schema = z.object({
     .optional(),
 });
 
-/** The server's URLs (RFC 8555, 7.1.1); `renewalInfo` is optional. */
 export type Directory = Readonly<z.infer<typeof schema>>;
 
 /** Throws `ca_unreachable`, `ca_failed` or `ca_answer_unreadable`. */
@@ -224,20 +207,19 @@ async function fetchDirectory(
 }
 
 type Signer = {
-  /** A P-256 private key. */
+  /** P-256. */
   readonly key: KeyObject;
-  /** The account's URL; null for newAccount, which carries the public key. */
+  /** Null for newAccount, which carries the public key. */
   readonly accountUrl: string | null;
 };
 
 type SignedPart = {
   readonly url: string;
   readonly nonce: string;
-  /** Sent as JSON; null makes it a POST-as-GET (RFC 8555, 6.3). */
   readonly payload: object | null;
 };
 
-/** Returns the request body: a JWS in the flattened JSON serialization, ES256. */
+/** A JWS in the flattened JSON serialization, ES256. */
 async function signRequest(
   { key, accountUrl }: Signer,
   { url, nonce, payload }: SignedPart,
@@ -256,10 +238,7 @@ export type ExternalAccount = {
   readonly hmacKey: Uint8Array;
 };
 
-/**
- * Returns the JWS that binds the new account of `key` to an external account: its public key,
- * signed with HS256.
- */
+/** The JWS that binds our account to an external one (RFC 8555, 7.3.4), signed with HS256. */
 export async function signBinding(
   { kid, hmacKey }: ExternalAccount,
   { key, url }: { readonly key: KeyObject; readonly url: string },
@@ -268,7 +247,7 @@ export async function signBinding(
   return new FlattenedSign(content).setProtectedHeader({ alg: 'HS256', kid, url }).sign(hmacKey);
 }
 
-/** Returns the response that the edge serves for a token: `token.thumbprint` (RFC 8555, 8.1). */
+/** The response that the edge serves for a token: `token.thumbprint` (RFC 8555, 8.1). */
 export async function keyAuthorization(token: string, accountKey: KeyObject): Promise<string> {
   return `${token}.${await calculateJwkThumbprint(await publicJwk(accountKey))}`;
 }

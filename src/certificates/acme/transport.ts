@@ -9,33 +9,24 @@ const RESPONSE_BYTES_MAX = 1_048_576;
 /** Shorter than servers' own timeouts, so that connections rarely close during a request. */
 const IDLE_SOCKET_MS = 4_000;
 
-/** `url`: https. */
 export type TransportRequest = {
   readonly method: 'GET' | 'HEAD' | 'POST';
   readonly url: string;
-  /** Default: JSON and problem documents. */
   readonly accept?: string | undefined;
-  /** A JWS in the flattened JSON serialization. */
   readonly body?: string;
 };
 
-/** A complete response of any status; the body is UTF-8 of at most 1 MiB. */
+/** A complete response of any status. */
 export type TransportReply = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 };
 
-/**
- * Resolves for every status. Throws `ca_unreachable` without a complete response in time (default
- * 10 s) or above 1 MiB.
- */
+/** Throws `ca_unreachable` without a complete response in time or above RESPONSE_BYTES_MAX. */
 export type AcmeTransport = (request: TransportRequest) => Promise<TransportReply>;
 
-/**
- * `trust`: PEM to trust instead of the system's roots; null: the system's. Keeps idle connections
- * for 4 s.
- */
+/** `trust`: PEM to trust instead of the system's roots. */
 export function createTransport(trust: string | null, timeoutMs = TIMEOUT_MS): AcmeTransport {
   const agent = new Agent({
     keepAlive: true,
@@ -88,9 +79,7 @@ async function readCapped(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/**
- * Returns a short code in English, such as ECONNREFUSED, DEPTH_ZERO_SELF_SIGNED_CERT or ABORT_ERR.
- */
+/** Such as ECONNREFUSED, DEPTH_ZERO_SELF_SIGNED_CERT or ABORT_ERR. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
 }

@@ -1,47 +1,31 @@
-/**
- * Which CAs do not answer, as seen by this process, so that one order's failure spares the next the
- * wait. In memory only; each process learns it from its own orders.
- */
+/** Which CAs do not answer, in memory, so that one order's failure spares the next the wait. */
 
 import { standIn } from '../../core/certificates/choose-authority.ts';
 import { MINUTE } from '../../core/time.ts';
+import { createSingleFlight } from '../../net/single-flight.ts';
 import { type CertificateFaultCode, isCertificateFault } from '../fault.ts';
 import { authorityOf, type CertificateAuthorities } from './authority.ts';
 
-/**
- * How often a CA that is down is checked before an order, so that it is used again after it
- * recovers.
- */
+/** How often a CA that is down is checked before an order. */
 const ASK_AGAIN_MS = 5 * MINUTE;
 /** Failures further apart than this are separate incidents. */
 const REMEMBERED_MS = 30 * MINUTE;
 
-/**
- * The result of an attempt. `reached`: answered a free request (`CertificateAuthority.reach`);
- * `answered`: answered an order.
- */
+/** `reached`: answered a free request; `answered`: answered an order. */
 type Outcome = 'answered' | 'reached' | CertificateFaultCode;
 
-/** The state of the CAs, by directory; null is the local one. No method sends requests. */
+/** By directory; null is the local CA. Sends no requests. */
 export type AuthorityHealth = {
-  /** Records the result of an attempt or a check, now. */
   note(directoryUrl: string | null, outcome: Outcome): void;
-  /**
-   * For how many ms orders got no answer, up to the last attempt; 0 if one did or none was tried.
-   */
+  /** For how long orders got no answer, up to the last attempt; 0 if one did or none was tried. */
   downForMs(directoryUrl: string | null): number;
   /** When it last answered anything; null: not yet. */
   answeredAt(directoryUrl: string | null): Date | null;
-  /**
-   * Whether neither an answer nor a failure was recorded for ASK_AGAIN_MS.
-   */
+  /** Whether neither an answer nor a failure was recorded for ASK_AGAIN_MS. */
   mayAsk(directoryUrl: string | null): boolean;
 };
 
-/**
- * In ms since 1970: the first and the last failure of the incident. `isReached`: answered a check
- * since.
- */
+/** First and last failure, in ms since 1970. `isReached`: answered a check since. */
 type Failing = { readonly since: number; readonly last: number; readonly isReached: boolean };
 
 export type AuthorityHealthDeps = {
@@ -52,7 +36,6 @@ export type AuthorityHealthDeps = {
   readonly onChange: (directoryUrl: string | null, state: 'down' | 'up') => void;
 };
 
-/** Every CA counts as up until a failure is recorded. */
 export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealth {
   const failing = new Map<string | null, Failing>();
   const answered = new Map<string | null, number>();
@@ -98,19 +81,14 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
   };
 }
 
-/** A CA without an incident. */
 const well: Failing = { since: 0, last: 0, isReached: false };
 
-/**
- * Returns a function that checks whether a CA answers and records it, unless its state was recorded
- * recently. Concurrent calls share one request. Rejects only for errors other than a
- * CertificateFault.
- */
+/** Concurrent calls share one request. Rejects only for errors other than a CertificateFault. */
 export function createAsk(
   authorities: CertificateAuthorities,
   health: AuthorityHealth,
 ): (directoryUrl: string | null) => Promise<void> {
-  const asking = new Map<string | null, Promise<void>>();
+  const share = createSingleFlight<void>();
 
   async function ask(directoryUrl: string | null): Promise<void> {
     try {
@@ -119,17 +97,11 @@ export function createAsk(
     } catch (fault) {
       if (!isCertificateFault(fault)) throw fault;
       health.note(directoryUrl, fault.code);
-    } finally {
-      asking.delete(directoryUrl);
     }
   }
 
   return async (directoryUrl) => {
-    const underWay = asking.get(directoryUrl);
-    if (underWay !== undefined) return underWay;
     if (!health.mayAsk(directoryUrl)) return;
-    const question = ask(directoryUrl);
-    asking.set(directoryUrl, question);
-    return question;
+    await share(directoryUrl ?? '', () => ask(directoryUrl));
   };
 }

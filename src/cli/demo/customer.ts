@@ -1,6 +1,5 @@
-/** HTTP client of the demo's customer. It uses only the public API. */
+/** The demo's customer uses only the public API. */
 
-/** The domain fields that the demo prints. */
 type Shown = {
   readonly hostname: string;
   readonly status: string;
@@ -13,17 +12,13 @@ type Shown = {
   };
 };
 
-/** The finding fields that the demo prints. */
 type FindingShown = {
   readonly code: string;
   readonly summary: string;
   readonly action: string;
 };
 
-/**
- * The event fields that the demo prints. `appeared` and `cleared` belong to
- * `domain.findings_changed`, `issuer` to certificate events.
- */
+/** `appeared` and `cleared` belong to `domain.findings_changed`, `issuer` to certificate events. */
 export type DemoEvent = {
   readonly id: number;
   readonly type: string;
@@ -36,21 +31,15 @@ export type DemoEvent = {
   };
 };
 
-/**
- * A customer with one project and one domain. If the API returns an error, calls reject with its
- * response.
- */
+/** Calls reject if the API returns an error. */
 export type Customer = {
-  /**
-   * Creates a project on a paid plan with a successful deploy at `upstream`, then adds the domain.
-   * Call it once, before `timeline`: the project slug is fixed.
-   */
+  /** A paid project with a deploy. Call it once, before `timeline`: the slug is fixed. */
   addDomain(hostname: string, upstream: string): Promise<Shown>;
-  /** Returns the domain's timeline events, oldest first. */
+  /** Oldest first. */
   timeline(): Promise<readonly DemoEvent[]>;
 };
 
-/** `apiUrl` has no trailing slash. Sends no request yet. */
+/** `apiUrl` has no trailing slash. */
 export function createCustomer(apiUrl: string, key: string): Customer {
   let domainPath = '';
 
@@ -83,20 +72,17 @@ export function createCustomer(apiUrl: string, key: string): Customer {
   };
 }
 
-/** What the service must report before the next act starts. */
 export type Awaited = { readonly finding: string } | { readonly event: 'domain.live' };
 
-/** One step of the demo: what the customer publishes and what the service must report. */
+/** What the customer publishes and what the service must report before the next act starts. */
 export type Act = {
-  /** Printed before the records are published. */
   readonly says: string;
   /** The whole zone. `{target}` stands for the target that the customer was shown. */
   readonly publishes: readonly string[];
-  /** Ends the act. */
   readonly until: Awaited;
 };
 
-/** The acts in order: one mistake after another, then the fix for the last one. */
+/** One mistake after another, then the fix for the last one. */
 export const acts: readonly Act[] = [
   {
     says: 'The customer has not created the record yet.',

@@ -1,7 +1,4 @@
-/**
- * `npm run demo` and `signpost demo`: the real service in a test lab, and a customer who makes
- * common mistakes.
- */
+/** The real service in a test lab, and a customer who makes common mistakes. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,24 +21,19 @@ const HOSTNAME = `docs.${ZONE}`;
 const ACT_DEADLINE_MS = 15_000;
 const POLL_MS = 100;
 
-/** Prints one line, passed without its newline. */
+/** The line has no newline. */
 type Print = (line: string) => void;
 
 export type DemoOptions = {
   /** Before each act, so that a person can read it. */
   readonly pauseMs: number;
-  /** Aborts the demo at any time (Ctrl-C). */
   readonly stop: AbortSignal;
   /** Keeps everything running after the tour, until `stop`. */
   readonly keep: boolean;
-  /** Tests pass their own. */
   readonly start?: typeof startLaboratory;
 };
 
-/**
- * Plays all acts; with `keep`, then waits for `stop`. Rejects if an act takes longer than 15 s or a
- * step fails. Always stops what it started and deletes its data.
- */
+/** Rejects if an act is late or a step fails. Always stops what it started and deletes its data. */
 export async function runDemo(write: Print, options: DemoOptions): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signpost-demo-'));
   try {
@@ -190,7 +182,6 @@ function demoConfig({ dnsPort }: Laboratory, dataDir: string): Config {
   return result.config;
 }
 
-/** Prefixes each line with the elapsed time. */
 function stopwatch(write: Print): Print {
   const start = performance.now();
   return (line) => {

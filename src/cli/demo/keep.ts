@@ -1,9 +1,7 @@
-/** `npm run demo -- --keep`: leaves the demo running and prints how to explore it. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export type Running = {
-  /** Base URL of the API. */
   readonly http: string;
   readonly httpsPort: number;
   readonly firstKey: string | null;
@@ -14,10 +12,7 @@ export type Running = {
   readonly dataDir: string;
 };
 
-/**
- * Prints the dashboard's URL and key, and a command that visits the live domain. Then waits for
- * `stopped`.
- */
+/** Prints the dashboard's URL and key, and a command that visits the live domain. */
 export async function keepRunning(
   { http, httpsPort, firstKey, hostname, rootCertificate, dataDir }: Running,
   print: (line: string) => void,

@@ -11,21 +11,16 @@ export const ZONE = 'shop.test';
 /** Parent of the record targets. Every name below it resolves to 127.0.0.1. */
 export const PLATFORM_DOMAIN = 'edge.signpost.test';
 
-/** A name server and a deploy on free ports of 127.0.0.1. */
+/** On free ports of 127.0.0.1. */
 export type Laboratory = {
   readonly dnsPort: number;
-  /** URL of the project's deploy, an HTTP server, without a trailing slash. */
+  /** The project's deploy, without a trailing slash. */
   readonly upstream: string;
-  /**
-   * Replaces all records of a zone, by default the customer's. Records use zone file syntax. The
-   * next query sees them.
-   */
+  /** Replaces all records of a zone, in zone file syntax. The next query sees them. */
   publish(records: readonly string[], zone?: string): Promise<void>;
-  /** Resolves once both servers are closed. */
   close(): Promise<void>;
 };
 
-/** Resolves once both servers accept requests. */
 export async function startLaboratory(): Promise<Laboratory> {
   const dns = await startDnsServer({
     zones: { [ZONE]: [], [PLATFORM_DOMAIN]: ['* A 127.0.0.1'] },
@@ -49,7 +44,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port; // a TCP server has an address object
 }
 
-/** The response that a visitor got. `status` is 0 if the response has none. */
+/** `status` is 0 if the response has none. */
 export type DemoVisit = {
   readonly status: number;
   readonly body: string;
@@ -59,11 +54,7 @@ export type DemoVisit = {
   readonly validTo: string;
 };
 
-/**
- * Sends a GET over HTTPS to the edge on 127.0.0.1, as if the host name resolved there.
- * `rootCertificate`: PEM of the only trusted CA. Rejects if the certificate is invalid or the edge
- * does not respond. Resolves for every HTTP status.
- */
+/** Visits 127.0.0.1 as `hostname`. Rejects if the certificate is invalid or the edge is silent. */
 export function visit(
   hostname: string,
   httpsPort: number,

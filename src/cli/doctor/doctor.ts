@@ -1,6 +1,4 @@
-/**
- * `signpost doctor`: checks the DNS of a host name once, from this machine or through the service.
- */
+/** `signpost doctor`: checks a host name once, from this machine or through the service. */
 
 import type { ConfigProblem } from '../../config/combinations.ts';
 import { loadConfig } from '../../config/config.ts';
@@ -22,11 +20,7 @@ import { renderReport } from './render.ts';
 /** With `target` and without `url`, the check runs on this machine, otherwise in the service. */
 type Asked = { readonly hostname: string; readonly target?: string; readonly url?: string };
 
-/**
- * Checks a host name once and prints a report or the API's JSON. The outcome follows the verdict:
- * `done` for right, `negative` for wrong, `undecided` for unknown. If the check cannot run, the
- * outcome says why.
- */
+/** Prints a report or the API's JSON. Right is `done`, wrong `negative`, unknown `undecided`. */
 export async function runDoctor(
   { json = false, ...asked }: Asked & { readonly json?: boolean },
   io: Io,
@@ -39,7 +33,6 @@ export async function runDoctor(
 
 type Seen = Extract<LocalCheck, { readonly ok: true }>;
 
-/** Prints the JSON text unchanged. */
 function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): CliExit {
   const { out, env, screen } = io;
   const report = readReport(text);
@@ -100,13 +93,10 @@ type LocalCheck =
   | { readonly ok: true; readonly json: string; readonly accountUntold: boolean }
   | { readonly ok: false; readonly refusal: CliExit };
 
-/** Variables that affect a check. Others are ignored, even invalid ones. */
+/** Others are ignored, even invalid ones. */
 const relevant = /^(?:DNS_|PLATFORM_|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 
-/**
- * The diagnosis as the API would return it. This machine does not know our CA account, so a CAA
- * record that names an account passes with a warning.
- */
+/** This machine does not know our CA account: a CAA record that names one passes with a warning. */
 async function checkFromHere(
   typed: { readonly hostname: string; readonly target: string },
   env: Io['env'],

@@ -1,4 +1,3 @@
-/** Renders a diagnosis for a terminal: the result first, then the answers of every server. */
 import { presentationOf } from '../../core/diagnosis/caa/caa-value.ts';
 import { answerWords, durationInWords } from '../../core/diagnosis/shows.ts';
 import {
@@ -23,10 +22,7 @@ type Screen = {
   readonly accountUntold?: boolean;
 };
 
-/**
- * The whole report, every line terminated. Deterministic. Zone data is made printable: only `paint`
- * writes escape sequences.
- */
+/** Deterministic. Zone data is made printable: only `paint` writes escape sequences. */
 export function renderReport(
   report: Report,
   { columns, paint, accountUntold = false }: Screen,
@@ -47,7 +43,7 @@ export function renderReport(
   return sectioned(sections);
 }
 
-/** The answers per server. For an unregistered domain, the registry's answer is all there is. */
+/** For an unregistered domain, the registry's answer is all there is. */
 function seenSections(report: Report, page: TextLayout): readonly (readonly string[])[] {
   if (isUnregistered(report)) return [];
   const { view, world } = report.observation;
@@ -72,10 +68,7 @@ const headlines: { readonly [V in Report['verdict']]: string } = {
   unknown: 'could not be checked',
 };
 
-/**
- * If everything points here and only the CAA query has no answer, the verdict is unknown, because
- * CAs treat a missing answer as a refusal. The headline says which part is missing.
- */
+/** If only the CAA query has no answer, the verdict is unknown: CAs treat that as a refusal. */
 function headlineOf(report: Report): string {
   const { verdict, findings } = report;
   const isCaaAlone =
@@ -106,9 +99,7 @@ function headline(report: Report, { columns, paint }: TextLayout): readonly stri
   ];
 }
 
-/**
- * Only if the zone's own servers were not queried, because resolvers can return outdated answers.
- */
+/** Resolvers can return outdated answers. */
 function whyRecursive({ view, whyRecursive: why }: Report['observation']): readonly string[] {
   if (view === 'authoritative') return [];
   const said =
@@ -130,7 +121,6 @@ function recordLines(report: Report, page: TextLayout): readonly string[] {
   return recordLinesOf(report, page);
 }
 
-/** The cost and time of the check. */
 function costLine({ observation: { cost, at } }: Report): string {
   const { questions, bytes, ms } = cost;
   const seen = plain(at).replace(/\.\d+(?=Z$)/, '');
@@ -167,7 +157,6 @@ function delegationLines(
   ];
 }
 
-/** The CAA levels, closest first. */
 function caaLines({ observation: { caa } }: Report, page: TextLayout): readonly string[] {
   if (caa === null) return [];
   const labelWidth = Math.min(34, 2 + Math.max(0, ...caa.map(({ name }) => lengthOf(plain(name)))));

@@ -1,4 +1,4 @@
-/** Answers of all servers, grouped by answer, so that differences stand out. */
+/** Groups the servers by answer, so that differences stand out. */
 import { describeExtendedError } from '../../core/diagnosis/extended-errors.ts';
 import type { ServerState } from '../../core/diagnosis/observation.ts';
 import { pointingOf } from '../../core/diagnosis/server-pointing.ts';
@@ -18,19 +18,13 @@ import {
 /** The fields that decide where a server points. */
 type Views = Pick<ServerRow, 'state' | 'cname' | 'a' | 'aaaa'>;
 
-/**
- * Whether at least one server has the record and none has another. Servers without an answer do not
- * count.
- */
+/** At least one server has the record and none has another. Silent servers do not count. */
 export function isAtServers(report: Report): boolean {
   const shown = report.observation.servers.map((view) => verdictOf(view, report));
   return shown.includes('right') && !shown.includes('wrong');
 }
 
-/**
- * One or two lines per server, grouped by answer in order of first appearance. Other records at the
- * name come last.
- */
+/** In order of first appearance. Other records at the name come last. */
 export function serverLines(report: Report, page: TextLayout): readonly string[] {
   const { servers } = report.observation;
   const { heading, rows } = serverRows(servers, page);
@@ -53,10 +47,7 @@ export function serverLines(report: Report, page: TextLayout): readonly string[]
   ];
 }
 
-/**
- * The resolvers in order: answer, DNSSEC validation, time, remaining TTL and error. Empty if none
- * was queried.
- */
+/** Answer, DNSSEC validation, time, remaining TTL and error of each resolver. */
 export function worldLines(report: Report, page: TextLayout): readonly string[] {
   return resolversIn(report).flatMap((view) => {
     const { server, authenticated, rttMs, errors, answersUnchecked } = view;
@@ -78,10 +69,7 @@ export function worldLines(report: Report, page: TextLayout): readonly string[] 
   });
 }
 
-/**
- * Without authoritative queries, the resolver used for the zone can know an alias that it could not
- * follow.
- */
+/** Without authoritative queries, a resolver can know an alias that it could not follow. */
 function resolversIn({ observation: { view, servers, world } }: Report): readonly ResolverRow[] {
   if (view === 'authoritative') return world;
   return world.map((resolver) => {
@@ -103,7 +91,7 @@ function unchecked(answers: boolean | null): readonly string[] {
   return [answers ? 'answers without DNSSEC validation' : 'fails without DNSSEC validation too'];
 }
 
-/** An answer with its mark, wrapped and indented. */
+/** Wrapped and indented. */
 function said(verdict: Verdict, shows: string, { columns, paint }: TextLayout): readonly string[] {
   const { sign, style } = marks[verdict];
   return wrapped(shows, columns - 4).map((line, index) =>
@@ -113,9 +101,7 @@ function said(verdict: Verdict, shows: string, { columns, paint }: TextLayout): 
 
 const headings = ['Server', 'Address', 'State', 'AA', 'RCODE', 'Serial', 'ms'];
 
-/**
- * One line per server; two if a line would be too long, because names and addresses are never cut.
- */
+/** One or two lines per server, because names and addresses are never cut. */
 function serverRows(servers: readonly ServerRow[], { columns, paint }: TextLayout) {
   const cells = servers.map(cellsOf);
   const rows = [headings.map((text, at) => ({ text, right: at > 4 })), ...cells];
@@ -162,12 +148,11 @@ function verdictOf({ state, cname, a, aaaa }: Views, report: Report): Verdict {
   ];
 }
 
-/** All records that point somewhere, in one line, or why there are none. */
+/** All records that point somewhere, in one line, or why none was found. */
 function showing({ state, cname, a, aaaa }: Views): string {
   return shownInWords({ state, cname: answerIn(cname), a: answerIn(a), aaaa: answerIn(aaaa) });
 }
 
-/** MX and TXT records, which one server was queried for. */
 function besideLines({ mx, txt }: ServerRow, { columns }: TextLayout): readonly string[] {
   const beside = [...besideLine('MX', mx, plain), ...besideLine('TXT', txt, shortText)];
   return beside.flatMap((text) =>
@@ -179,14 +164,13 @@ function besideLine(type: string, answer: AnswerShown | null, inWords: (value: s
   return answer === null ? [] : recordLine(type, answerIn(answer), inWords);
 }
 
-/** Maximum length of a shown text record. Names are never cut. */
+/** Names are never cut. */
 const TEXT_MAX = 120;
 
 function shortText(value: string): string {
   return cut(plain(value), TEXT_MAX);
 }
 
-/** Values of the column “State”. */
 const stateWords: { readonly [S in ServerState]: string } = {
   answers: 'answers',
   refused: 'refuses',
@@ -199,7 +183,7 @@ const stateWords: { readonly [S in ServerState]: string } = {
   not_asked: 'not queried',
 };
 
-/** RCODEs by number (RFC 1035, 4.1.1; RFC 2136, 2.2). */
+/** By number (RFC 1035, 4.1.1; RFC 2136, 2.2). */
 const rcodes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
 
 function rcodeWord(rcode: number | null): string {

@@ -1,14 +1,10 @@
-/** `signpost domains add` and `remove`: attach a host name to a project, and detach it. */
 import { connect } from '../client.ts';
 import { type CliExit, exitDone, exitFailed, type Io } from '../command.ts';
 import { shownDomain, understood } from '../shown.ts';
 import { showDomain } from './show.ts';
 import { type About, whichDomain, whichProject } from './which.ts';
 
-/**
- * Attaches a host name to a project and prints the record to create, or with `json` the API's
- * response. An attached host name is `failed`.
- */
+/** With `json`, prints the API's response. An attached host name is `failed`. */
 export async function add(
   { hostname: typed, project, url, json }: About,
   io: Io,
@@ -37,10 +33,7 @@ export async function add(
   return exitDone;
 }
 
-/**
- * Detaches a domain; its traffic stops at once. With `orphans`, the settings that point to it are
- * removed too; otherwise such a domain is refused. Prints nothing to standard output.
- */
+/** Traffic stops at once. Without `orphans`, a domain that settings point to is refused. */
 export async function remove(
   { hostname: typed, project: named, url, orphans }: About & { readonly orphans?: 'drop' },
   io: Io,

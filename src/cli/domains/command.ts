@@ -1,4 +1,3 @@
-/** `signpost domains`: commands, options and help. */
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { jsonOption, notes, type Program, type Run, urlOption } from '../command.ts';
@@ -12,10 +11,7 @@ const statuses = [
   'failed',
 ] as const satisfies readonly DomainStatus[];
 
-/**
- * Defines `domains` and its commands. Implementations are loaded when they run, so that help starts
- * fast.
- */
+/** Implementations are loaded when they run, so that help starts fast. */
 export function defineDomains(program: Program, run: Run): void {
   const domains = program
     .command('domains')

@@ -1,4 +1,3 @@
-/** Renders a domain for a terminal: its status first, then what to do. */
 import { eventTitle } from '../../core/life/events.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import type { Paint } from '../layout.ts';
@@ -26,14 +25,11 @@ import type { DomainShown, EventShown, ProjectShown } from '../shown.ts';
 type Seen = {
   readonly domain: DomainShown;
   readonly project: ProjectShown;
-  /** Newest first; only the first five are shown. */
+  /** Newest first; only the first EVENTS_SHOWN are shown. */
   readonly events: readonly EventShown[];
 };
 
-/**
- * The whole page, every line terminated. `columns`: width of the terminal. Text from zones and CAs
- * is made printable: only `paint` writes escape sequences.
- */
+/** Text from zones and CAs is made printable: only `paint` writes escape sequences. */
 export function renderDomain(
   { domain, project, events }: Seen,
   screen: { readonly columns: number; readonly paint: Paint },
@@ -60,7 +56,6 @@ export function markOf({ status, findings }: Pick<DomainShown, 'status' | 'findi
   return marks[isBlocked({ findings }) ? 'wrong' : verdicts[status]];
 }
 
-/** Whether a finding has the severity `blocks`. */
 export function isBlocked({ findings }: Pick<DomainShown, 'findings'>): boolean {
   return findings.some(({ severity }) => severity === 'blocks');
 }
@@ -146,16 +141,13 @@ function eventInWords({ type, data }: EventShown): string {
   return text === undefined ? eventTitle(type) : `${eventTitle(type)}: ${text}`;
 }
 
-/** Comma-separated codes; empty if this is not a list of findings. */
+/** Empty if this is not a list of findings. */
 function codesIn(findings: unknown): string {
   if (!Array.isArray(findings)) return '';
   return findings.flatMap((one) => (typeof one?.code === 'string' ? [one.code] : [])).join(', ');
 }
 
-/**
- * The time without fractions of a second, `2026-11-20T12:00:00Z`; null stays null. `time`: RFC 3339
- * in UTC.
- */
+/** RFC 3339 without fractions of a second: `2026-11-20T12:00:00Z`. */
 function timeOf(time: string | null): string | null {
   return time?.replace(/\.\d+(?=Z$)/, '') ?? null;
 }

@@ -1,4 +1,3 @@
-/** `signpost domains list` and `show`: one line per domain, or one domain in full. */
 import { z } from 'zod';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { renderJson } from '../../net/json.ts';
@@ -23,7 +22,7 @@ type Listed = {
   readonly body: unknown;
 };
 
-/** `project`: an ID or slug; without it, all projects. `status`: only domains with one of these. */
+/** `project`: an ID or slug; without it, all projects. */
 type Filter = {
   readonly project?: string;
   readonly status?: readonly DomainStatus[];
@@ -31,10 +30,7 @@ type Filter = {
   readonly json?: boolean;
 };
 
-/**
- * Prints one line per domain, or with `json` an array of the API's objects, by project and oldest
- * first. An empty list is a success.
- */
+/** By project and oldest first. An empty list is a success. */
 export async function listDomains(
   { project, status: wanted, url, json = false }: Filter,
   io: Io,
@@ -48,7 +44,7 @@ export async function listDomains(
   return exitDone;
 }
 
-/** All requested domains or the first error, because an incomplete list would look complete. */
+/** All or an error, because an incomplete list would look complete. */
 type All =
   | { readonly ok: true; readonly domains: readonly Listed[] }
   | { readonly ok: false; readonly refusal: CliExit };
@@ -87,10 +83,7 @@ function print(
 
 const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'SUMMARY'];
 
-/**
- * Summaries are cut to the screen width, but to no less than 20 characters. If the output is not a
- * terminal, they are not cut.
- */
+/** Cuts summaries to the screen width (at least WIDTH_MIN), only on a terminal. */
 function inTable(shown: readonly Listed[], { env, screen }: Io): string {
   const paint = createPaint(wantsColour(env, screen.out));
   const heads = shown.map(({ domain: { hostname, status }, project: { slug } }) => {
@@ -113,10 +106,9 @@ function inTable(shown: readonly Listed[], { env, screen }: Io): string {
     .join('');
 }
 
-/** Minimum width of a summary, in characters. */
 const WIDTH_MIN = 20;
 
-/** Prints one domain. The outcome is `done` if it is live and not blocked, otherwise `negative`. */
+/** `done` if the domain is live and not blocked, otherwise `negative`. */
 export async function show(
   { hostname, project, url, json = false }: About,
   io: Io,
@@ -129,15 +121,11 @@ export async function show(
   return shown.ok ? exitOf(shown.domain) : shown.refusal;
 }
 
-/** The printed domain, or why it was not printed. */
 export type ShowResult =
   | { readonly ok: true; readonly domain: DomainShown }
   | { readonly ok: false; readonly refusal: CliExit };
 
-/**
- * Reads a domain and prints it with its newest events, or with `json` the API's response. Prints
- * nothing if a request fails. Never rejects.
- */
+/** Prints nothing if a request fails. Never rejects. */
 export async function showDomain(
   call: Call,
   { path, project }: Which,
@@ -158,10 +146,7 @@ export async function showDomain(
   return { ok: true, domain };
 }
 
-/**
- * `done` for a live domain that nothing blocks, otherwise `negative`: exit code 1 describes the
- * domain, not the command.
- */
+/** Exit code 1 (`negative`) describes the domain, not the command. */
 export function exitOf(domain: DomainShown): CliExit {
   return domain.status === 'live' && !isBlocked(domain) ? exitDone : { kind: 'negative' };
 }

@@ -1,6 +1,4 @@
-/**
- * Progress lines for a person who waits for a domain: new findings, resolved findings and status.
- */
+/** Progress lines for a person who waits: new findings, resolved findings and status. */
 import type { Io } from '../command.ts';
 import { columnsFor, createPaint, plain, plainSentence, wantsColour, wrapped } from '../layout.ts';
 import type { FindingShown } from '../lines.ts';
@@ -9,11 +7,11 @@ import type { Progress } from '../progress.ts';
 import type { CheckShown, DomainShown } from '../shown.ts';
 import { markOf } from './render.ts';
 
-/** The lines of one wait. Each fact is shown once. */
+/** Each fact is shown once per wait. */
 export type Story = {
   /** Call it first, with the domain when the check was requested. */
   asked(domain: DomainShown): void;
-  /** Shows the number and times of a check. True for the first check since `asked`. */
+  /** True for the first check since `asked`. */
   checked(check: CheckShown): boolean;
   /** Prints what is new. True if waiting is over: the domain is live or failed. */
   stands(domain: DomainShown): boolean;

@@ -1,9 +1,7 @@
-/**
- * `signpost domains verify`: requests a check and, with --wait, follows the domain until it is live
- * or failed.
- */
+/** `signpost domains verify`: --wait follows the domain until it is live or failed. */
+import { parseDuration } from '../../core/time.ts';
 import { type Call, connect, type ServiceConnection } from '../client.ts';
-import { type CliExit, durationMs, exitDone, type Io, wrongUsage } from '../command.ts';
+import { type CliExit, exitDone, type Io, wrongUsage } from '../command.ts';
 import { readEvents, type SseMessage } from '../event-source.ts';
 import { plainSentence } from '../layout.ts';
 import { type Progress, withProgress } from '../progress.ts';
@@ -15,10 +13,7 @@ import { type About, type Which, whichDomain } from './which.ts';
 /** `timeout`: a duration as typed, only valid with `wait`. */
 type Wanted = About & { readonly wait?: boolean; readonly timeout?: string };
 
-/**
- * Requests a check of a domain. With `wait`, it prints changes until the domain is live or failed
- * or the time is over, then the domain; the outcome is that of `show`.
- */
+/** With `wait`, the outcome is that of `show`. */
 export async function verify(
   { hostname: typed, project, url, json = false, wait = false, timeout }: Wanted,
   io: Io,
@@ -53,7 +48,7 @@ export async function verify(
 /** In ms; undefined if not given, null if invalid. */
 function timeoutIn(given: string | undefined): number | null | undefined {
   if (given === undefined) return undefined;
-  const ms = durationMs(given);
+  const ms = parseDuration(given);
   return ms !== null && ms > 0 && ms <= TIMEOUT_MS_MAX ? ms : null;
 }
 
@@ -103,7 +98,7 @@ async function ending(
   }
 }
 
-/** How waiting ended. `settled`: the domain is live or failed. `removed`: it was detached. */
+/** `settled`: the domain is live or failed. `removed`: it was detached. */
 type Followed =
   | { readonly kind: 'settled' | 'timed_out' | 'removed' }
   | { readonly kind: 'refused'; readonly refusal: CliExit };
@@ -111,10 +106,7 @@ type Followed =
 type Connected = Extract<ServiceConnection, { readonly ok: true }>;
 type With = { readonly progress: Progress; readonly io: Io; readonly signal: AbortSignal };
 
-/**
- * Requests a check and waits for the result. The stream is opened first, so no event is missed.
- * Ends with `timed_out` when the signal aborts; reconnects after interruptions. Never rejects.
- */
+/** Opens the stream first, so no event is missed. Reconnects after interruptions. Never rejects. */
 export async function follow(
   { call, open }: Connected,
   { hostname, path, projectPath }: Which,
@@ -131,10 +123,7 @@ export async function follow(
   return { kind: 'timed_out' };
 }
 
-/**
- * Handles one message; null until the wait is over. The check is requested once, at the first
- * `opened`.
- */
+/** Null until the wait is over. Requests the check once, at the first `opened`. */
 function createStep(call: Call, path: string, story: Story) {
   let isAsked = false;
   let isStale = false;
@@ -162,10 +151,7 @@ function createStep(call: Call, path: string, story: Story) {
   };
 }
 
-/**
- * Whether the domain may have changed. Changes come with their own event. The first check counts
- * even if it changed nothing.
- */
+/** Changes come with their own event. The first check counts even if it changed nothing. */
 function isRelevant(message: SseMessage, story: Story): boolean {
   if (message.kind !== 'event') return message.kind === 'opened';
   if (message.type !== 'checked') return true;

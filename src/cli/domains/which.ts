@@ -11,29 +11,23 @@ type Refused = { readonly ok: false; readonly refusal: CliExit };
 
 /** An attached domain, or a name and the project to attach it to. */
 export type Which = {
-  /** DNS form: A-labels in lower case. */
+  /** A-labels in lower case. */
   readonly hostname: string;
   readonly project: ProjectShown;
-  /** API path of the project, such as `/v1/projects/…`; percent-encoded. */
+  /** API path, percent-encoded. */
   readonly projectPath: string;
-  /** API path of the domain; percent-encoded. */
+  /** API path, percent-encoded. */
   readonly path: string;
 };
 
-/** The domain, or why it could not be determined. */
 export type ChosenDomain = { readonly ok: true; readonly which: Which } | Refused;
 
-/** Options of the commands about one domain. */
 export type About = DomainOptions & { readonly url?: string; readonly json?: boolean };
 
 /** `hostname`: as typed. `project`: an ID or slug. */
 export type DomainOptions = { readonly hostname: string; readonly project?: string | undefined };
 
-/**
- * Finds the attached domain. The service parses the name and lists its projects. Refuses a name
- * that is not attached (to the given project), or that is attached to several projects if none is
- * given. Never rejects.
- */
+/** Refuses a name that is not attached, or ambiguous without a project. Never rejects. */
 export async function whichDomain(
   call: Call,
   { hostname: typed, project }: DomainOptions,
@@ -61,10 +55,7 @@ export async function whichDomain(
   return refused(wrongUsage(problem));
 }
 
-/**
- * The project to attach a name to: the given one, or the only one. Refuses if there is none or
- * several. Never rejects.
- */
+/** The given project or the only one; refuses if several exist or none. Never rejects. */
 export async function whichProject(
   call: Call,
   { hostname: typed, project }: DomainOptions,
@@ -86,16 +77,15 @@ export async function whichProject(
 const noProject =
   'there are no projects yet: create one in the dashboard or with POST /v1/projects';
 
-/** Projects, or why they could not be read. */
 export type Projects = { readonly ok: true; readonly projects: readonly ProjectShown[] } | Refused;
 
-/** All projects, oldest first. `query`: a filter, starting with a question mark. Never rejects. */
+/** Oldest first. `query`: a filter, starting with a question mark. Never rejects. */
 export async function projectsIn(call: Call, query = ''): Promise<Projects> {
   const answer = understood(await call('GET', `/v1/projects${query}`), z.array(shownProject));
   return answer.ok ? { ok: true, projects: answer.value } : answer;
 }
 
-/** One project by ID or slug. The error lists up to ten projects. Never rejects. */
+/** By ID or slug. The error lists up to SLUGS_MAX projects. Never rejects. */
 export async function projectNamed(
   call: Call,
   name: string,
@@ -113,7 +103,7 @@ function projectsWith(call: Call, hostname: string): Promise<Projects> {
   return projectsIn(call, `?hostname=${encodeURIComponent(hostname)}`);
 }
 
-/** The DNS form of a name. The service parses it, so all spellings of the API work. */
+/** The service parses the name, so all spellings of the API work. */
 async function readHostname(call: Call, typed: string) {
   const answer = await call('GET', `/v1/hostname?text=${encodeURIComponent(typed)}`);
   if (!answer.ok && answer.code === 'invalid_hostname') {
@@ -127,7 +117,6 @@ function attachedNowhere(hostname: string, who = 'no project has'): string {
   return `${who} ${printable(hostname, 80)}. To list domains: signpost domains list. To attach it: signpost domains add`;
 }
 
-/** How many projects an error lists. */
 const SLUGS_MAX = 10;
 
 function slugs(projects: readonly ProjectShown[]): string {

@@ -1,6 +1,19 @@
 /**
- * A full check: queries each of the zone's own servers, and resolvers if those have the right
- * record.
+ * A full check. Its questions, in order; `Observation` is in src/core/diagnosis/observation.ts:
+ *
+ * | question                    | servers           | condition                    | stored in           | file            |
+ * | --------------------------- | ----------------- | ---------------------------- | ------------------- | --------------- |
+ * | A name                      | each              | always                       | servers[].cname, a  | server-view.ts  |
+ * | AAAA name                   | each              | name exists, no CNAME        | servers[].aaaa      | server-view.ts  |
+ * | NS zone                     | first             | one answers, zone delegated  | delegation.atZone   | this file       |
+ * | A, AAAA target              | the target's zone | apex, or addresses found     | targetAddresses     | target.ts       |
+ * | A random sibling            | each, or first    | not an apex                  | nearby.sibling      | nearby.ts       |
+ * | CNAME name.zone, www.name … | first             | wrong                        | nearby.doubled, …   | nearby.ts       |
+ * | MX, TXT name                | first without one | wrong, not an apex, no CNAME | servers[].mx, txt   | nearby.ts       |
+ * | A along a foreign CNAME     | each name's zone  | wrong                        | nearby.chain        | nearby.ts       |
+ * | SOA zone                    | each              | not in an earlier answer     | servers[].soa       | this file       |
+ * | CAA target, then upward     | each name's zone  | a server answers             | caa                 | caa.ts          |
+ * | A, AAAA name, with DO       | two resolvers     | right                        | world               | world.ts        |
  */
 import type {
   Delegation,

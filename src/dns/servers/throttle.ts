@@ -4,18 +4,14 @@
  */
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../../config/config.ts';
+import type { TokenRate } from '../../net/token-buckets.ts';
 import { isSpent, type QueryBudget } from '../wire/budget.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import { type Question, rcodes } from '../wire/message.ts';
 import type { Wire } from '../wire/wire.ts';
 import { type Circuits, createCircuits, type QueryOutcome } from './circuit-breaker.ts';
-import {
-  createLine,
-  createOperatorRates,
-  type Line,
-  type OperatorRates,
-  type Rate,
-} from './operator-rates.ts';
+import { createLine, type Line } from './line.ts';
+import { createOperatorRates, type OperatorRates } from './operator-rates.ts';
 import type { Reachability } from './reachability.ts';
 
 /** Which server is queried about what, and the budget. */
@@ -46,7 +42,7 @@ export type Throttle = {
 /** All options have a default below. */
 export type ThrottleOptions = {
   /** Queries, without retries and TCP. Allows dozens of checks per second at one provider. */
-  readonly rate?: Rate;
+  readonly rate?: TokenRate;
   /** Shorter silence is not the server's fault: our budget ended. */
   readonly patienceMs?: number;
   /**

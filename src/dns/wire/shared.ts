@@ -1,5 +1,6 @@
 /** A cache with single flight: concurrent lookups of one key share one load. */
 import { LRUCache } from 'lru-cache';
+import { createSingleFlight } from '../../net/single-flight.ts';
 import { isSpent, type QueryBudget } from './budget.ts';
 
 /** A value and its lifetime in ms; 0: not cached. `failed`: the value is a failure. */
@@ -32,32 +33,30 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
     maxSize: SIZE_MAX,
     sizeCalculation: ({ value }, key) => key.length + JSON.stringify(value).length,
   });
-  const underWay = new Map<string, Promise<Loaded<V>>>();
+  const share = createSingleFlight<Loaded<V>>();
 
   function put(key: string, loaded: Loaded<V>): void {
     if (loaded.ttlMs > 0) known.set(key, loaded, { ttl: loaded.ttlMs });
   }
 
-  async function loadOnceAtATime(key: string, budget: QueryBudget, load: () => Promise<Loaded<V>>) {
-    const promise = load();
-    underWay.set(key, promise);
-    try {
-      const loaded = await promise;
-      // A failure caused by an exhausted budget says nothing about the name.
-      if (!loaded.failed || !isSpent(budget)) put(key, loaded);
-      return loaded;
-    } finally {
-      underWay.delete(key);
-    }
+  async function loadAndKeep(key: string, budget: QueryBudget, load: () => Promise<Loaded<V>>) {
+    const loaded = await load();
+    // A failure caused by an exhausted budget says nothing about the name.
+    if (!loaded.failed || !isSpent(budget)) put(key, loaded);
+    return loaded;
   }
 
   async function get(key: string, budget: QueryBudget, load: () => Promise<Loaded<V>>): Promise<V> {
     const remembered = known.get(key);
     if (remembered !== undefined) return remembered.value;
-    const others = underWay.get(key);
-    if (others === undefined) return (await loadOnceAtATime(key, budget, load)).value;
+    let isOwn = false;
+    const loading = share(key, () => {
+      isOwn = true;
+      return loadAndKeep(key, budget, load);
+    });
+    if (isOwn) return (await loading).value;
     // With an exhausted budget, `load` ends at once with its own failure.
-    const loaded = (await beforeDeadline(others, budget)) ?? (await load());
+    const loaded = (await beforeDeadline(loading, budget)) ?? (await load());
     // If the first caller's budget ran out, ours can still suffice; that failure is not cached.
     return !loaded.failed || isSpent(budget) ? loaded.value : get(key, budget, load);
   }

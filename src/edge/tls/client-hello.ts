@@ -1,17 +1,12 @@
-/**
- * Parses the ClientHello before TLS does (RFC 8446, 4.1.2 and 5.1; the same in RFC 5246). Its name
- * and protocols select the certificate, and node:tls reports the protocols (RFC 7301) too late.
- * Invalid messages are left for TLS to refuse.
- */
+/** Parses the ClientHello (RFC 8446, 4.1.2 and 5.1; RFC 5246): node:tls reports names too late. */
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 
-/** The parsed parts of a ClientHello (RFC 8446, 4.1.2). */
 type ClientHello = {
   /** As sent (RFC 6066, 3); null: no name. */
   readonly serverName: string | null;
-  /** Offered application protocols (RFC 7301, 3.1), preferred first. */
+  /** Application protocols (RFC 7301, 3.1), preferred first. */
   readonly protocols: readonly string[];
 };
 
@@ -27,17 +22,14 @@ const RECORD_HEADER = 5;
 const MESSAGE_HEADER = 4;
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
-/**
- * RFC 8446, 5.1: the limit of a record. Also used for the whole message: with post-quantum keys it
- * has about 2 KiB.
- */
+/** RFC 8446, 5.1: the limit of a record, also used for the whole message. */
 const BYTES_MAX = 16_384;
 /** Some clients send two or three. */
 const RECORDS_MAX = 16;
 const SERVER_NAME = 0;
 const ALPN = 16;
 
-/** Parses a connection's first bytes. Never throws. */
+/** Never throws. */
 export function readClientHello(bytes: Buffer): HelloRead {
   const message = messageOf(bytes);
   if (!Buffer.isBuffer(message)) return message;
@@ -49,7 +41,7 @@ export function readClientHello(bytes: Buffer): HelloRead {
   }
 }
 
-/** Reassembles the handshake message from its records (RFC 8446, 5.1: it can be split anywhere). */
+/** RFC 8446, 5.1: a message can be split anywhere. */
 function messageOf(bytes: Buffer): Buffer | HelloRead {
   let message: Buffer = Buffer.alloc(0);
   let at = 0;
@@ -66,7 +58,6 @@ function messageOf(bytes: Buffer): Buffer | HelloRead {
   return unreadable;
 }
 
-/** The payload of the record at this position. */
 function recordAt(bytes: Buffer, at: number): Buffer | HelloRead {
   if (bytes.length < at + RECORD_HEADER) return { kind: 'needs', bytes: at + RECORD_HEADER };
   const length = bytes.readUInt16BE(at + 3);
@@ -124,15 +115,13 @@ function vector(data: Buffer, at: number, prefix: number): Buffer {
 /** Takes over a connection, or returns null to leave it to TLS. */
 export type Divert = (hello: ClientHello) => ((socket: Socket) => Promise<boolean>) | null;
 
-/** The TLS server of a name; null if there is none. Must not reject. */
+/** Null for an unknown name. Must not reject. */
 export type FindServer = (serverName: string) => Promise<TlsServer | null>;
 
 /**
- * Reads the ClientHello and passes the connection to the server of the name, or to `server`, which
- * has no certificate and refuses it. Connections without a complete ClientHello after `helloMs`, or
- * not passed on by then, are closed; invalid ones also go to `server`. A diverted connection is
- * taken if the promise resolves to true; otherwise it continues normally. The promise must not
- * reject.
+ * Passes connections to the server of the name, or to `server`, which refuses them. Closes those
+ * not passed on within `helloMs`. A diverted connection is taken if the promise resolves to true;
+ * it must not reject.
  */
 export function readBeforeHandshake(
   server: Server,
@@ -140,8 +129,7 @@ export function readBeforeHandshake(
   divert: Divert | null,
   findServer: FindServer,
 ): void {
-  // Node's own listener starts the handshake (tls, event `connection`, also for injected
-  // connections).
+  // Node's own listener starts the handshake (tls, event `connection`).
   const own = server.listeners('connection');
   server.removeAllListeners('connection');
 
@@ -165,10 +153,7 @@ export function readBeforeHandshake(
   });
 }
 
-/**
- * Calls back once, with null for an invalid ClientHello. All bytes are back in the socket's buffer
- * by then.
- */
+/** Calls back once, null for an invalid ClientHello. All bytes are back in the socket by then. */
 function onHello(socket: Socket, found: (hello: ClientHello | null) => Promise<void>): void {
   let held: Buffer | null = null;
   let needs = 0;

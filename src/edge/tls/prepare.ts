@@ -1,18 +1,16 @@
-/**
- * Prepares certificates for the first handshake of a name as soon as the name has one. Parsing a
- * key and chain takes OpenSSL longer than a handshake, and a visitor would also wait for the
- * database.
- */
+/** Loads certificates before a name's first handshake: parsing and the database take longer. */
+
 import { setTimeout as wait } from 'node:timers/promises';
+import { chunksOf } from '../../core/chunks.ts';
 import type { RouteNotification } from '../../core/operations/edge-route.ts';
 import type { EdgeDeps } from '../deps.ts';
 import type { Site } from './secure-contexts.ts';
 
-/** Names looked up together; at most one query's worth. */
+/** At most one query's worth. */
 const LOOKUPS_AT_ONCE = 500;
 /** Certificates parsed in a row before other work gets a turn: about 5 ms. */
 const READ_AT_ONCE = 4;
-/** Names waiting for preparation. Others are prepared by their first visitor. */
+/** Names beyond this number are prepared by their first visitor. */
 const WAITING_MAX = 10_000;
 
 export type PreparationDeps = Pick<EdgeDeps, 'findRoute' | 'listNames' | 'log'> & {
@@ -23,7 +21,7 @@ export type PreparationDeps = Pick<EdgeDeps, 'findRoute' | 'listNames' | 'log'> 
 };
 
 export type Preparation = {
-  /** Handles route changes, including that some may have been missed. */
+  /** `listening` means that changes may have been missed. */
   readonly notify: (notification: RouteNotification) => void;
 };
 
@@ -75,9 +73,9 @@ async function prepare(
       ? []
       : [{ ...route, certificateId: route.certificateId }],
   );
-  for (let from = 0; from < sites.length; from += READ_AT_ONCE) {
+  for (const some of chunksOf(sites, READ_AT_ONCE)) {
     const began = performance.now();
-    await Promise.all(sites.slice(from, from + READ_AT_ONCE).map(makeReady));
+    await Promise.all(some.map(makeReady));
     // must not keep a stopping process alive
     await wait(performance.now() - began, null, { ref: false });
   }

@@ -1,22 +1,17 @@
-/**
- * Certificates ready for TLS. A certificate ID never changes its content; the route of a name
- * selects the ID.
- */
+/** Certificates ready for TLS. An ID's content never changes; a name's route selects the ID. */
 import { constants, createHash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { createServer, type SecureContext, type Server } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
+import { createSingleFlight } from '../../net/single-flight.ts';
 import type { EdgeDeps, EdgeLimits } from '../deps.ts';
 
-/** Number of cached servers. One with a P-256 chain takes about 45 KiB (measured, Node 20). */
+/** Cached servers. One with a P-256 chain takes about 45 KiB (measured, Node 20). */
 export const SERVERS_MAX = 1_000;
 
-/**
- * TLS 1.2 and newer for all servers. For 1.2, the suites of RFC 9325, 4.2 for P-256 keys: forward
- * secrecy and authenticated encryption.
- */
+/** The suites of RFC 9325, 4.2 for P-256 keys: forward secrecy, authenticated encryption. */
 export const tlsRules = {
   minVersion: 'TLSv1.2',
   ciphers: [
@@ -29,36 +24,28 @@ export const tlsRules = {
   ].join(':'),
 } as const;
 
-/**
- * Only HTTP/1.1, and no renegotiation, which would let a client cause expensive work repeatedly
- * (RFC 9325, 3.5).
- */
+/** Renegotiation would let a client cause expensive work repeatedly (RFC 9325, 3.5). */
 export const visitorsRules = {
   ...tlsRules,
   ALPNProtocols: ['http/1.1'],
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-/** The certificate of a handshake, and its owner. */
 export type Site = Pick<EdgeRoute, 'hostname' | 'projectId'> & { readonly certificateId: string };
 
 /** Receives the events of node:tls: `secureConnection` and `tlsClientError`. */
 type Receiver = Pick<EventEmitter, 'emit'>;
 
 /**
- * The TLS server of a site. It does not listen; pass connections by its event `connection`, in the
- * same turn of the event loop. Null if the certificate no longer exists. Concurrent handshakes
- * share one load. Throws what loading throws.
+ * The server does not listen; pass connections by its event `connection`, in the same turn of the
+ * event loop. Null if the certificate no longer exists. Throws what loading throws.
  */
 export type FindSiteServer = (site: Site) => Promise<Server | null>;
 
 type ServersDeps = Pick<EdgeDeps, 'loadCertificate' | 'ticketKeys'> &
   Pick<EdgeLimits, 'handshakeMs'> & { readonly receiver: Receiver };
 
-/**
- * Each site has its own server, because a server determines whose sessions are resumed. `keptMax`:
- * fewer in tests.
- */
+/** A server per site, because it determines whose sessions are resumed. `keptMax`: for tests. */
 export function createTlsServers(deps: ServersDeps, keptMax: number = SERVERS_MAX): FindSiteServer {
   const kept = new LRUCache<string, Made>({ max: keptMax, dispose: letGo });
   const find = loadOnce(
@@ -115,10 +102,7 @@ const SESSION_SECONDS = 12 * 3_600;
 /** SSL_MAX_SID_CTX_LENGTH. */
 const SESSION_CONTEXT_BYTES = 32;
 
-/**
- * OpenSSL resumes a session only in its original context, otherwise it makes a full handshake
- * (SSL_CTX_set_session_id_context(3)). The context is name, project and certificate.
- */
+/** OpenSSL resumes a session only in its context (SSL_CTX_set_session_id_context(3)). */
 function sessionContext(site: Site): string {
   const hash = createHash('sha256').update(nameOf(site)).digest('base64url');
   return hash.slice(0, SESSION_CONTEXT_BYTES);
@@ -130,9 +114,9 @@ function nameOf({ hostname, projectId, certificateId }: Site): string {
 }
 
 /**
- * Frees OpenSSL's memory of a server, as Node.js does for a single connection's context
- * (lib/_tls_wrap.js). V8 underestimates its size and would keep hundreds of megabytes. Connections
- * hold their own reference; a caller that has just received the server goes first.
+ * Frees OpenSSL's memory, as Node.js does for a single connection's context (lib/_tls_wrap.js): V8
+ * underestimates its size. Connections hold their own reference; a caller that has just received
+ * the server goes first.
  */
 function letGo({ server }: Made): void {
   const { context } = contextOf(server);
@@ -149,7 +133,7 @@ type Sealed = { readonly chain: string; readonly sealedKey: Uint8Array };
 /** About 20,000 Let's Encrypt certificates of 3 KiB. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** Caches `load` by ID. Missing certificates are not cached. */
+/** By ID. Missing certificates are not cached. */
 export function keepCertificates(
   load: (certificateId: string) => Promise<Sealed | null>,
 ): (certificateId: string) => Promise<Sealed | null> {
@@ -160,30 +144,21 @@ export function keepCertificates(
   return loadOnce(kept, load);
 }
 
-/**
- * Returns the cached value, joins a running load, or loads it now. Running loads are not part of
- * the cache, so they evict nothing. Missing values (null) are not cached. Errors of `load` reach
- * everyone who waits.
- */
+/** Concurrent calls share one load, including its error. Null is not cached. */
 export function loadOnce<Asked, Value extends object>(
   kept: LRUCache<string, Value>,
   load: (asked: Asked) => Promise<Value | null>,
   nameOf: (asked: Asked) => string = String,
 ): (asked: Asked) => Promise<Value | null> {
-  const underWay = new Map<string, Promise<Value | null>>();
-
-  async function loadAndKeep(name: string, asked: Asked): Promise<Value | null> {
-    const value = await load(asked);
-    if (value !== null) kept.set(name, value);
-    return value;
-  }
-
+  const share = createSingleFlight<Value | null>();
   return async (asked) => {
     const name = nameOf(asked);
-    const found = kept.get(name) ?? underWay.get(name);
+    const found = kept.get(name);
     if (found !== undefined) return found;
-    const loading = loadAndKeep(name, asked).finally(() => underWay.delete(name));
-    underWay.set(name, loading);
-    return loading;
+    return share(name, async () => {
+      const value = await load(asked);
+      if (value !== null) kept.set(name, value);
+      return value;
+    });
   };
 }

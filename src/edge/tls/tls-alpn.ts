@@ -1,7 +1,4 @@
-/**
- * tls-alpn-01 (RFC 8737): a validating CA offers only `acme-tls/1` and gets a certificate with the
- * proof. No data is served on such a connection.
- */
+/** tls-alpn-01 (RFC 8737): a CA offers only `acme-tls/1`, and gets a certificate but no data. */
 import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
@@ -12,10 +9,7 @@ import { tlsRules } from './secure-contexts.ts';
 
 const PROTOCOL = 'acme-tls/1';
 
-/**
- * Takes connections of CAs and of our own probes if there is a proof to present. Null if
- * tls-alpn-01 is off.
- */
+/** For CAs and our own probes, if a proof exists. Null if tls-alpn-01 is off. */
 export function answerChallenges(
   {
     findChallengeCertificate,
@@ -26,8 +20,7 @@ export function answerChallenges(
 ): Divert | null {
   if (findChallengeCertificate === null) return null;
   return ({ serverName, protocols: [first, token = null, ...others] }) => {
-    // Section 3: never negotiated together with other protocols. A probe adds its token as a
-    // protocol (probe.ts).
+    // Section 3: never with other protocols. A probe adds its token as a protocol (probe.ts).
     if (first !== PROTOCOL || others.length > 0) return null;
     const hostname = canonicalHostname(serverName ?? '');
     if (hostname === null) return null;

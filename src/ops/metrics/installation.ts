@@ -1,12 +1,10 @@
-/**
- * Metrics of the whole installation, which every `api` process exports alike: use `max` in queries.
- * Read on demand, at most every ten seconds.
- */
+/** The whole installation's metrics, the same in every `api` process: use `max` in queries. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { InstallationState } from '../../db/installation.ts';
+import { createSingleFlight } from '../../net/single-flight.ts';
 import type { QueueCounts } from '../../queue/queues.ts';
 
-/** Either may reject: then its metrics are not exported. */
+/** If one rejects, its metrics are not exported. */
 export type ReadInstallation = {
   state(): Promise<InstallationState>;
   queues(): Promise<Readonly<Record<string, QueueCounts>>>;
@@ -16,10 +14,7 @@ const FRESH_MS = 10_000;
 /** Maximum wait of a scrape; Prometheus gives up after 10 s by default. */
 const READ_MS = 4_000;
 
-/**
- * Registers the gauges and returns a function that refreshes them, at most every ten seconds.
- * Concurrent calls share one read. Never rejects.
- */
+/** Returns a function that refreshes at most every FRESH_MS. Never rejects. */
 export function createInstallationMetrics(
   registry: Registry,
   read: ReadInstallation,
@@ -40,24 +35,19 @@ export function createInstallationMetrics(
   }
 
   let freshUntil = 0;
-  let underWay: Promise<void> | null = null;
+  const share = createSingleFlight<void>();
   return async () => {
     if (performance.now() < freshUntil) return;
-    underWay ??= Promise.all([
-      bring('database', read.state(), showState),
-      bring('queue', read.queues(), showQueues),
-    ])
-      .then(() => {
-        freshUntil = performance.now() + FRESH_MS;
-      })
-      .finally(() => {
-        underWay = null;
-      });
-    await underWay;
+    await share('installation', async () => {
+      await Promise.all([
+        bring('database', read.state(), showState),
+        bring('queue', read.queues(), showQueues),
+      ]);
+      freshUntil = performance.now() + FRESH_MS;
+    });
   };
 }
 
-/** Metric names and labels of the fields of the state. */
 const labelled = [
   ['domains', 'signpost_domains', 'Attached domains, by status', 'status'],
   [

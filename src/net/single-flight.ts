@@ -1,0 +1,18 @@
+/** Shares running work; caches are the callers' own (docs/decisions/0027-one-mechanism.md). */
+
+/**
+ * Calls with the same key share one run while it lasts, including its error. A shared run starts
+ * at once, before the call returns.
+ */
+export type SingleFlight<Value> = (key: string, run: () => Promise<Value>) => Promise<Value>;
+
+export function createSingleFlight<Value>(): SingleFlight<Value> {
+  const running = new Map<string, Promise<Value>>();
+  return (key, run) => {
+    const shared = running.get(key);
+    if (shared !== undefined) return shared;
+    const started = run().finally(() => running.delete(key));
+    running.set(key, started);
+    return started;
+  };
+}

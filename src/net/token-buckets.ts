@@ -1,0 +1,47 @@
+/** The rate limit of what this process does itself, with bursts (generic cell rate algorithm). */
+import { LRUCache } from 'lru-cache';
+
+/** `perSecond` in the long run; `burst` at once after a pause. */
+export type TokenRate = { readonly perSecond: number; readonly burst: number };
+
+/** One bucket per key; buckets start full. */
+export type TokenBuckets = {
+  /** Takes a token and returns 0, or returns the milliseconds until there is one. */
+  take(key: string): number;
+  /** Takes a token that can be due later, after the callers before; returns the wait in ms. */
+  reserve(key: string): number;
+};
+
+/** An unused bucket is full, so dropping one has no effect. */
+const BUCKETS_MAX = 50_000;
+/** Tolerates rounding, so that a burst has its full size. */
+const EPSILON_MS = 1e-6;
+
+/** `now`: monotonic milliseconds. */
+export function createTokenBuckets(
+  { perSecond, burst }: TokenRate,
+  now: () => number,
+): TokenBuckets {
+  const gapMs = 1_000 / perSecond;
+  const fullAt = new LRUCache<string, number>({ max: BUCKETS_MAX });
+
+  function next(key: string): { readonly waitMs: number; readonly fullAt: number } {
+    const at = now();
+    const full = Math.max(fullAt.get(key) ?? at, at) + gapMs;
+    const waitMs = full - burst * gapMs - at;
+    return { waitMs: waitMs > EPSILON_MS ? waitMs : 0, fullAt: full };
+  }
+
+  return {
+    take(key) {
+      const token = next(key);
+      if (token.waitMs === 0) fullAt.set(key, token.fullAt);
+      return token.waitMs;
+    },
+    reserve(key) {
+      const token = next(key);
+      fullAt.set(key, token.fullAt);
+      return token.waitMs;
+    },
+  };
+}
