@@ -1,6 +1,4 @@
-/**
- * Errors of certificate operations; thrown, never stored. A CA's refusal is a value, not an error.
- */
+/** Thrown, never stored. A CA's refusal is a value, not an error. */
 
 const codes = [
   /** Sealed with a key that this process does not have. */
@@ -28,7 +26,7 @@ export type CertificateFault = Error & {
   readonly retryAfter: Date | null;
 };
 
-/** Returns the error to throw; `cause` is for the log only. */
+/** `cause` is for the log only. */
 export function certificateFault(
   code: CertificateFaultCode,
   message: string,
@@ -38,7 +36,6 @@ export function certificateFault(
   return Object.assign(error, { code, retryAfter });
 }
 
-/** Type guard for errors made by `certificateFault`. */
 export function isCertificateFault(error: unknown): error is CertificateFault {
   if (!(error instanceof Error) || !('code' in error) || !('retryAfter' in error)) return false;
   const { code } = error;

@@ -1,20 +1,18 @@
-/** Reads X.509 certificates. */
 import { type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { certificateFault } from './fault.ts';
 
 export type CertificateFacts = {
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** The issuer's common name, otherwise its organization, otherwise `unnamed`. */
+  /** The common name, otherwise the organization, otherwise `unnamed`. */
   readonly issuer: string;
-  /** The dNSName entries in lower case, without addresses and other kinds. */
+  /** dNSName entries in lower case. */
   readonly hostnames: readonly string[];
 };
 
 /**
- * Reads the first certificate of a PEM chain (the leaf, RFC 8555, 9.1). Throws
- * `ca_answer_unreadable` if any certificate of the chain is invalid, since TLS serves the whole
- * chain. Checks no signatures or dates.
+ * Reads the leaf (RFC 8555, 9.1). Throws `ca_answer_unreadable` if any certificate of the chain is
+ * invalid, since TLS serves the whole chain. Checks no signatures or dates.
  */
 export function readCertificate(chain: string): CertificateFacts {
   const [first = '', ...others] = chain.split(/(?=-----BEGIN )/).filter((part) => part.trim());
@@ -31,12 +29,12 @@ export function readCertificate(chain: string): CertificateFacts {
   };
 }
 
-/** Whether a chain's leaf matches this private key. Throws `ca_answer_unreadable`. */
+/** Throws `ca_answer_unreadable`. */
 export function isForKey(chain: string, key: KeyObject): boolean {
   return parse(chain).checkPrivateKey(key);
 }
 
-/** A bundle of PEM certificates, or the problem, worded to follow a field's name. */
+/** The problem is worded to follow a field's name. */
 export type ReadBundle =
   | { readonly ok: true; readonly pem: string }
   | { readonly ok: false; readonly problem: string };
@@ -44,9 +42,8 @@ export type ReadBundle =
 const CERTIFICATE = /^-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/;
 
 /**
- * Parses trusted certificates. `pem` contains only the certificates, without text between them (RFC
- * 7468, 5.2). Refuses other PEM blocks, above all private keys. Checks no signatures or dates.
- * Never throws.
+ * `pem` contains only the certificates, without text between them (RFC 7468, 5.2). Refuses other
+ * PEM blocks, above all private keys. Checks no signatures or dates. Never throws.
  */
 export function readBundle(text: string): ReadBundle {
   const blocks = text.split(/(?=-----BEGIN )/).filter((part) => part.startsWith('-----BEGIN '));
@@ -64,7 +61,7 @@ export function readBundle(text: string): ReadBundle {
   return { ok: true, pem: certificates.join('') };
 }
 
-/** Returns the certificate in Node's spelling; null if it is invalid or truncated. */
+/** In Node's spelling; null if it is invalid or truncated. */
 function pemOf(block: string): string | null {
   const [certificate] = CERTIFICATE.exec(block) ?? [];
   if (certificate === undefined) return null;
@@ -83,10 +80,7 @@ function parse(chain: string): X509Certificate {
   }
 }
 
-/**
- * Input: `CN=a
- * O=b` in any order.
- */
+/** `distinguishedName`: one `key=value` per line, in any order. */
 function nameOf(distinguishedName: string): string {
   const field = (key: string) =>
     distinguishedName
@@ -96,7 +90,6 @@ function nameOf(distinguishedName: string): string {
   return field('CN') ?? field('O') ?? 'unnamed';
 }
 
-/** Input: one `key=value` per line, in any order. */
 export async function loadX509() {
   await import('reflect-metadata'); // first: tsyringe, below the library, does not load without it
   const x509 = await import('@peculiar/x509');

@@ -1,7 +1,3 @@
-/**
- * Style and script of the pages, read once. Their paths contain a content hash, so browsers can
- * cache them.
- */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { projectRoot } from '../db/engine/migrate.ts';
@@ -9,29 +5,23 @@ import { projectRoot } from '../db/engine/migrate.ts';
 /** `contentType` includes the charset. */
 export type Asset = { readonly text: string; readonly contentType: string };
 
-/** Everything is in memory; nothing is read from disk later. */
 export type Assets = {
   /** A path below the base path, like the following ones. It changes with the content. */
   readonly style: string;
-  /** The entry module of every page. */
   readonly script: string;
   /** The script's imports, to preload. */
   readonly modules: readonly string[];
-  /**
-   * The asset at a path below the base path; undefined if there is none, such as one of an earlier
-   * version.
-   */
+  /** Undefined for unknown paths, such as those of an earlier version. */
   readonly find: (path: string) => Asset | undefined;
 };
 
-/** Style files in order: later rules win. */
+/** In order: later rules win. */
 const styleFolder = 'src/dashboard/assets/';
 const styles = ['base', 'frame', 'surfaces', 'summary', 'tables', 'forms', 'operations', 'wide'];
-/** Compiled script modules, each after its imports. */
+/** Each after its imports. */
 const scriptFolder = 'dist/src/dashboard/browser/';
 const scriptModules = ['ago', 'times', 'forms', 'refresh', 'shared', 'live'];
 
-/** Reads all assets once. Throws if the build is missing. */
 export function loadAssets(): Assets {
   const rules = styles.map((name) => read(`${styleFolder}${name}.css`));
   const style = named('style', 'css', rules.join('\n'));
@@ -54,16 +44,14 @@ export function loadAssets(): Assets {
   };
 }
 
-/** Drops the source map line, because source maps are not served. */
+/** Source maps are not served. */
 function read(file: string): string {
   return readFileSync(new URL(file, projectRoot), 'utf8').replace(/\n\/\/# source.*/, '');
 }
 
 const types = { css: 'text/css', js: 'text/javascript' } as const;
 
-/**
- * The name contains 12 hex digits of the content's hash, so browsers can cache the file forever.
- */
+/** The content hash in the name lets browsers cache the file forever. */
 function named(name: string, extension: keyof typeof types, text: string) {
   const file = `${name}-${hash('sha1', text, 'hex').slice(0, 12)}.${extension}`;
   const asset: Asset = { text, contentType: `${types[extension]}; charset=utf-8` };

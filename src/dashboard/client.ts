@@ -1,6 +1,4 @@
-/**
- * The dashboard's API client, with exactly the permissions of its key; and the paths of its pages.
- */
+/** The dashboard's API client, with its key's permissions, and the paths of its pages. */
 import type { z } from 'zod';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
 import type { ErrorBody } from '../http/pipeline/errors.ts';
@@ -17,7 +15,7 @@ import type {
 } from '../http/schemas/operations.ts';
 import type { project } from '../http/schemas/projects.ts';
 
-/** A value as parsed from JSON: dates are RFC 3339 texts, big integers are numbers. */
+/** As parsed from JSON: dates are RFC 3339 texts, big integers are numbers. */
 export type OnWire<T> = T extends Date
   ? string
   : T extends bigint
@@ -28,7 +26,6 @@ export type OnWire<T> = T extends Date
         ? { readonly [Key in keyof T]: OnWire<T[Key]> }
         : T;
 
-/** The result of a call, including errors. */
 export type ApiAnswer<T> =
   | {
       readonly ok: true;
@@ -39,12 +36,10 @@ export type ApiAnswer<T> =
     }
   | { readonly ok: false; readonly status: number; readonly error: ErrorBody };
 
-/** The API for one key, for one request. */
 export type ApiClient = {
   /**
-   * Calls an operation. `path`: starts with `/v1`, percent-encoded, can have a query. `body` is
-   * sent as JSON, if given. `ifMatch`: the `etag` of the version to change. `T` is not checked;
-   * without a response body, `body` is undefined.
+   * `path` starts with `/v1`, percent-encoded. `ifMatch`: the `etag` of the version to change. `T`
+   * is not checked; without a response body, `body` is undefined.
    */
   readonly call: <T>(
     method: string,
@@ -52,17 +47,11 @@ export type ApiClient = {
     body?: unknown,
     ifMatch?: string,
   ) => Promise<ApiAnswer<T>>;
-  /**
-   * The raw response to GET, such as a stream, which the caller must read or discard.
-   * `lastEventId`: the client's header.
-   */
+  /** A raw response to GET, such as a stream, which the caller must read or discard. */
   readonly pass: (path: string, lastEventId: string | undefined) => Promise<RawResponse>;
 };
 
-/**
- * Calls the API within the process. `outer`: the original request, whose ID and address are used.
- * An invalid `apiKey` shows at the first call.
- */
+/** Calls the API in process. `outer`: the request whose ID and address are used. */
 export function createClient(
   api: Pick<Api, 'handle'>,
   outer: Pick<RawRequest, 'headers' | 'remoteAddress'>,
@@ -114,7 +103,6 @@ export function createClient(
   };
 }
 
-/** Types of API responses, derived from its schemas. */
 export type ProjectView = OnWire<z.infer<typeof project>>;
 export type Domain = OnWire<z.infer<typeof domain>>;
 export type FindingView = OnWire<z.infer<typeof finding>>;
@@ -128,25 +116,21 @@ export type FoundDomains = OnWire<z.infer<typeof foundDomains>>;
 export type WatchedDomainView = OnWire<z.infer<typeof watchedDomain>>;
 export type Escalations = OnWire<z.infer<typeof escalationList>>;
 
-/** The base path of a project's pages: `/projects/…`. */
 export function projectPath(projectId: string): string {
   return `/projects/${encodeURIComponent(projectId)}`;
 }
 
-/** The page of a domain; its other pages are below it. */
 export function domainPath(projectId: string, hostname: string): string {
   return `${projectPath(projectId)}/domains/${encodeURIComponent(hostname)}`;
 }
 
-/** The corresponding API path. */
 export function apiPath(path: string): string {
   return `/v1${path}`;
 }
 
-/** Path of the queue dashboard, below the base path. */
 export const QUEUES = '/ops/queues';
 
-/** Whether a path is in the queue dashboard. `path`: without base path and query. */
+/** `path`: without base path and query. */
 export function isQueuesPath(path: string): boolean {
   return path === QUEUES || path.startsWith(`${QUEUES}/`);
 }

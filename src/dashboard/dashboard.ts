@@ -1,7 +1,4 @@
-/**
- * The dashboard: sign-in, projects, domains, operations. Pages are rendered on the server from API
- * responses and work without JavaScript; src/dashboard/browser/ adds live updates.
- */
+/** Renders pages from API responses. They work without src/dashboard/browser/ (live updates). */
 import FindMyWay from 'find-my-way';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
@@ -53,18 +50,14 @@ export type DashboardDeps = RequestLogDeps & {
   readonly api: Pick<Api, 'handle'>;
   /** 32 bytes, the same in every process: the encryption key of cookies. */
   readonly sessionSecret: Uint8Array;
-  /** The path of the public address before the dashboard's paths: empty, or `/store`. */
+  /** The public address's path before the dashboard's paths: empty, or `/store`. */
   readonly basePath: string;
-  /** The current time, for pages and session expiry. */
   readonly now: () => Date;
   /** Missing: no queue dashboard. */
   readonly queueBoard?: QueueBoard;
 };
 
-/**
- * The API combined with the dashboard. Other paths go to the API; its 404 becomes an HTML page for
- * browsers. Throws if the build is missing.
- */
+/** Other paths go to the API; browsers get its 404 as a page. Throws if the build is missing. */
 export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
   const dashboard = createDashboard({ ...deps, api });
   return {
@@ -83,22 +76,19 @@ export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
   };
 }
 
-/** A page or an asset. `label`: replaces an operation's name. */
+/** `label`: replaces an operation's name. */
 type FoundPage = {
   readonly label: string;
   /** Never rejects. */
   readonly answer: (raw: RawRequest) => Promise<RawResponse>;
 };
 
-/** The dashboard without a socket. */
 type Dashboard = {
-  /** The page or asset at a path. Null if the path or method is not the dashboard's. */
+  /** Null if the path or method is not the dashboard's. */
   readonly find: (raw: Pick<RawRequest, 'method' | 'target'>) => FoundPage | null;
-  /** The 404 page. Never rejects. */
   readonly notFound: (raw: RawRequest) => Promise<RawResponse>;
 };
 
-/** Pages that require a session. */
 const pages: readonly PageRoute[] = [
   ...projectPages(),
   ...domainsPages(),
@@ -172,7 +162,6 @@ function createDashboard(deps: DashboardDeps): Dashboard {
 
 const noForm = new URLSearchParams();
 
-/** The form, or why it is refused. */
 async function ownForm(raw: RawRequest, page: PageRoute, session: DashboardSession | null) {
   const read = await readForm(raw);
   if (read.kind === 'too_large') return 'too_large';
@@ -200,16 +189,13 @@ function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
   };
 }
 
-/** Whether a person navigates in a browser: API clients do not accept HTML. */
+/** API clients do not accept HTML. */
 function wantsPage({ method, target, headers }: RawRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
   return isRead && !target.startsWith('/v1/') && headers['accept']?.includes('text/html') === true;
 }
 
-/**
- * The sign-in page with a link back to the requested page or the form's page. `why`: the key is no
- * longer valid.
- */
+/** With a link back to the requested page or the form's page. `why`: the key is no longer valid. */
 function signInPath({ method, target, headers }: RawRequest, basePath: string, why?: 'ended') {
   const from = URL.canParse(headers['referer'] ?? '') ? new URL(headers['referer'] ?? '') : null;
   const isOurs = from?.host === headers['host'] && from?.pathname.startsWith(basePath);
@@ -218,7 +204,6 @@ function signInPath({ method, target, headers }: RawRequest, basePath: string, w
   return `/?then=${encodeURIComponent(then)}${why === undefined ? '' : `&why=${why}`}`;
 }
 
-/** Whether the API no longer accepts the session's key. */
 function isOver(answer: PageAnswer): boolean {
   if (answer.kind === 'raw') return answer.response.status === 401;
   return answer.kind === 'page' && answer.status === 401;
@@ -251,7 +236,7 @@ function parts(target: string): { path: string; query: URLSearchParams } {
   return { path, query: new URLSearchParams(query) };
 }
 
-/** Operator pages. Without the scope `ops:read`, each explains what is missing. */
+/** Without the scope `ops:read`, each page explains what is missing. */
 function opsPages(): readonly PageRoute[] {
   return [
     { method: 'GET', path: '/ops', handle: overviewPage },

@@ -1,5 +1,3 @@
-/** The frame of every page, with breadcrumbs and sign-out. */
-
 import type { RawResponse } from '../http/pipeline/render.ts';
 import type { Headers } from '../http/pipeline/route.ts';
 import { attribute, type Html, html, pageHead, pagePolicy } from '../net/html.ts';
@@ -7,10 +5,7 @@ import type { Assets } from './assets.ts';
 import type { ApiClient } from './client.ts';
 import { type DashboardSession, offers } from './session.ts';
 
-/**
- * The Content-Security-Policy of all pages except the queues: no external or inline content, forms
- * only to this site.
- */
+/** All pages except the queues: no external or inline content, forms only to this site. */
 export const PAGE_POLICY = pagePolicy({ forms: 'self' });
 
 export type PageFrame = {
@@ -24,9 +19,7 @@ export type PageFrame = {
 /** The ID of the last element: rendering waits for it to avoid layout shifts. */
 const LAST = 'spoken';
 
-/**
- * The whole document. A page with events is refreshed live, unless its status shows a form error.
- */
+/** A page with events is refreshed live, unless its status shows a form error. */
 export function layout({ assets, link, now, session }: PageFrame, shown: PageContent): string {
   const { title, main, above = [], status = 200 } = shown;
   // A form response has the form's URL, which cannot be fetched again.
@@ -53,13 +46,12 @@ ${main}
 `.html;
 }
 
-/** The event source of the page's script. */
 function live(link: Link, events: PageContent['events']): Html | null {
   if (events === undefined) return null;
   return html`${attribute('data-events', link(events.path))}${attribute('data-types', events.types.join(' '))}`;
 }
 
-/** Whether the page updates live; set by the script. */
+/** The script shows here whether the page updates live. */
 const liveness = html`<p class="liveness" id="liveness" data-state="opening"><span aria-hidden="true" class="dot"></span> <span class="words">Watching</span></p>`;
 
 function navigation(link: Link, session: DashboardSession): Html {
@@ -77,10 +69,7 @@ ${above.map(({ text, path }) => html`<li><a href="${link(path)}">${text}</a></li
 </ol></nav>`;
 }
 
-/**
- * A form that changes something, with the session's CSRF token. `action`: a browser path, from
- * `link`.
- */
+/** Contains the session's CSRF token. `action`: a browser path, from `link`. */
 export function form(action: string, { csrf }: DashboardSession, fields: Html): Html {
   return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;
 }
@@ -89,20 +78,17 @@ export function form(action: string, { csrf }: DashboardSession, fields: Html): 
 export type Link = (path: string) => string;
 
 export type PageRequest = {
-  /** Percent-decoded path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Form fields; empty for GET. */
   readonly form: URLSearchParams;
   readonly headers: Headers;
   readonly link: Link;
   /** Time of the request; relative times on the page refer to it. */
   readonly now: Date;
-  /** The API for the given key. */
   readonly apiWith: (apiKey: string) => ApiClient;
 };
 
-/** A request with a session. `api`: the API for its key, which can be invalid by now. */
+/** The key of `api` can be invalid by now. */
 export type SignedInRequest = PageRequest & {
   readonly session: DashboardSession;
   readonly api: ApiClient;
@@ -110,12 +96,11 @@ export type SignedInRequest = PageRequest & {
 
 export type PageContent = {
   readonly kind: 'page';
-  /** HTTP status; 200 by default. */
   readonly status?: number;
-  /** The window's title; `· Signpost` is appended. */
+  /** `· Signpost` is appended. */
   readonly title: string;
   readonly main: Html;
-  /** The event stream that refreshes the page: its path and the relevant types. */
+  /** The event stream and its types that refresh the page. */
   readonly events?: { readonly path: string; readonly types: readonly string[] };
   /** Parent pages, outermost first, without the page itself. */
   readonly above?: readonly { readonly text: string; readonly path: string }[];
@@ -124,21 +109,14 @@ export type PageContent = {
 /** Paths are without the base path. */
 export type PageAnswer =
   | PageContent
-  /** A 303 redirect (RFC 9110, 15.4.4). `cookie`: a Set-Cookie value. */
+  /** RFC 9110, 15.4.4. `cookie`: a Set-Cookie value. */
   | { readonly kind: 'see_other'; readonly path: string; readonly cookie?: string }
-  /** The unchanged API response. */
   | { readonly kind: 'raw'; readonly response: RawResponse };
 
-/**
- * Handles a signed-in request. Status 401 ends the session. An exception is logged and answered
- * with an error page.
- */
+/** Status 401 ends the session. An exception is logged and answered with an error page. */
 export type PageHandler = (request: SignedInRequest) => Promise<PageAnswer>;
 
-/**
- * A page's path and access. `path`: a pattern with `:name` parameters. GET also serves HEAD; POST
- * is only called with a verified form.
- */
+/** `path`: a pattern with `:name`. GET also serves HEAD; POST requires a verified form. */
 export type PageRoute =
   | {
       readonly method: 'GET' | 'POST';

@@ -20,20 +20,18 @@ export type QueuesDeps = {
   readonly log: ApiLog;
 };
 
-/** A request to the board, with a session. */
 export type QueuesRequest = {
   readonly raw: RawRequest;
   /** Relative to the board: `/api/queues`, or empty for its page. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly session: DashboardSession;
-  /** The API for the session's key. */
   readonly api: ApiClient;
 };
 
 /**
- * The policy of our pages, extended for bull-board: a worker that colors JSON, its own `base`, and
- * inline styles, which its messages and editor create. Scripts are only loaded from its files.
+ * For bull-board: a worker that colors JSON, its own `base`, and inline styles, which its messages
+ * and editor create. Scripts are only loaded from its files.
  */
 const BOARD_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; worker-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
@@ -46,9 +44,8 @@ export type QueuesAnswer =
   | { readonly kind: 'refused'; readonly page: PageContent };
 
 /**
- * Answers with the board's page, a file or a call. Files require a session, everything else
- * `ops:read`. Changes require `admin` and this site as origin, and are logged with the key's ID.
- * Queue errors become 503 or 500.
+ * Files require a session, everything else `ops:read`. Changes require `admin` and this site as
+ * origin, and are logged with the key's ID. Queue errors become 503 or 500.
  */
 export async function answerQueues(deps: QueuesDeps, asked: QueuesRequest): Promise<QueuesAnswer> {
   const { path, raw, api } = asked;
@@ -83,7 +80,7 @@ function sentFile(path: string, { text, contentType }: BoardFile): RawResponse {
   return sent(200, text, { type: contentType, cache: `private, ${keeps}` });
 }
 
-/** A call of the board's page. `mayChange`: whether the key is an administrator's. */
+/** `mayChange`: whether the key is an administrator's. */
 async function call(
   { board, log }: QueuesDeps,
   { raw, path, query }: QueuesRequest,
@@ -113,17 +110,14 @@ async function call(
   }
 }
 
-/** 503 if a server behind is unavailable, so that a retry can help; otherwise 500. */
+/** 503 if a retry can help; otherwise 500. */
 function broken(fault: unknown, requestId: string | undefined): RawResponse {
   return isUnavailable(fault) || isQueueUnavailable(fault)
     ? refused(503, 'The queue does not answer. Accepted requests are safe in the database.')
     : refused(500, `An internal error occurred. See the log for request ID ${requestId}.`);
 }
 
-/**
- * The JSON of a body, or an empty object for an empty body; null for anything else and above 64
- * KiB.
- */
+/** `{}` for an empty body; null for anything else than JSON and above MAX_BODY_BYTES. */
 async function bodyOf({ headers, readBody }: RawRequest): Promise<object | null> {
   if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return null;
   const read = await readBody();
@@ -140,7 +134,7 @@ async function bodyOf({ headers, readBody }: RawRequest): Promise<object | null>
 
 const json = { type: 'application/json; charset=utf-8', cache: 'no-store' } as const;
 
-/** An error in the form that bull-board displays. */
+/** In the form that bull-board displays. */
 function refused(status: number, message: string): RawResponse {
   return sent(status, JSON.stringify({ error: message, message }), json);
 }

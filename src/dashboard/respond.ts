@@ -1,5 +1,3 @@
-/** Responses for pages, redirects and assets, with their common headers. */
-
 import type { IsSecret } from '../http/keys/auth.ts';
 import type { ApiLog, RawRequest } from '../http/pipeline/api.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
@@ -9,14 +7,13 @@ import type { CountRequest } from '../ops/metrics/traffic.ts';
 import type { Asset } from './assets.ts';
 import { PAGE_POLICY } from './layout.ts';
 
-/** Headers of all dashboard responses. */
 const security = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
   'content-security-policy': PAGE_POLICY,
 } as const;
 
-/** Headers of a text. `cache`: the Cache-Control value. The length is in UTF-8 bytes. */
+/** `cache`: the Cache-Control value. The length is in UTF-8 bytes. */
 export function headersOf(text: string, contentType: string, cache: string) {
   return {
     'content-type': contentType,
@@ -45,7 +42,7 @@ export function redirectTo(location: string, cookie?: string): RawResponse {
   };
 }
 
-/** An asset, cacheable for a year: its name contains a content hash. */
+/** Cacheable for a year: the name contains a content hash. */
 export function kept({ text, contentType }: Asset): RawResponse {
   return {
     status: 200,
@@ -59,9 +56,7 @@ export function kept({ text, contentType }: Asset): RawResponse {
   };
 }
 
-/**
- * For HEAD, the response without a body, with its stream discarded; otherwise the response itself.
- */
+/** For HEAD, drops the body and discards the stream. */
 export function withoutBody({ method }: RawRequest, response: RawResponse): RawResponse {
   if (method !== 'HEAD') return response;
   const { stream, ...rest } = response;
@@ -77,26 +72,21 @@ export type RequestLogDeps = {
   readonly count?: CountRequest;
 };
 
-/**
- * Label for log and metrics instead of an operation's name. `path`: the pattern of a page, never
- * the requested path, which has unlimited values.
- */
+/** `path`: the pattern of a page. Requested paths have unlimited values. */
 export function labelOf(path: string): string {
   return `page:${path}`;
 }
 
-/** The request ID in the log; undefined if not assigned yet. */
 export function idOf({ headers }: Pick<RawRequest, 'headers'>): string | undefined {
   return headers['x-request-id'];
 }
 
-/** Label of the pages' assets. Frequent and uninteresting, so logged at `debug`. */
+/** Frequent and uninteresting, so logged at `debug`. */
 export const ASSETS = labelOf('/assets');
 
 /**
- * Answers a request in its own span, logs it and counts it under `label`. `answer` gets the request
- * with ID and trace in the headers, so that its API calls have them too; so does the response.
- * Rejects only if `answer` does.
+ * Logs and counts a request under `label`. `answer` gets ID and trace in the headers, so that its
+ * API calls have them too. Rejects only if `answer` does.
  */
 export function logged(
   { isSecret, log, count }: RequestLogDeps,

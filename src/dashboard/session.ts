@@ -5,21 +5,20 @@ import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { Headers } from '../http/pipeline/route.ts';
 
-/** The session in the cookie. Its key may no longer be valid: the API checks that on each call. */
+/** The key may no longer be valid: the API checks that on each call. */
 export type DashboardSession = {
   /** The key's token, used for every API call. It must not appear in a page. */
   readonly apiKey: string;
   /** A random token in every form; other sites cannot read it. */
   readonly csrf: string;
-  /** The key's scopes. They decide what is offered; the API decides what is allowed. */
+  /** They decide what is offered; the API decides what is allowed. */
   readonly scopes: readonly string[];
 };
 
-/** Creates and reads session cookies. Every process with the same secret can read them. */
 export type Sessions = {
-  /** The Set-Cookie value of a new 12-hour session, for a key that the API accepted. */
+  /** The Set-Cookie value of a new session, for a key that the API accepted. */
   readonly begin: (apiKey: string, scopes: readonly string[]) => Promise<string>;
-  /** The session in a Cookie header. Null: missing, expired or invalid. Never rejects. */
+  /** Null: missing, expired or invalid. Never rejects. */
   readonly find: (cookieHeader: string | undefined) => Promise<DashboardSession | null>;
   /** The Set-Cookie value that deletes the session. */
   readonly ended: string;
@@ -27,17 +26,12 @@ export type Sessions = {
 
 /** Only over HTTPS or on localhost, for the whole host, set by this host (RFC 6265bis, 4.1.3.2). */
 const COOKIE = '__Host-signpost';
-/**
- * Lax, so that links in mails open the page instead of the sign-in; changes require the CSRF token.
- */
+/** Lax: links in mails open the page instead of the sign-in. Changes require the CSRF token. */
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
-/** In seconds: a working day. */
+/** A working day. */
 const LIFETIME_S = 12 * 3_600;
 
-/**
- * `secret` encrypts the cookies: 32 bytes, `session` of src/certificates/vault/derived-secrets.ts.
- * Changing it ends all sessions. `now` decides expiry.
- */
+/** `secret`: 32 bytes, `session` of src/certificates/vault/derived-secrets.ts. */
 export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
   return {
     async begin(apiKey, scopes) {
@@ -74,10 +68,7 @@ export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
   };
 }
 
-/**
- * Whether a page offers what requires this scope; `admin` implies all. The API decides what is
- * allowed.
- */
+/** `admin` implies all scopes. The API decides what is allowed. */
 export function offers(
   { scopes }: Pick<DashboardSession, 'scopes'>,
   scope: 'domains:read' | 'ops:read' | 'admin',
@@ -85,15 +76,12 @@ export function offers(
   return scopes.includes(scope) || scopes.includes('admin');
 }
 
-/** The first page after sign-in. The projects page explains missing scopes. */
+/** The projects page explains missing scopes. */
 export function firstPage(session: Pick<DashboardSession, 'scopes'>): '/projects' | '/ops' {
   return offers(session, 'ops:read') && !offers(session, 'domains:read') ? '/ops' : '/projects';
 }
 
-/**
- * Whether a form belongs to this session, by its token; null (no token) is false. Compared in
- * constant time.
- */
+/** Compared in constant time. */
 function isOwnForm({ csrf }: DashboardSession, given: string | null): boolean {
   const [own, other] = [Buffer.from(csrf), Buffer.from(given ?? '')];
   return own.length === other.length && timingSafeEqual(own, other);
@@ -105,16 +93,13 @@ function cookieValue(cookieHeader = ''): string | undefined {
   return pair?.trim().slice(prefix.length);
 }
 
-/** The parsed body of a request. `no_form`: another type, or cut off. */
+/** `no_form`: another type, or cut off. */
 export type ReadForm =
   | { readonly kind: 'form'; readonly form: URLSearchParams }
   | { readonly kind: 'too_large' }
   | { readonly kind: 'no_form' };
 
-/**
- * Reads the body as a form, up to 64 KiB. Bodies of another type or announced as larger are not
- * read. Repeated fields are kept.
- */
+/** Does not read other types, or bodies announced above MAX_BODY_BYTES. Keeps repeated fields. */
 export async function readForm({ headers, readBody }: RawRequest): Promise<ReadForm> {
   const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded');
   if (!isForm) return { kind: 'no_form' };
@@ -127,10 +112,7 @@ export async function readForm({ headers, readBody }: RawRequest): Promise<ReadF
   return { kind: isLarge ? 'too_large' : 'no_form' };
 }
 
-/**
- * The origin of a request according to the browser (Fetch Metadata), or else its Origin header (RFC
- * 6454, 7). `unsaid`: neither is sent, or the user reloaded.
- */
+/** Fetch Metadata, or else Origin (RFC 6454, 7). `unsaid`: neither is sent, or a reload. */
 export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unsaid' {
   const { 'sec-fetch-site': site, origin, host } = headers;
   if (site === 'none') return 'unsaid'; // the user reloads it
@@ -139,18 +121,14 @@ export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unsaid' {
   return URL.canParse(origin) && new URL(origin).host === host ? 'here' : 'elsewhere';
 }
 
-/**
- * Whether to process a form. With a session, it must have the session's token. Without a session,
- * as at sign-in, it must not come from another site.
- */
+/** A session's form must have its token. Without a session, it must not come from another site. */
 export function isFromHere(
   { headers }: Pick<RawRequest, 'headers'>,
   session: DashboardSession | null,
   form: URLSearchParams,
 ): boolean {
   if (session === null) return cameFrom(headers) !== 'elsewhere';
-  // With the token, the origin adds nothing, and a proxy can have changed the host it is compared
-  // with.
+  // With the token, the origin adds nothing, and a proxy can have changed the host.
   const isForeign = cameFrom({ ...headers, origin: undefined }) === 'elsewhere';
   return !isForeign && isOwnForm(session, form.get('csrf'));
 }

@@ -1,7 +1,4 @@
-/**
- * The edge serves customers' domains: HTTP for challenges and redirects, HTTPS for deploys. It
- * looks up domains on demand and caches them (routes.ts).
- */
+/** The edge serves customers' domains: HTTP for challenges and redirects, HTTPS for deploys. */
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -23,38 +20,28 @@ import { createTlsServers, SERVERS_MAX } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 import { createVisitorLimits } from './visitor-limits.ts';
 
-/** The ports for visitors. `gatewayPort`: the port for Caddy, which then owns the other two. */
+/** `gatewayPort`: the port for Caddy, which then owns the other two. */
 export type EdgePorts = {
   readonly httpPort: number;
   readonly httpsPort: number;
   readonly gatewayPort?: number;
 };
 
-/**
- * The ports to open. `publicHttpsPort`: the public HTTPS port, used in redirects; defaults to the
- * listening port.
- */
+/** `publicHttpsPort`: used in redirects; defaults to the listening port. */
 type EdgePlace = Omit<EdgePorts, 'gatewayPort'> & {
   readonly host: string;
   readonly publicHttpsPort?: number | undefined;
 };
 
 export type Edge = {
-  /**
-   * Opens the ports (0: any free one) and returns them. If one cannot be opened, it closes the
-   * others and rejects with an error that names the variable.
-   */
+  /** Port 0: any free one. All or none; the error names the variable. */
   readonly listen: (where: EdgePlace) => Promise<EdgePorts>;
-  /**
-   * Applies a route change. A removed name is dropped from the cache, and its responses and idle
-   * connections are closed. Without notifications, the edge finds changes itself within about 4 s.
-   */
+  /** Closes removed names' connections. Without it, the edge notices within about 4 s. */
   readonly notify: (notification: RouteNotification) => void;
-  /** Stops accepting, lets running requests finish until the deadline, then aborts them. */
+  /** Lets running requests finish until the deadline, then aborts them. It cannot be reopened. */
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
-/** Creates an edge that is not listening yet. After closing, it cannot be reopened. */
 export function createEdge(given: EdgeDeps): Edge {
   const deps = { ...given, log: limitedLog(given.log) };
   const limits = { ...edgeLimits, ...deps.limits };
@@ -102,7 +89,6 @@ type Visits = { readonly http: Handler; readonly https: Handler };
 type Front = Pick<Edge, 'listen' | 'close'> & Pick<PreparationDeps, 'makeReady' | 'keptMax'>;
 
 type FrontParts = {
-  /** Its routes are cached. */
   readonly deps: EdgeDeps;
   readonly limits: EdgeLimits;
   readonly count: EdgeCounters;
@@ -111,7 +97,6 @@ type FrontParts = {
   readonly watchReader: (socket: Socket) => void;
 };
 
-/** The edge's own two ports. */
 function ownFront({ deps, limits, count, visits, connections, watchReader }: FrontParts): Front {
   const handshakes = new EventEmitter();
   const findServer = createTlsServers({ ...deps, ...limits, receiver: handshakes });
@@ -159,14 +144,12 @@ function ownFront({ deps, limits, count, visits, connections, watchReader }: Fro
   };
 }
 
-/** A request on a direct connection. */
 function direct(request: IncomingMessage, response: ServerResponse): Visit {
   const { socket } = request;
   const client = socket.remoteAddress ?? 'unknown';
   return { request, response, client, serverName: serverNameOf(socket), connection: socket };
 }
 
-/** One address, for Caddy. */
 function caddyFront(
   { deps, limits, count, visits, connections, watchReader }: FrontParts,
   { secret, address, port }: NonNullable<EdgeDeps['caddy']>,
@@ -229,10 +212,7 @@ function open(
 
 const EVERY_MS = 5_000;
 
-/**
- * A log with one line per message in `everyMs`: the first at once, then the latest with the `count`
- * of all. There must be few distinct messages.
- */
+/** The first message of a kind at once, then the latest with a `count`. Use few kinds. */
 export function limitedLog(log: EdgeDeps['log'], everyMs: number = EVERY_MS): EdgeDeps['log'] {
   const held = new Map<string, { count: number; fields: object }>();
 

@@ -33,10 +33,10 @@ type Common = {
 
 type TlsParts = Common & {
   readonly handle: Handle;
-  /** The TLS server of a name; null if there is none. Its events arrive at `handshakes`. */
+  /** Null for an unknown name. Its events arrive at `handshakes`. */
   readonly findServer: (serverName: string) => Promise<TlsServer | null>;
   readonly handshakes: EventEmitter;
-  /** Takes connections of CAs and probes; null if there are none to detect. */
+  /** Takes connections of CAs and probes; null if tls-alpn-01 is off. */
   readonly divert: Divert | null;
   /** Receives every connection after its handshake. */
   readonly connections: Pick<OpenConnections, 'add'>;
@@ -44,11 +44,10 @@ type TlsParts = Common & {
   readonly count: Pick<EdgeCounters, 'handshake'>;
 };
 
-/** A server on one port. It is opened once and closed once. */
 export type EdgeListener = {
-  /** Resolves to the port; rejects if it cannot be opened. */
+  /** Resolves to the port. */
   readonly listen: (host: string, port: number) => Promise<number>;
-  /** Stops accepting; running requests can finish until the deadline. */
+  /** Running requests can finish until the deadline. */
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
@@ -69,7 +68,7 @@ export function plainListener(
   return listener(server, turnsOf(handle, visitors), visitors.admitConnection, limits);
 }
 
-/** A server for TLS 1.2 and newer, HTTP/1.1 only. Failed handshakes are only logged. */
+/** TLS 1.2 and newer, HTTP/1.1 only. Failed handshakes are only logged. */
 export function tlsListener(parts: TlsParts, limits: EdgeLimits): EdgeListener {
   const { handle, findServer, handshakes, divert, visitors, watchReader, connections } = parts;
   const { log, count } = parts;
@@ -78,8 +77,7 @@ export function tlsListener(parts: TlsParts, limits: EdgeLimits): EdgeListener {
     IncomingMessage: EdgeRequest,
     handshakeTimeout: limits.handshakeMs,
     ...visitorsRules,
-    // This server has no certificate and refuses all names that have no own server
-    // (secure-contexts.ts).
+    // This server has no certificate and refuses names without an own server (secure-contexts.ts).
     secureOptions: visitorsRules.secureOptions | constants.SSL_OP_NO_TICKET,
   });
   for (const event of ['secureConnection', 'tlsClientError']) {
@@ -116,19 +114,13 @@ function answerUpgrades(server: Server, turns: Turns<Exchange>, handle: Handle):
   });
 }
 
-/**
- * Caddy adds four of our fields and three of its own. Newer versions also add Via, which leaves a
- * visitor 99 fields.
- */
+/** Caddy adds four of our fields and up to four of its own, which leaves a visitor 99. */
 const GATEWAY_FIELDS = 7;
 const GATEWAY_HEAD_BYTES = 24 * 1_024;
-/**
- * Longer than Caddy keeps an idle connection (caddyfile.ts), so that Caddy never uses a closing
- * one.
- */
+/** Longer than Caddy keeps idle connections (caddyfile.ts): Caddy never uses a closing one. */
 const GATEWAY_KEEP_ALIVE_MS = 90_000;
 
-/** A server for requests forwarded by Caddy over shared connections. */
+/** Caddy forwards requests over shared connections. */
 export function gatewayListener(
   handle: Handle,
   watchReader: (socket: Socket) => void,
@@ -152,7 +144,7 @@ export function gatewayListener(
   return gateway;
 }
 
-/** Statuses by parser code (llhttp's HPE_…); all others are 400. */
+/** By llhttp code; all others are 400. */
 const parserStatuses: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -160,10 +152,7 @@ const parserStatuses: Readonly<Record<string, number>> = {
 /** How long a refused client can take to read the error. */
 const LINGER_MS = 1_000;
 
-/**
- * Answers bytes that never became a request, after the previous requests, and closes the
- * connection.
- */
+/** For bytes that never became a request; after the previous requests. Closes the connection. */
 function answerBroken(turns: Turns<Exchange>, newest: WeakMap<Duplex, Exchange>) {
   return (error: NodeJS.ErrnoException, socket: Duplex): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -180,7 +169,7 @@ function answerBroken(turns: Turns<Exchange>, newest: WeakMap<Duplex, Exchange>)
   };
 }
 
-/** Whether a request is next to be answered and nothing of its response was sent. */
+/** Next to be answered, and nothing of its response was sent. */
 function isUnanswered({ response }: Exchange, socket: Duplex): boolean {
   return response.socket === socket && !response.headersSent;
 }
@@ -193,10 +182,7 @@ function refuseRaw(socket: Duplex, status: number): void {
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
-/**
- * Runs one request per connection at a time: the next starts when the previous response is sent or
- * abandoned.
- */
+/** One request per connection at a time: the next starts when the previous response is over. */
 function turnsOf(
   handle: Handle,
   { penalize }: Pick<VisitorLimits, 'penalize'>,
@@ -223,10 +209,7 @@ function limitOptions({ headersMs, requestMs, keepAliveMs }: EdgeLimits) {
   };
 }
 
-/**
- * Closes connections over the limit before the server handles them, because a handshake costs more
- * than a connection.
- */
+/** Before the server handles the connection, because a handshake costs more. */
 function admitOnly(server: Server, admit: (socket: Socket) => boolean): void {
   const inside = server.listeners('connection');
   server.removeAllListeners('connection');

@@ -8,21 +8,18 @@ export type VisitorConnection = {
   readonly once: (event: 'close', act: () => void) => unknown;
 };
 
-/** Open connections by name. */
 export type OpenConnections = {
-  /** Tracks a connection, idle or not, until it closes. It belongs to one name. */
+  /** Until it closes. A connection belongs to one name. */
   readonly add: (hostname: string, connection: VisitorConnection) => void;
-  /** Assigns a connection to the project whose deploy answers on it. The first project stays. */
+  /** Assigns it to the project whose deploy answers on it. The first project stays. */
   readonly bindTo: (connection: VisitorConnection, projectId: string) => void;
-  /** Closes all connections of a name. */
   readonly drop: (hostname: string) => void;
 };
 
 /**
- * While connections are open, rechecks the route of each name every `recheckMs` and closes the
- * connections of removed names, in case a notification was lost. If a name moved to another
- * project, it closes the previous project's connections. Most routes come from memory; the others
- * are looked up in one query. A failed lookup closes nothing.
+ * Rechecks the route of each open name every `recheckMs`, in case a notification was lost. Closes
+ * connections of removed names, and of the previous project if a name moved. A failed lookup closes
+ * nothing.
  */
 export function createOpenConnections(
   { findRoute, log }: Pick<EdgeDeps, 'findRoute' | 'log'>,

@@ -1,7 +1,4 @@
-/**
- * The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then a redirect or the project's
- * deploy.
- */
+/** The HTTPS port: one certificate per name (SNI, RFC 6066, 3), then a redirect or the deploy. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
@@ -20,22 +17,18 @@ import {
 } from './routes/redirect.ts';
 import type { Site } from './tls/secure-contexts.ts';
 
-/** A visitor's request, with facts about its connection. */
 export type Visit = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The name from the TLS handshake; null if there is none or it is not a domain. */
+  /** From the TLS handshake; null if missing or not a domain. */
   readonly serverName: string | null;
-  /** The visitor's address; `unknown` if the connection is gone. */
+  /** `unknown` if the connection is gone. */
   readonly client: string;
   /** Closed when the name is removed. */
   readonly connection: VisitorConnection;
 };
 
-/**
- * The site of a name; null if there is none, so the handshake fails. Throws what the lookup
- * throws.
- */
+/** Null for an unknown name, so the handshake fails. Throws what the lookup throws. */
 export async function siteFor(
   { findRoute }: Pick<EdgeDeps, 'findRoute'>,
   serverName: string,
@@ -53,10 +46,7 @@ type HttpsDeps = Pick<EdgeDeps, 'findRoute'> &
     readonly count: Pick<EdgeCounters, 'refused' | 'underWay'>;
   };
 
-/**
- * Handles one request on an open connection. The route is looked up again, because the domain can
- * be removed at any time. `httpsPort`: the port of redirects.
- */
+/** Looks up the route again: the domain can be removed at any time. `httpsPort`: for redirects. */
 export async function handleHttps(
   { findRoute, bindTo, requests, count }: HttpsDeps,
   proxy: UpstreamProxy,
@@ -89,10 +79,7 @@ export async function handleHttps(
   await proxy.pass({ request, response, client, target, upstream, route });
 }
 
-/**
- * Calls `act` once, when the response is sent or the connection closes. A WebSocket ends with its
- * connection.
- */
+/** Calls `act` once. A WebSocket ends with its connection. */
 function whenOver({ socket }: IncomingMessage, response: ServerResponse, act: () => void): void {
   const over = () => {
     response.off('close', over);
@@ -103,7 +90,7 @@ function whenOver({ socket }: IncomingMessage, response: ServerResponse, act: ()
   socket.once('close', over);
 }
 
-/** The name in the client's handshake; null if it is not a domain. */
+/** Null if it is not a domain. */
 export function serverNameOf(socket: Socket): string | null {
   // A property of TLSSocket that @types/node lacks.
   const name = 'servername' in socket ? socket.servername : null;

@@ -1,16 +1,13 @@
-/**
- * Limits concurrent requests to deploys, in total and per project. Each uses its own connection.
- */
+/** Limits concurrent requests to deploys. Each uses its own connection. */
 import { createKeyedCount } from '../net/keyed-count.ts';
 
-/** Limits of one process. */
 export type RequestLimitRules = {
   readonly total: number;
   readonly perProject: number;
 };
 
 export type RequestLimit = {
-  /** Counts a request and returns an idempotent release function, or the limit that is reached. */
+  /** Returns an idempotent release function, or the limit that is reached. */
   readonly admit: (projectId: string) => (() => void) | 'project' | 'total';
 };
 

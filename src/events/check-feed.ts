@@ -1,24 +1,15 @@
-/**
- * Streams the checks of watched domains, for all streams of a process: one database query a second,
- * none without followers. A check without changes is not an event, but a page shows its time.
- */
+/** Checks of watched domains, one database query per POLL_MS. Unchanged checks are not events. */
 import type { LastCheck, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 import { every } from './feed.ts';
 
-/** One per process, for all followers. */
 export type CheckFeed = {
   /** Calls `onCheck` whenever `next` has something to return. */
   follow(domainId: string, onCheck: () => void): FollowingChecks;
   close(): void;
 };
 
-/** One stream's position at a domain. */
 export type FollowingChecks = {
-  /**
-   * The last check if it differs from the previous result, otherwise null. The first call returns
-   * any known check. `changed`: the observation differs from the previous result's; false the first
-   * time.
-   */
+  /** Null if nothing differs from the previous result. `changed`: the observation differs. */
   next(): (LastCheck & { readonly changed: boolean }) | null;
   /** Call it when the stream ends. Idempotent. */
   end(): void;
@@ -30,7 +21,7 @@ export type CheckFeedDeps = {
   readonly log: {
     warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
-  /** The pause between two queries; default one second. */
+  /** The pause between two queries. */
   readonly pollMs?: number;
 };
 

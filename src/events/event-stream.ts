@@ -7,14 +7,11 @@ import { renderJson } from '../net/json.ts';
 import type { CheckFeed, FollowingChecks } from './check-feed.ts';
 import type { Feed } from './feed.ts';
 
-/** Shared by all streams of a process. */
 export type EventStreamDeps = {
   readonly feed: Feed;
   readonly checkFeed: Pick<CheckFeed, 'follow'>;
   readonly page: EventFeedStore['page'];
-  /** Default 15 s. */
   readonly heartbeatMs?: number;
-  /** Maximum events per read; default 100. */
   readonly pageSize?: number;
 };
 
@@ -28,26 +25,19 @@ export type StreamRequest = {
   readonly after: bigint | null;
   /** The number of the newest event, just read. */
   readonly newest: bigint;
-  /**
-   * Whether the key may still read the stream. Called before each heartbeat; false ends the stream.
-   */
+  /** Called before each heartbeat; false ends the stream. */
   readonly isStillAuthorized: () => Promise<boolean>;
 };
 
 /** Below the 30 s after which strict proxies close idle connections. */
 const HEARTBEAT_MS = 15_000;
-/** Maximum events per read. */
 const PAGE_SIZE = 100;
 /** Approximate characters per chunk. */
 const CHUNK_LENGTH = 16_384;
 /** The wait before the next read during a database outage. */
 const RETRY_MS = 500;
 
-/**
- * The stream's text, as `text/event-stream`. Reads only as fast as the client, continues after a
- * database outage, and ends when the signal aborts or the key loses access. Other faults end it
- * with an error.
- */
+/** Continues after a database outage. Ends when the signal aborts or the key loses access. */
 export async function* eventStream(
   deps: EventStreamDeps,
   request: StreamRequest,
@@ -99,7 +89,7 @@ function orChecked(step: Step | number, { next }: FollowingChecks, cursor: bigin
 /** `upTo`: after these texts, the client has everything up to this number. */
 type Step = { readonly texts: readonly string[]; readonly upTo: bigint };
 
-/** Returns what follows `cursor`, or how many ms to wait for a change. */
+/** What follows `cursor`, or how many ms to wait for a change. */
 async function nextStep(
   deps: EventStreamDeps,
   request: StreamRequest,
@@ -130,10 +120,7 @@ async function readPage(
   }
 }
 
-/**
- * During a database outage the key cannot be checked, but no event can be read either, so the
- * stream stays open.
- */
+/** During a database outage no event can be read either, so the stream stays open. */
 async function isStillAuthorized(request: StreamRequest): Promise<boolean> {
   try {
     return await request.isStillAuthorized();
@@ -165,37 +152,24 @@ function reset(newest: bigint): string {
   return sentEvent({ id: newest, event: 'stream.reset', data: renderJson({ newest }) });
 }
 
-/** An event before formatting. */
 export type SentEvent = {
-  /**
-   * The client's `Last-Event-ID` when it reconnects; null: no numbered event, so that stays
-   * unchanged.
-   */
+  /** The client's `Last-Event-ID` when it reconnects; null leaves it unchanged. */
   readonly id: bigint | null;
   readonly event: string;
   /** One line. */
   readonly data: string;
 };
 
-/**
- * How long clients wait before reconnecting: spreads the load after a restart, but is hardly
- * noticeable.
- */
+/** Spreads the load after a restart, but is hardly noticeable. */
 const RECONNECT_MS = 2_000;
 
-/**
- * Formats an event. `data` is one line: JSON has line feeds only as white space, which renderJson
- * omits.
- */
+/** `data` is one line: JSON has line feeds only as white space, which renderJson omits. */
 export function sentEvent({ id, event, data }: SentEvent): string {
   const numbered = id === null ? '' : `id: ${id}\n`;
   return `${numbered}event: ${event}\ndata: ${data}\n\n`;
 }
 
-/**
- * The start of a stream: the reconnection wait, and its start position. An id without data is no
- * event for the client, but becomes its `Last-Event-ID`.
- */
+/** An id without data is no event for the client, but becomes its `Last-Event-ID`. */
 export function opening(id: bigint | null): string {
   return id === null ? `retry: ${RECONNECT_MS}\n\n` : `retry: ${RECONNECT_MS}\nid: ${id}\n\n`;
 }
@@ -203,17 +177,12 @@ export function opening(id: bigint | null): string {
 /** A comment: clients ignore it, and proxies see that the connection is in use. */
 export const heartbeat = ': heartbeat\n\n';
 
-/**
- * Parses a `Last-Event-ID`; null unless it is a number of at most 40 digits. One above every
- * event's number means that the database was restored to an earlier state.
- */
+/** Null if invalid. Above every event's number: the database was restored. */
 export function parseLastEventId(text: string): bigint | null {
   return /^\d{1,40}$/.test(text) ? BigInt(text) : null;
 }
 
-/**
- * Joins texts to chunks of at least `size` characters, except the last; buffers at most one chunk.
- */
+/** Chunks of at least `size` characters, except the last. */
 export function* chunked(texts: Iterable<string>, size: number): Generator<string> {
   let chunk = '';
   for (const text of texts) {
@@ -225,10 +194,7 @@ export function* chunked(texts: Iterable<string>, size: number): Generator<strin
   if (chunk !== '') yield chunk;
 }
 
-/**
- * The Event of docs/integrate/events.md: findings with their explanation, everything else as
- * stored.
- */
+/** The Event of docs/integrate/events.md. */
 export function eventView({ number, type, data, at, domain }: EventRow) {
   const stored = Object.entries(data as object); // an object: written by record_events() from a DomainEvent
   const shown = stored.map(([field, value]) => [
@@ -238,10 +204,9 @@ export function eventView({ number, type, data, at, domain }: EventRow) {
   return { id: number, type, hostname: domain.hostname, at, data: Object.fromEntries(shown) };
 }
 
-/** The fields of event data with findings (src/core/life/events.ts). */
 const findingFields: readonly string[] = ['findings', 'appeared', 'cleared'];
 
-/** Reads stored findings; omits unknown codes, which a newer version may have written. */
+/** Omits unknown codes, which a newer version may have written. */
 export function findingsIn(stored: unknown): readonly Finding[] {
   const findings = stored as readonly Finding[]; // only written here, always from Finding[]
   return findings.filter(({ code }) => Object.hasOwn(severities, code));

@@ -1,30 +1,19 @@
-/**
- * The number of each project's newest event, for all streams of a process: one query twice a second
- * for all followed projects, none without followers. Events of other processes appear just as fast.
- */
+/** Each project's newest event number: one query per POLL_MS for all streams of a process. */
 import type { EventFeedStore } from '../db/events.ts';
 
-/** One per process, for all followers. */
 export type Feed = {
-  /** Follows a project. `newest`: the number of its newest event, just read. */
+  /** `newest`: the number of its newest event, just read. */
   follow(projectId: string, newest: bigint): Following;
-  /** Stops querying; pending `change` calls settle by their timeout or signal. */
+  /** Pending `change` calls settle by their timeout or signal. */
   close(): void;
 };
 
-/** One stream's position at a project. */
 type Following = {
-  /** The number of the newest event; decreases if the database was restored. */
+  /** Decreases if the database was restored. */
   newest(): bigint;
-  /**
-   * Settles when `newest` differs from `known`, after `ms`, or when the signal aborts. Never
-   * rejects.
-   */
+  /** Settles when `newest` is not `known`, after `ms`, or on the signal. Never rejects. */
   change(known: bigint, ms: number, signal: AbortSignal): Promise<void>;
-  /**
-   * Settles every pending `change` of this project, because there is something else to send: a
-   * check.
-   */
+  /** Settles every pending `change` of this project, because a check must be sent. */
   wake(): void;
   /** Call it when the stream ends. Idempotent. */
   end(): void;
@@ -36,7 +25,6 @@ export type FeedDeps = {
   readonly log: Readonly<
     Record<'info' | 'warn', (fields: Readonly<Record<string, unknown>>, message: string) => void>
   >;
-  /** The pause between two queries. */
   readonly pollMs?: number;
 };
 
@@ -48,7 +36,6 @@ type Project = {
   followers: number;
 };
 
-/** The default pause between two queries. */
 const POLL_MS = 500; // an event shows within a second, and 1,000 projects cost two short statements
 
 /** Starts with the first follower and stops with the last. */
@@ -98,9 +85,7 @@ export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Fe
   return { follow, close: polling.close };
 }
 
-/**
- * A smaller number counts only if it was read after the known one: then the database was restored.
- */
+/** A smaller number read later than the known one: the database was restored. */
 function learn(project: Project | undefined, newest: bigint, startedAt: number): void {
   if (project === undefined || newest === project.newest) return;
   if (newest < project.newest && startedAt <= project.readAt) return;
@@ -128,11 +113,7 @@ function changeOf(project: Project, known: bigint, ms: number, signal: AbortSign
   });
 }
 
-/**
- * Calls `act` after each pause while `isWanted`; the next pause starts when it has settled. `act`
- * must not reject. `wake` starts again when it may be wanted, `rest` cancels the current pause,
- * `close` stops permanently.
- */
+/** The next pause starts when `act` has settled, which must not reject. */
 export function every(pauseMs: number, act: () => Promise<void>, isWanted: () => boolean) {
   let timer: NodeJS.Timeout | null = null;
   let isActing = false;
@@ -162,10 +143,7 @@ export function every(pauseMs: number, act: () => Promise<void>, isWanted: () =>
   };
 }
 
-/**
- * Shares concurrent reads of the same page. The result is the same for all, because every event up
- * to `upTo` is committed. If the read rejects, it does so for all of them.
- */
+/** The same for all, because every event up to `upTo` is committed. Shares rejections, too. */
 export function sharePages(page: EventFeedStore['page']): EventFeedStore['page'] {
   const reading = new Map<string, ReturnType<EventFeedStore['page']>>();
   return (range) => {

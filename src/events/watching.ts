@@ -1,17 +1,10 @@
-/**
- * Speeds up checks while a domain's page is open: stores until when it is watched, which shortens
- * its waits (src/core/life/check.ts), and wakes its next check. All watched domains share one
- * statement.
- */
+/** Speeds up a domain's checks while its page is open (src/core/life/check.ts). */
 import type { WatchedDomain, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 
-/** The pages that are open in this process. */
 export type Watching = {
-  /**
-   * Watches until the returned function is called, which is idempotent. Neither throws or waits.
-   */
+  /** The returned function is idempotent. Neither throws nor waits. */
   watch(domainId: string): () => void;
-  /** Stops all timers. Stored times stay until they expire. */
+  /** Stored times stay until they expire. */
   close(): void;
 };
 
@@ -26,24 +19,22 @@ export type WatchingDeps = {
   };
   /** The wait between two checks of a watched domain (src/core/life/ladder.ts). */
   readonly checkEveryMs: number;
-  /** How often watched domains are written again; default 20 s. */
+  /** How often watched domains are written again. */
   readonly writeEveryMs?: number;
-  /** How long one write is valid; default 30 s. */
+  /** How long one write is valid. */
   readonly watchedForMs?: number;
 };
 
-/** A write every 20 s is valid for 30, so that a reloaded page never slows the checks. */
+/** A write is valid longer than the interval, so that a reloaded page never slows the checks. */
 const WRITE_EVERY_MS = 20_000;
 const WATCHED_FOR_MS = 30_000;
 /** Pages that open together, as after a restart, share a write. */
 const TOGETHER_MS = 50;
 
-/**
- * `open`: number of open pages. `writtenAt`: in ms of `performance.now()`, minus infinity if never.
- */
+/** `writtenAt`: in ms of `performance.now()`, minus infinity if never. */
 type Page = { open: number; writtenAt: number };
 
-/** A first page is written after 50 ms, with all others that open until then. */
+/** A first page is written after TOGETHER_MS, with all others that open until then. */
 export function createWatching(deps: WatchingDeps): Watching {
   const { store, promote, now, log, checkEveryMs } = deps;
   const { after, stop } = createTimers(log);
@@ -61,7 +52,6 @@ export function createWatching(deps: WatchingDeps): Watching {
     });
   }
 
-  /** Until the first of them must be written again. */
   function nextWaitMs(): number {
     const oldest = Math.min(...[...pages.values()].map(({ writtenAt }) => writtenAt));
     return Math.max(TOGETHER_MS, oldest + writeEveryMs - performance.now());
@@ -106,10 +96,7 @@ export function createWatching(deps: WatchingDeps): Watching {
   };
 }
 
-/**
- * When to pull a check forward: `checkEveryMs` after the last one. Null: the planned time is soon
- * enough.
- */
+/** `checkEveryMs` after the last check. Null: the planned time is soon enough. */
 function wakeAfterMs(
   { lastCheckedAt, nextCheckAt }: WatchedDomain,
   now: Date,

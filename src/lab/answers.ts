@@ -1,7 +1,4 @@
-/**
- * Responses of the test lab as bytes, from its zones or a fault. Each is prepared once and reused
- * for queries that differ only in id and letter case.
- */
+/** Responses as bytes, prepared once for queries that differ only in id and letter case. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ActiveFault, FaultBook, LabFault } from './faults.ts';
 import type { Delivery, DnsTransport, Handler } from './listener.ts';
@@ -15,9 +12,7 @@ import {
 import { responseTo } from './responses.ts';
 import type { ZoneTree } from './zone-tree.ts';
 
-/** Re-exported for callers that read queries and set faults. */
-
-/** One received query, the name in lower case; each retry is a separate one. */
+/** The name is in lower case; each retry is a separate query. */
 export type LabQuestion = {
   readonly name: string;
   /** As in dns-packet: `CNAME`, or `UNKNOWN_` and the number for an unknown type. */
@@ -33,22 +28,20 @@ export type LabQuestion = {
   readonly checkingDisabled: boolean;
 };
 
-/** Shared by the listeners of one test lab. */
 export type Lab = {
-  /** The declared zones: name → lines. A change replaces all lines of a zone. */
+  /** Declared zones: name → lines. A change replaces all lines of a zone. */
   readonly lines: Map<string, readonly string[]>;
   /** Zones with different contents in the recursive role. */
   readonly known: Map<string, readonly string[]>;
   readonly faults: FaultBook;
-  /** Every readable query, answered or not, oldest first; the older half is dropped at 100,000. */
+  /** Every readable query, answered or not, oldest first. */
   readonly questions: LabQuestion[];
-  /** Prepared responses, keyed by the query without its id and letter case, for speed. */
+  /** Keyed by the query without its id and letter case, for speed. */
   readonly prepared: Map<string, Prepared>;
   /** Zones whose answers have the AD flag in the recursive role. */
   readonly signed: ReadonlySet<string>;
-  /** The address of the zones of a depth; depth 0 is the test lab's own address. */
+  /** Depth 0 is the test lab's own address. */
   readonly addressAt: (depth: number) => string;
-  /** Builds a tree of declared zones. Throws for an invalid line. */
   readonly grow: (declared: ReadonlyMap<string, readonly string[]>) => ZoneTree;
   /** Of the authority: `lines`. */
   tree: ZoneTree;
@@ -56,7 +49,6 @@ export type Lab = {
   knownTree: ZoneTree;
 };
 
-/** A response without its id, which `idMask` can make wrong. */
 type Prepared = {
   readonly asked: LabQuestion;
   readonly answer: Buffer | undefined;
@@ -68,18 +60,11 @@ type Prepared = {
   readonly wait: (() => Promise<unknown>) | undefined;
 };
 
-/**
- * Bounds for a test lab in a long benchmark. At the first, the older half is dropped; at the
- * second, all.
- */
+/** Bounds for a long benchmark. At the first, the older half is dropped; at the second, all. */
 const QUESTIONS_KEPT = 100_000;
 const PREPARED_KEPT = 200_000;
 
-/**
- * Returns the handler of the listener at a depth. The response is determined before it returns, so
- * a held response reflects the time of its query. Records each readable query; returns undefined
- * for any other message.
- */
+/** Determined before it returns: a held response reflects the time of its query. */
 export function handlerAt(lab: Lab, depth: number): Handler {
   return (query, transport) => {
     const nameEnd = questionNameEnd(query);
@@ -105,7 +90,6 @@ function deliveryOf(prepared: Prepared, query: Buffer, nameEnd: number): Deliver
   return { bytes, way, after: wait?.() };
 }
 
-/** Determines a response: from the zones, unless the name has a fault. */
 function prepare(
   lab: Lab,
   bytes: Buffer,

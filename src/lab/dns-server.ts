@@ -1,7 +1,6 @@
 /**
- * A real name server on loopback for tests and the demo: an authority for its zones, and a
- * recursive server over all of them for queries with RD. Built on dns-packet, so it shares no bugs
- * with src/dns/.
+ * A name server on loopback for tests and the demo: an authority, and recursive for RD. Built on
+ * dns-packet, so it shares no bugs with src/dns/.
  */
 import { handlerAt, type Lab, type LabQuestion } from './answers.ts';
 import { createFaultBook, type LabFault, type LabRole } from './faults.ts';
@@ -11,16 +10,9 @@ import { growZones } from './zone-tree.ts';
 /** Zone name → lines such as `docs CNAME p1.edge.test.` (src/lab/zone.ts). */
 export type LabZones = Readonly<Record<string, readonly string[]>>;
 
-/**
- * Initial options. By default it listens on 127.0.0.1, on one port that is free for both UDP and
- * TCP.
- */
 export type LabDnsOptions = {
   readonly zones: LabZones;
-  /**
-   * Zones that the recursive role has instead of, or in addition to, `zones`: old contents, for
-   * example.
-   */
+  /** What the recursive role has instead of, or beside, `zones`: old contents, for example. */
   readonly known?: LabZones;
   /** Zones whose answers have the AD flag in the recursive role, if requested. */
   readonly signed?: readonly string[];
@@ -34,55 +26,32 @@ export type LabDnsOptions = {
   readonly tcp?: boolean;
 };
 
-/** A running test lab. Changes take effect with the next query. */
 export type LabDnsServer = {
   /** The first address; zones below zones use the following ones. */
   readonly address: string;
   /** The same for UDP and TCP, and at every address. */
   readonly port: number;
-  /**
-   * Queries since the start or the last `forget`, oldest first, at least the last 50,000. A live
-   * array.
-   */
+  /** A live array, oldest first; keeps at least the last 50,000. */
   readonly questions: readonly LabQuestion[];
-  /** Empties `questions`. */
   readonly forget: () => void;
-  /**
-   * Replaces or adds a zone, and opens an address if a zone below another needs one. Throws for an
-   * invalid line without changing anything; rejects if the address cannot be opened.
-   */
+  /** May open an address. An invalid line throws, and changes nothing. */
   readonly setZone: (zone: string, lines: readonly string[]) => Promise<void>;
-  /**
-   * Removes and then adds lines, each exactly as written. Throws for a missing or invalid line
-   * without changing anything. Opens no address: a new zone below another needs `setZone`.
-   */
+  /** Exact lines. Throws without changing anything. A new zone below another needs `setZone`. */
   readonly edit: (
     zone: string,
     change: { readonly remove?: readonly string[]; readonly add?: readonly string[] },
   ) => void;
-  /**
-   * Sets the contents of a zone in the recursive role only. Throws for an invalid line without
-   * changing anything.
-   */
+  /** In the recursive role only. Throws for an invalid line without changing anything. */
   readonly know: (zone: string, lines: readonly string[]) => void;
-  /**
-   * Adds a fault for this name and type (`*`: any type); `.zone` means a zone and everything below
-   * it, `.` everything. Default role: both.
-   */
+  /** `names`: a name, `.zone` for a zone and everything below, or `.`. Type `*`: any. */
   readonly fail: (names: string, type: string, fault: LabFault, role?: LabRole) => void;
-  /**
-   * Removes the faults of exactly these names, or all. Sends held responses, as determined when
-   * their query arrived.
-   */
+  /** Exactly these names, or all. Sends held responses, as determined at their query. */
   readonly heal: (names?: string) => void;
-  /** Resolves when every socket is closed. Cuts connections; held responses are never sent. */
+  /** Cuts connections; held responses are never sent. */
   readonly close: () => Promise<void>;
 };
 
-/**
- * Resolves when every address is open; zones below zones need further loopback addresses (127.0.0.2
- * …). Rejects, with all sockets closed, if one cannot be opened or a line is invalid.
- */
+/** Zones below zones need 127.0.0.2 …. Rejects, with all sockets closed. */
 export async function startDnsServer(options: LabDnsOptions): Promise<LabDnsServer> {
   const { address = '127.0.0.1', tcp = true } = options;
   const lab = createLab(options, (depth) => nextAddress(address, depth));
@@ -141,7 +110,7 @@ function createLab(options: LabDnsOptions, addressAt: (depth: number) => string)
   };
 }
 
-/** Adds a zone to one of the two sets; an error changes nothing. */
+/** An error changes nothing. */
 function regrow(
   lab: Lab,
   into: Map<string, readonly string[]>,

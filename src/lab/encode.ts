@@ -1,22 +1,16 @@
-/**
- * Encodes responses, built on dns-packet; names are encoded here, since dns-packet cannot write a
- * dot inside a label.
- */
+/** dns-packet cannot write a dot inside a label, so names are encoded here. */
 import { type Answer, encode } from 'dns-packet';
 import { HEADER_LENGTH, type LabQuery } from './query.ts';
 import type { LabRecord } from './zone.ts';
 import type { LabReply } from './zone-tree.ts';
 
-/** A resolver's Extended DNS Error (RFC 8914). */
 export type LabExtendedError = { readonly code: number; readonly text: string };
 
-/**
- * Parts of a response that come neither from its query nor from its records. All off by default.
- */
+/** All off by default. */
 export type EncodeOptions = {
   /** The AD flag. */
   readonly authenticData?: boolean;
-  /** Extended DNS Errors (RFC 8914), only if the query has EDNS. */
+  /** RFC 8914; only if the query has EDNS. */
   readonly errors?: readonly LabExtendedError[];
   /** The TC flag. Does not shorten the reply. */
   readonly truncated?: boolean;
@@ -28,13 +22,10 @@ export type EncodeOptions = {
 const [QR, AA, TC, RD, RA, AD, CD] = [0x8000, 0x0400, 0x0200, 0x0100, 0x0080, 0x0020, 0x0010];
 const DNSSEC_OK = 0x8000; // RFC 3225, 3
 const EXTENDED_ERROR = 15; // RFC 8914, 2
-/** The UDP payload size in our OPT records (RFC 6891, 6.1.3). */
+/** In our OPT records (RFC 6891, 6.1.3). */
 const UDP_PAYLOAD_OCTETS = 1232;
 
-/**
- * Returns a response with id 0 that repeats the question byte by byte. RD and RA follow the query's
- * RD, CD its CD. Not shortened: the caller checks whether it fits the transport.
- */
+/** Id 0. RD and RA follow the query's RD, CD its CD. Can exceed the transport's limit. */
 export function encodeReply(query: LabQuery, reply: LabReply, options: EncodeOptions = {}): Buffer {
   const header = Buffer.alloc(HEADER_LENGTH);
   const recursion = query.recursionDesired ? RD | RA : 0;
@@ -75,30 +66,22 @@ function encodeRecord(record: LabRecord): Buffer {
   return withoutOwner(plainRecord(record), encodeLabName(record.name));
 }
 
-/** Encodes a record with the given owner. */
 function withoutOwner(record: Answer, owner: Buffer): Buffer {
-  // The message is a header, one octet for the root as owner, and the rest of the record, which is
-  // kept.
+  // Drops the header and the owner (one octet for the root).
   const message = encode({ type: 'response', answers: [{ ...record, name: '.' }] });
   return Buffer.concat([owner, message.subarray(HEADER_LENGTH + 1)]);
 }
 
 const CNAME_CODE = 5;
 
-/**
- * Encodes an alias with an escape as a record of an unknown type, whose data the library leaves
- * unchanged (RFC 3597).
- */
+/** As a record of an unknown type (RFC 3597), whose data the library leaves unchanged. */
 function plainRecord(record: LabRecord): Answer {
   if (record.type !== 'CNAME' || !record.data.includes('\\')) return record;
   const raw = { ...record, type: `UNKNOWN_${CNAME_CODE}`, data: encodeLabName(record.data) };
   return raw as unknown as Answer; // the library's types omit its unknown types
 }
 
-/**
- * Returns a name of a zone file in wire form, without compression (RFC 1035, 5.1): `\DDD` is an
- * octet, and `\.` a dot inside a label. The empty name is the root. Does not check lengths.
- */
+/** RFC 1035, 5.1: `\DDD` is an octet, `\.` a dot inside a label. Does not check lengths. */
 export function encodeLabName(name: string): Buffer {
   const labels = name === '' ? [] : (name.match(/(?:\\\d{3}|\\.|[^.\\])+/gs) ?? []);
   const parts = labels.map((label) => {

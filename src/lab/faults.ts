@@ -1,4 +1,3 @@
-/** The faults of a test lab, by name, type and role. */
 import type { LabExtendedError } from './encode.ts';
 
 /**
@@ -23,7 +22,6 @@ import type { LabExtendedError } from './encode.ts';
  */
 export type LabFault = SimpleFault | FaultWithDetail;
 
-/** Faults without parameters; see `LabFault`. */
 export type SimpleFault =
   | 'servfail'
   | 'refused'
@@ -45,9 +43,7 @@ export type SimpleFault =
   | 'endless_alias'
   | 'hold';
 
-/** Faults with a time, reasons or records; see `LabFault`. */
 export type FaultWithDetail =
-  /** `ms`: how long the correct response is delayed. */
   | { readonly kind: 'delay'; readonly ms: number }
   | { readonly kind: 'servfail' | 'bogus'; readonly errors: readonly LabExtendedError[] }
   | {
@@ -62,17 +58,14 @@ export type FaultWithDetail =
 /** Without RD a test lab is an authority, with RD a recursive server. */
 export type LabRole = 'authority' | 'recursive';
 
-/** An active fault. `released` resolves when it is healed. */
+/** `released` resolves when the fault is healed. */
 export type ActiveFault = { readonly fault: LabFault; readonly released: Promise<void> };
 
-/** The active faults, at most one per names, type and role. */
+/** At most one fault per names, type and role. */
 export type FaultBook = {
   /** Replaces (and heals) the fault of the same names, type and role. Default role: both. */
   readonly add: (names: string, type: string, fault: LabFault, role?: LabRole) => void;
-  /**
-   * Returns the most specific fault: the name before one above, the type before any, the role
-   * before both; undefined if there is none. `name`: in lower case.
-   */
+  /** The name before one above, the type before any, the role before both. */
   readonly find: (name: string, type: string, role: LabRole) => ActiveFault | undefined;
   /** Removes the faults of exactly these names, as given, or all. */
   readonly heal: (names?: string) => void;
@@ -85,10 +78,7 @@ type Entry = ActiveFault & {
   readonly release: () => void;
 };
 
-/**
- * `names`: a name, `.zone` for a zone and everything below it, or `.` for everything; `*`: any
- * type.
- */
+/** `names`: a name, `.zone` for a zone and everything below, or `.`; `*`: any type. */
 export function createFaultBook(): FaultBook {
   const entries = new Set<Entry>();
   const end = (entry: Entry) => {

@@ -3,32 +3,21 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, isIPv6, type Socket as TcpSocket } from 'node:net';
 
-/** How a query arrived. */
 export type DnsTransport = 'udp' | 'tcp';
 
-/**
- * A response and how to send it. `wrong_source`: from another port; `hang_up`: closes the
- * connection instead.
- */
+/** `wrong_source`: from another port; `hang_up`: closes the connection instead. */
 export type Delivery = {
-  /**
-   * The whole message, without a length prefix. Undefined: sends nothing, but may close a
-   * connection.
-   */
+  /** Without a length prefix. Undefined: sends nothing, but may close a connection. */
   readonly bytes: Buffer | undefined;
   /** `wrong_source` applies to UDP only, `hang_up` to TCP only. */
   readonly way: 'straight' | 'wrong_source' | 'hang_up';
-  /** Waits for this before sending or closing; undefined: at once. */
+  /** Waits for this before sending or closing. */
   readonly after: Promise<unknown> | undefined;
 };
 
-/**
- * Returns the response to a message, or undefined for none. Called in the order of arrival on a
- * socket.
- */
+/** Undefined sends nothing. Called in the order of arrival on a socket. */
 export type Handler = (query: Buffer, transport: DnsTransport) => Delivery | undefined;
 
-/** `close` resolves when the sockets and every connection are closed. */
 export type DnsListener = { readonly port: number; readonly close: () => Promise<void> };
 
 /** `tcp: false`: only UDP is opened, and connections are refused. */
@@ -37,10 +26,7 @@ export type DnsListenOptions = { readonly tcp?: boolean };
 /** Retries with another port if the system's choice for UDP is in use for TCP. */
 const PORT_TRIES = 20;
 
-/**
- * Opens the port for UDP and TCP; port 0 chooses one that is free for both. Rejects, with nothing
- * open, if the address or port is in use.
- */
+/** Port 0: free for both. Rejects, with nothing open, if the address or port is in use. */
 export async function listenDns(
   address: string,
   port: number,
@@ -61,7 +47,6 @@ export async function listenDns(
   }
 }
 
-/** Sends nothing if the handler returns undefined. */
 async function openUdp(address: string, port: number, handler: Handler): Promise<DnsListener> {
   const family = isIPv6(address) ? 6 : 4;
   const udp = createSocket({

@@ -1,22 +1,15 @@
-/**
- * Parses queries. Names are parsed here, because dns-packet cannot tell a dot inside a label from a
- * separator.
- */
+/** dns-packet cannot tell a dot inside a label from a separator, so names are parsed here. */
 import { decode } from 'dns-packet';
 
-/** A query's OPT record (RFC 6891, 6.1.3 and RFC 3225, 3). */
+/** RFC 6891, 6.1.3 and RFC 3225, 3. */
 type Edns = { readonly payloadOctets: number; readonly dnssecOk: boolean };
 
-/** A query with one question. */
 export type LabQuery = {
-  /**
-   * Lower case, without a trailing dot; `\DDD` for special octets of a label and `\.` for a dot in
-   * it; the root is ``.
-   */
+  /** Lower case, without trailing dot; `\DDD` and `\.` as in zone files; the root is ``. */
   readonly name: string;
   /** As in dns-packet: `CNAME`, or `UNKNOWN_` and the number for an unknown type. */
   readonly type: string;
-  /** The question section as it arrived; a response repeats it in the same letter case. */
+  /** As it arrived; a response repeats it in the same letter case. */
   readonly question: Buffer;
   /** The RD, AD and CD flags of the header. */
   readonly recursionDesired: boolean;
@@ -26,13 +19,12 @@ export type LabQuery = {
   readonly edns: Edns | null;
 };
 
-/** The length of every message's header (RFC 1035, 4.1.1); the question section follows it. */
+/** RFC 1035, 4.1.1; the question section follows. */
 export const HEADER_LENGTH = 12;
 const LABEL_OCTETS = 63; // RFC 1035, 2.3.4
-/** Type and class. */
 const QUESTION_TAIL_OCTETS = 4;
 
-/** Parses a message; undefined unless it is a query with exactly one question. Never throws. */
+/** Undefined unless it is a query with exactly one question. Never throws. */
 export function readQuery(bytes: Buffer): LabQuery | undefined {
   const end = questionNameEnd(bytes);
   if (end === undefined) return undefined;
@@ -56,10 +48,7 @@ export function readQuery(bytes: Buffer): LabQuery | undefined {
   }
 }
 
-/**
- * Returns the offset after the first question's name, where its type starts. Undefined if the name
- * is compressed, or name, type and class don't fit into the message.
- */
+/** The offset after the name. Undefined if it is compressed or the question is cut off. */
 export function questionNameEnd(bytes: Buffer): number | undefined {
   for (let at = HEADER_LENGTH; ; ) {
     const length = bytes[at];
@@ -70,10 +59,7 @@ export function questionNameEnd(bytes: Buffer): number | undefined {
   }
 }
 
-/**
- * Returns a query without its id, the name in lower case: equal for queries with the same response.
- * `nameEnd`: from questionNameEnd.
- */
+/** Equal for queries with the same response: no id, lower case. `nameEnd`: questionNameEnd. */
 export function sameAnswerKey(query: Buffer, nameEnd: number): string {
   const folded = Buffer.from(query.subarray(2));
   // Length octets are below the letters, so only letters are folded.

@@ -1,4 +1,3 @@
-/** Responses of a test lab: the zones' reply, or a faulty one. */
 import { type EncodeOptions, encodeReply } from './encode.ts';
 import type { FaultWithDetail, LabFault, SimpleFault } from './faults.ts';
 import type { DnsTransport } from './listener.ts';
@@ -6,7 +5,6 @@ import { HEADER_LENGTH, type LabQuery } from './query.ts';
 import { type LabRecord, parseRecord } from './zone.ts';
 import type { LabReply } from './zone-tree.ts';
 
-/** A query, the zones' reply, and the fault. */
 export type ResponseParts = {
   readonly query: LabQuery;
   /** The zones' reply, before any fault. */
@@ -18,29 +16,21 @@ export type ResponseParts = {
 };
 
 const UDP_OCTETS = 512; // without EDNS (RFC 1035, 2.3.4)
-/**
- * How much unreadable data follows the question: a little, and more than UDP or any response has.
- */
+/** Unreadable data after the question: a little, and more than UDP or any response has. */
 const [GARBAGE_OCTETS, FLOOD_OCTETS] = [40, 40_000];
 // RFC 1035, 4.1.1.
 const [NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED] = [0, 1, 2, 3, 4, 5];
 
 const nothing = { authoritative: false, answers: [], authority: [], additional: [] } as const;
 
-/**
- * Returns the bytes of a response with id 0, or undefined to send nothing. Truncates a zone's reply
- * that does not fit into UDP. Throws for a `remembered` fault with an invalid line.
- */
+/** Id 0; undefined sends nothing. Throws for a `remembered` fault with an invalid line. */
 export function responseTo(parts: ResponseParts): Buffer | undefined {
   const { fault } = parts;
   if (fault === undefined) return truthful(parts);
   return typeof fault === 'string' ? simpleFaults[fault](parts) : faultWithDetail(parts, fault);
 }
 
-/**
- * The correct response, with the AD flag if validated and not disabled by the query (RFC 6840,
- * 5.7).
- */
+/** AD if the answer is validated and the query does not disable it (RFC 6840, 5.7). */
 function truthful(parts: ResponseParts): Buffer {
   const { query, signed } = parts;
   const wanted = query.authenticData || query.edns?.dnssecOk === true;
@@ -48,10 +38,9 @@ function truthful(parts: ResponseParts): Buffer {
   return fitting(parts, { authenticData });
 }
 
-/** Turns the correct response into a faulty one; undefined sends nothing. */
 type Misbehave = (parts: ResponseParts) => Buffer | undefined;
 
-/** Changes parts of the correct reply; still truncated if too long for UDP. */
+/** Still truncated if too long for UDP. */
 const withReply =
   (change: (parts: ResponseParts) => Partial<LabReply>): Misbehave =>
   (parts) =>
@@ -61,7 +50,6 @@ const withReply =
 const denies = (rcode: number): Misbehave =>
   withReply(({ query }) => ({ ...nothing, rcode, authoritative: !query.recursionDesired }));
 
-/** Answers with an RCODE alone. */
 const fails = (rcode: number): Misbehave => withReply(() => ({ ...nothing, rcode }));
 
 const simpleFaults: { readonly [F in SimpleFault]: Misbehave } = {
@@ -129,7 +117,6 @@ function garbage(query: LabQuery, octets: number): Buffer {
   return Buffer.concat([bytes, Buffer.alloc(octets, 0xff)]);
 }
 
-/** Changes the first letter of the question. */
 function withOtherQuestion(response: Buffer): Buffer {
   // The question starts with the length of its first label, followed by its first letter.
   const at = HEADER_LENGTH + 1;
@@ -161,9 +148,7 @@ function furtherAlias(name: string): LabRecord {
   return { type: 'CNAME', name, ttl: 60, data: `n${Number(number) + 1}.${rest}` };
 }
 
-/**
- * The reply of a resolver with an old answer in its cache, with the remaining TTL (RFC 2308, 5).
- */
+/** A resolver with an old answer in its cache, with the remaining TTL (RFC 2308, 5). */
 function rememberedReply(
   { name, type, recursionDesired }: LabQuery,
   { lines, ttlSeconds, nothing: missing = 'nxdomain' }: FaultOf<'remembered'>,

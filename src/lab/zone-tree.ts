@@ -1,59 +1,39 @@
-/**
- * All zones of a test lab. Adds zones of one label above the declared ones (unless turned off), so
- * that walking up the tree finds them. A zone below another (b.shop.test below shop.test) is served
- * at the next loopback address and delegated to it, which creates a real referral.
- */
+/** A zone below another is at the next loopback address, which creates a real referral. */
 import { type LabRecord, type LabZone, parseZone, searchZone, type ZoneLookup } from './zone.ts';
 
-/** The contents of a response; encode.ts makes the wire form. */
+/** encode.ts makes the wire form. */
 export type LabReply = {
   /** The RCODE (RFC 1035, 4.1.1): 0, 2, 3 or 5 from a tree, any from a fault. */
   readonly rcode: number;
-  /** The AA flag. */
   readonly authoritative: boolean;
   readonly answers: readonly LabRecord[];
   readonly authority: readonly LabRecord[];
   readonly additional: readonly LabRecord[];
 };
 
-/**
- * An immutable set of zones; a change builds a new one. Names are in lower case, without a trailing
- * dot.
- */
+/** Immutable; a change builds a new one. Names are in lower case, without a trailing dot. */
 export type ZoneTree = {
   /** How many addresses serve these zones; the zones of depth 0 are at the first one. */
   readonly depths: number;
-  /**
-   * As an authority for the zones of one depth: REFUSED for a name in none of them; a referral for
-   * one in a zone below.
-   */
+  /** One depth's authority: REFUSED for a name in none of its zones; a referral below. */
   readonly answer: (name: string, type: string, depth: number) => LabReply;
-  /**
-   * As a recursive server over all zones: NXDOMAIN for a name in no zone; SERVFAIL after 16
-   * aliases, as in a loop.
-   */
+  /** Recursive: NXDOMAIN for a name in no zone; SERVFAIL after CHAIN_MAX aliases. */
   readonly resolve: (name: string, type: string) => LabReply;
 };
 
-/** A zone, and the number of declared zones (of two or more labels) above it. */
+/** `depth`: the number of declared zones (of two or more labels) above it. */
 type Placed = { readonly zone: LabZone; readonly depth: number };
 
 const [NOERROR, SERVFAIL, NXDOMAIN, REFUSED] = [0, 2, 3, 5];
-/** After this many aliases a recursive server gives up, as in a loop: SERVFAIL. */
+/** After this many aliases a recursive server gives up, as in a loop. */
 const CHAIN_MAX = 16;
 
-/** Where the zones are served, and what is above them. */
 export type TreeOptions = {
-  /** The address of the zones of a depth. */
   readonly addressAt: (depth: number) => string;
-  /** Whether to add zones of one label above the declared ones. */
   readonly topLevels: boolean;
 };
 
-/**
- * Builds the tree: each zone with its name servers' addresses, each parent with the delegations.
- * Throws for a line that is invalid or outside its zone.
- */
+/** Throws for a line that is invalid or outside its zone. */
 export function growZones(
   declared: ReadonlyMap<string, readonly string[]>,
   { addressAt, topLevels }: TreeOptions,
@@ -82,10 +62,7 @@ export function growZones(
   };
 }
 
-/**
- * The delegating zone: the nearest declared one above, otherwise its top level, unless that is
- * declared.
- */
+/** The nearest declared zone above, otherwise the top level, unless that is declared. */
 function parentIn(declared: ReadonlyMap<string, unknown>, name: string): string | undefined {
   const [nearest] = enclosing(name, declared);
   const topLevel = topLevelOf(name);
@@ -100,10 +77,7 @@ function withTopLevels(names: Iterable<string>): ReadonlySet<string> {
   return new Set([...names].flatMap((name) => [name, topLevelOf(name)]));
 }
 
-/**
- * The declared zones above a zone, nearest first, without zones of a single label, which share its
- * address.
- */
+/** Nearest first, without zones of a single label, which share its address. */
 function enclosing(name: string, declared: ReadonlyMap<string, unknown>): readonly string[] {
   return ancestors(name).filter((above) => above.includes('.') && declared.has(above));
 }
@@ -126,7 +100,6 @@ function delegation(name: string, placed: ReadonlyMap<string, Placed>): readonly
   });
 }
 
-/** The zone of a name: the nearest one at or above it that this depth serves. */
 function zoneOf(
   placed: ReadonlyMap<string, Placed>,
   name: string,
@@ -139,9 +112,7 @@ function zoneOf(
   return undefined;
 }
 
-/**
- * Non-recursive: own zones only, the AA flag set, a referral below a zone cut (RFC 1034, 4.3.2).
- */
+/** Own zones only, the AA flag set, a referral below a zone cut (RFC 1034, 4.3.2). */
 function answer(
   placed: ReadonlyMap<string, Placed>,
   name: string,
@@ -165,7 +136,7 @@ function answer(
   return { ...toReply(zone, found, chain), authoritative: true };
 }
 
-/** Recursive: from zone to zone until the chain ends. Names in no zone do not exist. */
+/** From zone to zone until the chain ends. Names in no zone do not exist. */
 function resolve(placed: ReadonlyMap<string, Placed>, name: string, type: string): LabReply {
   const chain: LabRecord[] = [];
   let at = name;
@@ -190,9 +161,7 @@ const empty: LabReply = {
   additional: [],
 };
 
-/**
- * A negative answer always has the SOA record, with a TTL of at most its last field (RFC 2308, 3).
- */
+/** A negative answer has the SOA record; its last field limits the TTL (RFC 2308, 3). */
 function toReply(zone: LabZone, found: ZoneLookup, chain: readonly LabRecord[]): LabReply {
   const soa = (zone.nodes.get(zone.name)?.get('SOA') ?? []).map(withNegativeTtl);
   switch (found.kind) {

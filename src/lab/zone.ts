@@ -2,13 +2,9 @@
 import { isIPv6 } from 'node:net';
 import type { Answer, CaaData, OptAnswer } from 'dns-packet';
 
-/** A record as in dns-packet. */
 export type LabRecord = Exclude<Answer, OptAnswer>;
 
-/**
- * A zone's records by owner, then by type. An owner without types is an empty non-terminal (RFC
- * 4592, 2.2.2).
- */
+/** By owner, then by type. An owner without types is an empty non-terminal (RFC 4592, 2.2.2). */
 export type LabZone = {
   readonly name: string;
   /** Owners are in lower case, without a trailing dot. */
@@ -21,18 +17,10 @@ const TTL_SECONDS = 60;
 /** The last field is the TTL of negative answers (RFC 2308, 4), the third the serial number. */
 const SOA_LINE = `@ ${TTL_SECONDS} SOA ns1 hostmaster 1 3600 600 86400 ${TTL_SECONDS}`;
 
-/**
- * `serverAddress`: the IPv4 or IPv6 address of the zone's name server, unless the zone declares
- * one.
- */
+/** `serverAddress`: of the zone's name server, unless the zone declares one. */
 export type ZoneOptions = { readonly serverAddress: string };
 
-/**
- * Parses `owner [TTL] [IN] TYPE data` lines. Owners and names in data are relative to the zone
- * unless they end with a dot; `@` is the zone itself; a label can contain `\DDD` for an octet and
- * `\.` for a dot. Adds `ns1` and its address if there are no NS records, and an SOA record if there
- * is none. Throws on an invalid line.
- */
+/** `owner [TTL] [IN] TYPE data`. Adds missing NS (`ns1`) and SOA. Throws on an invalid line. */
 export function parseZone(name: string, lines: readonly string[], options: ZoneOptions): LabZone {
   const nodes = new Map<string, Map<string, LabRecord[]>>();
   const add = (record: LabRecord) => {
@@ -55,11 +43,7 @@ export function parseZone(name: string, lines: readonly string[], options: ZoneO
   return { name, nodes };
 }
 
-/**
- * Parses one line of a zone; the owner in lower case without a trailing dot, the default TTL 60
- * seconds. Throws for an invalid line, and for an owner outside `zone`. Does not check addresses
- * and numbers.
- */
+/** Throws for an invalid line or an owner outside `zone`. Does not check addresses. */
 export function parseRecord(zone: string, line: string): LabRecord {
   const [ownerText = '', ...rest] = line.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
   const ttl = /^\d+$/.test(rest[0] ?? '') ? Number(rest.shift()) : TTL_SECONDS;
@@ -75,7 +59,6 @@ export function parseRecord(zone: string, line: string): LabRecord {
   return { ...read(zone, data), name, ttl };
 }
 
-/** Parses the data of one type; owner and TTL are added later. */
 type DataReader = (zone: string, data: readonly string[]) => LabRecord;
 
 const readers: { readonly [type: string]: DataReader } = {
@@ -115,24 +98,18 @@ function unquote(text: string): string {
   return text.replace(/^"(.*)"$/s, '$1').replace(/\\(.)/g, '$1');
 }
 
-/**
- * One zone's result for a name and a type. Records and aliases have the queried name as owner, even
- * from a wildcard.
- */
+/** Records and aliases have the queried name as owner, even from a wildcard. */
 export type ZoneLookup =
   | { readonly kind: 'records'; readonly records: readonly LabRecord[] }
   /** `target`: in lower case; may be outside the zone. */
   | { readonly kind: 'alias'; readonly record: LabRecord; readonly target: string }
-  /** Delegated: the NS records of the zone below. */
+  /** The NS records of the zone below. */
   | { readonly kind: 'delegated'; readonly servers: readonly LabRecord[] }
   /** The name exists, without records of the type. */
   | { readonly kind: 'nodata' }
   | { readonly kind: 'nxdomain' };
 
-/**
- * Looks up a name as in RFC 1034, 4.3.2: delegations first, then the name, then a wildcard. Does
- * not follow aliases. `name` must be in lower case and in the zone.
- */
+/** RFC 1034, 4.3.2, without following aliases. `name`: lower case, in the zone. */
 export function searchZone(zone: LabZone, name: string, type: string): ZoneLookup {
   const cut = delegationAbove(zone, name);
   if (cut !== undefined) return { kind: 'delegated', servers: cut };
@@ -166,10 +143,7 @@ function closestEncloser(zone: LabZone, name: string): string {
   return pathTo(zone, name).findLast((owner) => zone.nodes.has(owner)) ?? zone.name;
 }
 
-/**
- * Records of the queried type come before the alias. A CNAME beside other records is forbidden (RFC
- * 1034, 3.6.2), but customers have them, and some providers serve them.
- */
+/** The type before the alias: some providers serve records beside a CNAME (RFC 1034, 3.6.2). */
 function searchNode(
   node: ReadonlyMap<string, readonly LabRecord[]>,
   name: string,

@@ -1,25 +1,17 @@
-/** Log serialization that keeps secrets out of logged errors. */
 import { type LoggerOptions, stdSerializers } from 'pino';
 import type { Config } from '../config/config.ts';
 
-/**
- * Fields of an error that are logged besides message and stack: codes and names, never arguments,
- * parameters or rows.
- */
+/** Codes and names; never arguments, parameters or rows. */
 const keptFields = [
   ...['code', 'errno', 'syscall', 'address', 'port', 'status', 'kind'],
   ...['severity', 'schema', 'table', 'constraint', 'clientVersion'],
 ] as const;
 
-/** Options of the process's pino logger. Errors under `err` are serialized by `errorInLog`. */
 export function logOptions(level: Config['logLevel']): LoggerOptions {
   return { level, serializers: { err: errorInLog } };
 }
 
-/**
- * The loggable parts of an error. Foreign errors contain data (ioredis command arguments, Prisma
- * row values), so only known fields are kept besides message and stack.
- */
+/** Foreign errors contain data: ioredis command arguments, Prisma row values. */
 function errorInLog(fault: unknown): object {
   if (!(fault instanceof Error)) return { type: 'Thrown', message: withoutSecrets(String(fault)) };
   const { type, message, stack } = stdSerializers.err(fault);

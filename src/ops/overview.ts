@@ -1,5 +1,3 @@
-/** The operations overview, read at most every few seconds. */
-
 import {
   type AuthorityLimit,
   authorityLimits,
@@ -14,7 +12,6 @@ import type { BucketRow } from '../db/issuance/authority-budget.ts';
 import type { OperationsReads } from '../db/operations.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 
-/** Remaining capacity of one of the certificate authority's rate limits. */
 type BudgetLeft = {
   readonly authority: string;
   /** Readable, such as `new orders for one registrable domain`. */
@@ -26,10 +23,9 @@ type BudgetLeft = {
   readonly fullAt: Date;
 };
 
-/** The limits closest to exhaustion first, at most ten. */
+/** The limits closest to exhaustion first, at most SHOWN_MAX. */
 export type ReadBudget = () => Promise<readonly BudgetLeft[]>;
 
-/** The operations overview as of `at`. */
 export type Overview = OperationsReads & {
   readonly at: Date;
   readonly state: InstallationState;
@@ -47,12 +43,8 @@ export type OverviewDeps = {
   now(): Date;
 };
 
-/** Shared by all operators of a process. */
 export type ReadOverview = {
-  /**
-   * An overview that is at most 5 s old. Concurrent calls share one read. Rejects if the database
-   * is unavailable; failures are not cached.
-   */
+  /** At most FRESH_MS old. Rejects if the database is down; failures are not cached. */
   read(): Promise<Overview>;
   /** Something changed: the next call reads again. */
   forget(): void;
@@ -69,7 +61,6 @@ export function createReadOverview(deps: OverviewDeps): ReadOverview {
       if (last === null || at < last.at || at - last.at >= FRESH_MS) {
         const started = { at, reading: readAll(deps) };
         last = started;
-        // Failures are not cached.
         started.reading.catch(() => {
           if (last === started) last = null;
         });
@@ -113,10 +104,7 @@ const SHOWN_MAX = 10;
 
 const limits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // only its own keys
 
-/**
- * Reads the limits closest to exhaustion, five of each kind. Full buckets are not stored or are
- * skipped.
- */
+/** The limits closest to exhaustion. Full buckets are not stored or are skipped. */
 export function createReadBudget(emptiest: ReadEmptiest, now: () => Date): ReadBudget {
   return async () => {
     const at = now();
@@ -129,7 +117,6 @@ export function createReadBudget(emptiest: ReadEmptiest, now: () => Date): ReadB
   };
 }
 
-/** The emptiest buckets of a limit, up to the given number. */
 type ReadEmptiest = (
   limit: AuthorityLimit,
   now: Date,

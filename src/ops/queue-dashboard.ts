@@ -1,7 +1,4 @@
-/**
- * bull-board without a web framework: its page, files and calls as values. src/dashboard/queues.ts
- * handles authorization and responses.
- */
+/** bull-board without a web framework. src/dashboard/queues.ts handles authorization. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type {
@@ -16,7 +13,6 @@ import { queueNames } from '../core/operations/jobs.ts';
 import type { SeenQueues } from '../queue/queues.ts';
 import type { AnyQueue } from '../queue/seen-job.ts';
 
-/** A call of bull-board's own API. */
 type BoardCall = {
   readonly method: string;
   /** Relative to the board's path: `/api/queues`. */
@@ -27,22 +23,17 @@ type BoardCall = {
   readonly mayChange: boolean;
 };
 
-/** A text file of the page with its Content-Type. */
 export type BoardFile = { readonly text: string; readonly contentType: string };
 
 export type QueueBoard = {
-  /**
-   * The page, for any path that is not a call or a file. `home`: the board's path in the browser;
-   * `operations`: the page to link back to.
-   */
+  /** `home`: the board's path in the browser; `operations`: the page to link back to. */
   page(home: string, operations: string): string;
-  /** A file by its path relative to the board; undefined if it does not exist. */
+  /** By its path relative to the board. */
   file(path: string): BoardFile | undefined;
-  /** Runs a call; null if it does not exist. Rejects while the queue is unavailable. */
+  /** Null for an unknown call. Rejects while the queue is unavailable. */
   call(call: BoardCall): Promise<{ readonly status: number; readonly body: unknown } | null>;
 };
 
-/** The parts that bull-board registers with its server. */
 type Board = {
   readonly queues: BullBoardQueues;
   readonly routes: ReturnType<typeof FindMyWay>;
@@ -102,10 +93,7 @@ export function createQueueBoard(queues: Pick<SeenQueues, 'opened'>): QueueBoard
 const require = createRequire(import.meta.url);
 const uiFolder = require.resolve('@bull-board/ui/package.json').replace('package.json', 'dist/');
 
-/**
- * Hides links to the vendor and non-text icons. Hides workers too: bull-board does not find them in
- * PostgreSQL.
- */
+/** Hides the vendor's links, non-text icons, and workers (not found in PostgreSQL). */
 const branding = {
   boardTitle: 'Queues · Signpost',
   favIcon: { default: 'static/images/logo.svg', alternative: 'static/images/logo.svg' },
@@ -152,8 +140,7 @@ function boardOf(
     setErrorHandler: () => server,
   };
   const adapters = opened.map(
-    // The types are those of BullMQ's default backend; the adapter only calls methods that every
-    // queue has.
+    // Typed for BullMQ's default backend; the adapter only calls methods that every queue has.
     (queue) => new BullMQAdapter(queue as never, { readOnlyMode, allowRetries: !readOnlyMode }),
   );
   createBullBoard({ queues: adapters, serverAdapter: server, options: { uiConfig: branding } });
@@ -167,7 +154,6 @@ const types: Readonly<Record<string, string>> = {
   json: 'application/json',
 };
 
-/** The text files, by path relative to the board. */
 function filesOf(folder: string) {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const found = names.flatMap((name) => {

@@ -1,5 +1,3 @@
-/** Readiness of a process, by dependency. */
-
 import type { Role } from '../core/operations/roles.ts';
 import type { Database } from '../db/engine/client.ts';
 import { unappliedMigrations } from '../db/engine/migrate.ts';
@@ -14,9 +12,8 @@ export type DependencyState = 'up' | 'down' | 'unknown';
 export type Readiness = {
   /** `degraded`: part of the work waits for what is missing. */
   readonly status: 'ready' | 'degraded' | 'starting' | 'not_ready';
-  /** The dependencies of the process's roles. */
   readonly dependencies: { readonly [D in Dependency]?: DependencyState };
-  /** Dependencies that are not up; can be empty while `starting`. */
+  /** Can be empty while `starting`. */
   readonly missing: readonly Dependency[];
 };
 
@@ -31,10 +28,7 @@ type Asked = {
   readonly backend: Pick<QueueBackend, 'probe'> | null;
 };
 
-/**
- * Checks every open dependency with a timeout. `starting` until `isStarted`, unless `not_ready`.
- * Never rejects.
- */
+/** With a timeout. `starting` until `isStarted`, unless `not_ready`. Never rejects. */
 export async function readReadiness(
   roles: readonly Role[],
   { isStarted, database, backend }: Asked,
@@ -62,10 +56,7 @@ async function readMigrations(database: Asked['database']): Promise<DependencySt
   return isUpToDate ? 'up' : 'down';
 }
 
-/**
- * Pure. All roles need an up-to-date database. The edge does not use the queue. The API stores work
- * that the reconciler adds to the queue later. A process with only the worker role needs the queue.
- */
+/** The API stores work that the reconciler queues later; only a pure worker needs the queue. */
 export function decideReadiness(
   roles: readonly Role[],
   { queue, ...needed }: { readonly [D in Dependency]: DependencyState },

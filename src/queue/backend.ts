@@ -21,10 +21,7 @@ import { jobTelemetry } from '../net/tracing.ts';
 /** The factory has the connection; BullMQ's options require an object in its place. */
 export type NoConnection = Record<string, never>;
 
-/**
- * The arguments of `new Queue(name, queueOptions, factory)` and `new Worker(name, processor,
- * workerOptions, factory)`.
- */
+/** Arguments of `new Queue(…)` and `new Worker(…)`. */
 export type QueueBackend = {
   readonly queueOptions: QueueOptions<NoConnection>;
   /** Locks and retention of jobs; the caller sets the concurrency. */
@@ -40,19 +37,18 @@ export type QueueBackend = {
 
 const WEEK_SECONDS = 7 * 24 * 3_600;
 
-/** Key prefix, since several installations may share a Redis. */
+/** Several installations may share a Redis. */
 const PREFIX = 'signpost';
 
 /**
- * A killed worker's job runs again within lock + 2 × interval = 20 s. Retention is set here, since
+ * A killed worker's job runs again within lock + 2 × interval = 20 s. Retention is set here:
  * setting it per job would double a delayed job's size in Redis.
  */
 const workerDefaults = {
   lockDuration: 10 * SECOND,
   stalledInterval: 5 * SECOND,
   // A killed worker's job is seldom the cause; the default of 1 fails it at the second deploy.
-  // BullMQ counts over a job's whole life, which can be days, so workers/running/run-job.ts counts
-  // crashes in a row.
+  // BullMQ counts over a job's whole life, so workers/running/run-job.ts counts crashes in a row.
   maxStalledCount: 1_000_000,
   removeOnComplete: { count: 0 },
   removeOnFail: { age: WEEK_SECONDS },
@@ -60,15 +56,10 @@ const workerDefaults = {
   runRetryDelay: 2 * SECOND,
 } as const;
 
-/**
- * BullMQ waits up to an hour for a PostgreSQL notification; this limits the delay if one is lost.
- */
+/** BullMQ waits up to an hour for a PostgreSQL notification, which can be lost. */
 const LONGEST_WAIT_SECONDS = 30;
 
-/**
- * Opens the queues' storage. On PostgreSQL it migrates BullMQ's tables, so it rejects if the server
- * does not answer; Redis may be down.
- */
+/** Rejects if PostgreSQL does not answer (it migrates BullMQ's tables); Redis may be down. */
 export function openQueueBackend(
   storage: Storage,
   database: Database,
@@ -100,8 +91,7 @@ async function openRedis(
   const worker: ConnectionOptions = { ...shared, url, maxRetriesPerRequest: null };
   const factory: QueueBackend['factory'] = (name, opts, options = {}) => {
     const works = options.withBlockingConnection === true || options.blocking === true;
-    // A producer that waited for the connection, or checked the version over it, could hang or stay
-    // broken.
+    // Otherwise a producer could hang or stay broken.
     const given = works
       ? { ...opts, connection: worker }
       : { ...opts, connection: producer, skipWaitingForReady: true, skipVersionCheck: true };
@@ -117,10 +107,7 @@ async function openRedis(
   };
 }
 
-/**
- * Waits until the connection succeeds or fails, at most two seconds, so that the first job does not
- * fail.
- */
+/** At most two seconds, so that the first job does not fail. */
 async function firstAttempt(client: Redis): Promise<void> {
   await once(client, 'ready', { signal: AbortSignal.timeout(2 * SECOND) }).catch(() => {});
 }
@@ -129,8 +116,7 @@ async function openPostgres(
   database: Database,
   reportError: QueueBackend['reportError'],
 ): Promise<QueueBackend> {
-  // A separate pool: every worker holds one connection for LISTEN, and BullMQ's statements can be
-  // slow.
+  // Every worker holds one connection for LISTEN, and BullMQ's statements can be slow.
   const pool = database.openPool({
     max: 12,
     statementTimeoutMs: 0,
@@ -173,10 +159,7 @@ function errorReporter(log: Logger): (error: Error) => void {
   };
 }
 
-/**
- * ioredis (6.0) gives these errors no code, so the message is the only sign;
- * test/queue/outages.test.ts provokes them.
- */
+/** ioredis (6.0) gives these errors no code; test/queue/outages.test.ts provokes them. */
 const unavailableMessages: ReadonlySet<string> = new Set([
   'Connection is closed.',
   'Command timed out',
@@ -186,9 +169,6 @@ const unavailableMessages: ReadonlySet<string> = new Set([
 /** Responses of a Redis that starts, is a replica or has lost its cluster. */
 const notReady = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/;
 
-/**
- * Whether an error of ioredis or BullMQ means that Redis is temporarily unreachable or not ready.
- */
 export function isQueueUnavailable(fault: unknown): boolean {
   if (!(fault instanceof Error)) return false;
   return (

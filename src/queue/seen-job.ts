@@ -1,8 +1,6 @@
-/** The operator's view of a job: its state, when it runs, and the log of its attempts. */
 import type { IQueueBackend, Job, Queue } from 'bullmq';
 import type { NoConnection } from './backend.ts';
 
-/** BullMQ's queue of any name, on any storage. */
 export type AnyQueue = Queue<
   unknown,
   unknown,
@@ -14,22 +12,21 @@ export type AnyQueue = Queue<
   NoConnection
 >;
 
-/** A snapshot of a job. `unknown`: its state changed during the read. */
+/** A snapshot. `unknown`: its state changed during the read. */
 export type SeenJob = {
   readonly state: 'active' | 'waiting' | 'delayed' | 'completed' | 'failed' | 'unknown';
-  /** How often a worker started it. */
   readonly attempts: number;
   /** When a delayed job runs; null for any other. */
   readonly runAt: Date | null;
   /** Why it failed permanently; null for any other. */
   readonly failedReason: string | null;
-  /** One line per recent attempt, newest first, at most 50. */
+  /** One line per recent attempt, newest first, at most LINES. */
   readonly log: readonly string[];
 };
 
 const LINES = 50;
 
-/** Null if there is no such job. Takes several commands, so use it for one job at a time. */
+/** Null for a missing job. Takes several commands, so use it for one job at a time. */
 export async function seeJob(queue: AnyQueue, id: string): Promise<SeenJob | null> {
   const job = await queue.getJob(id);
   if (job === undefined) return null;

@@ -5,16 +5,15 @@ import type { RenewalWindow } from '../../core/certificates/plan.ts';
 import type { ProblemType } from '../../core/certificates/problem-words.ts';
 import { isCertificateFault } from '../fault.ts';
 
-/** Why a CA refused. */
 export type OrderProblem = {
   readonly type: ProblemType;
-  /** The CA's message: one printable line of at most 500 characters. Never compared. */
+  /** The CA's message: one printable line. Never compared. */
   readonly detail: string;
   /** No further order before then; null without Retry-After. */
   readonly retryAfter: Date | null;
 };
 
-/** An order as the caller stores it. */
+/** As the caller stores it. */
 export type OrderState = {
   /** ASCII, lower case, no trailing dot. */
   readonly hostname: string;
@@ -22,18 +21,15 @@ export type OrderState = {
   readonly orderUrl: string | null;
   /** The certificate's key, the same at each call. */
   readonly privateKey: KeyObject;
-  /** PEM chain of the certificate to replace, if any. */
+  /** PEM chain of the certificate to replace. */
   readonly predecessor?: string | undefined;
 };
 
-/**
- * Callbacks that store an order's progress. Each is awaited before the next request and can be
- * called again with the same data. Their errors end `advance`.
- */
+/** Awaited before the next request; can be repeated with the same data. Errors end `advance`. */
 export type OrderSteps = {
-  /** Called before the order is placed. Throws a CertificateFault if it must wait. */
+  /** Throws a CertificateFault if the order must wait. */
   readonly beforePlacing: (kind: PlacedAs) => Promise<void>;
-  /** The order has this URL; it must be stored when this resolves. */
+  /** The URL must be stored when this resolves. */
   readonly orderPlaced: (orderUrl: string) => Promise<void>;
   /** The edge must serve the challenge when this resolves (RFC 8555, 8.3; RFC 8737, 3). */
   readonly publishChallenge: (challenge: Challenge) => Promise<void>;
@@ -56,14 +52,12 @@ export type Issued = {
   readonly chain: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** The issuer's display name. */
   readonly issuer: string;
 };
 
 /** The CA refused: this order is over; a new one can be placed later. */
 export type Refused = { readonly kind: 'refused'; readonly problem: OrderProblem };
 
-/** How an order ended; anything that leaves it open is thrown. */
 export type OrderResult = Issued | Refused;
 
 /** When the CA wants a certificate renewed (RFC 9773). */
@@ -71,47 +65,34 @@ export type RenewalInformation = {
   readonly window: RenewalWindow;
   /** A page that explains the window to operators. */
   readonly explanationUrl: string | null;
-  /** When to ask again, a minute to a day from now. */
+  /** A minute to a day from now. */
   readonly askAgainAt: Date;
 };
 
 export type CertificateAuthority = {
   /** For logs and messages: the host of its directory, or `local`. */
   readonly name: string;
-  /**
-   * Our account there, for CAA's `accounturi` (RFC 8657, 3); null before registration. Sends no
-   * request.
-   */
   readonly accountUri: () => Promise<string | null>;
-  /**
-   * Places an order, or resumes the one at `orderUrl`, until it ends. Throws a CertificateFault if
-   * the CA is unreachable or did not finish; the order then stays open, and `advance` resumes it.
-   */
+  /** Places or resumes an order until it ends. Throws a CertificateFault if it stays open. */
   readonly advance: (order: OrderState, steps: OrderSteps) => Promise<OrderResult>;
-  /**
-   * Resolves if the CA answers; uses no rate limit of orders. Throws a CertificateFault otherwise.
-   */
+  /** Uses no rate limit of orders. Throws a CertificateFault if the CA does not answer. */
   readonly reach: () => Promise<void>;
-  /**
-   * Resolves with the renewal window of a certificate (a PEM chain); null if the CA has none for
-   * it. Throws a CertificateFault if the CA is unreachable.
-   */
+  /** Null without a window for this chain. Throws a CertificateFault if the CA is unreachable. */
   readonly renewalInfo: (chain: string) => Promise<RenewalInformation | null>;
 };
 
-/** A CA with its configuration. */
 export type ConfiguredAuthority = {
   /** As in `certificate.authority`; null for the local CA and for an external edge's. */
   readonly directoryUrl: string | null;
   readonly authority: CertificateAuthority;
-  /** Its CAA identities, lower case (RFC 8659, 4.2). */
+  /** CAA identities, lower case (RFC 8659, 4.2). */
   readonly issuerDomains: readonly [string, ...string[]];
 };
 
-/** In the operator's order of preference, at least one. */
+/** In the operator's order of preference. */
 export type CertificateAuthorities = readonly [ConfiguredAuthority, ...ConfiguredAuthority[]];
 
-/** Returns the CA of an order or certificate; null if it is no longer configured. */
+/** Null if the CA is no longer configured. */
 export function authorityOf(
   authorities: CertificateAuthorities,
   { authority }: { readonly authority: string | null },
@@ -130,18 +111,13 @@ export type Silence = {
   readonly isAway: boolean;
 };
 
-/** The columns of a certificate that are used here. */
 type Kept = {
   readonly authority: string | null;
   readonly sealedKey: Uint8Array | null;
   readonly chain: string | null;
 };
 
-/**
- * Asks a certificate's CA for its renewal window; null if it has none, is no longer configured, or
- * an external edge has the certificate. A CertificateFault becomes a `Silence`; other errors are
- * thrown.
- */
+/** Null without a window, or if the CA is not configured. A CertificateFault becomes `Silence`. */
 export async function askRenewal(
   authorities: CertificateAuthorities,
   certificate: Kept,
@@ -158,7 +134,7 @@ export async function askRenewal(
   }
 }
 
-/** Returns the chain that an order replaces; undefined if there is none or another CA issued it. */
+/** The chain that an order replaces; undefined if another CA issued it. */
 export function predecessorOf(
   authorities: CertificateAuthorities,
   order: Pick<Kept, 'authority'>,

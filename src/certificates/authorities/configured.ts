@@ -1,5 +1,3 @@
-/** Builds the configured certificate authorities, with their keys in the vault. */
-
 import { readFileSync } from 'node:fs';
 import type { FallbackAuthority } from '../../config/combinations.ts';
 import type { Config } from '../../config/config.ts';
@@ -20,7 +18,7 @@ export type ComposeAuthoritiesDeps = {
   readonly config: Config['acme'];
   readonly keys: AuthorityKeyStore;
   readonly vault: Vault;
-  /** Whether a project holds this name; the local CA issues for no others. */
+  /** The local CA issues only for names that a project holds. */
   readonly isHeld: (hostname: string) => Promise<boolean>;
   readonly now: () => Date;
 };
@@ -31,10 +29,7 @@ export const HTTPS_PORT = 443;
 /** What the root's key is bound to in the vault. */
 const ROOT_SEAL = 'local_authority/root';
 
-/**
- * Builds the configured ACME CA and its fallback, otherwise the local CA. Sends no request. Throws
- * if a CA file cannot be read.
- */
+/** The ACME CA and its fallback, otherwise the local CA. Throws if a CA file cannot be read. */
 export function composeAuthorities(deps: ComposeAuthoritiesDeps): CertificateAuthorities {
   const { directoryUrl, issuerDomains, fallback } = deps.config;
   if (directoryUrl === undefined) {
@@ -45,10 +40,7 @@ export function composeAuthorities(deps: ComposeAuthoritiesDeps): CertificateAut
   return [first, composeAcme(deps, { ...fallback, settings: 'ACME_FALLBACK' })];
 }
 
-/**
- * Builds the checker for certificates of an external edge; null if certificates are our own. Throws
- * if ACME_CA_FILE cannot be read.
- */
+/** Null if certificates are our own. Throws if ACME_CA_FILE cannot be read. */
 export function composeExternal(
   {
     acme: { caFile },
@@ -67,7 +59,6 @@ export function composeExternal(
   });
 }
 
-/** The settings of one directory. */
 type AcmeDirectory = FallbackAuthority & { readonly settings: AcmeSettings };
 
 function composeAcme(

@@ -1,7 +1,4 @@
-/**
- * Reads the certificates that an external edge obtains, from the addresses of a name. Places no
- * orders. An on-demand edge fetches its certificate at the first handshake, so this waits for it.
- */
+/** Reads an external edge's certificates, which it may obtain at the first handshake. */
 
 import {
   type HandshakeRules,
@@ -11,17 +8,14 @@ import {
 import { readCertificate } from '../x509.ts';
 import type { Issued } from './authority.ts';
 
-/**
- * As long as one of our own orders is polled: the edge delays the handshake until it has the
- * certificate.
- */
+/** The edge delays the handshake until it has the certificate. */
 const HANDSHAKE_MS = 60_000;
 export type ExternalAuthorityDeps = Omit<HandshakeRules, 'handshakeMs'> & {
-  /** The public addresses of a name; empty if it has none. */
+  /** The public addresses of a name. */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
 };
 
-/** No usable certificate yet. `detail`: one line for a person, address by address. */
+/** `detail`: one line for a person, address by address. */
 type NotServed = {
   readonly kind: 'unavailable';
   readonly retryAfter: null;
@@ -30,12 +24,8 @@ type NotServed = {
   readonly answered: true;
 };
 
-/** Takes the place of a certificate authority when an external edge has the certificates. */
 export type ExternalAuthority = {
-  /**
-   * Resolves with the served certificate if every reachable address serves one that is valid for
-   * the name; of several, the one that expires first. Never rejects on network failures.
-   */
+  /** Every reachable address must serve a valid one. Never rejects on network failures. */
   readonly check: (hostname: string) => Promise<Issued | NotServed>;
 };
 
@@ -60,7 +50,7 @@ type Shown =
   | { readonly address: string; readonly outcome: 'good'; readonly certificate: Issued }
   | { readonly address: string; readonly outcome: Problem | keyof typeof unasked };
 
-/** Stateless: each call makes at most 8 handshakes. */
+/** Each call makes at most 8 handshakes. */
 export function createExternalAuthority({
   lookupAddresses,
   ...rules

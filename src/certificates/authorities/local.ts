@@ -1,8 +1,4 @@
-/**
- * The default CA: signs certificates for development and tests with its own root. It validates
- * nothing over the network, since its callers run in this process; it only checks that the name is
- * held here.
- */
+/** The default CA, for development and tests. It only checks that the name is held here. */
 
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { DAY } from '../../core/time.ts';
@@ -11,10 +7,10 @@ import { readCertificate } from '../x509.ts';
 import type { CertificateAuthority, OrderResult, OrderState, OrderSteps } from './authority.ts';
 import { signLeaf, signRoot, type Validity } from './sign.ts';
 
-/** The prefix of its issuer names; a random suffix tells installations apart. */
+/** A random suffix tells installations apart. */
 export const LOCAL_AUTHORITY = 'Signpost local authority';
 
-/** Whether the issuer is a local CA of any installation; browsers do not trust it. */
+/** A local CA of any installation; browsers do not trust it. */
 export function isLocalAuthority(issuer: string): boolean {
   return issuer.startsWith(LOCAL_AUTHORITY);
 }
@@ -24,22 +20,18 @@ const LEAF_DAYS = 90;
 /** Allows for differing clocks. */
 const BACKDATED_MS = 5 * 60_000;
 
-/** A root in PEM and its private key, opened. */
 export type LocalRoot = { readonly certificate: string; readonly key: KeyObject };
 
 export type LocalAuthorityDeps = {
-  /** Resolves with the stored root; null if there is none yet. */
   readonly loadRoot: () => Promise<LocalRoot | null>;
   /** Stores the root unless one exists, and resolves with the stored one: processes share it. */
   readonly keepRoot: (root: LocalRoot) => Promise<LocalRoot>;
-  /** Whether a project holds this name. */
   readonly isHeld: (hostname: string) => Promise<boolean>;
   readonly now: () => Date;
 };
 
-/** A CA that needs no network and finishes each order in one call. */
 export type LocalAuthority = CertificateAuthority & {
-  /** Resolves with the root in PEM, to be trusted by tests or people. Creates it if needed. */
+  /** PEM, to be trusted by tests or people. Creates the root if needed. */
   readonly rootCertificate: () => Promise<string>;
 };
 

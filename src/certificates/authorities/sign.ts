@@ -1,6 +1,4 @@
-/**
- * Signs X.509 certificates (RFC 5280, 4.1) with P-256 keys, for the local CA and for tls-alpn-01.
- */
+/** Signs X.509 certificates (RFC 5280, 4.1) with P-256 keys. */
 import type { KeyObject } from 'node:crypto';
 import type { Extension, X509Certificate } from '@peculiar/x509';
 import { ECDSA_SHA256, publicKeyInfo, toCryptoKeys } from '../vault/keys.ts';
@@ -12,21 +10,16 @@ export type Validity = { readonly notBefore: Date; readonly notAfter: Date };
 /** `key`: the root's P-256 private key. */
 export type RootContent = Validity & { readonly commonName: string; readonly key: KeyObject };
 
-/** A certificate for one host name. */
 export type LeafContent = Validity & {
   /** ASCII; can exceed a common name's 64 characters. */
   readonly hostname: string;
-  /** The subject's key, private or public; only its public part is used. */
+  /** Private or public; only its public part is used. */
   readonly key: KeyObject;
 };
 
-/** The root in PEM and its private key. */
 export type Issuer = { readonly certificate: string; readonly key: KeyObject };
 
-/**
- * Returns a self-signed root in PEM. It can sign certificates and revocation lists, without
- * intermediate CAs.
- */
+/** Self-signed, in PEM. It can sign certificates and revocation lists, without intermediate CAs. */
 export async function signRoot({ commonName, key, ...validity }: RootContent): Promise<string> {
   const x509 = await loadX509();
   const keys = await toCryptoKeys(key);
@@ -45,9 +38,7 @@ export async function signRoot({ commonName, key, ...validity }: RootContent): P
   return toPem(root);
 }
 
-/**
- * Returns a TLS server certificate in PEM. Its subject is empty: the name is in the subjectAltName.
- */
+/** PEM. Its subject is empty: the name is in the subjectAltName. */
 export async function signLeaf(content: LeafContent, issuer: Issuer): Promise<string> {
   const { hostname, key, ...validity } = content;
   const x509 = await loadX509();
@@ -68,10 +59,7 @@ export async function signLeaf(content: LeafContent, issuer: Issuer): Promise<st
   return toPem(leaf);
 }
 
-/**
- * Returns a self-signed certificate in PEM that contains only the name and the proof (RFC 8737, 3).
- * `identifier`: the acmeIdentifier extension in DER.
- */
+/** PEM, only the name and the proof (RFC 8737, 3). `identifier`: acmeIdentifier in DER. */
 export async function signProof(content: LeafContent, identifier: Buffer): Promise<string> {
   const { hostname, key, ...validity } = content;
   const x509 = await loadX509();
@@ -99,10 +87,7 @@ function serverExtensions(x509: X509Library, hostname: string): Extension[] {
   ];
 }
 
-/**
- * Copied, not computed: it must equal the root's identifier, however that was made (RFC 5280,
- * 4.2.1.1).
- */
+/** Copied: it must equal the root's identifier, however that was made (RFC 5280, 4.2.1.1). */
 function authorityKeyIdentifier(x509: X509Library, root: X509Certificate): Extension {
   const identifier = root.getExtension(x509.SubjectKeyIdentifierExtension);
   if (identifier === null) throw new Error('the root has no subject key identifier');
@@ -113,10 +98,7 @@ function toPem(certificate: X509Certificate): string {
   return `${certificate.toString('pem')}\n`; // chains are concatenated line by line
 }
 
-/**
- * Returns a signing request in DER for one host name (ASCII). The subject stays empty: the name is
- * in the subjectAltName (RFC 8555, 7.4), where it can exceed 64 characters.
- */
+/** DER. The subject is empty: the subjectAltName can exceed 64 characters (RFC 8555, 7.4). */
 export async function createSigningRequest(hostname: string, key: KeyObject): Promise<Buffer> {
   const { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } = await loadX509();
   const request = await Pkcs10CertificateRequestGenerator.create({

@@ -1,8 +1,4 @@
-/**
- * Checks whether a CA's challenge request would reach the edge. The worker requests it from each
- * address of the name, as a CA does (RFC 8555, 8.3; RFC 8737, 3), which reveals a wrong AAAA record
- * beside a correct A record. Only our edge can answer.
- */
+/** Requests a challenge from each address, as a CA does (RFC 8555, 8.3; RFC 8737, 3). */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import type { Probe } from '../../core/certificates/escalation.ts';
@@ -10,35 +6,27 @@ import { reservedRange } from '../../core/names/reserved-addresses.ts';
 import type { ChallengeType } from '../authorities/authority.ts';
 import { showsProof } from './proof-certificate.ts';
 
-/**
- * The prefix of our tokens. A CA's token cannot match by chance: it is random (RFC 8555, 8.3: 128
- * bits or more).
- */
+/** A CA's token cannot match by chance: it is random (RFC 8555, 8.3: 128 bits or more). */
 const PREFIX = 'signpost-probe-';
 const NONCE_BYTES = 16;
 /** RFC 2104, 5: not less than half of the hash. */
 const MAC_BYTES = 16;
-/** 16 bytes as base64url. */
 const NONCE_CHARACTERS = 22;
 
 /**
- * Creates and verifies tokens without storage: worker and edge have the same key, so any edge
- * process can answer. Each token is new, bound to one name, and cannot be forged or replayed. For
- * `tls-alpn-01`, where a CA names no token, it is sent as a second protocol after `acme-tls/1`.
+ * Tokens need no storage: worker and edge have the same key. Each is new, bound to one name, and
+ * cannot be forged. For `tls-alpn-01`, where a CA names no token, it is sent as a second protocol
+ * after `acme-tls/1`.
  */
 export type Probes = {
-  /** Returns a new token for this host name. */
   readonly newToken: (hostname: string) => string;
-  /** Whether a token has a probe's prefix; no CA's token has. */
+  /** A CA's token never has this prefix. */
   readonly isProbe: (token: string) => boolean;
-  /** Returns the edge's response to a token; null if it was not made for this host name. */
+  /** Null if the token was not made for this host name. */
   readonly answerTo: (token: string, hostname: string) => string | null;
 };
 
-/**
- * `key`: the secret `probe` of src/certificates/vault/derived-secrets.ts, the same in workers and
- * edges.
- */
+/** `key`: the secret `probe` of src/certificates/vault/derived-secrets.ts. */
 export function createProbes(key: Uint8Array): Probes {
   const macOf = (said: string) => createHmac('sha256', key).update(said).digest();
   /** The prefix keeps tokens and responses distinct. */
@@ -69,19 +57,12 @@ type Lookups = {
   findTlsChallenge(hostname: string): Promise<string | null>;
 };
 
-/** Finds the proof of a name, for a CA or for a probe. */
 export type Probed = {
-  /**
-   * Resolves with the key authorization of the name's open tls-alpn-01 challenge or, with a token,
-   * the response to that probe; null if there is none.
-   */
+  /** The name's open tls-alpn-01 key authorization or, with a token, the probe's response. */
   findProof(hostname: string, probeToken: string | null): Promise<string | null>;
 };
 
-/**
- * Adds the responses to probes, without I/O. The edge only looks up names that are held here
- * (EdgeDeps).
- */
+/** No I/O. The edge only looks up names that are held here (EdgeDeps). */
 export function answeringProbes<L extends Lookups>(lookups: L, probes: Probes): L & Probed {
   return {
     ...lookups,
@@ -96,33 +77,26 @@ export function answeringProbes<L extends Lookups>(lookups: L, probes: Probes): 
   };
 }
 
-/**
- * For the whole exchange. Let's Encrypt allows 10 s per connection; above this limit an address
- * counts as slow.
- */
+/** Let's Encrypt allows 10 s per connection; above this limit an address counts as slow. */
 const TIMEOUT_MS = 3_000;
 /** Our response has 43 bytes. */
 const BODY_BYTES_MAX = 4_096;
 /** Names have a few addresses; more add no information. */
 const ADDRESSES_MAX = 8;
 
-/** Error codes for "no route from this machine". */
+/** No route from this machine. */
 const noRoute: ReadonlySet<string> = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']);
 
 export type ReachabilityDeps = {
   readonly probes: Probes;
-  /** The challenge type to request. */
   readonly challenge: ChallengeType;
   /** The port that CAs use: 80 or 443 except in test labs. */
   readonly port: number;
-  /** Whether to probe addresses that are not public, too (test labs). */
+  /** Probe private addresses, too (test labs). */
   readonly allowPrivate: boolean;
 };
 
-/**
- * Probes all distinct addresses concurrently, at most 8; results keep their order. Never rejects on
- * network failures.
- */
+/** At most ADDRESSES_MAX, concurrently; keeps their order. Never rejects on network failures. */
 export function probeAddresses(
   deps: ReachabilityDeps,
   hostname: string,
@@ -177,10 +151,7 @@ type Question = {
   readonly token: string;
 };
 
-/**
- * Sends one GET on a new connection, without redirects. The body is null if it exceeds
- * BODY_BYTES_MAX.
- */
+/** Without redirects. The body is null if it exceeds BODY_BYTES_MAX. */
 function fetchFrom({ address, port, hostname, token }: Question) {
   return new Promise<{ status: number; body: string | null }>((resolve, reject) => {
     const asking = request(

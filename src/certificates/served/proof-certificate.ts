@@ -7,7 +7,6 @@ import { DAY } from '../../core/time.ts';
 import { signProof } from '../authorities/sign.ts';
 import { generatePrivateKey, privateKeyToPem } from '../vault/keys.ts';
 
-/** A certificate as the edge serves it. */
 export type EdgeCertificate = {
   /** PEM, the leaf first. */
   readonly chain: string;
@@ -15,22 +14,16 @@ export type EdgeCertificate = {
   readonly key: string | Buffer;
 };
 
-/**
- * id-pe-acmeIdentifier (1.3.6.1.5.5.7.1.31), critical, and the start of its value: an OCTET STRING
- * of 32 bytes.
- */
+/** id-pe-acmeIdentifier (1.3.6.1.5.5.7.1.31), critical, and the head of an OCTET STRING. */
 const IDENTIFIER_HEAD = Buffer.from('303106082b0601050507011f0101ff04220420', 'hex');
 
-/** Returns the acmeIdentifier extension of a key authorization, in DER (RFC 8737, 3). */
+/** In DER (RFC 8737, 3). */
 function acmeIdentifier(keyAuthorization: string): Buffer {
   const digest = createHash('sha256').update(keyAuthorization).digest();
   return Buffer.concat([IDENTIFIER_HEAD, digest]);
 }
 
-/**
- * Returns a function that creates the certificate for what `findProof` finds; null otherwise. All
- * share one key, created at first use: only the digest counts.
- */
+/** All certificates share one key, created at first use: only the digest counts. */
 export function createProofCertificates(
   findProof: (hostname: string, probeToken: string | null) => Promise<string | null>,
   now: () => Date,
@@ -62,10 +55,7 @@ export type TlsQuestion = {
   readonly timeoutMs: number;
 };
 
-/**
- * Whether the address serves the certificate with the answer; false if the handshake is refused or
- * serves another one. Rejects if the connection fails, is cut off, or times out.
- */
+/** False for another certificate. Rejects if the connection fails or times out. */
 export async function showsProof(question: TlsQuestion): Promise<boolean> {
   const { address, port, hostname, token, answer, timeoutMs } = question;
   const socket = connect({

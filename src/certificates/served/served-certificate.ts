@@ -1,7 +1,4 @@
-/**
- * Reads the certificates that the addresses of a name serve, with a TLS handshake like a browser's
- * (RFC 6066, 3).
- */
+/** Reads the certificates that a name's addresses serve, like a browser (RFC 6066, 3). */
 import { X509Certificate } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
@@ -22,22 +19,22 @@ const ADDRESSES_MAX = 8;
 export type HandshakeRules = {
   /** The port at which visitors reach the edge: 443 except in test labs. */
   readonly port: number;
-  /** PEM to trust instead of Node's roots; null: Node's. */
+  /** PEM to trust instead of Node's roots. */
   readonly trust: string | null;
-  /** Whether to connect to addresses that are not public, too (test labs). */
+  /** Connect to private addresses, too (test labs). */
   readonly allowPrivate: boolean;
-  /** From connection to the end of the handshake; connecting has its own 5 s. */
+  /** From connection to the end of the handshake; connecting has its own limit. */
   readonly handshakeMs: number;
 };
 
-/** What one address served. `no_route`: no route from this machine; `reserved`: skipped. */
+/** `no_route`: no route from this machine; `reserved`: skipped. */
 export type ServedResult =
   | {
       readonly address: string;
       readonly outcome: 'certificate';
       /** The leaf, valid or not. */
       readonly certificate: X509Certificate;
-      /** Node's code for why browsers refuse it for this name; null: they accept it. */
+      /** Node's code for why browsers refuse it for this name. */
       readonly refusal: string | null;
     }
   | {
@@ -45,15 +42,11 @@ export type ServedResult =
       readonly outcome: 'refused' | 'timeout' | 'no_route' | 'no_certificate' | 'reserved';
     };
 
-/** Returns the addresses to check: distinct ones, at most 8. */
 function addressesToAsk(addresses: readonly string[]): readonly string[] {
   return [...new Set(addresses)].slice(0, ADDRESSES_MAX);
 }
 
-/**
- * Makes a handshake with each address concurrently, at most 8; results keep their order. Returns
- * invalid certificates, too. Never rejects on network failures.
- */
+/** At most ADDRESSES_MAX, concurrently; keeps their order. Never rejects on network failures. */
 export function readServed(
   rules: HandshakeRules,
   hostname: string,
@@ -125,20 +118,16 @@ const SILENT_MAX = 1_000;
 
 export type RecordServedCertificateDeps = Pick<HandshakeRules, 'port' | 'allowPrivate'> &
   ServedCertificateStore & {
-    /** The public addresses of a name. */
     readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
     readonly now: () => Date;
     /** Shorter in tests. */
     readonly handshakeMs?: number;
   };
 
-/**
- * Makes a handshake with each of the name's addresses, at most 8, and stores the results, compared
- * with our certificates. Never rejects on network failures; takes at most about 10 s.
- */
+/** Compares with our certificates. Never rejects on network failures; takes about 10 s at most. */
 export type RecordServedCertificate = (domain: VisitedDomain) => Promise<void>;
 
-/** Trusts Node's roots. An address that timed out counts as silent for 10 s, for every domain. */
+/** Trusts Node's roots. An address that timed out counts as silent for SILENT_MS. */
 export function createRecordServedCertificate({
   lookupAddresses,
   ...deps
@@ -146,8 +135,7 @@ export function createRecordServedCertificate({
   const silent = new LRUCache<string, true>({ max: SILENT_MAX, ttl: SILENT_MS });
   const rules = { handshakeMs: HANDSHAKE_MS, ...deps, trust: null };
   return async (domain) => {
-    // Taken before the handshakes, and chains are loaded after them, so that a certificate stored
-    // in between is recognized.
+    // Chains are loaded after the handshakes, so that a newer certificate is recognized.
     const checkedAt = deps.now();
     const addresses = addressesToAsk(await lookupAddresses(domain.hostname));
     const asked = addresses.filter((address) => !silent.has(address));

@@ -1,16 +1,10 @@
-/**
- * Secrets that all processes of an installation share and that outlive a key encryption key (KEK).
- * Each is derived from a KEK once, then stored sealed (docs/decisions/0018-key-rotation.md).
- */
+/** Shared secrets, derived from a KEK once, then stored (docs/decisions/0018-key-rotation.md). */
 
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { DerivedSecretStore } from '../../db/issuance/authority-keys.ts';
 import type { Vault } from './vault.ts';
 
-/**
- * HKDF info strings (RFC 5869, 3.2). Changing one would change the records that customers have
- * published.
- */
+/** HKDF info (RFC 5869, 3.2). Changing one would change the records that customers published. */
 const purposes = {
   target: 'signpost target',
   proof: 'signpost domain verification',
@@ -24,21 +18,14 @@ export type DerivedSecretName = keyof typeof purposes;
 /** 32 bytes each. */
 export type DerivedSecrets = Readonly<Record<DerivedSecretName, Uint8Array>>;
 
-/** In a fixed order. */
 export const derivedSecretNames = Object.keys(purposes) as readonly DerivedSecretName[];
 
-/**
- * Derives all secrets from the KEK that sealed `like`; from the first KEK if null. Deterministic.
- * Throws `vault_key_unknown`.
- */
+/** From the KEK that sealed `like`, or the first KEK. Deterministic. Throws `vault_key_unknown`. */
 export function deriveSecrets(vault: Vault, like: Uint8Array | null = null): DerivedSecrets {
   return eachName((name) => vault.derive(purposes[name], like));
 }
 
-/**
- * Loads the secrets; derives and stores missing ones first. Several processes can start at once:
- * the first stored value counts. Throws the vault's faults.
- */
+/** Concurrent processes use the first stored value. Throws the vault's faults. */
 export async function loadDerivedSecrets(
   store: DerivedSecretStore,
   vault: Vault,
@@ -78,9 +65,8 @@ function boundTo(name: DerivedSecretName): string {
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'; // base32, RFC 4648, 6, in lower case
 
 /**
- * Returns the function that names the target of a project's host name: `<16 base32
- * characters>.<platformDomain>`, by a keyed hash. Deterministic and not guessable, so a CNAME to it
- * proves which project controls the name. `secret`: `target` of the derived secrets.
+ * `<16 base32 characters>.<platformDomain>`, by a keyed hash. Deterministic and not guessable, so a
+ * CNAME to it proves which project controls the name. `secret`: `target` of the derived secrets.
  */
 export function createTargets(secret: Uint8Array, platformDomain: string) {
   const characters = keyedHash(secret);
@@ -89,9 +75,9 @@ export function createTargets(secret: Uint8Array, platformDomain: string) {
 }
 
 /**
- * Returns the function for the TXT record that proves ownership of an apex (core/names/proof.ts):
- * `signpost-domain-verification=<32 base32 characters>`. Deterministic. It has a separate secret,
- * `proof`, since the target is public.
+ * The TXT record that proves ownership of an apex (core/names/proof.ts):
+ * `signpost-domain-verification=<32 base32 characters>`. It has a separate secret, `proof`, since
+ * the target is public.
  */
 export function createProofs(secret: Uint8Array) {
   const characters = keyedHash(secret);
@@ -99,17 +85,12 @@ export function createProofs(secret: Uint8Array) {
     `signpost-domain-verification=${characters(projectId, hostname)}`;
 }
 
-/**
- * Returns the function for the 32-byte key that signs requests to a project's deploys.
- * Deterministic by project and generation, so no key is stored. `secret`: `signing` of the derived
- * secrets.
- */
+/** 32 bytes, never stored. `secret`: `signing` of the derived secrets. */
 export function createSigningKeys(secret: Uint8Array) {
   return (projectId: string, generation: number): Uint8Array =>
     createHmac('sha256', secret).update(`${projectId}/${generation}`).digest();
 }
 
-/** Returns 32 base32 characters for a project and a host name. */
 function keyedHash(key: Uint8Array) {
   return (projectId: string, hostname: string): string => {
     const hash = createHmac('sha256', key).update(`${projectId}/${hostname}`).digest();
@@ -117,20 +98,18 @@ function keyedHash(key: Uint8Array) {
   };
 }
 
-/**
- * RFC 9325, 3.4 asks for new keys at least weekly; each change costs a visitor one full handshake.
- */
+/** RFC 9325, 3.4: at least weekly. Each change costs a visitor one full handshake. */
 const TICKETS_MS = 12 * 3_600_000;
 /** A name, a MAC key and an AES-128 key, 16 bytes each, as node:tls expects. */
 const TICKET_KEY_BYTES = 48;
 
-/** The current keys of session tickets; returns the same Buffer while they are valid. */
+/** Returns the same Buffer while the keys are valid. */
 export type TicketKeys = () => Buffer;
 
 /**
- * Returns the function for the current half day's keys, the same in every process of an
- * installation, so that a visitor can resume at another edge. node:tls has one set at a time, so
- * older tickets need a full handshake. `secret`: `tickets` of the derived secrets.
+ * The same keys in every process, so that a visitor can resume at another edge. node:tls has one
+ * set at a time, so older tickets need a full handshake. `secret`: `tickets` of the derived
+ * secrets.
  */
 export function createTicketKeys(secret: Uint8Array, now: () => Date): TicketKeys {
   let known = { period: Number.NaN, keys: Buffer.alloc(0) };

@@ -13,36 +13,29 @@ const P256 = { name: 'ECDSA', namedCurve: 'P-256' };
 /** WebCrypto's algorithm for our keys (RFC 5758, 3.2). */
 export const ECDSA_SHA256 = { name: 'ECDSA', hash: 'SHA-256' };
 
-/** Returns a new P-256 private key, for a certificate, an account (ES256, RFC 8555, 6.2) or a root. */
 export function generatePrivateKey(): KeyObject {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 }
 
-/** Returns PKCS#8 PEM, as the vault seals it and TLS reads it. */
+/** PKCS#8, as the vault seals it and TLS reads it. */
 export function privateKeyToPem(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/**
- * Parses the output of `privateKeyToPem`. Throws node:crypto's errors for anything else. Does not
- * zero `pem`.
- */
+/** Throws node:crypto's errors. Does not zero `pem`. */
 function privateKeyFromPem(pem: string | Uint8Array): KeyObject {
   return createPrivateKey(
     typeof pem === 'string' ? pem : Buffer.from(pem.buffer, pem.byteOffset, pem.length),
   );
 }
 
-/** Returns the SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7) of a private or public key. */
+/** DER (RFC 5280, 4.1.2.7). */
 export function publicKeyInfo(key: KeyObject): Buffer {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return publicKey.export({ type: 'spki', format: 'der' });
 }
 
-/**
- * Converts a private key to a WebCrypto pair; only the public key is extractable. Goes through DER,
- * the only way in Node 20.
- */
+/** Only the public key is extractable. Goes through DER, the only way in Node 20. */
 export async function toCryptoKeys(key: KeyObject): Promise<webcrypto.CryptoKeyPair> {
   const { subtle } = webcrypto;
   const pkcs8 = key.export({ type: 'pkcs8', format: 'der' });
@@ -57,7 +50,7 @@ export async function toCryptoKeys(key: KeyObject): Promise<webcrypto.CryptoKeyP
   }
 }
 
-/** Seals a private key for the row named by `boundTo` (`Vault.seal`). */
+/** For the row named by `boundTo` (`Vault.seal`). */
 export function sealKey(vault: Vault, key: KeyObject, boundTo: string): Uint8Array<ArrayBuffer> {
   const pem = Buffer.from(privateKeyToPem(key));
   try {
@@ -67,7 +60,6 @@ export function sealKey(vault: Vault, key: KeyObject, boundTo: string): Uint8Arr
   }
 }
 
-/** Opens the output of `sealKey` with the same `boundTo`. Throws the vault's faults. */
 export function openKey(vault: Vault, sealed: Uint8Array, boundTo: string): KeyObject {
   const pem = vault.open(sealed, boundTo);
   try {
@@ -77,7 +69,7 @@ export function openKey(vault: Vault, sealed: Uint8Array, boundTo: string): KeyO
   }
 }
 
-/** Returns the `boundTo` of a certificate's key. */
+/** The `boundTo` of a certificate's key. */
 export function sealOf(certificateId: string): string {
   return `certificate/${certificateId}`;
 }

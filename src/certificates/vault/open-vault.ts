@@ -1,5 +1,3 @@
-/** Opens the vault with the configured keys and checks that they fit the stored data. */
-
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,19 +13,15 @@ import {
 import { type DerivedSecrets, loadDerivedSecrets } from './derived-secrets.ts';
 import { createVault, type Vault } from './vault.ts';
 
-/** A vault that can open everything that is stored. */
 export type OpenedVault = {
   readonly vault: Vault;
-  /** Number of stored items by column and key, counted at opening. */
+  /** By column and key, counted at opening. */
   readonly stored: readonly SealedCount[];
-  /** Loads the derived secrets; creates missing ones. */
+  /** Creates missing secrets. */
   readonly loadSecrets: () => Promise<DerivedSecrets>;
 };
 
-/**
- * Opens the vault. Throws if a stored item needs a missing key: failing at start is better than
- * failing at an order or a handshake. Creates a key on embedded storage if there is none.
- */
+/** Throws if a stored item needs a missing key, rather than at an order or a handshake. */
 export async function openVault(
   config: Pick<Config, 'keyEncryptionKeys' | 'storage'>,
   { prisma, pool }: Pick<Database, 'prisma' | 'pool'>,
@@ -49,10 +43,7 @@ function refuseForeignKeys(vault: Vault, stored: readonly SealedCount[]): void {
   );
 }
 
-/**
- * Secrets that are not stored yet were derived from the only key of that time, which is not the
- * first one if an upgrade changed the key, too.
- */
+/** An upgrade can change the first key, so missing secrets are derived from the earlier one. */
 function sealedByOther(vault: Vault, stored: readonly SealedCount[]): Uint8Array | null {
   const isByFirst = ({ header }: SealedCount) => Buffer.from(header).equals(vault.header);
   return stored.some(isByFirst) ? null : (stored[0]?.header ?? null);
@@ -61,9 +52,9 @@ function sealedByOther(vault: Vault, stored: readonly SealedCount[]): Uint8Array
 const FILE = 'key-encryption-key';
 
 /**
- * Returns the keys, 32 bytes each; the first one seals. Embedded storage without KEY_ENCRYPTION_KEY
- * creates one in a file that only the owner can read; storage in memory gets a new one each time.
- * Throws if the file is invalid, and without the variable on any other storage.
+ * 32 bytes each; the first one seals. Embedded storage without KEY_ENCRYPTION_KEY creates one in a
+ * file that only the owner can read. Throws if the file is invalid, and without the variable on any
+ * other storage.
  */
 async function loadKeyEncryptionKeys({
   keyEncryptionKeys,

@@ -1,7 +1,4 @@
-/**
- * Re-encrypts items that were not sealed with the first key, without downtime
- * (docs/decisions/0018-key-rotation.md).
- */
+/** Re-encrypts items with the first key, without downtime (docs/decisions/0018-key-rotation.md). */
 
 import {
   type SealedColumn,
@@ -13,7 +10,7 @@ import {
 import { isCertificateFault } from '../fault.ts';
 import type { Vault } from './vault.ts';
 
-/** Rows per batch: some 200 KiB of keys, locked for a few milliseconds. */
+/** Some 200 KiB of keys, locked for a few milliseconds. */
 const AT_ONCE = 500;
 /** The next pass retries rows that were locked or changed. */
 const PASSES_MAX = 5;
@@ -26,20 +23,16 @@ export type ResealDeps = {
   readonly onProgress: (column: SealedColumn, done: number) => void;
 };
 
-/** Complete if `left` is empty. */
 export type Resealed = {
-  /** Resealed items per column and pass. */
+  /** Per column and pass. */
   readonly done: readonly Omit<SealedCount, 'header'>[];
   /** Items still sealed with another key, including unreadable ones. */
   readonly left: readonly SealedCount[];
-  /** Rows that their key cannot open: damaged, or copied from another row. */
+  /** Damaged rows, or copied from another row. */
   readonly unreadable: readonly { readonly column: SealedColumn; readonly id: string }[];
 };
 
-/**
- * Reseals everything with the first key, in at most 5 passes. Can be stopped and repeated at any
- * time, and run concurrently. Rejects if the database fails.
- */
+/** Can be stopped and repeated at any time, and run concurrently. Rejects if the database fails. */
 export async function reseal(deps: ResealDeps): Promise<Resealed> {
   const done: Omit<SealedCount, 'header'>[] = [];
   let unreadable: Resealed['unreadable'] = [];
@@ -56,7 +49,6 @@ export async function reseal(deps: ResealDeps): Promise<Resealed> {
   return { done, left, unreadable };
 }
 
-/** Returns the counts of items not sealed with the first key. */
 export function sealedWithOthers(
   { header: first }: Vault,
   counted: readonly SealedCount[],

@@ -19,35 +19,26 @@ const TAG_BYTES = 16;
 const WRAPPED_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES;
 const SMALLEST_BYTES = HEADER_BYTES + WRAPPED_BYTES + NONCE_BYTES + TAG_BYTES;
 
-/** Seals and opens secrets. Every call is synchronous, without I/O. */
+/** Every call is synchronous, without I/O. */
 export type Vault = {
   /**
-   * Encrypts with the first KEK. `boundTo` names the row (`certificate/<id>`); the item cannot be
-   * opened for another. Never returns the same bytes twice.
+   * Uses the first KEK. `boundTo` names the row (`certificate/<id>`); the item cannot be opened for
+   * another. Never returns the same bytes twice.
    */
   readonly seal: (plaintext: Uint8Array, boundTo: string) => Uint8Array<ArrayBuffer>;
-  /**
-   * Decrypts; throws `vault_key_unknown` or `vault_item_unreadable`. The caller zeroes the result
-   * after use.
-   */
+  /** Throws `vault_key_unknown` or `vault_item_unreadable`. The caller zeroes the result. */
   readonly open: (sealed: Uint8Array, boundTo: string) => Buffer<ArrayBuffer>;
-  /** Whether one of the KEKs sealed an item. Only its first 9 bytes are needed. */
+  /** Only needs the first 9 bytes. */
   readonly knows: (sealed: Uint8Array) => boolean;
   /** The prefix of newly sealed items: version and KEK id. */
   readonly header: Uint8Array<ArrayBuffer>;
-  /**
-   * Derives 32 bytes for one purpose (HKDF, RFC 5869, 3.2) from the KEK that sealed `like`; from
-   * the first KEK if null. Deterministic. Throws `vault_key_unknown`.
-   */
+  /** 32 bytes (HKDF, RFC 5869, 3.2) from the KEK of `like`, or the first. Deterministic. */
   readonly derive: (purpose: string, like: Uint8Array | null) => Buffer;
 };
 
 type Key = { readonly bytes: Buffer; readonly header: Buffer<ArrayBuffer> };
 
-/**
- * Copies KEKs of 32 bytes: the first one seals, all of them open. Throws a RangeError for another
- * length.
- */
+/** The first KEK seals, all open. Copies them. Throws a RangeError unless 32 bytes. */
 export function createVault(first: Uint8Array, ...others: readonly Uint8Array[]): Vault {
   const current = keyOf(first);
   const keys = [current, ...others.map(keyOf)];

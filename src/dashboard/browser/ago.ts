@@ -8,16 +8,10 @@ const units = [
   ['days', Number.POSITIVE_INFINITY, 86_400_000],
 ] as const;
 
-/**
- * Tolerance for late pages and clock differences: a past event can appear this far in the future.
- */
+/** How far in the future a past event can appear: late pages and clock differences. */
 const LATE_MS = 5_000;
 
-/**
- * `3 s ago`, `in 12 min`, rounded down; `timeMs` and `nowMs` in ms since 1970. `isToCome`: a
- * planned time shows `any moment now` once it is due. Below a second: `just now`, or `in a moment`.
- * From two days on, in days.
- */
+/** `3 s ago`, `in 12 min`; times in ms since 1970. `isToCome`: `any moment now` once it is due. */
 export function ago(timeMs: number, nowMs: number, isToCome: boolean): string {
   if (isToCome && timeMs <= nowMs) return 'any moment now';
   if (!isToCome && timeMs > nowMs && timeMs - nowMs < LATE_MS) return 'just now';

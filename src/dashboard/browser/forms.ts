@@ -1,13 +1,8 @@
-/**
- * Enhancements: copy buttons, closing menus, forms that submit once, and a preview of the parsed
- * host name.
- */
+/** Copy buttons, closing menus, forms that submit once, and a preview of the parsed host name. */
 
 const COPIED_MS = 2_000;
-/** A pause of a third of a second means that typing has paused. */
 const PAUSE_MS = 300;
 
-/** Copies the button's text, and confirms it for two seconds. */
 async function copy(button: HTMLButtonElement): Promise<void> {
   const text = button.dataset['copy'] ?? '';
   try {
@@ -56,7 +51,7 @@ addEventListener('pageshow', () => {
 let waiting = 0;
 let asked = new AbortController();
 
-/** Shows how the text is parsed below the field. Only the latest request counts. */
+/** Only the latest request counts. */
 async function read(text: string): Promise<void> {
   const place = document.getElementById('reading');
   const path = place?.dataset['reading'];
@@ -84,10 +79,7 @@ document.addEventListener('input', ({ target: field }) => {
 
 const place = document.getElementById('spoken');
 
-/**
- * Announces a text to screen readers (`role="status"`), invisibly. A repeated text is announced
- * again.
- */
+/** Announces a text to screen readers (`role="status"`), invisibly. */
 export function say(text: string): void {
   if (place === null) return;
   // A repeated text must differ to be announced.

@@ -1,21 +1,14 @@
-/**
- * Live updates: after an event of the project, the page is fetched again and changed parts are
- * replaced. Without events, nothing is fetched. The pages work without this script.
- */
+/** Fetches the page again after an event of the project. The pages work without this script. */
 import './forms.ts';
 import { refresh } from './refresh.ts';
 import { join, type StreamMessage } from './shared.ts';
 import { move, startTicking } from './times.ts';
 
-/**
- * How long a hidden window stays connected: a short switch misses nothing, a longer one frees the
- * connection.
- */
+/** A short switch misses nothing; a longer one frees the connection. */
 const HIDDEN_MS = 10_000;
 
 const words = { live: 'Watching', away: 'Reconnecting', slow: 'Refreshing every 10 s' } as const;
 
-/** Shows beside the heading whether the page updates live. */
 function show(state: keyof typeof words): void {
   const place = document.getElementById('liveness');
   if (place === null) return;
@@ -24,10 +17,7 @@ function show(state: keyof typeof words): void {
   if (text !== null) text.textContent = words[state];
 }
 
-/**
- * One check from the API's stream. `changed`: the name servers' answers differ from the previous
- * check.
- */
+/** `changed`: the name servers' answers differ from the previous check. */
 type Checked = {
   readonly attempts: number;
   readonly lastCheckedAt: string | null;
@@ -35,10 +25,7 @@ type Checked = {
   readonly changed: boolean;
 };
 
-/**
- * A check without changes updates the times; any other refreshes the page. `isFirst`: the stream
- * starts with the last check, which can be newer than the page.
- */
+/** `isFirst`: the stream starts with the last check, which can be newer than the page. */
 function checked({ attempts, lastCheckedAt, nextCheckAt, changed }: Checked, isFirst: boolean) {
   const count = document.querySelector<HTMLElement>('[data-attempts]');
   if (count === null) return;
@@ -53,10 +40,7 @@ function checked({ attempts, lastCheckedAt, nextCheckAt, changed }: Checked, isF
   move('next-check', nextCheckAt);
 }
 
-/**
- * Listens at a path while the window is open; each of `types` refreshes the page. A hidden window
- * disconnects after 10 s, and catches up once it is visible. Call it once.
- */
+/** A hidden window disconnects after HIDDEN_MS and catches up once visible. Call it once. */
 function listen(path: string, types: readonly string[]): void {
   const shown = new Set([...types, 'stream.reset']);
   let leave: (() => void) | null = null;

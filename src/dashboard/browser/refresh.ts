@@ -1,7 +1,4 @@
-/**
- * Fetches the page again and replaces what changed. Parts are elements with `data-part`; each has
- * an ID and can contain other parts.
- */
+/** Fetches the page again and replaces changed `data-part` elements, which can be nested. */
 import { say } from './forms.ts';
 import { setClock, tick } from './times.ts';
 
@@ -11,14 +8,9 @@ const PACE_MS = 1_000;
 let asking: Promise<boolean> | null = null;
 let isAskedAgain = false;
 let lastMs = Number.NEGATIVE_INFINITY;
-/** Another page is loading. */
 let isLeaving = false;
 
-/**
- * Fetches the page, at most once a second. True: the page is current, or another one is loading.
- * False: no answer, or an error status. Calls during a fetch cause one more fetch. Rejects if the
- * response is cut off.
- */
+/** At most once per PACE_MS. False: no usable answer. Rejects if the response is cut off. */
 export function refresh(): Promise<boolean> {
   if (isLeaving) return Promise.resolve(true);
   if (asking !== null) {
@@ -88,16 +80,12 @@ function essence(part: Element): string {
   return copy.outerHTML;
 }
 
-/** Stores the current version of every part in the document. */
 export function rememberParts(): void {
   written.clear();
   for (const part of document.querySelectorAll('[data-part]')) written.set(part.id, essence(part));
 }
 
-/**
- * Replaces changed parts; in the others, updates only what checks change. Returns the announcements
- * of the changed parts in page order. Parts missing in the newer page stay.
- */
+/** Returns the changed parts' announcements. Parts missing in the newer page stay. */
 export function replaceParts(newer: Document): readonly string[] {
   const said: string[] = [];
   for (const part of [...document.querySelectorAll<HTMLElement>('[data-part]')]) {
@@ -128,7 +116,7 @@ function takeMoving(part: Element, next: Element): void {
   }
 }
 
-/** Replaces a part; menus stay open and the focus is kept. */
+/** Menus stay open and the focus is kept. */
 function replace(part: HTMLElement, next: HTMLElement): void {
   const open = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id);
   const focused = part.contains(document.activeElement) ? wayTo(document.activeElement) : null;
@@ -140,10 +128,7 @@ function replace(part: HTMLElement, next: HTMLElement): void {
   (again ?? document.getElementById('main'))?.focus({ preventScroll: true });
 }
 
-/**
- * A selector for the same control in the newer part: by its ID, its menu, or its copy or link
- * target.
- */
+/** Finds the same control in the newer part: by its ID, its menu, or its copy or link target. */
 function wayTo(element: Element | null): string {
   if (element === null) return 'none';
   if (element.id !== '') return `#${CSS.escape(element.id)}`;

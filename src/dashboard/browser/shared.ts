@@ -1,27 +1,16 @@
-/**
- * One stream for all windows of a browser that listen at the same path. The window with the lock
- * opens the stream and forwards its messages (Web Locks, BroadcastChannel). Without a free
- * connection, all windows poll the page every 10 s.
- */
+/** All windows at a path share one stream: the one with the Web Lock opens it and forwards. */
 import { refresh } from './refresh.ts';
 
-/**
- * Delay between retries after the browser has given up; doubled from the first to the second value.
- */
+/** Delay after the browser has given up; doubled from the first to the second value. */
 const [RETRY_MS_MIN, RETRY_MS_MAX] = [2_000, 60_000];
 
 /**
- * `open` and `away`: state of the stream. `moved`: another window opens it, and messages in between
- * are lost. `poll`: there is no stream, fetch the page. Otherwise the type of an event. `data`: the
- * JSON of an event, else empty.
+ * `open`, `away`: state of the stream. `moved`: another window opens it; messages in between are
+ * lost. `poll`: fetch the page. Otherwise an event's type, with its JSON as `data`.
  */
 export type StreamMessage = { readonly type: string; readonly data: string };
 
-/**
- * Joins the windows that listen at `path`. `onMessage` is called in every window, for stream
- * messages and events of `types`. Returns a function to leave; then another window takes over the
- * stream.
- */
+/** Calls `onMessage` in every window. When this one leaves, another takes over the stream. */
 export function join(
   path: string,
   types: readonly string[],
@@ -57,9 +46,7 @@ export function join(
     });
   }
 
-  /**
-   * The browser gives up if the response is not a stream: too many streams, or the sign-in page.
-   */
+  /** The browser gives up on responses that are not a stream: errors, or the sign-in page. */
   function again(): void {
     clearTimeout(timer);
     timer = setTimeout(() => void refresh().then(open, open), retryMs);
@@ -91,19 +78,12 @@ export function join(
   };
 }
 
-/**
- * Streams per browser over all paths. Browsers open six connections per host over HTTP/1.1; two
- * stay free for pages.
- */
+/** Per browser. Browsers open six connections per host over HTTP/1.1; two stay free for pages. */
 const STREAMS_MAX = 4;
 
-/** So many windows are rare, and each response is a whole page. */
 const POLL_MS = 10_000;
 
-/**
- * Calls `open` once this window has a connection, which it keeps until the signal. Until then,
- * calls `poll` now and every 10 s.
- */
+/** Calls `open` once this window has a connection, kept until the signal. Until then, polls. */
 export async function whenFree(
   signal: AbortSignal,
   open: () => void,
@@ -116,7 +96,6 @@ export async function whenFree(
   signal.addEventListener('abort', () => clearTimeout(timer));
 }
 
-/** Takes the first free connection lock. */
 async function hasOne(signal: AbortSignal): Promise<boolean> {
   for (let number = 0; number < STREAMS_MAX; number += 1) {
     if (await holds(`signpost connection ${number}`, signal)) return true;

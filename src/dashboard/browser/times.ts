@@ -1,4 +1,3 @@
-/** Updates relative times by the server's clock. */
 import { ago, exactly } from './ago.ts';
 
 const main = document.getElementById('main');
@@ -10,12 +9,11 @@ function aheadIn(element: HTMLElement | null): number {
   return Number.isNaN(theirs) ? 0 : theirs - Date.now();
 }
 
-/** Uses the clock of a newer version of the page, which contains the server's time. */
+/** A newer version of the page contains the server's time. */
 export function setClock(newer: Document): void {
   ahead = aheadIn(newer.getElementById('main'));
 }
 
-/** Updates relative times whose text has changed. */
 export function tick(): void {
   for (const time of document.querySelectorAll('time')) {
     const shown = time.querySelector('.ago');
@@ -25,7 +23,7 @@ export function tick(): void {
   }
 }
 
-/** Sets all times of this kind (`data-of`); `at`: RFC 3339, null leaves them unchanged. */
+/** `which`: the value of `data-of`; `at`: RFC 3339, null leaves the times unchanged. */
 export function move(which: 'last-check' | 'next-check', at: string | null): void {
   if (at === null) return;
   for (const time of document.querySelectorAll<HTMLTimeElement>(`time[data-of="${which}"]`)) {

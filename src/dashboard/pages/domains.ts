@@ -1,4 +1,3 @@
-/** A project's domains: missing prerequisites, the form to add one, and the list. */
 import { toUnicodeName } from '../../core/names/idna.ts';
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { eventTypes } from '../../http/schemas/events.ts';
@@ -38,10 +37,7 @@ export function domainsPages(): readonly PageRoute[] {
 
 const PAGE_SIZE = 25; // at most 100 KB per page, even with the longest names
 
-/**
- * The page of a project's domains, 25 at a time. `error`: a refused form, shown with its input; the
- * page then has its status.
- */
+/** `error`: a refused form, shown with its input; the page then has its status. */
 async function domainsPage(
   asked: SignedInRequest,
   error: ErrorBody | null = null,
@@ -73,10 +69,7 @@ ${part('pager', html`${pager(at, link(`${path}/domains`))}`)}`,
   };
 }
 
-/**
- * Confirms a removal. The name comes from the URL, so it is only shown if the project does not have
- * such a domain.
- */
+/** The name comes from the URL, so it is only shown if the project does not have such a domain. */
 function removedNotice({ query }: SignedInRequest, domains: readonly Domain[]): Html | null {
   const removed = query.get('removed');
   if (removed === null || !/^[a-z0-9.-]{1,253}$/.test(removed)) return null;
@@ -93,10 +86,7 @@ function list(asked: SignedInRequest, domains: readonly Domain[], settings: Sett
     : html`<ul class="cards">${domains.map((domain) => row(asked, domain, settings))}</ul>`;
 }
 
-/**
- * One domain in the list, without the time of the next check, which only the domain's page keeps
- * current.
- */
+/** Omits the time of the next check, which only the domain's page keeps current. */
 function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Html {
   const { hostname, unicodeHostname, projectId, status, summary } = domain;
   const path = link(domainPath(projectId, hostname));
@@ -109,7 +99,7 @@ function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Htm
   return html`<li>${part(`domain-${hostname}`, content, { className: 'card', say: spokenSummary(domain) })}</li>`;
 }
 
-/** Whether a domain is primary, or where it redirects; null if neither. */
+/** Null if the domain is neither primary nor redirects. */
 export function roleOf(hostname: string, { domains }: Settings): Html | null {
   if (domains.primary === hostname) return html` <span class="role">Primary</span>`;
   const redirect = domains.redirects.find(({ from }) => from === hostname);
@@ -145,10 +135,7 @@ const addDomain: PageHandler = async (asked) => {
     : domainsPage(asked, answer.error);
 };
 
-/**
- * How a typed name is parsed. The script inserts the element `reading` below the field; it also
- * works as a page.
- */
+/** The script inserts the element `reading` below the field; it also works as a page. */
 const readingPage: PageHandler = async ({ api, query }) => {
   const text = query.get('hostname') ?? '';
   const answer = await api.call<HostnameReading>(

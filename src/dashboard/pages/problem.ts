@@ -1,11 +1,8 @@
-/** Error pages. */
-
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { Link, PageContent } from '../layout.ts';
 import { type DashboardSession, offers } from '../session.ts';
 
-/** Status, title and text of the dashboard's own errors. */
 const problems = {
   not_from_here: [
     403,
@@ -28,13 +25,11 @@ const problems = {
 /** `session` null: not signed in. */
 export type Visitor = { readonly link: Link; readonly session: DashboardSession | null };
 
-/** An error as a whole page, with its status. */
 export function problemPage(problem: keyof typeof problems, visitor: Visitor): PageContent {
   const [status, title, words] = problems[problem];
   return { kind: 'page', status, title, main: main(title, words, visitor) };
 }
 
-/** An API error as a whole page, with its status and message. */
 export function refusedPage({ message, status }: ErrorBody, visitor: Visitor): PageContent {
   const title = titles[status] ?? 'The request failed';
   return { kind: 'page', status, title, main: main(title, message, visitor) };

@@ -1,4 +1,3 @@
-/** The list of projects, and creating one. */
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { ProjectView } from '../client.ts';
@@ -93,10 +92,7 @@ const makeProject: PageHandler = async (asked) => {
     : listPage(asked, answer.error);
 };
 
-/**
- * Derives a slug from a name: `Café du Nord!` becomes `cafe-du-nord`. At most 63 characters; empty
- * if no ASCII letter or digit remains.
- */
+/** `Café du Nord!` becomes `cafe-du-nord`. Empty if no ASCII letter or digit remains. */
 export function slugFrom(name: string): string {
   return name
     .normalize('NFKD')
@@ -107,15 +103,10 @@ export function slugFrom(name: string): string {
     .replace(/^-+|-+$/g, '');
 }
 
-/**
- * Shows the project's domains with a form error; a parameter, because that page imports this file.
- */
+/** A parameter, because that page imports this file. */
 type ShowDomains = (asked: SignedInRequest, error: ErrorBody) => Promise<PageContent>;
 
-/**
- * The forms that change the plan and report a deploy. Both return to the project's domains; `show`
- * renders errors.
- */
+/** Both return to the project's domains; `show` renders errors. */
 export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
   const changed =
     (method: string, below: string, bodyOf: (form: URLSearchParams) => object): PageHandler =>
@@ -141,10 +132,7 @@ export function prerequisitePages(show: ShowDomains): readonly PageRoute[] {
   ];
 }
 
-/**
- * Prerequisites for adding domains, each with its form; null if all are met. `error`: the error of
- * one of the forms.
- */
+/** Prerequisites for adding domains; null if all are met. `error`: of one of the forms. */
 export function missingSteps(
   asked: SignedInRequest,
   project: ProjectView,

@@ -1,4 +1,3 @@
-/** A project's primary domain and redirects. */
 import { toUnicodeName } from '../../core/names/idna.ts';
 import { redirectStatuses } from '../../core/names/redirects.ts';
 import { type ErrorBody, refuse } from '../../http/pipeline/errors.ts';
@@ -41,7 +40,7 @@ export function settingsPages(): readonly PageRoute[] {
   ];
 }
 
-/** A form for one change. If refused, the page shows the error and the input. */
+/** If refused, the page shows the error and the input. */
 function changing(path: string, change: (typed: URLSearchParams) => SettingsChange): PageRoute {
   const handle: PageHandler = async (asked) => {
     const answer = await changeSettings(asked, change(asked.form));
@@ -139,7 +138,7 @@ function ender(
   );
 }
 
-/** The meaning of a redirect's status; unknown ones are shown as a number. */
+/** Unknown statuses are shown as a number. */
 const statusWords: Readonly<Record<number, string>> = {
   301: '301: permanent',
   302: '302: temporary',
@@ -147,10 +146,7 @@ const statusWords: Readonly<Record<number, string>> = {
   308: '308: permanent, keeps the method',
 };
 
-/**
- * The default suggestion: to the primary domain or one that stays, never back along an existing
- * redirect.
- */
+/** To the primary domain or one that stays, never back along an existing redirect. */
 function likelyRedirect(hostnames: readonly string[], { domains }: Settings) {
   const { primary, redirects } = domains;
   const stays = hostnames.filter((name) => !redirects.some(({ from }) => from === name));
@@ -182,30 +178,19 @@ ${choiceField({ name: 'status', label: 'Status', value: typed.get('status') ?? '
 type DomainSettings = Settings['domains'];
 type Redirect = DomainSettings['redirects'][number];
 
-/** A change of one part of the settings. */
 export type SettingsChange = {
-  /** Returns the changed settings. Can be called several times, and must not modify its input. */
+  /** Can be called several times, and must not modify its input. */
   readonly apply: (domains: DomainSettings) => DomainSettings;
-  /**
-   * The changed part as text. If someone else changed that part to a different value in the
-   * meantime, the change is refused.
-   */
+  /** The changed part as text. A concurrent change of the same part refuses this one. */
   readonly part: (domains: DomainSettings) => string;
   /** That part when the user saw it; by default, its value when the settings are first read. */
   readonly seen?: string;
 };
 
-/**
- * Each failed attempt means that someone else's change was stored; more simultaneous users are
- * unlikely.
- */
+/** Each failed attempt is someone else's stored change; more simultaneous users are unlikely. */
 const TRIES_MAX = 16;
 
-/**
- * Applies the change to the currently stored settings, and retries if others are stored in between.
- * Refuses with `precondition_failed`, without storing anything, if the same part was changed or 16
- * attempts failed.
- */
+/** Retries after concurrent changes of other parts; `precondition_failed` for the same part. */
 export async function changeSettings(
   { api, params }: SignedInRequest,
   { apply, part, seen: shown }: SettingsChange,
@@ -236,10 +221,7 @@ function notStored(words: string) {
   return { ok: false, status, error: body } as const;
 }
 
-/**
- * Adds a redirect at the end, replacing an existing one of the same domain. Refused if that
- * redirect is changed in the meantime.
- */
+/** Adds a redirect at the end, replacing an existing one of the same domain. */
 export function withRedirect(redirect: Redirect): SettingsChange {
   return {
     part: ({ redirects }) => JSON.stringify(entryOf(redirects, redirect.from)),
@@ -250,10 +232,7 @@ export function withRedirect(redirect: Redirect): SettingsChange {
   };
 }
 
-/**
- * Removes the redirect of a domain, if any. `to`: its target when it was shown; refused if it
- * changed. Null: removes it regardless of its target.
- */
+/** `to`: the target when it was shown; refused if it changed. Null: any target. */
 function withoutRedirect(from: string, to: string | null): SettingsChange {
   return {
     part: ({ redirects }) => entryOf(redirects, from)?.[1] ?? '',
@@ -265,7 +244,6 @@ function withoutRedirect(from: string, to: string | null): SettingsChange {
   };
 }
 
-/** Null: no primary domain. */
 function withPrimary(primary: string | null): SettingsChange {
   return {
     part: (domains) => domains.primary ?? '',
@@ -273,7 +251,7 @@ function withPrimary(primary: string | null): SettingsChange {
   };
 }
 
-/** A redirect with fixed field order, for comparison as text. */
+/** With fixed field order, for comparison as text. */
 function entryOf(redirects: readonly Redirect[], from: string) {
   const entry = redirects.find((one) => one.from === from);
   return entry === undefined ? null : ([entry.from, entry.to, entry.status] as const);

@@ -1,14 +1,9 @@
-/** Signing in with an API key, and signing out. */
 import { html } from '../../net/html.ts';
 import type { OwnKey } from '../client.ts';
 import type { Link, PageContent, PageRequest, PageRoute } from '../layout.ts';
 import { notice } from '../parts/elements.ts';
 import { firstPage, type Sessions } from '../session.ts';
 
-/**
- * The sign-in page, which redirects signed-in users, and the forms to sign in and out. Signing in
- * checks the key with the API.
- */
 export function signInPages(sessions: Sessions): readonly PageRoute[] {
   return [
     {
@@ -45,22 +40,17 @@ async function signIn({ begin }: Sessions, { apiWith, form, link }: PageRequest)
   if (!answer.ok) return signInPage(link, then, answer.error.message);
   // The scopes are stored in the cookie, so that pages know what to offer without a request.
   const cookie = await begin(key, answer.body.scopes);
-  // Redirects through a page that checks whether the browser kept the cookie, which it does not
-  // over plain HTTP.
+  // The next page checks that the browser kept the cookie; over plain HTTP it does not.
   const own = ownPath(then);
   const on = own === null ? '' : `&then=${encodeURIComponent(own)}`;
   return { kind: 'see_other', path: `/?why=cookie${on}`, cookie } as const;
 }
 
-/**
- * The page to return to: a local path that is valid in a header, else null. `//` and `/\` would
- * lead to another host.
- */
+/** A local path that is valid in a header, else null. `//` and `/\` would lead to another host. */
 function ownPath(then: string | null): string | null {
   return then !== null && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(then) ? then : null;
 }
 
-/** Why the user must sign in again. */
 const reasons: Readonly<Record<string, string>> = {
   ended: 'The key you signed in with has expired or was revoked.',
   cookie: 'Your browser didn’t keep the session. The dashboard requires HTTPS or localhost.',

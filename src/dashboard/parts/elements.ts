@@ -1,13 +1,12 @@
-/** Page elements. Text is escaped; values of type Html are not. */
+/** Text is escaped; values of type Html are not. */
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { attribute, type Html, html } from '../../net/html.ts';
 import { ago, exactly } from '../browser/ago.ts';
 import type { Domain, FindingView } from '../client.ts';
 
 /**
- * A part of a page that the script replaces when it changes (src/dashboard/browser/refresh.ts).
- * `id`: unique on the page. `say`: announced to screen readers when it changes; other changes are
- * silent.
+ * The script replaces changed parts (src/dashboard/browser/refresh.ts). `id`: unique on the page.
+ * `say`: announced to screen readers when it changes; other changes are silent.
  */
 export function part(
   id: string,
@@ -18,36 +17,27 @@ export function part(
   return html`<div id="${id}" data-part${attribute('class', className ?? null)}${attribute('data-say', say ?? null)}>${content}</div>`;
 }
 
-/** A text with a copy button. `what` completes “Copy” for screen readers. */
+/** `what` completes “Copy” for screen readers. */
 export function copyable(text: string, what: string): Html {
   return html`<span class="copyable"><code>${text}</code><button type="button" class="copy" data-copy="${text}" aria-label="Copy ${what}">Copy</button></span>`;
 }
 
-/** Placeholder for an empty list. `then`: what to do next. */
+/** For an empty list. `then`: what to do next. */
 export function empty(title: string, words: string, then: Html | null = null): Html {
   return html`<div class="empty"><p class="title">${title}</p><p>${words}</p>${then}</div>`;
 }
 
-/**
- * Collapsed content. `id`: keeps it open while its part of the page is replaced
- * (src/dashboard/browser/refresh.ts).
- */
+/** `id` keeps it open while its part of the page is replaced (src/dashboard/browser/refresh.ts). */
 export function fold(id: string, title: string, content: Html): Html {
   return html`<details class="fold" id="${id}"><summary>${title}</summary>${content}</details>`;
 }
 
-/**
- * `of`: the menu's subject, for screen readers. `id`: keeps it open while its part of the page is
- * replaced.
- */
+/** `of`: the menu's subject, for screen readers. `id`: as in `fold`. */
 export function menu(id: string, of: string, items: readonly Html[]): Html {
   return html`<details class="menu" id="${id}"><summary aria-label="More for ${of}"><span aria-hidden="true">⋯</span></summary><ul>${items.map((item) => html`<li>${item}</li>`)}</ul></details>`;
 }
 
-/**
- * The kind of a time. The script updates check times; a `to-come` time is never shown as past.
- * Null: can be past or future.
- */
+/** The script updates check times; a `to-come` time is never shown as past. */
 export type TimeOf = 'last-check' | 'next-check' | 'to-come';
 
 /** `3 s ago`, updated by the script, with the exact time on demand. `at`: RFC 3339. */
@@ -55,7 +45,6 @@ export function relativeTime(at: string, now: Date, of: TimeOf | null = null): H
   return html`<time datetime="${at}" title="${exactly(at)}"${attribute('data-of', of)}><span class="ago">${inWords(at, now, of)}</span><span class="exact">${exactly(at)}</span></time>`;
 }
 
-/** The relative and the exact time. `at`: RFC 3339. */
 export function bothTimes(at: string, now: Date, of: TimeOf | null = null): Html {
   return html`<time class="both" datetime="${at}"${attribute('data-of', of)}><span class="ago">${inWords(at, now, of)}</span> <span class="exact always">${exactly(at)}</span></time>`;
 }
@@ -64,7 +53,7 @@ function inWords(at: string, now: Date, of: TimeOf | null): string {
   return ago(Date.parse(at), now.getTime(), of === 'next-check' || of === 'to-come');
 }
 
-/** Severity of a word; each tone has a color and a sign. */
+/** Each tone has a color and a sign. */
 export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'quiet';
 
 const signs: { readonly [T in Tone]: string } = {
@@ -87,31 +76,27 @@ const statuses = {
   failed: ['bad', 'Failed'],
 } as const;
 
-/** The status of a domain (src/core/life/lifecycle.ts). */
 export function statusBadge(status: keyof typeof statuses): Html {
   const [tone, word] = statuses[status];
   return badge(tone, word);
 }
 
-/** An API error above its form; null if there is none. */
+/** Null if the form was accepted. */
 export function refusal(error: ErrorBody | null): Html | null {
   if (error === null) return null;
   return html`<p class="refusal" role="alert">${reasonIn(error)}</p>`;
 }
 
-/**
- * The message without its position in the body, which users do not know: `domains.redirects[0]: …`.
- */
+/** The message without its position in the body: `domains.redirects[0]: …`. */
 function reasonIn({ message }: ErrorBody): string {
   return message.replace(/^[a-z]+(?:\.[a-z]+|\[\d+\])+: /, '');
 }
 
-/** A confirmation, announced to screen readers. */
 export function notice(words: string): Html {
   return html`<p class="notice" role="status">${words}</p>`;
 }
 
-/** A domain's status and what happens next, with its time if known. */
+/** What happens next has its time if known. */
 export function summaryText({ summary, checks }: Domain, now: Date): Html {
   const { now: stands, next, nextAt } = summary;
   const of = nextAt === checks.nextCheckAt ? 'next-check' : 'to-come';
@@ -130,19 +115,18 @@ const actors: { readonly [A in FindingView['actor']]: string } = {
   platform: 'Signpost. You don’t need to do anything',
 };
 
-/** Who needs to act, for customers, after `term` and a colon. */
+/** For customers. */
 export function whoActs(term: string, actor: FindingView['actor']): Html {
   return html`<p class="who"><span class="quiet">${term}:</span> ${actors[actor]}</p>`;
 }
 
-/** A form field. `name` is also its ID, so it must be unique on the page. */
+/** `name` is also its ID, so it must be unique on the page. */
 export type Field = {
   readonly name: string;
   readonly label: string;
-  /** Initial value; empty by default. */
   readonly value?: string;
   readonly hint?: Html | string;
-  /** Why the input was refused; null: it was not. Such a text field gets the focus. */
+  /** Why the input was refused. Such a text field gets the focus. */
   readonly problem?: string | null;
   /** For text fields: otherwise the browser requires a value. */
   readonly isOptional?: true;
@@ -151,7 +135,7 @@ export type Field = {
   readonly inputmode?: 'url';
 };
 
-/** A single-line field without autocompletion; with `inputmode`, without autocorrection too. */
+/** A single line without autocompletion; with `inputmode`, without autocorrection too. */
 export function textField(field: Field): Html {
   const { name, label, value = '', problem = null, placeholder, inputmode } = field;
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`;
@@ -162,10 +146,9 @@ ${below(field)}
 </div>`;
 }
 
-/** One option: its value and its text. */
 export type SelectOption = { readonly value: string; readonly text: string };
 
-/** A select. The first choice is the default. */
+/** The first choice is the default. */
 export function choiceField(field: Field, choices: readonly SelectOption[]): Html {
   const { name, label, value } = field;
   return html`<div class="field">

@@ -1,7 +1,4 @@
-/**
- * Tables that become lists on narrow screens. ARIA roles are explicit, because the CSS for that
- * removes the implicit ones.
- */
+/** Lists on narrow screens. That CSS removes implicit ARIA roles, so they are explicit. */
 import { attribute, type Html, html } from '../../net/html.ts';
 import type { ProjectView } from '../client.ts';
 import type { Link } from '../layout.ts';
@@ -16,7 +13,7 @@ export type Column<Row> = {
   readonly className?: string;
 };
 
-/** A table with a heading, even without rows. `caption`: for screen readers only. */
+/** `caption`: for screen readers only. */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -36,7 +33,7 @@ function cellOf<Row>({ heading, cell, names, className }: Column<Row>, row: Row)
     : html`<td role="cell"${more}>${cell(row)}</td>`;
 }
 
-/** Terms with descriptions, in order; null is skipped. */
+/** In order; null is skipped. */
 export function facts(
   entries: readonly (readonly [term: string, said: Html | string] | null)[],
 ): Html {
@@ -44,17 +41,14 @@ export function facts(
   return html`<dl class="facts">${shown.map(([term, said]) => html`<div><dt>${term}</dt><dd>${said}</dd></div>`)}</dl>`;
 }
 
-/** One page of a list. `page` starts at 1; `pages` is 1 for an empty list. */
+/** `page` starts at 1; `pages` is 1 for an empty list. */
 export type Paged<Item> = {
   readonly items: readonly Item[];
   readonly page: number;
   readonly pages: number;
 };
 
-/**
- * The requested page. `asked`: the query's `page`, from 1; invalid numbers give the first page, too
- * high ones the last. `size`: items per page.
- */
+/** `asked`: the query's `page`; invalid numbers give the first page, too high ones the last. */
 export function paged<Item>(all: readonly Item[], asked: string | null, size: number): Paged<Item> {
   const pages = Math.max(1, Math.ceil(all.length / size));
   const number = /^\d{1,6}$/.test(asked ?? '') ? Number(asked) : 1;
@@ -62,10 +56,7 @@ export function paged<Item>(all: readonly Item[], asked: string | null, size: nu
   return { items: all.slice((page - 1) * size, page * size), page, pages };
 }
 
-/**
- * Links to the previous and next page; null for a single page. `path`: of the first page, without a
- * query.
- */
+/** Null for a single page. `path`: of the first page, without a query. */
 export function pager({ page, pages }: Omit<Paged<unknown>, 'items'>, path: string): Html | null {
   if (pages === 1) return null;
   return html`<nav class="pager" aria-label="Pages">
@@ -75,7 +66,6 @@ ${page < pages ? html`<a rel="next" href="${path}?page=${page + 1}">Next</a>` : 
 </nav>`;
 }
 
-/** The tabs of a project, by the end of their paths. */
 export type Tab = 'domains' | 'settings';
 
 const tabs: readonly (readonly [Tab, string])[] = [
@@ -83,7 +73,6 @@ const tabs: readonly (readonly [Tab, string])[] = [
   ['settings', 'Primary and redirects'],
 ];
 
-/** The heading and tabs of a project's pages; `current` is the selected tab. */
 export function projectHead({ id, name, slug, plan }: ProjectView, current: Tab, link: Link): Html {
   return html`<h1>${name}</h1>
 <p class="quiet under">${slug} · ${plan} plan</p>

@@ -1,8 +1,4 @@
-/**
- * The gateway for Caddy in front of the edge (docs/run/caddy.md). Caddy requests a certificate for each
- * full handshake and forwards every visitor request. Both arrive at one local address, with a
- * secret.
- */
+/** Caddy requests certificates and forwards requests here, with a secret (docs/run/caddy.md). */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -20,10 +16,7 @@ import { canonicalHostname } from '../routes/redirect.ts';
 import { loadOnce } from '../tls/secure-contexts.ts';
 import { createReporter } from '../visitor-limits.ts';
 
-/**
- * Headers that Caddy sets about a visitor's request. Caddy overwrites the visitor's values, and the
- * edge removes them.
- */
+/** Caddy overwrites the visitor's values, and the edge removes them. */
 export const gatewayFields = {
   secret: 'Signpost-Edge-Secret',
   /** `http` or `https`. */
@@ -33,15 +26,15 @@ export const gatewayFields = {
   protocol: 'Signpost-Protocol',
 } as const;
 
-/** User name of Caddy's certificate requests (RFC 7617); the password is the secret. */
+/** User of Caddy's certificate requests (RFC 7617); the password is the secret. */
 export const GATEWAY_USER = 'caddy';
-/** Path of certificate requests, with the parameter `server_name`. */
+/** Has the parameter `server_name`. */
 export const CERTIFICATE_PATH = '/certificate';
 
 /** Lookups here must not wait for the database longer than a visitor would. */
 export type GatewayDeps = Pick<EdgeDeps, 'log'> & {
   readonly secret: string;
-  /** The certificate of a name and its key in PEM; null: the handshake must fail. */
+  /** PEM chain and key of a name; null: the handshake must fail. */
   readonly findCertificate: (serverName: string) => Promise<Uint8Array | null>;
   readonly handleHttp: (visit: Visit) => Promise<void>;
   readonly handleHttps: (visit: Visit) => Promise<void>;
@@ -53,10 +46,7 @@ export type GatewayDeps = Pick<EdgeDeps, 'log'> & {
   readonly count: Pick<EdgeCounters, 'handshake' | 'refused'>;
 };
 
-/**
- * Answers requests at the gateway's address; 403 if they do not come from Caddy. Rejects if a
- * lookup rejects.
- */
+/** Refuses requests that do not come from Caddy with 403. Rejects if a lookup rejects. */
 export function createGateway(
   deps: GatewayDeps,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -91,7 +81,6 @@ export function createGateway(
   };
 }
 
-/** The field name as Node.js writes it. */
 function nameOf(field: keyof typeof gatewayFields): string {
   return gatewayFields[field].toLowerCase();
 }
@@ -104,17 +93,12 @@ function sameAs(wanted: string): (given: string | string[] | undefined) => boole
   };
 }
 
-/**
- * How long an aborted request still counts, because resetting costs the edge more than the visitor.
- */
+/** An aborted request still counts this long: resetting costs the edge more than the visitor. */
 const BROKEN_OFF_MS = 5_000;
 
 type Place = { readonly leave: () => void; readonly response: ServerResponse };
 
-/**
- * Counts requests per address, from the forwarded request until its connection is reused or closed:
- * a finished response can still wait in Caddy for a slow reader. False above the limit.
- */
+/** Counts until the connection is reused or closed: Caddy can hold a response for a slow reader. */
 function createPlaces(visitors: ConnectionCount) {
   const places = new WeakMap<Socket, Place>();
 
@@ -142,8 +126,7 @@ async function passVisit(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  // What a removal cuts off. Caddy's connections are shared; one that became a WebSocket belongs to
-  // its visitor.
+  // Caddy's connections are shared, except those that became a WebSocket.
   const connection = asksForWebSocket(request) ? request.socket : response;
   const visit = { request, response, client, connection };
   if (request.headers[nameOf('scheme')] !== 'https') {
@@ -154,10 +137,7 @@ async function passVisit(
   return handleHttps({ ...visit, serverName });
 }
 
-/**
- * The name of the TLS handshake. Caddy 2.6 does not provide it for HTTP/3; there, the request's
- * host is used.
- */
+/** Caddy 2.6 does not provide the TLS name for HTTP/3; there, the request's host is used. */
 function serverNameOf({ headers }: IncomingMessage): string | null {
   const said = canonicalHostname(String(headers[nameOf('serverName')] ?? ''));
   if (said !== null || headers[nameOf('protocol')] !== 'HTTP/3.0') return said;
@@ -216,9 +196,7 @@ function serverNameIn(target: string): string {
 /** The number of secure contexts kept elsewhere; about 3 KB each, including the key. */
 export const BUNDLES_MAX = 1_000;
 
-/**
- * A certificate chain and key in one file, as Caddy expects. Concurrent handshakes share one load.
- */
+/** Chain and key in one file, as Caddy expects. Concurrent handshakes share one load. */
 export function createBundles({
   loadCertificate,
 }: Pick<EdgeDeps, 'loadCertificate'>): (certificateId: string) => Promise<Uint8Array | null> {

@@ -21,10 +21,7 @@ const hopByHop: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/**
- * Request fields that are not forwarded: clients cannot make claims about themselves, because the
- * edge sees them first. `Expect` is answered before a request is forwarded.
- */
+/** Clients cannot make claims about themselves. `Expect` is answered before forwarding. */
 const ofRequests: ReadonlySet<string> = new Set([
   ...hopByHop,
   'expect',
@@ -45,13 +42,10 @@ const ofRequests: ReadonlySet<string> = new Set([
   'fastly-client-ip',
   'fly-client-ip',
 ]);
-/** Prefixes of such fields: deploys trust them from a gateway, and only the edge sets them. */
+/** Deploys trust these from a gateway, and only the edge sets them. */
 const ofRequestsBegin = /^(?:x-forwarded-|signpost-)/;
 
-/**
- * Whether a request field is dropped. CGI treats underscores like hyphens (RFC 3875, 4.1.18:
- * HTTP_X_FORWARDED_FOR), and Content_Length must not pass for the length.
- */
+/** CGI treats underscores like hyphens (RFC 3875, 4.1.18), so Content_Length must not pass. */
 function isDropped(name: string): boolean {
   if (ofRequests.has(name) || ofRequestsBegin.test(name)) return true;
   if (!name.includes('_')) return false;
@@ -75,7 +69,7 @@ const none: ReadonlySet<string> = new Set();
 
 const PSEUDONYM = 'signpost';
 
-/** Headers of the request to the upstream. `host` is canonical, `client` the visitor's address. */
+/** `host` is canonical, `client` the visitor's address. */
 export function upstreamHeaders(
   request: IncomingMessage,
   client: string,
@@ -96,21 +90,15 @@ export function upstreamHeaders(
   return asksForWebSocket(request) ? Object.assign(passed, switching) : passed;
 }
 
-/**
- * Response fields that are not forwarded. `Alt-Svc` (RFC 7838) would send visitors to another port
- * of the edge, although the deploy means its own.
- */
+/** `Alt-Svc` (RFC 7838) would send visitors to another port of the edge. */
 const ofAnswers: ReadonlySet<string> = new Set([...hopByHop, 'alt-svc']);
 
-/**
- * Sets the name's Strict-Transport-Security, if it has one, on any response. Only for HTTPS
- * responses of a held name (RFC 6797, 7.2 and 8.1).
- */
+/** Only for HTTPS responses of a held name (RFC 6797, 7.2 and 8.1). */
 export function sayHsts(response: ServerResponse, { hsts }: Pick<EdgeRoute, 'hsts'>): void {
   if (hsts !== null) response.setHeader('Strict-Transport-Security', hsts);
 }
 
-/** Headers of the response to the client. Fields already set on `response` replace the deploy's. */
+/** Fields already set on `response` replace the deploy's. */
 export function clientHeaders(
   { rawHeaders, headers }: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
   response: Pick<ServerResponse, 'hasHeader'>,
@@ -124,7 +112,7 @@ export function isLoop({ via = '' }: IncomingHttpHeaders): boolean {
   return via.split(',').some((hop) => hop.trim().split(/\s+/)[1] === PSEUDONYM);
 }
 
-/** The raw fields without those in `dropped` and those that `Connection` names. */
+/** Without `dropped` and the fields that `Connection` names. */
 function endToEnd(
   fields: readonly string[],
   connection: string | undefined,

@@ -10,7 +10,6 @@ export type ErrorPage = {
   readonly title: string;
   readonly text: string;
   readonly retryAfterSeconds?: number;
-  /** Closes the connection after the response. */
   readonly close?: boolean;
 };
 
@@ -115,10 +114,7 @@ export const pages = {
   }),
 } as const;
 
-/**
- * Sends a page. If the response has already started, it closes the connection instead, so that a
- * partial response is not taken for a complete one.
- */
+/** Closes the connection of a started response, so that it is not taken for a complete one. */
 export function sendPage(response: ServerResponse, page: ErrorPage): void {
   if (response.headersSent) {
     response.destroy();

@@ -1,7 +1,4 @@
-/**
- * Forwards requests to a project's deploy and streams the response back. WebSocket upgrades are
- * forwarded; other upgrades reach the deploy as plain requests, without hop-by-hop fields.
- */
+/** Forwards requests to a deploy, and streams responses. Only WebSocket upgrades are forwarded. */
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
@@ -21,14 +18,10 @@ import {
 } from './upstream.ts';
 import { asksForWebSocket, isWebSocket, switching, tunnel } from './websocket.ts';
 
-/** A request to forward and the response to write to. */
 type Exchange = Passed & { readonly response: ServerResponse };
 
 export type UpstreamProxy = {
-  /**
-   * Answers with the upstream's response, or with an error page. Resolves when forwarding has
-   * started; rejects only if the upstream is not a URL.
-   */
+  /** Resolves when forwarding has started; rejects only if the upstream is not a URL. */
   readonly pass: (exchange: Exchange) => Promise<void>;
   /** Closes the connections to upstreams. */
   readonly close: () => void;
@@ -36,7 +29,6 @@ export type UpstreamProxy = {
 
 type ProxyDeps = Pick<EdgeDeps, 'reach' | 'signingKey' | 'loadUpstreamCa' | 'log'>;
 
-/** A proxy with its own connection pool. */
 export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy {
   const { reach, log } = deps;
   const findTrust = createTrusts(deps);
@@ -103,7 +95,7 @@ export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy 
 /** A context takes 32 KiB with one CA, 116 KiB with sixteen (measured, Node 20). */
 const TRUSTS_MAX = 500;
 
-/** The CAs of a deploy by its ID; null for null. Rejects if they cannot be loaded or are gone. */
+/** By deploy ID; null for null. Rejects if the CAs cannot be loaded or are gone. */
 function createTrusts({ loadUpstreamCa }: Pick<EdgeDeps, 'loadUpstreamCa'>) {
   const kept = new LRUCache<string, Trust>({ max: TRUSTS_MAX });
   const find = loadOnce(kept, async (trustId: string) => {
@@ -123,12 +115,12 @@ function createTrusts({ loadUpstreamCa }: Pick<EdgeDeps, 'loadUpstreamCa'>) {
 
 type Log = EdgeDeps['log'];
 
-/** Whether the deploy may have closed a kept connection before it read the request. */
+/** The deploy may have closed a kept connection before it read the request. */
 function isUnheard({ reusedSocket }: ClientRequest, { headersSent }: ServerResponse): boolean {
   return reusedSocket && !headersSent;
 }
 
-/** Whether the deploy's certificate was refused. Nothing of the request was sent. */
+/** The deploy's certificate was refused; nothing of the request was sent. */
 function isUnverified({ socket }: ClientRequest): boolean {
   // Null if there is no error; @types/node does not declare that.
   return socket instanceof TLSSocket && Boolean(socket.authorizationError);
@@ -141,7 +133,7 @@ function warnOfCertificate(exchange: Exchange, log: Log, { message }: Error): vo
   giveUp(exchange, pages.upstreamUnverified);
 }
 
-/** Maximum length of a logged reason, in characters. */
+/** In characters. */
 const REASON_MAX = 300;
 
 function fail(exchange: Exchange, log: Log, error: unknown, page: PageFor): void {
@@ -179,16 +171,12 @@ function endWhenSilent(
   });
 }
 
-/**
- * Sends the upstream's response to the client. If it is cut short, the client's connection is
- * closed too.
- */
+/** If the response is cut short, the client's connection is closed too. */
 function answer(exchange: Exchange, incoming: IncomingMessage): void {
   const { response } = exchange;
   const { statusCode = 0 } = incoming;
   try {
-    // Node.js treats a 101 without an upgrade as a response. To the visitor it would mean that the
-    // connection is switched.
+    // Node.js treats a 101 without an upgrade as a response; to the visitor, it switches.
     if (statusCode < 200) throw new RangeError('no final status code');
     response.writeHead(statusCode, clientHeaders(incoming, response));
   } catch {
@@ -209,10 +197,7 @@ function isBodiless({ method }: IncomingMessage, statusCode: number): boolean {
   return method === 'HEAD' || statusCode === 204 || statusCode === 304;
 }
 
-/**
- * Avoids `pipeline`, which creates an AbortController and an error per response, and `pipe`, which
- * adds and removes eight listeners.
- */
+/** `pipeline` creates an AbortController and an error each; `pipe` adds eight listeners. */
 function passOn(incoming: IncomingMessage, response: ServerResponse): void {
   let isSilent = true;
   incoming.on('data', (chunk: Buffer) => {
@@ -232,7 +217,7 @@ function passOn(incoming: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-/** The upstream's 101. RFC 9110, 15.2.2: only for clients that requested this upgrade. */
+/** RFC 9110, 15.2.2: a 101 only for clients that requested this upgrade. */
 function answerUpgrade(
   exchange: Exchange,
   incoming: IncomingMessage,
@@ -280,7 +265,6 @@ function sendBody(
   request.pipe(outgoing);
 }
 
-/** Whether the client is gone. */
 function hasLeft({ request, response }: Exchange): boolean {
   return request.socket.destroyed || response.destroyed;
 }
@@ -291,10 +275,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/**
- * Whether a request can be retried after a kept connection closed (RFC 9110, 9.2.2): only safe
- * methods, because the deploy may have processed it.
- */
+/** RFC 9110, 9.2.2: the deploy may have processed the request before the connection closed. */
 function isRepeatable(request: IncomingMessage): boolean {
   return ['GET', 'HEAD', 'OPTIONS'].includes(request.method ?? '') && !hasBody(request);
 }

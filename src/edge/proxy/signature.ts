@@ -1,27 +1,15 @@
-/**
- * Signs requests to deploys the way Stripe signs webhooks, so that deploys can verify that a
- * request came through the edge.
- */
+/** Signs requests like Stripe's webhooks, so deploys can verify that they came through the edge. */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 
-/**
- * Not `Signature` (RFC 9421), which belongs to visitors and is forwarded unchanged. Visitors'
- * values of this field are dropped (forwarded-headers.ts).
- */
+/** Not `Signature` (RFC 9421), which belongs to visitors and is forwarded. */
 export const SIGNATURE_FIELD = 'signpost-signature';
 
-/**
- * The 32-byte key of a project and generation (src/core/operations/edge-route.ts). It never
- * changes.
- */
+/** 32 bytes per project and generation (src/core/operations/edge-route.ts). It never changes. */
 export type SigningKey = (projectId: string, generation: number) => Uint8Array;
 
-/**
- * The signed parts of a request, each as sent to the deploy, in bytes (latin1). None can contain a
- * line break.
- */
+/** As sent to the deploy, in bytes (latin1). The parts contain no line breaks. */
 export type SignedRequest = {
   readonly method: string;
   readonly host: string;
@@ -33,10 +21,7 @@ export type SignedRequest = {
 /** 10,000 projects at about 200 bytes; a miss costs one HMAC. */
 const KEYS_MAX = 10_000;
 
-/**
- * Returns the function that creates the field: `t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`,
- * with a second `v1` while the previous key also signs. `clock`: milliseconds since 1970.
- */
+/** `t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`, and a second `v1` while two keys sign. */
 export function createSign(
   signingKey: SigningKey,
   clock: () => number = Date.now,

@@ -1,8 +1,4 @@
-/**
- * Closes connections that hardly read a waiting response. A silence timeout is not enough, because
- * a single byte restarts it. If too much data waits in total, the connections with the most pending
- * data are closed first.
- */
+/** Closes connections that hardly read. A silence timeout is not enough: one byte restarts it. */
 import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
 import type { EdgeLimits } from '../deps.ts';
@@ -10,7 +6,7 @@ import type { EdgeLimits } from '../deps.ts';
 /** Checks per measuring interval. */
 const ROUNDS = 12;
 
-/** A connection with pending data at the last check and the ones before. */
+/** A connection with pending data at the last checks. */
 type Waiting = {
   readonly rounds: number;
   /** Bytes that the visitor had read at the first of these checks. */
@@ -18,9 +14,9 @@ type Waiting = {
 };
 
 /**
- * Watches connections until they close. A connection with pending data during all of `readMs` that
- * reads less than `readBytesMin` is destroyed. Bytes count as read once the kernel takes them,
- * which can be megabytes ahead of the visitor and grows in steps.
+ * Destroys connections with pending data that read less than `readBytesMin` in `readMs`. Bytes
+ * count as read once the kernel takes them, which can be megabytes ahead of the visitor and grows
+ * in steps.
  */
 export function createReaderWatch(
   { readMs, readBytesMin, heldBytesMax, heldCheckMs }: ReaderLimits,
@@ -72,10 +68,7 @@ export function createReaderWatch(
 
 type ReaderLimits = Pick<EdgeLimits, 'readMs' | 'readBytesMin' | 'heldBytesMax' | 'heldCheckMs'>;
 
-/**
- * The fewest connections to close so that at most `max` bytes wait for the others: those with the
- * most pending data.
- */
+/** The fewest connections to close so that at most `max` bytes wait. */
 export function heldTooMuch<T extends { readonly writableLength: number }>(
   connections: readonly T[],
   max: number,
@@ -92,13 +85,12 @@ export function heldTooMuch<T extends { readonly writableLength: number }>(
   return ended;
 }
 
-/** Bytes read so far if more are pending, otherwise null. */
+/** Null if nothing is pending. */
 function takenBy({ bytesWritten, writableLength }: Socket): number | null {
   // Node.js counts pending bytes as written.
   return writableLength === 0 ? null : bytesWritten - writableLength;
 }
 
-/** The state of a connection after another check; `taken` as in takenBy. */
 export function progressOf(
   before: Waiting | null,
   taken: number | null,

@@ -45,9 +45,8 @@ export type Terms = {
 
 export type Upstreams = {
   /**
-   * Opens a request whose body is still to be sent. Throws PathRefused, UpstreamRefused (also
-   * emitted as the request's error) if the address is not allowed, and TypeError for an invalid
-   * URL.
+   * The body is still to be sent. Throws PathRefused, UpstreamRefused (also emitted as the
+   * request's error) for a forbidden address, and TypeError for an invalid URL.
    */
   readonly open: (passed: Passed, terms: Terms) => ClientRequest;
   readonly close: () => void;
@@ -87,8 +86,7 @@ export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps
         path,
         headers,
         lookup: guardedLookup(url, lookup, isAllowed),
-        // Without this, Node.js would send the customer's domain, taken from Host, as the server
-        // name.
+        // Otherwise, Node.js would send the customer's domain, taken from Host.
         servername: isIP(host) === 0 ? host : '',
       };
       if (url.protocol !== 'https:') return httpRequest({ ...options, agent: http });
@@ -118,10 +116,9 @@ function keepApart(agent: HttpsAgent): HttpsAgent {
 
 type Parsed = { readonly url: URL; readonly host: string };
 
-/** Cache size of parsed URLs. */
 const PARSED_MAX = 1_000;
 
-/** Caches parsed upstream URLs. Throws a TypeError for an invalid URL. */
+/** Throws a TypeError for an invalid URL. */
 function createParser(): (upstream: string) => Parsed {
   const kept = new LRUCache<string, Parsed>({ max: PARSED_MAX });
   return (upstream) => {
@@ -139,7 +136,7 @@ const IDLE_MAX = { origin: 64, all: 1_000 } as const;
 /** Longer than most pauses between requests, shorter than most servers keep a connection. */
 const IDLE_MS = 15_000;
 
-/** Limits idle connections to `IDLE_MAX.all`, because each uses a file descriptor. */
+/** Each idle connection uses a file descriptor. */
 function boundIdle<A extends HttpAgent>(agent: A): A {
   const idle = new Set<Duplex>();
   const known = new WeakSet<Duplex>();
@@ -160,13 +157,11 @@ function boundIdle<A extends HttpAgent>(agent: A): A {
   return agent;
 }
 
-/** Whether an address can be connected to. */
 type IsAllowed = (address: string) => boolean;
 
 /** How names of deploys are resolved, and which addresses are allowed. */
 export type UpstreamReach = {
   readonly lookup: Lookup;
-  /** Returns the check for the addresses of one request. */
   readonly decide: () => Promise<IsAllowed>;
 };
 
@@ -182,9 +177,8 @@ export class PathRefused extends Error {
 
 /**
  * Allows public addresses except those of the platform and its storage, and everything in
- * `UPSTREAM_NETWORKS`. Visitors only wait for the first lookup of the platform's own addresses;
- * later ones run in the background. The result for an address is cached for a second, because
- * deploy URLs with literal addresses check it on every request. `now`: monotonic milliseconds.
+ * `UPSTREAM_NETWORKS`. Visitors only wait for the first lookup of the platform's own addresses.
+ * `now`: monotonic milliseconds.
  */
 export function upstreamReach(
   { dns, upstreams }: Pick<Config, 'dns' | 'upstreams'>,
@@ -213,7 +207,7 @@ export function upstreamReach(
   };
 }
 
-/** Checking an address asks the system for this machine's own addresses. */
+/** Checking asks the system for this machine's addresses; literal URLs check every request. */
 const DECIDED_MS = 1_000;
 
 function onceEach(isAllowed: IsAllowed): IsAllowed {
@@ -225,18 +219,15 @@ function onceEach(isAllowed: IsAllowed): IsAllowed {
   };
 }
 
-/**
- * Throws UpstreamRefused for a literal address in a URL, in any notation. Names are checked when
- * resolved.
- */
+/** For a literal address in a URL, in any notation. Names are checked when resolved. */
 function refuseLiteral(url: URL, isAllowed: IsAllowed): void {
   const host = hostOf(url);
   if (isIP(host) !== 0 && !isAllowed(host)) throw refusalOf(host);
 }
 
 /**
- * Gives the socket the checked addresses, so that the name is not resolved again (DNS rebinding).
- * One address that is not allowed rejects all, because any of them could be connected to.
+ * Gives the socket the checked addresses: resolving again would allow DNS rebinding. One forbidden
+ * address rejects all, because any of them could be connected to.
  */
 function guardedLookup(url: URL, lookup: Lookup, isAllowed: IsAllowed): LookupFunction {
   return (hostname, { all }, give) => {
@@ -259,9 +250,8 @@ function refusalOf(address: string): UpstreamRefused {
 }
 
 /**
- * Joins the upstream URL's path (`prefix`) and the request's path. Without a prefix, the request's
- * path is unchanged; with one, dot segments are resolved (RFC 3986, 5.2.4). Null if the deploy
- * could still leave the prefix.
+ * Without a prefix, the request's path is unchanged; with one, dot segments are resolved (RFC 3986,
+ * 5.2.4). Null if the deploy could still leave the prefix.
  */
 function upstreamPath(prefix: string, pathAndQuery: string): string | null {
   const before = prefix.replace(/\/$/, '');
@@ -270,10 +260,7 @@ function upstreamPath(prefix: string, pathAndQuery: string): string | null {
   return climbsWhenDecoded(path) ? null : before + path;
 }
 
-/**
- * Whether the path could leave the prefix in a deploy that decodes it first or treats backslashes
- * as slashes. Plain dot segments are already resolved (withoutDotSegments).
- */
+/** Whether a deploy that decodes first, or treats `\` as `/`, could leave the prefix. */
 function climbsWhenDecoded(pathAndQuery: string): boolean {
   const [path = ''] = pathAndQuery.split('?', 1);
   return /(?:[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\;]|%2f|%5c|%3b)/i.test(path);
@@ -282,7 +269,7 @@ function climbsWhenDecoded(pathAndQuery: string): boolean {
 /** `.` and `..`, also with dots encoded as %2e, which is equivalent (RFC 3986, 6.2.2.2). */
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 
-/** Resolves dot segments; other paths stay byte for byte the same. Never climbs above the root. */
+/** Other paths stay byte for byte the same. Never climbs above the root. */
 function withoutDotSegments(pathAndQuery: string): string {
   const end = pathAndQuery.search(/[?#]/);
   const path = end === -1 ? pathAndQuery : pathAndQuery.slice(0, end);

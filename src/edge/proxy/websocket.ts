@@ -1,7 +1,4 @@
-/**
- * WebSocket over HTTP/1.1 (RFC 6455, 4): detects upgrade requests and joins the two connections.
- * The edge does not read frames.
- */
+/** WebSocket over HTTP/1.1 (RFC 6455, 4). The edge does not read frames. */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -12,10 +9,7 @@ export const switching = { connection: 'Upgrade', upgrade: 'websocket' } as cons
 export class EdgeRequest extends IncomingMessage {
   asksToUpgrade = false;
 
-  /**
-   * Node.js reads this before its event `upgrade`, which accepts every protocol and would lose a
-   * body.
-   */
+  /** Node.js reads this before `upgrade`, which accepts every protocol and would lose a body. */
   get upgrade(): boolean {
     return this.asksToUpgrade && asksForWebSocket(this);
   }
@@ -24,17 +18,14 @@ export class EdgeRequest extends IncomingMessage {
   }
 }
 
-/**
- * Whether a request opens a WebSocket: a GET without a body that names only WebSocket (RFC 6455,
- * 4.1).
- */
+/** A GET without a body that names only WebSocket (RFC 6455, 4.1). */
 export function asksForWebSocket({ method, httpVersion, headers }: IncomingMessage): boolean {
   const isPlain =
     headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
   return method === 'GET' && httpVersion === '1.1' && isPlain && isWebSocket(headers);
 }
 
-/** Whether both handshake fields say so; Node.js joins repeated fields with commas. */
+/** Node.js joins repeated fields with commas. */
 export function isWebSocket({ connection, upgrade }: IncomingMessage['headers']): boolean {
   const options = (connection ?? '').toLowerCase().split(',');
   return (
@@ -42,10 +33,7 @@ export function isWebSocket({ connection, upgrade }: IncomingMessage['headers'])
   );
 }
 
-/**
- * For upgrades, Node.js leaves the response to the application. This is the connection's last
- * response unless the deploy agrees. `head`: bytes received after the request.
- */
+/** Node.js leaves upgrades to the application. `head`: bytes received after the request. */
 export function upgradeResponse(
   request: IncomingMessage,
   socket: Socket,
@@ -66,9 +54,8 @@ export function upgradeResponse(
 }
 
 /**
- * Joins two connections until both have ended, with backpressure. A regular end is forwarded, so
- * that data in the other direction still arrives. A broken connection closes the other, and
- * `silenceMs` without data closes both.
+ * A regular end is forwarded, so that data in the other direction still arrives. A broken
+ * connection closes the other, and `silenceMs` without data closes both.
  */
 export function tunnel(client: Socket, upstream: Socket, silenceMs: number): void {
   client.setTimeout(silenceMs).once('timeout', () => client.destroy());

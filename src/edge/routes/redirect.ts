@@ -1,8 +1,7 @@
-/** Redirects a visitor to the same path over HTTPS, on this or another domain. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
 
-/** Redirects to the route's target with the project's status; path and query are unchanged. */
+/** Path and query are unchanged. */
 export function followRedirect(
   response: ServerResponse,
   { to, status }: NonNullable<EdgeRoute['redirect']>,
@@ -14,7 +13,7 @@ export function followRedirect(
   redirect(response, status, locationOf(to, httpsPort, path));
 }
 
-/** Redirects to HTTPS on the same host. 308 keeps method and body (RFC 9110, 15.4.9). */
+/** 308 keeps method and body (RFC 9110, 15.4.9). */
 export function redirectToHttps(
   response: ServerResponse,
   { hostname, path }: RequestTarget,
@@ -34,7 +33,7 @@ function redirect(response: ServerResponse, status: number, location: string): v
   response.end();
 }
 
-/** The validated host and path of a request (RFC 9112, 3.2). */
+/** Validated host and path (RFC 9112, 3.2). */
 export type RequestTarget = {
   /** Lower case, no port, no trailing dot. */
   readonly hostname: string;
@@ -44,13 +43,10 @@ export type RequestTarget = {
   readonly path: string;
 };
 
-/**
- * Letters, digits, hyphens and underscores in labels of 1 to 63 characters, 253 in total; not an IP
- * address.
- */
+/** Labels of 1 to 63 characters, 253 in total; not an IP address. */
 const HOSTNAME = /^(?=.{1,253}$)(?=.*[a-z])[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 
-/** The target of a request; null if it cannot belong to any domain. */
+/** Null if it cannot belong to any domain. */
 export function requestTarget(
   { url = '', rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>,
   httpsPort: number,
@@ -65,7 +61,7 @@ export function requestTarget(
   return withHost(authority, path.startsWith('/') ? path : `/${path}`, httpsPort);
 }
 
-/** The Host header of a raw header list; empty if missing, null if repeated. */
+/** Empty if missing, null if repeated. */
 function hostIn(fields: readonly string[]): string | null {
   let host: string | null = null;
   for (let at = 0; at < fields.length; at += 2) {
@@ -79,7 +75,7 @@ function hostIn(fields: readonly string[]): string | null {
 
 const HOST = 'host';
 
-/** The canonical host name (RFC 4343: case-insensitive; a trailing dot is allowed), or null. */
+/** RFC 4343: case-insensitive; a trailing dot is allowed. */
 export function canonicalHostname(text: string): string | null {
   const name = text.toLowerCase().replace(/\.$/, '');
   return HOSTNAME.test(name) ? name : null;

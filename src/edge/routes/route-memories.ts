@@ -1,7 +1,4 @@
-/**
- * The route cache of an edge process, and whether its entries are still valid
- * (src/core/operations/route-memory.ts).
- */
+/** The route cache of an edge process (src/core/operations/route-memory.ts). */
 import { LRUCache } from 'lru-cache';
 import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
 import {
@@ -20,18 +17,16 @@ const UNKNOWN_MAX = 10_000;
 /** Projects with changed routes. Above this number, all routes count as changed. */
 const PROJECTS_MAX = 1_000;
 
-/** A cached route and its validity. */
 export type Recalled = {
   /** Null: the name is not held. */
   readonly route: EdgeRoute | null;
   readonly verdict: Exclude<MemoryVerdict, 'forget'>;
 };
 
-/** The route cache of a process. */
 export type Memories = {
   /** Null: not cached, or not usable. */
   readonly recall: (hostname: string) => Recalled | null;
-  /** Replaces the cached route; `readAt`: when the query started. */
+  /** `readAt`: when the query started. */
   readonly keep: (hostname: string, route: EdgeRoute | null, readAt: number) => void;
   readonly notify: (notification: RouteNotification) => void;
   readonly sizes: () => { readonly known: number; readonly unknown: number };
@@ -103,17 +98,16 @@ function createProjectChanges() {
   };
 }
 
-/** Tracks whether the database is available, as seen by lookups. */
+/** Whether the database is available, as seen by lookups. */
 export type Outage = {
   /** A lookup failed or timed out. */
   readonly begin: (fault: unknown) => void;
-  /** A lookup succeeded. */
   readonly end: () => void;
   /** Whether to use a cached entry at once, without waiting for the database. */
   readonly isBridged: (verdict: MemoryVerdict) => boolean;
   /** The same after a failed lookup, which can require a check of the database. */
   readonly mayBridge: (verdict: MemoryVerdict) => Promise<boolean>;
-  /** Whether it is time for a retry; then the caller must make it. */
+  /** If true, the caller must retry now. */
   readonly takeTurn: () => boolean;
 };
 

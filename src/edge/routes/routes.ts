@@ -1,7 +1,4 @@
-/**
- * Route lookups: from the cache if valid, otherwise from the database. If the database is
- * unavailable, cached routes are used so that sites stay up (docs/decisions/0017).
- */
+/** Cached routes keep sites up while the database is down (docs/decisions/0017). */
 import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
 import type { EdgeDeps, EdgeLimits } from '../deps.ts';
 import {
@@ -16,7 +13,6 @@ export type Routes = {
   /** Null: unknown, removed, or not held. Rejects if the lookup fails and nothing is cached. */
   readonly find: (hostname: string) => Promise<EdgeRoute | null>;
   readonly notify: (notification: RouteNotification) => void;
-  /** The number of cached names. */
   readonly sizes: Memories['sizes'];
 };
 
@@ -26,7 +22,6 @@ type RoutesDeps = Pick<EdgeDeps, 'findRoute' | 'isDatabaseAway' | 'log'> & {
 };
 type RoutesLimits = Pick<EdgeLimits, 'routeFreshMs' | 'routePatienceMs' | 'routeRetryMs'>;
 
-/** Creates an empty cache. `limits`: in milliseconds. */
 export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
   const { clock = () => performance.now() } = deps;
   const memories = createMemories(clock, limits.routeFreshMs);
@@ -42,7 +37,7 @@ export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
     return recalled.route;
   }
 
-  /** Queries the database; `spare` is used if it is unavailable. */
+  /** `spare` is used if the database is unavailable. */
   async function ask(hostname: string, spare: Recalled | null): Promise<EdgeRoute | null> {
     const flight = flights.join(hostname);
     const route = await (spare === null
@@ -63,10 +58,7 @@ export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
   };
 }
 
-/**
- * A lookup in progress. A notification during the lookup makes it outdated, because the order is
- * unknown.
- */
+/** A notification during the lookup makes it outdated, because the order is unknown. */
 type Flight = { readonly answer: Promise<EdgeRoute | null>; isOutdated: boolean };
 
 type FlightDeps = Pick<EdgeDeps, 'findRoute'> & {
@@ -105,7 +97,7 @@ function createFlights({ findRoute, clock, keep }: FlightDeps, outage: Outage) {
   };
 }
 
-/** Rejects if the answer rejects or takes longer than `ms`; `onLate` is called on a timeout. */
+/** `onLate` is called on a timeout. */
 function within<T>(ms: number, answer: Promise<T>, onLate: (fault: Error) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

@@ -1,12 +1,9 @@
-/** Creates the first key of a new installation. */
-
 import { apiKeyProblem, digestOf, mintKey } from '../../config/api-key.ts';
 import type { Scope } from '../pipeline/route.ts';
 
-/** The ID that API_KEY is stored under. Generated keys never have it. */
+/** The ID that API_KEY is stored under. Generated keys have other IDs. */
 export const CONFIGURED_KEY_ID = 'configured';
 
-/** A key to store, without its token. */
 type FirstKey = {
   readonly id: string;
   readonly name: string;
@@ -16,22 +13,15 @@ type FirstKey = {
 };
 
 export type FirstKeyStore = {
-  /**
-   * Stores the key unless any key exists; returns whether it did. Of several processes, only one
-   * succeeds.
-   */
+  /** Returns false if any key exists. Among concurrent calls, exactly one succeeds. */
   createFirst(key: FirstKey): Promise<boolean>;
-  /**
-   * Replaces the key with this ID. Does nothing if a key with the same digest exists, so a restart
-   * does not reactivate a revoked API_KEY.
-   */
+  /** Keeps a key with the same digest, so that a restart does not reactivate a revoked API_KEY. */
   put(key: FirstKey): Promise<void>;
 };
 
 /**
- * Ensures that an administrator has a key. If API_KEY (`configured`) is set, it replaces the
- * API_KEY of an earlier start. Otherwise, if no key exists, a key is created and its token returned
- * as `created`, to be shown once. Throws if API_KEY is invalid (see apiKeyProblem).
+ * Stores API_KEY (`configured`) or, if no key exists, a new key. `created` is its token, to be
+ * shown once. Throws if API_KEY is invalid.
  */
 export async function ensureApiKey(
   keys: FirstKeyStore,

@@ -1,21 +1,16 @@
-/**
- * Tracks when keys were last used, and their calls of deprecated operations. Collected in memory
- * and written by a timer, so no request waits for it. A killed process loses a few seconds.
- */
+/** Records when keys are used. A timer writes, so requests do not wait; a crash loses FLUSH_MS. */
 import type { KeyUsageStore } from '../../db/api-keys.ts';
 
-/** `used` and `deprecated` never throw and never wait. */
+/** `used` and `deprecated` never throw or wait. */
 export type KeyUsage = {
-  /** Called for every request. */
   used(keyId: string): void;
   deprecated(keyId: string, operationId: string): void;
-  /** Writes what is due. Never rejects; failed writes are retried with the next flush. */
+  /** Never rejects. The next flush retries failed writes. */
   flush(): Promise<void>;
   /** Stops the timer and writes everything. Never rejects. */
   close(): Promise<void>;
 };
 
-/** `log` gets a warning for each failed write. */
 export type KeyUsageDeps = {
   readonly store: KeyUsageStore;
   readonly now: () => Date;
@@ -23,18 +18,13 @@ export type KeyUsageDeps = {
 };
 
 const FLUSH_MS = 5_000; // what a crash can lose
-const WRITE_MS = 60_000; // a key's last use is written at most once a minute and process
+const WRITE_MS = 60_000; // a key's last use is written at most once per minute and process
 
-/**
- * Starts a timer that flushes every 5 s and does not keep the process alive. `close` stops it and
- * writes the rest.
- */
 export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
   const uses = gatherUses(store, now);
   const calls = countCalls(store, now);
   let last = Promise.resolve();
 
-  /** The two parts are written independently. Never rejects. */
   async function write(all: boolean): Promise<void> {
     const results = await Promise.allSettled([uses.write(all), calls.write()]);
     for (const result of results) {
@@ -43,7 +33,6 @@ export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
     }
   }
 
-  /** Serializes writes in the order of the calls. */
   function queue(all: boolean): Promise<void> {
     last = last.then(() => write(all));
     return last;
@@ -61,7 +50,7 @@ export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
   };
 }
 
-/** The last use of one key. Times in milliseconds since 1970. */
+/** Times in milliseconds since 1970. */
 type Use = {
   usedAt: number;
   /** Used since the last write. The clock is read once per write, so this allocates nothing. */
@@ -71,11 +60,9 @@ type Use = {
   writtenAt: number;
 };
 
-/** Keeps the last use of each key. A failed write is retried next time. */
 function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
   const uses = new Map<string, Use>();
 
-  /** The clock is read once per key and write. */
   function note(keyId: string): void {
     const use = uses.get(keyId);
     if (use?.noted) return;
@@ -84,7 +71,6 @@ function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
     else Object.assign(use, { usedAt, noted: true });
   }
 
-  /** Writes the keys whose minute is over, or all of them. */
   async function write(all: boolean): Promise<void> {
     const at = now().getTime();
     for (const use of uses.values()) use.noted = false;
@@ -106,10 +92,9 @@ function gatherUses({ saveUses }: KeyUsageStore, now: () => Date) {
   return { note, write };
 }
 
-/** Calls of one operation by one key since the last successful write. */
 type Counter = { count: number; usedAt: Date };
 
-/** Counts calls by key and operation. A failed write is added back to the counters. */
+/** A failed write is added back to the counters. */
 function countCalls({ addDeprecated }: KeyUsageStore, now: () => Date) {
   let counters = new Map<string, Map<string, Counter>>();
 
@@ -130,7 +115,7 @@ function countCalls({ addDeprecated }: KeyUsageStore, now: () => Date) {
       [...own].map(([operationId, counter]) => ({ keyId, operationId, ...counter })),
     );
     if (taken.length === 0) return;
-    // Emptied before the write, so that concurrent calls count for the next one.
+    // Emptied before the write: calls during the write count for the next one.
     counters = new Map();
     try {
       await addDeprecated(taken);

@@ -1,7 +1,4 @@
-/**
- * Builds the OpenAPI document from the routes, so that validation and documentation share their
- * schemas.
- */
+/** Builds the OpenAPI document from the routes, so validation and documentation share schemas. */
 import type { ApiConfig } from '../../config/config.ts';
 import { type Route, tags } from '../pipeline/route.ts';
 import { type ParamName, params } from '../pipeline/validate.ts';
@@ -24,24 +21,20 @@ import {
 } from './refusals.ts';
 import { errorExamples, responsesOf, sharedHeaders, sharedResponses } from './responses.ts';
 
-/** The version in the interface (docs/interface.md, section 9). */
+/** docs/interface.md, section 9. */
 const API_VERSION = '1.0.0';
-/** Prefix of API paths and suffix of the servers' URLs. */
 const BASE_PATH = '/v1';
 
-/** Public addresses of the API. Without them, the document's URLs are relative. */
+/** Without them, the document's URLs are relative. */
 type Addresses = Pick<ApiConfig, 'baseUrl' | 'stagingUrl'>;
 
-/**
- * Describes every route in the given order. The result is deterministic. Throws if two different
- * schemas share a name.
- */
+/** Deterministic; keeps the routes' order. Throws if two different schemas share a name. */
 export function buildDocument(routes: readonly Route[], addresses: Addresses): OpenApiDocument {
   const schemas = createSchemaWriter();
   const paths: Record<string, PathItem> = {};
   for (const route of routes) {
     const path = documentPath(route.path);
-    // Routes of one path share its entry; each adds its method.
+    // Routes with the same path share its entry.
     paths[path] = {
       ...(isVersioned(route.path) ? {} : { servers: rootServers(addresses) }),
       ...paths[path],
@@ -76,10 +69,7 @@ export function buildDocument(routes: readonly Route[], addresses: Addresses): O
   };
 }
 
-/**
- * `/v1/pets/:petId` becomes `/pets/{petId}`, relative to a server URL that ends in `v1`. A path
- * without the version keeps its prefix.
- */
+/** `/v1/pets/:petId` becomes `/pets/{petId}`. Paths outside `/v1` keep their prefix. */
 export function documentPath(path: string): string {
   const below = isVersioned(path) ? path.slice(BASE_PATH.length) : path;
   return below.replace(/:(\w+)/g, '{$1}');
@@ -89,7 +79,6 @@ function isVersioned(path: string): boolean {
   return path.startsWith(`${BASE_PATH}/`);
 }
 
-/** Production first, then staging if configured. */
 function servers({ baseUrl = BASE_PATH, stagingUrl }: Addresses): readonly Server[] {
   return [
     { url: baseUrl, description: 'Production' },
@@ -97,7 +86,6 @@ function servers({ baseUrl = BASE_PATH, stagingUrl }: Addresses): readonly Serve
   ];
 }
 
-/** The same servers for paths outside `/v1`. */
 function rootServers(addresses: Addresses): readonly Server[] {
   return servers(addresses).map(({ url, description }) => ({
     url: url.slice(0, -BASE_PATH.length) || '/',
@@ -105,13 +93,9 @@ function rootServers(addresses: Addresses): readonly Server[] {
   }));
 }
 
-/** Name of the bearer scheme among the components. */
 const SECURITY_SCHEME = 'bearer';
 
-/**
- * Describes one route. Named schemas are added to `schemas` and referenced. `x-addition` marks
- * everything that docs/interface.md does not define.
- */
+/** `x-addition` marks everything that docs/interface.md does not define. */
 function operationOf(route: Route, schemas: SchemaWriter): Operation {
   const { operationId, tag, summary, deprecated, stability, scope, original } = route;
   return {
@@ -130,7 +114,6 @@ function operationOf(route: Route, schemas: SchemaWriter): Operation {
   };
 }
 
-/** Appends which key is required. */
 function descriptionOf({ description, scope }: Route): string {
   const key = needsKey(scope);
   return description === undefined ? key : `${description}\n\n${key}`;
@@ -151,7 +134,7 @@ function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: Sc
   };
 }
 
-/** Headers that several operations read, by component name. The interface defines none. */
+/** Headers that several operations read. The interface defines none. */
 const sharedParameters = {
   'Idempotency-Key': {
     name: 'Idempotency-Key',
@@ -189,11 +172,7 @@ const sharedParameters = {
   },
 } as const satisfies Readonly<Record<string, Parameter>>;
 
-/**
- * Path and query parameters, then references to the headers that the route reads. Parameters that
- * the interface does not define are marked `x-addition`, unless the whole operation is an
- * addition.
- */
+/** Marks additions to the interface, unless the whole operation is one. */
 function parametersOf(route: Route, schemas: SchemaWriter): readonly (Parameter | Ref)[] {
   const own = [...pathParameters(route), ...queryParameters(route, schemas)];
   const original = route.original?.parameters;
@@ -210,13 +189,11 @@ function parametersOf(route: Route, schemas: SchemaWriter): readonly (Parameter 
   ];
 }
 
-/** The path parameters of a route in their order: `/v1/pets/:petId` gives `petId`. */
 function pathParameterNames(path: string): readonly ParamName[] {
   // The type of a declared route allows only names of `params` (src/http/pipeline/validate.ts).
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name as ParamName);
 }
 
-/** Path parameters are always required. */
 function pathParameters({ path }: Route): readonly Parameter[] {
   return pathParameterNames(path).map((name) => ({
     name,
@@ -226,10 +203,7 @@ function pathParameters({ path }: Route): readonly Parameter[] {
   }));
 }
 
-/**
- * One parameter per field of the query's schema. OpenAPI puts description and example next to the
- * schema.
- */
+/** OpenAPI puts description and example next to the schema. */
 function queryParameters({ query }: Route, schemas: SchemaWriter): readonly Parameter[] {
   if (query === undefined) return [];
   const { properties = {}, required = [] } = schemas.input(query);

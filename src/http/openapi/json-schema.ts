@@ -1,23 +1,14 @@
-/** Converts zod schemas to JSON Schema. Named schemas become components of the document. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { wireTypes } from '../pipeline/json.ts';
 import type { JsonSchema } from './model.ts';
 
-/**
- * Writes schemas as JSON Schema. A schema with an `id` becomes a component and is referenced
- * everywhere. `input` and `output` throw if a name already has a different shape, and return the
- * same object for the same schema.
- */
+/** A schema with an `id` becomes a component. Throws if a name has two shapes. */
 export type SchemaWriter = {
-  /** The schema of a request. */
   readonly input: (schema: z.ZodType) => JsonSchema;
-  /**
-   * The schema of a response. It allows more fields, so that responses can grow without a new
-   * version.
-   */
+  /** Allows additional fields, so responses can grow without a new version. */
   readonly output: (schema: z.ZodType) => JsonSchema;
-  /** The named schemas so far, in alphabetical order. */
+  /** In alphabetical order. */
   readonly components: () => Readonly<Record<string, JsonSchema>>;
 };
 
@@ -43,7 +34,7 @@ export function createSchemaWriter(): SchemaWriter {
   };
 }
 
-/** Caches the result: writing a schema takes a millisecond, and most are reused. */
+/** Writing a schema takes a millisecond, and most are reused. */
 function once<From extends object, To>(act: (from: From) => To): (from: From) => To {
   const known = new Map<From, To>();
   return (from) => {
@@ -53,7 +44,6 @@ function once<From extends object, To>(act: (from: From) => To): (from: From) =>
   };
 }
 
-/** A schema and its JSON Schema, which is changed in place. */
 type Written = { readonly zodSchema: z.core.$ZodType; readonly jsonSchema: JsonSchema };
 
 /** Replaces zod's output by the entry in `wireTypes`; keeps the description. */
@@ -65,7 +55,7 @@ function showWireType({ zodSchema, jsonSchema }: Written): void {
   Object.assign(jsonSchema, wire, description !== undefined && { description });
 }
 
-/** Responses can get fields without a new version, so their objects are open. */
+/** Responses can get fields without a new version. */
 function open(written: Written): void {
   showWireType(written);
   if (written.jsonSchema.additionalProperties === false) {
@@ -73,13 +63,12 @@ function open(written: Written): void {
   }
 }
 
-/** The same schema, with references to the document's components. */
+/** Points references at the document's components. */
 function inPlace(schema: JsonSchema): JsonSchema {
   const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/');
   return JSON.parse(text) as JsonSchema; // only the references changed
 }
 
-/** Adds a component, or checks that the existing one has the same shape. */
 function keep(found: Map<string, JsonSchema>, name: string, shape: JsonSchema): void {
   const known = found.get(name);
   if (known !== undefined && !isDeepStrictEqual(known, shape)) {

@@ -3,13 +3,12 @@ import type { z } from 'zod';
 import type { Stability, Tag } from '../pipeline/route.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
-/** A reference to a component of the same document: `#/components/schemas/Pet`. */
+/** `#/components/schemas/Pet`. */
 export type Ref = { readonly $ref: string };
 
 /** `x-addition` marks what docs/interface.md does not define. */
 type Extensible = { readonly 'x-addition'?: true };
 
-/** A response header. Optional unless `required`. */
 export type Header = Extensible & {
   readonly description: string;
   readonly required?: true;
@@ -17,7 +16,6 @@ export type Header = Extensible & {
   readonly example?: unknown;
 };
 
-/** A parameter or request header. Optional unless `required`. */
 export type Parameter = Extensible & {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
@@ -29,7 +27,7 @@ export type Parameter = Extensible & {
 
 export type Example = { readonly value: unknown };
 
-/** A body with one inline example or several referenced ones. */
+/** Has either one inline example or several referenced ones. */
 export type MediaType = {
   readonly schema: JsonSchema;
   readonly example?: unknown;
@@ -49,7 +47,6 @@ export type Operation = Extensible & {
   readonly tags: readonly [Tag];
   readonly summary: string;
   readonly description: string;
-  /** Missing: not deprecated. */
   readonly deprecated?: true;
   readonly 'x-stability': Stability;
   /** A scope or `any`; missing if no key is required. */
@@ -61,14 +58,12 @@ export type Operation = Extensible & {
     readonly required: boolean;
     readonly content: Readonly<Record<'application/json', MediaType>>;
   };
-  /** By status; `default` covers errors that any request can get. */
   readonly responses: Readonly<Record<string, Response | Ref>>;
 };
 
 /** The URL can be relative to the document's location. */
 export type Server = { readonly url: string; readonly description: string };
 
-/** The HTTP methods in display order. */
 export const verbs = ['get', 'post', 'put', 'patch', 'delete'] as const;
 type Verb = (typeof verbs)[number];
 
@@ -77,7 +72,6 @@ export type PathItem = { readonly servers?: readonly Server[] } & {
   readonly [V in Verb]?: Operation;
 };
 
-/** The document served at `/openapi.json`. */
 export type OpenApiDocument = {
   readonly openapi: '3.1.0';
   /** `description` is Markdown (refusals.ts). */
@@ -90,7 +84,7 @@ export type OpenApiDocument = {
   };
   readonly servers: readonly Server[];
   readonly tags: readonly { readonly name: Tag; readonly description: string }[];
-  /** By path relative to a server URL: `/pets/{petId}`. */
+  /** Relative to a server URL: `/pets/{petId}`. */
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: {
     readonly securitySchemes: Readonly<Record<string, unknown>>;

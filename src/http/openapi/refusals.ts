@@ -1,10 +1,8 @@
-/**
- * Which error codes an operation can return: its own, and those of every step before its handler.
- */
+/** Which error codes an operation can return, from its handler and from every step before it. */
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
 import type { Route, Tag } from '../pipeline/route.ts';
 
-/** The errors that any request can get. Every operation lists them as its `default` response. */
+/** Errors that any request can get, listed as each operation's `default` response. */
 export const anywhere = [
   'not_found',
   'method_not_allowed',
@@ -15,10 +13,7 @@ export const anywhere = [
   'internal_error',
 ] as const satisfies readonly ErrorCode[];
 
-/**
- * The error codes of an operation by ascending status; each list is in the order of the checks. The
- * codes of `anywhere` are omitted unless the route lists them.
- */
+/** Ascending, each in the order of the checks. Omits `anywhere` unless the route lists them. */
 export function refusalsOf(route: Route): ReadonlyMap<number, readonly ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set(codesOf(route))) {
@@ -28,23 +23,16 @@ export function refusalsOf(route: Route): ReadonlyMap<number, readonly ErrorCode
   return new Map([...byStatus].sort(([a], [b]) => a - b));
 }
 
-/**
- * Whether the operation reads an Idempotency-Key: a POST that requires a key
- * (src/http/pipeline/api.ts).
- */
+/** src/http/pipeline/api.ts reads it from every POST that requires a key. */
 export function takesIdempotencyKey({ method, scope }: Route): boolean {
   return method === 'POST' && scope !== null;
 }
 
-/**
- * Whether the operation's 200 has an entity tag and If-None-Match can return 304
- * (src/http/pipeline/render.ts).
- */
+/** src/http/pipeline/render.ts adds it to these responses. */
 export function hasEntityTag({ method, momentary }: Route): boolean {
   return method === 'GET' && momentary !== true;
 }
 
-/** Can contain duplicates. */
 function codesOf(route: Route): readonly ErrorCode[] {
   const { body, scope, refusals = [] } = route;
   return [
@@ -67,7 +55,7 @@ function when(condition: boolean, ...codes: readonly ErrorCode[]): readonly Erro
   return condition ? codes : [];
 }
 
-/** The document shows only the tags that have operations. */
+/** The document shows only tags that have operations. */
 export const tagDescriptions = {
   Pets: 'Pets in the store.',
   Projects: 'Projects with their plan and deploys. Domains are attached to a project.',
@@ -79,14 +67,10 @@ export const tagDescriptions = {
   Service: 'Health probes, this document and the API reference.',
 } as const satisfies Readonly<Record<Tag, string>>;
 
-/** Describes the document's security scheme. */
 export const keyDescription =
   'API key: `Authorization: Bearer <key>`. A key has scopes; `admin` implies all others.';
 
-/**
- * The document's introduction. The pages only support these parts of Markdown: paragraphs, lists,
- * `code` and emphasis.
- */
+/** The pages support only paragraphs, lists, `code` and emphasis of Markdown. */
 export const apiDescription = `
 All bodies are JSON in UTF-8. Times are RFC 3339 in UTC.
 

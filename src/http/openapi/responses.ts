@@ -1,7 +1,3 @@
-/**
- * The responses of an operation: its success, 304 for reads, every error with its codes, and their
- * headers.
- */
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
 import type { Route, Success } from '../pipeline/route.ts';
 import { error } from '../schemas/common.ts';
@@ -13,7 +9,6 @@ type Responses = Readonly<Record<string, Response | Ref>>;
 
 const always = ['X-Request-Id', 'traceparent', 'RateLimit-Policy', 'RateLimit'] as const;
 
-/** Additional headers by status. */
 const headersByStatus: Readonly<Record<string, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   409: ['Retry-After'],
@@ -23,10 +18,7 @@ const headersByStatus: Readonly<Record<string, readonly HeaderName[]>> = {
   default: ['Allow'],
 };
 
-/**
- * Errors that many operations share, by component name. The interface defines only the
- * first.
- */
+/** Errors that many operations share, by component name. The interface defines only the first. */
 const shared: Readonly<Record<string, readonly [status: string, codes: readonly ErrorCode[]]>> = {
   Unauthorized: ['401', ['unauthorized']],
   BadRequest: ['400', ['bad_request', 'invalid_query']],
@@ -41,10 +33,7 @@ const shared: Readonly<Record<string, readonly [status: string, codes: readonly 
   Otherwise: ['default', anywhere],
 };
 
-/**
- * All responses of an operation by status: its success, 304 if it has an entity tag, its errors,
- * and `default`. Shared responses are references to `sharedResponses`.
- */
+/** Shared responses are references to `sharedResponses`. */
 export function responsesOf(route: Route, schemas: SchemaWriter): Responses {
   const refusals = [...refusalsOf(route)].map(
     ([status, codes]) => [status, refusalOf(route, String(status), codes, schemas)] as const,
@@ -57,9 +46,7 @@ export function responsesOf(route: Route, schemas: SchemaWriter): Responses {
   ]);
 }
 
-/**
- * The components that `responsesOf` references. All except Unauthorized are marked `x-addition`.
- */
+/** What `responsesOf` references. All except Unauthorized are marked `x-addition`. */
 export function sharedResponses(schemas: SchemaWriter): Readonly<Record<string, Response>> {
   const refusals = Object.entries(shared).map(([name, [status, codes]]) => {
     const response = refusal(status, codes, schemas);
@@ -68,7 +55,6 @@ export function sharedResponses(schemas: SchemaWriter): Readonly<Record<string, 
   return { NotModified: notModified, ...Object.fromEntries(refusals) };
 }
 
-/** One example per code, with its default message. */
 export function errorExamples(): Readonly<Record<string, Example>> {
   return Object.fromEntries(
     Object.entries(errors).map(([code, [status, message]]) => [
@@ -78,7 +64,7 @@ export function errorExamples(): Readonly<Record<string, Example>> {
   );
 }
 
-/** The 304 of every read. It has the same entity tag as the 200. */
+/** It has the same entity tag as the 200. */
 const notModified = addition({
   description: 'Not changed since the version in `If-None-Match`; no body',
   headers: headerRefs(...always, 'ETag'),
@@ -108,15 +94,11 @@ function contentOf(success: Success, schemas: SchemaWriter): Response['content']
   return mediaType && { [mediaType]: media({ schema: { type: 'string' }, example }) };
 }
 
-/** Omits the key instead of setting it to undefined. */
 function media({ schema, example }: MediaType): MediaType {
   return { schema, ...(example !== undefined && { example }) };
 }
 
-/**
- * A reference if a shared response has exactly this status and these codes. A status that the
- * interface defines is written out, except 401, which is a component there.
- */
+/** Statuses that the interface defines are written out, except 401, a component there. */
 function refusalOf(
   route: Route,
   status: string,
@@ -141,7 +123,6 @@ function isShared(name: string, status: string, codes: readonly ErrorCode[]): bo
   return status === sharedStatus && codes.join() === sharedCodes.join();
 }
 
-/** An error response with the default message and an example reference for each code. */
 function refusal(status: string, codes: readonly ErrorCode[], schemas: SchemaWriter): Response {
   const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const);
   return {
@@ -172,7 +153,6 @@ function ownHeaders({ success, original, deprecated }: Route): Readonly<Record<s
   );
 }
 
-/** Marks it as an addition to docs/interface.md. */
 function addition<T extends Response | Header>(thing: T): T {
   return { ...thing, 'x-addition': true };
 }
@@ -237,10 +217,9 @@ const headers = {
   },
 } as const satisfies Readonly<Record<string, Header>>;
 
-/** The name of a shared header in its usual case. */
 type HeaderName = keyof typeof headers;
 
-/** The headers by component name. All are marked `x-addition`. */
+/** All are marked `x-addition`. */
 export function sharedHeaders(): Readonly<Record<string, Header>> {
   return Object.fromEntries(
     Object.entries<Header>(headers).map(([name, header]) => [
@@ -250,17 +229,13 @@ export function sharedHeaders(): Readonly<Record<string, Header>> {
   );
 }
 
-/** References to shared headers. */
 function headerRefs(...names: readonly HeaderName[]): Readonly<Record<string, Ref>> {
   return Object.fromEntries(
     names.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const),
   );
 }
 
-/**
- * A lower-case header name in its usual case: `WWW-Authenticate`. Others get a capital letter for
- * each word.
- */
+/** `www-authenticate` gives `WWW-Authenticate`; unknown names get a capital per word. */
 function headerTitle(name: string): string {
   const known = Object.keys(headers).find((title) => title.toLowerCase() === name);
   return known ?? name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());

@@ -1,7 +1,4 @@
-/**
- * Admits a request by its address's rate limit, its key, the key's rate limit and the scope,
- * cheapest check first.
- */
+/** Checks the limit per address, the key, the limit per key and the scope, in this order. */
 
 import { type Authenticate, allows, forbidden, unauthorized } from '../keys/auth.ts';
 import type { KeyUsage } from '../keys/key-usage.ts';
@@ -14,23 +11,19 @@ export type AdmissionDeps = {
   readonly authenticate: Authenticate;
   readonly limits: { readonly perAddress: RateLimiter; readonly perKey: RateLimiter };
   readonly usage: Pick<KeyUsage, 'used' | 'deprecated'>;
-  /** The client's address, or its address group, for the limit per address. */
+  /** The client's address or address group, for the limit per address. */
   addressOf(remoteAddress: string | undefined, headers: Headers): string;
 };
 
 export type Admission = {
-  /** The 401, 403 or 429 to answer with; null if admitted. */
   readonly refusal: Refusal | null;
-  /** Null if the route requires no key or no valid key was sent. */
   readonly key: ApiKeyIdentity | null;
-  /** `ratelimit-policy` and `ratelimit`, for any response. */
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** The limits that counted the request, the key's first. */
 type Counted = readonly (readonly [RateLimiter, CountedRequest])[];
 
-/** Counts a request against its address, before any other work. Never throws, never waits. */
+/** Runs before any other work. Never throws or waits. */
 export function countAddress(
   { limits, addressOf }: AdmissionDeps,
   remoteAddress: string | undefined,
@@ -40,10 +33,7 @@ export function countAddress(
   return [perAddress, perAddress.take(addressOf(remoteAddress, headers))];
 }
 
-/**
- * Authenticates the key, counts the request against it and checks its scope. If `route` is null,
- * only the address is counted. Rejects only if the key store fails.
- */
+/** If `route` is null, only the address is counted. Rejects only if the key store fails. */
 export async function admit(
   deps: AdmissionDeps,
   route: Route | null,
@@ -53,13 +43,12 @@ export async function admit(
   const { authenticate, limits, usage } = deps;
   if (!address[1].allowed) return refused(refuseRateLimited(...address), null, [address]);
   if (route === null || route.scope === null) return passed(null, [address]);
-  // A token for this operation only is not a key, so only the address is counted.
+  // Tokens for a single operation are not keys, so only the address is counted.
   if (route.takesInstead?.(authorization)) return passed(null, [address]);
   const who = await authenticate(authorization);
   if (who.kind !== 'ok') return refused(unauthorized(who.kind), null, [address]);
   const { key } = who;
   const own = [limits.perKey, limits.perKey.take(key.id)] as const;
-  // From here on, both limits are in the headers, the key's first.
   if (!own[1].allowed) return refused(refuseRateLimited(...own), key, [own, address]);
   usage.used(key.id);
   if (route.scope !== 'any' && !allows(key, route.scope))

@@ -1,7 +1,4 @@
-/**
- * The API without a socket: a raw request in, a raw response out. Every request goes through
- * address → route → key → scope → body → validation → handler, and leaves through one exit.
- */
+/** Without sockets: address → route → key → scope → body → validation → handler, and one exit. */
 import { createHash } from 'node:crypto';
 import { isUnavailable } from '../../db/engine/unavailable.ts';
 import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
@@ -19,20 +16,17 @@ import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 import { createRouter, type RouteMatch } from './router.ts';
 import { type Trace, traceOf } from './trace.ts';
 
-/** A request from a connection or from a dashboard page. */
 export type RawRequest = {
-  /** Unchanged; methods are case-sensitive (RFC 9110, 9.1). */
+  /** Case-sensitive (RFC 9110, 9.1). */
   readonly method: string;
-  /** The raw request target: origin form or absolute form. */
+  /** Origin form or absolute form. */
   readonly target: string;
   readonly headers: Headers;
   /** Called at most once, and only if the body is needed. The caller bounds its size. */
   readonly readBody: () => Promise<BodyRead>;
-  /** Undefined if the connection is gone. */
   readonly remoteAddress: string | undefined;
-  /** An error found before the request reached the API; it becomes the response. */
   readonly refusal?: Refusal | null;
-  /** Set by dashboard pages, whose own request is counted in the metrics instead. */
+  /** Set by dashboard pages, which count their own request in the metrics. */
   readonly isOfPage?: true;
 };
 
@@ -40,14 +34,10 @@ export type RawRequest = {
 export type Api = {
   /** Never rejects. */
   readonly handle: (raw: RawRequest) => Promise<RawResponse>;
-  /**
-   * The response for bytes that never became a request. It is counted and logged if it has an
-   * address. Never throws.
-   */
+  /** For bytes that never became a request. Logged only with an address. Never throws. */
   readonly reject: (refusal: Refusal, remoteAddress: string | undefined) => RawResponse;
 };
 
-/** The part of a pino logger that the API uses. */
 export type ApiLog = Readonly<
   Record<
     'error' | 'info' | 'debug',
@@ -55,17 +45,14 @@ export type ApiLog = Readonly<
   >
 >;
 
-/** Shared by all requests. */
 export type ApiDeps = AdmissionDeps & {
   readonly routes: readonly Route[];
   readonly idempotency: Idempotency;
   readonly cors: Cors;
-  /** Detects API keys in request IDs and Idempotency-Keys, which are logged and stored. */
   readonly isSecret: IsSecret;
-  /** The path of the public base address before `/v1`: empty, or `/store`. */
+  /** The path before `/v1` of the public base address: empty or e.g. `/store`. */
   readonly basePath: string;
   readonly log: ApiLog;
-  /** Counts each request in the metrics. */
   readonly count?: CountRequest;
 };
 
@@ -74,17 +61,12 @@ type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly reque
 
 const RETRY_AFTER_SECONDS = '5';
 
-/**
- * Builds the router once. Throws if two routes have the same method and path. `handle` answers
- * every exception with 500 or 503 and logs it; the client sees no details.
- */
+/** Throws if two routes share method and path. Exceptions become 500 or 503 without details. */
 export function createApi(deps: ApiDeps): Api {
   const { cors, log } = deps;
   const find = createRouter(deps.routes);
 
-  /**
-   * The only place in the API that catches exceptions. All responses get their common headers here.
-   */
+  /** The only place in the API that catches exceptions. */
   async function handle(raw: RawRequest, span: RequestSpan): Promise<RawResponse> {
     const startedAt = performance.now();
     const trace = traceOf(raw.headers, deps.isSecret, span.traceparent);
@@ -111,12 +93,11 @@ export function createApi(deps: ApiDeps): Api {
       response = rendered(refusal);
     }
     const elapsedMs = performance.now() - startedAt;
-    // Prometheus uses seconds.
     if (raw.isOfPage !== true) deps.count?.(route?.operationId, response.status, elapsedMs / 1_000);
     span.answered(route?.operationId, response.status);
     const ms = Math.round(elapsedMs * 100) / 100;
     const line = { status: response.status, ms, ...about(trace, route, admission, raw.method) };
-    // Successful probes arrive every few seconds, so they are logged at debug level.
+    // Successful probes arrive every few seconds.
     if (route?.tag === 'Service' && response.status < 400) log.debug(line, 'answered');
     else log.info(line, 'answered');
     return response;
@@ -139,10 +120,6 @@ export function createApi(deps: ApiDeps): Api {
   };
 }
 
-/**
- * There is no request, only an address to count it against. Without an address (connection refused
- * or gone), nothing is counted or logged.
- */
 function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undefined): RawResponse {
   const nobody = { method: 'GET', headers: {} };
   const trace = traceOf(nobody.headers, deps.isSecret);
@@ -155,7 +132,6 @@ function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undef
   return render(refusal, nobody, trace, rateLimitHeaders(counted));
 }
 
-/** Adds the base path to the paths in the response headers. */
 function below(basePath: string, answer: ApiResponse): ApiResponse {
   return basePath === '' ? answer : { ...answer, headers: linksBelow(basePath, answer.headers) };
 }
@@ -174,25 +150,22 @@ function linksBelow(
   return Object.fromEntries(prefixed);
 }
 
-/** The log fields of a request. Never its path, query, headers or body, which can contain a key. */
+/** Never includes path, query, headers or body, which can contain a key. */
 function about(trace: Trace, route: Route | null, { key }: Admission, method: string) {
   const { requestId, traceId } = trace;
   return { requestId, traceId, method, operationId: route?.operationId, keyId: key?.id };
 }
 
-/** A response to OPTIONS is a preflight response if it has `allow`. */
+/** OPTIONS responses with `allow` are preflight responses. */
 function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiResponse) {
   const allow = method === 'OPTIONS' ? answer.headers?.['allow'] : undefined;
   return allow === undefined ? cors.answerHeaders(headers) : cors.preflightHeaders(headers, allow);
 }
 
-/**
- * Reads, validates and runs an admitted request, once per Idempotency-Key. Nothing before `run` has
- * side effects.
- */
+/** Runs once per Idempotency-Key. Nothing before `run` has side effects. */
 async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
   const { route, params, key, requestId } = passed;
-  // A removed operation answers before the request is read any further.
+  // Removed operations answer before the request is read any further.
   const ended = route.ended?.() ?? null;
   if (ended !== null) return ended;
   const query = once(passed.query);
@@ -226,16 +199,12 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
   return answer;
 }
 
-/** SHA-256 of method, target and body: equal for repeated requests. */
 function fingerprintOf({ method, target }: RawRequest, body: Uint8Array = new Uint8Array()) {
   const digest = createHash('sha256').update(`${method} ${target}\n`).update(body).digest();
   return new Uint8Array(digest);
 }
 
-/**
- * What a client sees of an exception: 503 if the database is unavailable, otherwise 500, without
- * details.
- */
+/** 503 if the database is unavailable, otherwise 500 without details. */
 function refusalOf(fault: unknown): Refusal {
   return isUnavailable(fault)
     ? refuse('unavailable', undefined, { 'retry-after': RETRY_AFTER_SECONDS })
@@ -246,7 +215,7 @@ type Query =
   | { readonly ok: true; readonly value: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Refuses repeated parameters, because clients and servers disagree on which value counts. */
+/** Refuses repeated parameters: clients and servers disagree on which value counts. */
 function once(query: URLSearchParams): Query {
   const seen = new Set<string>();
   for (const name of query.keys()) {

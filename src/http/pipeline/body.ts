@@ -1,16 +1,11 @@
-/** Parses a JSON body. */
-
 import { parseJson } from '../../net/json.ts';
 import { type Refusal, refuse } from './errors.ts';
 import type { Headers } from './route.ts';
 
-/** 64 KiB, as documented in docs/integrate/api.md. */
+/** docs/integrate/api.md documents this limit. */
 export const MAX_BODY_BYTES = 65_536;
 
-/**
- * The result of reading a body. `bytes` can be empty; `broken`: the client sent invalid HTTP or
- * stopped sending.
- */
+/** `bytes` can be empty. `broken`: the client sent invalid HTTP or stopped sending. */
 export type BodyRead =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'too_large' }
@@ -19,15 +14,11 @@ export type BodyRead =
       readonly code: 'bad_request' | 'request_timeout' | 'body_too_large';
     };
 
-/** `bytes` are the raw body. Whole numbers in `value` are bigint. */
 export type JsonBody =
   | { readonly ok: true; readonly value: unknown; readonly bytes: Uint8Array }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/**
- * Reads a JSON body; an empty optional body is `{}`. Content codings and other media types are
- * refused by their headers, before any byte is read. Rejects only if `readBody` does.
- */
+/** Refuses other codings and media types before reading. An empty optional body is `{}`. */
 export async function readJson(
   headers: Headers,
   readBody: () => Promise<BodyRead>,
@@ -44,7 +35,7 @@ export async function readJson(
   if (read.kind === 'broken') return no(refuse(read.code));
   if (read.bytes.length === 0 && isOptional) return { ok: true, value: {}, bytes: read.bytes };
   if (read.bytes.length === 0) return no(refuse('invalid_body', 'A JSON body is required.'));
-  // Checked late, because an omitted optional body needs no type.
+  // Checked last: an omitted optional body needs no type.
   if (type === undefined) return no(unsupportedType());
   const parsed = parseJson(read.bytes);
   return parsed.ok ? { ...parsed, bytes: read.bytes } : no(refuse(parsed.code, parsed.problem));
@@ -59,7 +50,6 @@ function unsupportedType(): Refusal {
   return refuse('unsupported_media_type', undefined, { accept: 'application/json' });
 }
 
-/** Whether the body has no content coding. */
 function isIdentity(encoding: string | undefined): boolean {
   return encoding === undefined || encoding.trim().toLowerCase() === 'identity';
 }

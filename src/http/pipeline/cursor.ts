@@ -1,14 +1,10 @@
-/**
- * Opaque cursors: the position where the next page starts, stable under inserts and deletes.
- * Base64url without padding; not secret, and they do not expire.
- */
+/** Opaque base64url positions, stable under inserts and deletes. Not secret; they do not expire. */
 import type { EscalationPlace } from '../../db/issuance/escalations.ts';
 
 /** First byte of every cursor. Other versions are refused. */
 const VERSION = 1;
-const ID_CURSOR_BYTES = 9; // version and int64
+const ID_CURSOR_BYTES = 9;
 
-/** The cursor of the page after `id`: 12 characters. */
 export function cursorAfter(id: bigint): string {
   const bytes = Buffer.alloc(ID_CURSOR_BYTES);
   bytes.writeUInt8(VERSION);
@@ -16,7 +12,6 @@ export function cursorAfter(id: bigint): string {
   return bytes.toString('base64url');
 }
 
-/** The ID in a cursor; null if `cursorAfter` did not create it. Never throws. */
 export function idOfCursor(cursor: string): bigint | null {
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.length !== ID_CURSOR_BYTES || bytes.toString('base64url') !== cursor) return null;
@@ -27,7 +22,6 @@ const TIME_BYTES = 6; // milliseconds since 1970: enough until the year 10889
 const ID_BYTES = 16;
 const PLACE_CURSOR_BYTES = 1 + TIME_BYTES + ID_BYTES;
 
-/** The cursor of the page after this escalation, ordered by opening time and ID. */
 export function cursorAfterEscalation({ openedAt, id }: EscalationPlace): string {
   const bytes = Buffer.alloc(PLACE_CURSOR_BYTES);
   bytes.writeUInt8(VERSION);
@@ -36,12 +30,11 @@ export function cursorAfterEscalation({ openedAt, id }: EscalationPlace): string
   return bytes.toString('base64url');
 }
 
-/** The position in a cursor; null if `cursorAfterEscalation` did not create it. Never throws. */
 export function placeOfCursor(cursor: string): EscalationPlace | null {
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.length !== PLACE_CURSOR_BYTES || bytes.toString('base64url') !== cursor) return null;
   const openedAt = new Date(bytes.readUIntBE(1, TIME_BYTES));
-  // PostgreSQL and RFC 3339 support no later year, so user input cannot cause an exception.
+  // PostgreSQL and RFC 3339 support no later year.
   if (bytes.readUInt8() !== VERSION || openedAt.getUTCFullYear() > 9_999) return null;
   const hex = bytes.toString('hex', 1 + TIME_BYTES);
   return { openedAt, id: hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') };

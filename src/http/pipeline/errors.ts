@@ -1,41 +1,33 @@
-/** Response values, and all errors of the API with their codes. */
+/** Response values and the error codes. */
 
-/** Streamed response text, possibly endless. Exactly one of the two functions is called, once. */
+/** Possibly endless. Exactly one of the two functions is called, once. */
 export type TextStream = {
-  /**
-   * Starts producing text. Resources are released when the signal aborts, which happens once the
-   * reader is gone.
-   */
+  /** Resources are released when the signal aborts, which happens when the reader is gone. */
   readonly open: (signal: AbortSignal) => AsyncIterable<string>;
-  /** Releases resources without producing text. */
   readonly discard: () => void;
 };
 
 /**
- * The response of a handler. `body` is rendered as JSON (bigint as digits, Date as RFC 3339).
- * `text` is sent unchanged, as JSON unless `content-type` says otherwise. `stream` is sent while it
- * is produced. With none of them, there is no body.
+ * `body` is rendered as JSON (bigint as digits, Date as RFC 3339). `text` is sent unchanged, as
+ * JSON unless `content-type` differs. Without body, text and stream, the response is empty.
  */
 export type ApiResponse = {
   readonly status: number;
   readonly body?: unknown;
   readonly text?: string;
   readonly stream?: TextStream;
-  /** By lower-case name. They override the headers that every response has. */
+  /** Lower-case names. They override the standard headers. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Runs after the commit and before the response is sent. Not called for a replay or if the
-   * handler rejects. If it rejects, the client gets an error although the change is committed.
+   * Runs after the commit and before the response. Not called for replays or if the handler
+   * rejects. If it rejects, the client gets an error although the change is committed.
    */
   readonly afterCommit?: () => Promise<void>;
-  /** The `body` for Idempotency-Key replays, if the original must not be stored. */
+  /** Replays send this instead of `body`, for bodies that must not be stored. */
   readonly replayBody?: unknown;
 };
 
-/**
- * HTTP status and default message by code. Codes are public. docs/integrate/errors.md lists them too
- * (test/http/errors.test.ts).
- */
+/** Codes are public; docs/integrate/errors.md lists them (test/http/errors.test.ts). */
 export const errors = {
   bad_request: [400, 'The request is not well-formed HTTP.'],
   malformed_json: [400, 'The body is not valid JSON in UTF-8.'],
@@ -111,23 +103,17 @@ export const errors = {
 } as const satisfies Readonly<Record<string, readonly [status: number, message: string]>>;
 
 export type ErrorCode = keyof typeof errors;
-/** The Error of the interface (docs/interface.md, section 2). `status` equals the response's status. */
+/** The Error of docs/interface.md, section 2. */
 export type ErrorBody = {
   readonly code: ErrorCode;
   readonly message: string;
   readonly status: number;
 };
 
-/**
- * An error response. It is returned, never thrown. Its body is exactly the Error of
- * docs/interface.md, section 2.
- */
+/** An error response. It is returned, never thrown. */
 export type Refusal = ApiResponse & { readonly body: ErrorBody };
 
-/**
- * The response for a code, with its default message unless another is given. Header names are lower
- * case.
- */
+/** Header names are lower case. */
 export function refuse(
   code: ErrorCode,
   message: string = errors[code][1],

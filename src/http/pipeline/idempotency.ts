@@ -1,7 +1,6 @@
 /**
- * Idempotency-Key (draft-ietf-httpapi-idempotency-key-header-07): a repeated POST takes effect once
- * and gets the same response. Effect and response are committed together, so a crash leaves both or
- * neither.
+ * Idempotency-Key (draft-ietf-httpapi-idempotency-key-header-07). Effect and response are committed
+ * together, so a crash leaves both or neither.
  */
 
 import type { Transact } from '../../db/engine/transaction.ts';
@@ -16,17 +15,15 @@ import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
 import type { Headers } from './route.ts';
 
-/** A request with an Idempotency-Key. The key's scope is one API key and one operation. */
+/** The key is scoped to one API key and one operation. */
 export type IdempotentRequest = AttemptId & {
-  /** SHA-256 over method, path, query and body: equal for repeated requests. */
+  /** SHA-256 over method, path, query and body. */
   readonly fingerprint: Uint8Array<ArrayBuffer>;
 };
 
 /**
- * Runs a request once and answers repetitions with the stored response, marked
- * `idempotency-replayed: true`. Errors below 500 except 429 are stored too, and their changes are
- * rolled back. Rejects with the exceptions of `run` and of the database, which roll everything
- * back.
+ * Errors below 500 except 429 are stored too; their changes are rolled back. Exceptions of `run`
+ * and of the database roll everything back.
  */
 export type Idempotency = (
   attempt: IdempotentRequest,
@@ -35,28 +32,22 @@ export type Idempotency = (
 
 /** `answers` joins the transactions of `transact`. */
 export type IdempotencyDeps = {
-  /** Wraps all writes of the handlers' stores. */
   readonly transact: Transact;
   readonly answers: IdempotentAnswerStore;
   readonly now: () => Date;
 };
 
-/** The draft does not define it (section 2.3). A day is common; docs/integrate/api.md documents it. */
+/** The draft defines no lifetime (section 2.3). docs/integrate/api.md documents this one. */
 export const ANSWERS_KEPT_MS = 24 * 3_600_000;
 
 /** Several services use this header name. */
 const REPLAYED = { 'idempotency-replayed': 'true' } as const;
 
-/**
- * Answers 409 at once while the same attempt runs in any process, and 422 to a different request
- * with its key. `afterCommit` runs after the commit, and not for a replay.
- */
+/** 409 while the same attempt runs in any process; 422 for a different request with its key. */
 export function createIdempotency({ transact, answers, now }: IdempotencyDeps): Idempotency {
-  // In addition to the lock in the database: embedded storage has one session, so its locks do not
-  // exclude anything.
+  // Embedded storage has one database session, so its locks exclude nothing.
   const running = new Set<string>();
 
-  /** Runs inside the transaction that commits effect and response. */
   async function once(
     attempt: IdempotentRequest,
     run: () => Promise<ApiResponse>,
@@ -90,10 +81,7 @@ export function createIdempotency({ transact, answers, now }: IdempotencyDeps): 
   };
 }
 
-/**
- * Rolls back the changes of a refused request, or a failed statement before it, with a nested
- * transaction. The response itself is still stored.
- */
+/** A nested transaction rolls back a refused request. The response itself is still stored. */
 async function runOrUndo(
   transact: Transact,
   run: () => Promise<ApiResponse>,
@@ -112,17 +100,12 @@ async function runOrUndo(
   }
 }
 
-/**
- * Whether a response is stored. Rate limiting and server errors are not, because they can differ a
- * moment later.
- */
+/** Rate limiting and server errors can differ a moment later, so they are not stored. */
 function isKept({ status }: ApiResponse): boolean {
   return status !== 429 && status < 500;
 }
 
-/**
- * The response as sent and as stored. It is rendered once, so a replay is byte for byte the same.
- */
+/** Rendered once, so replays are identical byte for byte. */
 function rendered({ body, replayBody, ...answer }: ApiResponse): {
   readonly sent: ApiResponse;
   readonly stored: Omit<StoredAnswer, 'fingerprint'>;
@@ -139,33 +122,29 @@ function textOf(body: unknown): string | undefined {
   return body === undefined ? undefined : renderJson(body);
 }
 
-/** The stored response, or 422 if it belongs to a different request. */
+/** 422 if the stored response belongs to a different request. */
 function replay({ fingerprint }: IdempotentRequest, kept: StoredAnswer): ApiResponse {
   if (!Buffer.from(fingerprint).equals(kept.fingerprint)) return refuse('idempotency_key_reused');
   const { status, headers, body } = kept;
   return { status, headers: { ...headers, ...REPLAYED }, ...(body !== null && { text: body }) };
 }
 
-/** 409 while the first attempt runs. */
 function inUse(): Refusal {
   return refuse('idempotency_key_in_use', undefined, { 'retry-after': '1' });
 }
 
-/** The key of a request, null if there is none, or the error for an invalid one. */
 export type IdempotencyKey =
   | { readonly ok: true; readonly key: string | null }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /**
- * Reads the header: 1 to 255 printable ASCII characters, quoted or not. `"abc"`, as the draft
- * specifies, and `abc` are the same key. Refuses an API key sent in this header, and an unquoted
- * key with a comma. Never throws.
+ * 1 to 255 printable ASCII characters. `"abc"` (the draft's syntax) and `abc` are the same key.
+ * Refuses API keys, because the value is stored as plain text. Never throws.
  */
 export function idempotencyKeyOf(headers: Headers, isSecret: IsSecret): IdempotencyKey {
   const value = headers['idempotency-key'];
   if (value === undefined) return { ok: true, key: null };
   const key = value.startsWith('"') ? unquoted(value) : value;
-  // The key is stored as plain text, so an API key in the wrong header must be refused.
   if (key !== null && /^[\x20-\x7e]{1,255}$/.test(key) && !isSecret(key, headers)) {
     // Two header lines arrive joined by a comma (RFC 9110, 5.3), which would be ambiguous.
     if (key !== value || !key.includes(',')) return { ok: true, key };
@@ -174,7 +153,7 @@ export function idempotencyKeyOf(headers: Headers, isSecret: IsSecret): Idempote
   return no();
 }
 
-/** A string of structured fields (RFC 9651, 3.3.3); null if it is not one or text follows it. */
+/** A string of structured fields (RFC 9651, 3.3.3); otherwise null. */
 function unquoted(value: string): string | null {
   return /^"(?:[^"\\]|\\["\\])*"$/.test(value)
     ? value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1')

@@ -1,22 +1,14 @@
-/** Renders a response value for the wire: its body, its headers and those of every response. */
-
 import { hash } from 'node:crypto';
 import { renderJson } from '../../net/json.ts';
 import type { ApiResponse, TextStream } from './errors.ts';
 import type { Headers } from './route.ts';
 import type { Trace } from './trace.ts';
 
-/** A response that is ready to be sent. */
 export type RawResponse = {
   readonly status: number;
-  /** By lower-case name, including `content-length` if there is a text. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Null: no body, as for HEAD, 204 and 304. */
   readonly body: string | null;
-  /**
-   * Sent after `headers` instead of a body. The receiver must call one of its two functions to
-   * release resources.
-   */
+  /** The receiver must call one of its two functions to release resources. */
   readonly stream?: TextStream;
 };
 
@@ -29,13 +21,12 @@ const standardHeaders = {
   vary: 'Authorization',
 } as const;
 
-/** For a 200 to a GET: only the client's own cache can store it, and must revalidate. */
+/** Only the client's own cache can store a response, and must revalidate it. */
 const REVALIDATE = 'private, no-cache';
 
 /**
- * Completes a response for this method and these headers: 304 if If-None-Match matches, no body for
- * HEAD. `more` are headers of the exchange: rate limits, CORS. The route's own headers win.
- * Own fields come before spread ones; the reverse order is six times slower on Node 20.
+ * Header precedence: route, then `more` (rate limits, CORS), then defaults. Own fields come before
+ * spread ones; the reverse is six times slower on Node 20.
  */
 export function render(
   answer: ApiResponse,
@@ -65,7 +56,7 @@ export function render(
   return { status: answer.status, headers, body: method === 'HEAD' ? null : text };
 }
 
-/** HEAD does not open a stream, but its resources are released. */
+/** HEAD does not open a stream, but releases its resources. */
 function streamed(
   status: number,
   headers: RawResponse['headers'],
@@ -77,13 +68,12 @@ function streamed(
   return { status, headers, body: null };
 }
 
-/** Whether a response gets an entity tag: a cacheable 200 to a GET or HEAD. */
+/** Whether a response gets an entity tag. */
 function isRead({ status, headers }: ApiResponse, method: string): boolean {
   const isGet = method === 'GET' || method === 'HEAD';
   return status === 200 && isGet && headers?.['cache-control'] !== 'no-store';
 }
 
-/** JSON unless the route says otherwise; the length is in bytes. */
 function contentHeaders(text: string) {
   return {
     'content-type': 'application/json; charset=utf-8',
@@ -91,25 +81,18 @@ function contentHeaders(text: string) {
   };
 }
 
-/** The strong, quoted entity tag of a text. It is the same in every process. */
+/** A strong, quoted entity tag; the same in every process. */
 export function entityTagOf(text: string): string {
-  return `"${hash('sha1', text, 'base64url')}"`; // tells versions apart; not a security feature
+  return `"${hash('sha1', text, 'base64url')}"`; // not a security feature
 }
 
-/**
- * Whether `If-None-Match` matches this tag or is `*`; false if it is missing. Weak tags are
- * compared by their value (RFC 9110, 8.8.3.2).
- */
+/** Weak tags are compared by their value (RFC 9110, 8.8.3.2). */
 export function isUnchanged(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return isAny(ifNoneMatch) || listed(ifNoneMatch).some((one) => one.replace(/^W\//, '') === tag);
 }
 
-/**
- * Whether the preconditions allow a change: `If-Match` matches, is `*` or missing (RFC 9110,
- * 13.1.1; weak tags never match, 8.8.3.2), and `If-None-Match` does not match (13.1.2). Otherwise
- * the response is 412.
- */
+/** RFC 9110, 13.1.1 and 13.1.2; weak tags never match `If-Match` (8.8.3.2). */
 export function mayChange(headers: Headers, tag: string): boolean {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
   const isMatched = ifMatch === undefined || isAny(ifMatch) || listed(ifMatch).includes(tag);
@@ -120,7 +103,7 @@ function isAny(tags: string): boolean {
   return tags.trim() === '*';
 }
 
-/** Our own tags contain no comma, so a list can be split at commas. */
+/** Our tags contain no comma. */
 function listed(tags: string): readonly string[] {
   return tags.split(',').map((one) => one.trim());
 }

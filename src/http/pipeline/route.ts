@@ -1,14 +1,9 @@
-/**
- * Routes are values; a handler takes a parsed request and returns a response. Both work without a
- * socket.
- */
-
 import { z } from 'zod';
 import type { ApiResponse } from './errors.ts';
 import { type ErrorCode, type Refusal, refuse } from './errors.ts';
 import { type ParamName, validate } from './validate.ts';
 
-/** Permissions of a key; `admin` implies all others. */
+/** `admin` implies all others. */
 export const scopes = [
   'pets:read',
   'pets:write',
@@ -19,7 +14,7 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
-/** The scope that a route requires; `any`: any valid key. Null: no key is required or read. */
+/** `any`: any valid key. Null: no key is required or read. */
 type NeededScope = Scope | 'any' | null;
 
 /** GET routes also answer HEAD, and every path answers OPTIONS (router.ts). */
@@ -28,19 +23,15 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** By lower-case name. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
-/** The authenticated key. `scopes` are those that this version knows. */
 export type ApiKeyIdentity = { readonly id: string; readonly scopes: readonly Scope[] };
 
-/**
- * A request that passed all checks before the handler. `body` and `query` are the results of the
- * route's schemas; without a schema, `body` is undefined and `query` is empty.
- */
+/** Passed all checks. Without a schema, `body` is undefined and `query` empty. */
 export type ApiRequest<
   Body = unknown,
   Query = unknown,
   Params = Readonly<Record<string, string>>,
 > = {
-  /** Percent-decoded, one for each `:name` of the path. */
+  /** Percent-decoded. */
   readonly params: Params;
   readonly query: Query;
   /** Unvalidated. */
@@ -48,32 +39,27 @@ export type ApiRequest<
   readonly body: Body;
   /** Null only on a route whose scope is null. */
   readonly key: ApiKeyIdentity | null;
-  /** The client's `X-Request-Id` or a generated one; in every log line about the request. */
+  /** The client's `X-Request-Id` or a generated one; part of every log line about the request. */
   readonly requestId: string;
   /** Missing if the connection is gone. */
   readonly remoteAddress?: string | undefined;
 };
 
-/**
- * stable: no change before `/v2`; beta: changes after a notice in the changelog; experimental:
- * changes at any time.
- */
+/** stable: fixed until `/v2`; beta: changes are announced; experimental: changes at any time. */
 export type Stability = 'stable' | 'beta' | 'experimental';
 
-/** The success response of an operation in the OpenAPI document. */
 export type Success = {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** Missing: no body, or a body that is not JSON (`mediaType`). */
+  /** Missing: no body, or the body has a `mediaType`. */
   readonly schema?: z.ZodType;
-  /** For a body that is not JSON. */
   readonly mediaType?:
     | 'text/html'
     | 'text/css'
     | 'text/javascript'
     | 'text/event-stream'
     | 'text/plain';
-  /** A value; test/http/openapi/document.test.ts checks it against the schema. */
+  /** test/http/openapi/document.test.ts checks it against the schema. */
   readonly example?: unknown;
   /** Descriptions by header name. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -81,7 +67,6 @@ export type Success = {
 
 /** The documentation of an operation, and options for the pipeline. */
 type RouteDocs = {
-  /** Unique. The metrics, the log and stored Idempotency-Keys use it. */
   readonly operationId: string;
   readonly tag: Tag;
   /** A few words without a period. */
@@ -91,39 +76,32 @@ type RouteDocs = {
   readonly stability: Stability;
   /** Calls are counted by key (src/http/keys/key-usage.ts). */
   readonly deprecated?: true;
-  /**
-   * For a GET whose responses are never cacheable and have no entity tag. The handler sets
-   * `cache-control: no-store` itself.
-   */
+  /** For GETs without caching and entity tag. The handler sets `cache-control: no-store`. */
   readonly momentary?: true;
-  /** Whether an Authorization header grants access to this operation only, without being a key. */
+  /** Whether an Authorization header that is not a key grants access to this operation. */
   readonly takesInstead?: (authorization: string | undefined) => boolean;
   /** Whether the stream starts after `Last-Event-ID`. */
   readonly takesLastEventId?: true;
   /** Whether it checks `If-Match` and `If-None-Match` (src/http/pipeline/render.ts). */
   readonly takesPreconditions?: true;
-  /** Headers of every response of the operation, including errors, by lower-case name. */
+  /** Headers of every response, including errors, by lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The error for every request once the operation is removed; null before. */
   readonly ended?: () => Refusal | null;
   readonly success: Success;
-  /** The errors that the handler returns; those of the pipeline are added (src/http/openapi/). */
+  /** Errors of the handler; those of the pipeline are added (src/http/openapi/). */
   readonly refusals?: readonly ErrorCode[];
   /** Required if there is a body. */
   readonly bodyExample?: unknown;
   /** A missing body equals `{}`. */
   readonly bodyIsOptional?: true;
-  /**
-   * The statuses and parameter names that docs/interface.md defines. Everything else is marked
-   * as an addition.
-   */
+  /** What docs/interface.md defines; everything else is marked as an addition. */
   readonly original?: {
     readonly statuses: readonly number[];
     readonly parameters: readonly string[];
   };
 };
 
-/** Groups of operations, in the document's order. */
 export const tags = [
   'Pets',
   'Projects',
@@ -137,24 +115,18 @@ export const tags = [
 /** Each tag has its own page below `/docs`. */
 export type Tag = (typeof tags)[number];
 
-/**
- * A validated request, ready to run, or its error. Nothing before `run` has side effects; `run`
- * rejects with the handler's exceptions.
- */
+/** Nothing before `run` has side effects. `run` rejects with the handler's exceptions. */
 type Prepared =
   | { readonly ok: true; readonly run: () => Promise<ApiResponse> }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** A route, callable without a socket. */
 export type Route = RouteDocs & {
   readonly method: Method;
   /** With `:name` for each parameter: `/v1/pets/:petId`. */
   readonly path: string;
   /** Null: no key is required. */
   readonly scope: NeededScope;
-  /** Undefined: every query parameter is refused. */
   readonly query: z.ZodType | undefined;
-  /** Undefined: a body is neither read nor parsed. */
   readonly body: z.ZodType | undefined;
   /** Validates query and body. Never throws. */
   readonly prepare: (request: ApiRequest) => Prepared;
@@ -174,9 +146,7 @@ type Declaration<Path extends string, Body, Query> = RouteDocs & {
   /** A parameter missing in `params` (validate.ts) is a type error. */
   readonly path: ParamNames<Path> extends ParamName ? Path : never;
   readonly scope: NeededScope;
-  /** A strict object of strings; without it, every query parameter is refused. */
   readonly query?: z.ZodType<Query>;
-  /** Without it, a body is neither read nor parsed. */
   readonly body?: z.ZodType<Body>;
   readonly handle: (request: ApiRequest<Body, Query, PathParams<Path>>) => Promise<ApiResponse>;
 };
@@ -184,8 +154,8 @@ type Declaration<Path extends string, Body, Query> = RouteDocs & {
 const noQuery = z.strictObject({});
 
 /**
- * Declares a route with typed params, query and body. Query and body are validated. Params are text
- * that the handler has to check.
+ * Without a `query` schema, every parameter is refused; without `body`, it is not read. Handlers
+ * check `params`, which are text.
  */
 export function route<const Path extends string, Body = undefined, Query = undefined>(
   declared: Declaration<Path, Body, Query>,
@@ -221,7 +191,6 @@ export function route<const Path extends string, Body = undefined, Query = undef
   };
 }
 
-/** The error text for an unknown query parameter, which lists the known ones. */
 function wordsForUnknown(query: z.ZodType | undefined): string {
   const names = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
   const taken = names.length === 0 ? 'none' : names.join(', ');

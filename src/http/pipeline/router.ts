@@ -1,4 +1,3 @@
-/** Finds the route for a method and a request target. */
 import FindMyWay from 'find-my-way';
 import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
@@ -10,29 +9,24 @@ export type RouteMatch =
       readonly route: Route;
       /** Percent-decoded; never empty. */
       readonly params: Readonly<Record<string, string>>;
-      /** Unchanged: a name can occur more than once. */
+      /** A name can occur more than once. */
       readonly query: URLSearchParams;
     }
   | { readonly kind: 'answer'; readonly answer: ApiResponse };
 
-/** Never throws, for any input. */
+/** Never throws. */
 export type Router = (method: string, target: string) => RouteMatch;
 
-/** A longer request target gets 414. */
 export const MAX_TARGET_LENGTH = 8_192; // octets; RFC 9110, 4.1 requires at least 8,000
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/**
- * Throws if two routes have the same method and path. HEAD uses the route of GET. OPTIONS is
- * answered with 204 and `Allow` for every known path. A known path with another method is 405, an
- * unknown path 404.
- */
+/** Throws if two routes share method and path. HEAD uses GET's route; OPTIONS gets `Allow`. */
 export function createRouter(routes: readonly Route[]): Router {
   const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
   for (const route of routes) paths.on(route.method, route.path, () => {}, route);
   return (method, target) => {
-    // RFC 9110, 9.3.7: `*` is about the whole server.
+    // RFC 9110, 9.3.7: `*` is the whole server.
     if (method === 'OPTIONS' && target === '*') {
       return {
         kind: 'answer',
@@ -52,7 +46,6 @@ export function createRouter(routes: readonly Route[]): Router {
   };
 }
 
-/** The response if no route matches. `allow` is null for an unknown path. */
 function otherwise(method: string, allow: string | null): ApiResponse {
   if (allow === null) return refuse('not_found');
   if (method === 'OPTIONS') return { status: 204, headers: { allow } };
@@ -62,13 +55,12 @@ function otherwise(method: string, allow: string | null): ApiResponse {
 
 type Paths = ReturnType<typeof FindMyWay>;
 
-/** The match for a path; null if a parameter would be empty, as in `/v1/pets/`. */
+/** Null if a parameter would be empty, as in `/v1/pets/`. */
 function matching(paths: Paths, method: (typeof methods)[number], path: string) {
   const match = paths.find(method, path);
   return match !== null && Object.values(match.params).includes('') ? null : match;
 }
 
-/** The value of `Allow` for a path; null for an unknown path. */
 function allowed(paths: Paths, path: string): string | null {
   const own = methods.filter((method) => matching(paths, method, path) !== null);
   if (own.length === 0) return null;
@@ -79,10 +71,7 @@ type SplitTarget =
   | { readonly ok: true; readonly path: string; readonly query: URLSearchParams }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/**
- * Path and query of origin form and absolute form (RFC 9112, 3.2.1 and 3.2.2). A path that is not
- * percent-encoded UTF-8 is refused, because the router cannot decode it.
- */
+/** RFC 9112, 3.2.1 and 3.2.2. Refuses paths that are not percent-encoded UTF-8. */
 function split(target: string): SplitTarget {
   if (target.length > MAX_TARGET_LENGTH) return { ok: false, refusal: refuse('uri_too_long') };
   const [, path, query = ''] =

@@ -4,11 +4,11 @@ import type { IsSecret } from '../keys/auth.ts';
 import type { Headers } from './route.ts';
 
 export type Trace = {
-  /** 1 to 64 of `A–Z a–z 0–9 . _ -`: the client's own, or a generated UUID. */
+  /** 1 to 64 of `A–Z a–z 0–9 . _ -`: the client's own or a UUID. */
   readonly requestId: string;
-  /** 32 hex digits; the caller's if it sent a valid `traceparent`. */
+  /** 32 hex digits. */
   readonly traceId: string;
-  /** Our `traceparent`: the caller's trace with our span (W3C Trace Context, 3.2). */
+  /** The caller's trace with our span (W3C Trace Context, 3.2). */
   readonly traceparent: string;
 };
 
@@ -17,10 +17,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
 
-/**
- * Uses the request's headers if they are safe and generates the rest. `ofSpan` is the `traceparent`
- * of the OpenTelemetry span for the request, or null. Never throws.
- */
+/** `ofSpan`: `traceparent` of the request's OpenTelemetry span, or null. Never throws. */
 export function traceOf(headers: Headers, isSecret: IsSecret, ofSpan: string | null = null): Trace {
   const random = randomUUID();
   const place = ofSpan === null ? placeIn(headers, random) : placeOf(ofSpan);
@@ -34,12 +31,10 @@ export function traceOf(headers: Headers, isSecret: IsSecret, ofSpan: string | n
 
 type Place = Omit<Trace, 'requestId'>;
 
-/** From a span's context, which is valid (W3C Trace Context, 3.2.2). */
 function placeOf(traceparent: string): Place {
   return { traceId: traceparent.slice(3, 35), traceparent };
 }
 
-/** From the caller's `traceparent`, or a new trace if it is missing or malformed. */
 function placeIn(headers: Headers, random: string): Place {
   const [, version, given, flags, more] = TRACEPARENT.exec(headers['traceparent'] ?? '') ?? [];
   const valid = given !== undefined && (version !== '00' || more === undefined);

@@ -1,7 +1,5 @@
-/** Validation that reports all invalid fields at once. */
 import type { z } from 'zod';
 
-/** The parsed value, or all problems in one line. */
 export type Validated<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: string };
@@ -10,11 +8,7 @@ const MAX_PROBLEMS = 20; // bounds the response to a hostile body
 /** Unknown field names are client text and are truncated. */
 const MAX_NAME_LENGTH = 64;
 
-/**
- * Returns the parsed value, or all problems in one line: `categoryId: is required; color: is not a
- * known field`. Lists at most 20 problems and the number of others. `unknownWords` is the text for
- * unknown fields. Never throws.
- */
+/** `problems`: `categoryId: is required; color: is not a known field`. Never throws. */
 export function validate<T>(
   schema: z.ZodType<T>,
   value: unknown,
@@ -28,12 +22,12 @@ export function validate<T>(
   return { ok: false, problems: more > 0 ? `${shown}; and ${more} more` : shown };
 }
 
-/** The `error` option of a schema: `words`, or that the field is required if it is missing. */
+/** For a schema's `error` option. */
 export function inTheseWords(words: string): (issue: { readonly input?: unknown }) => string {
   return ({ input }) => (input === undefined ? 'is required' : words);
 }
 
-/** Error texts for zod's own checks; undefined keeps zod's. */
+/** Undefined keeps zod's own text. */
 function inWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'unrecognized_keys') return undefined; // problemsOf handles these
   if (issue.input === undefined) return 'is required';
@@ -42,7 +36,6 @@ function inWords(issue: z.core.$ZodRawIssue): string | undefined {
   return undefined;
 }
 
-/** By the type that zod expected. */
 const kindWords: Readonly<Record<string, string>> = {
   string: 'must be a string',
   number: 'must be a number',
@@ -52,13 +45,12 @@ const kindWords: Readonly<Record<string, string>> = {
   object: 'must be an object',
 };
 
-/** One problem per issue, and one per unknown field. */
 function problemsOf(issue: z.core.$ZodIssue, unknownWords: string): readonly string[] {
   if (issue.code !== 'unrecognized_keys') return [`${nameOf(issue.path)}: ${issue.message}`];
   return issue.keys.map((key) => `${nameOf([...issue.path, key])}: ${unknownWords}`);
 }
 
-/** `redirects[0].from`, at most 64 characters; the whole value is called `body`. */
+/** `redirects[0].from`; the whole value is `body`. */
 function nameOf(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'body';
   return path
@@ -74,7 +66,6 @@ type Param = {
   readonly example: unknown;
 };
 
-/** All path parameters with their documentation. The handlers validate them. */
 export const params = {
   petId: {
     description: 'ID of the pet',

@@ -1,4 +1,4 @@
-/** Parses and diagnoses a host name that need not be attached to a project. */
+/** Diagnoses a host name that need not be attached to a project. */
 
 import { parseHostname } from '../../core/names/hostname.ts';
 import { recordFor } from '../../core/names/instructions.ts';
@@ -20,10 +20,7 @@ export type DiagnosisRoutesDeps = {
   readonly platformDomain: string;
   /** One check, at most 7 s. Network failures do not reject it. */
   readonly examine: Examine;
-  /**
-   * Target of the domain with this host name (A-labels, lower case) in any project; null if there
-   * is none.
-   */
+  /** The target of this name (A-labels, lower case) in any project; null if not attached. */
   targetOf(hostname: string): Promise<string | null>;
 };
 
@@ -35,7 +32,6 @@ export function diagnosisRoutes(deps: DiagnosisRoutesDeps): readonly Route[] {
   return [diagnoseHostname(deps)];
 }
 
-/** Answers 503 above AT_ONCE_MAX concurrent diagnoses, before any DNS query. */
 function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
   let underWay = 0;
   return route({
@@ -81,10 +77,7 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
   });
 }
 
-/**
- * Both names in DNS form, or the error of one; the host name is parsed first. Without a target in
- * the query, the name must be attached to a project.
- */
+/** Parses the host name first. Without a target in the query, the name must be attached. */
 async function askedFor(
   { platformDomain, targetOf }: DiagnosisRoutesDeps,
   hostname: string,
@@ -107,9 +100,7 @@ async function askedFor(
 
 export type HostnameRoutesDeps = { readonly platformDomain: string };
 
-/**
- * `GET /v1/hostname`. It refuses names as adding a domain does, without DNS or database queries.
- */
+/** Refuses the same names as adding a domain, without DNS or database queries. */
 export function hostnameRoutes({ platformDomain }: HostnameRoutesDeps): readonly Route[] {
   return [
     route({
@@ -134,8 +125,6 @@ export function hostnameRoutes({ platformDomain }: HostnameRoutesDeps): readonly
         const parsed = parseHostname(query.text, platformDomain);
         if (!parsed.ok) return refuse(parsed.code, parsed.reason);
         const { ascii, unicode, zone } = parsed.hostname;
-        // The record's type and name do not depend on the target, which is chosen when the domain
-        // is added.
         const { type, name } = recordFor({ hostname: ascii, target: '' });
         return {
           status: 200,

@@ -1,4 +1,4 @@
-/** A project's primary domain and redirects, and the HSTS policy of one domain. */
+/** A project's primary domain and redirects, and a domain's HSTS policy. */
 import { parseHostname } from '../../core/names/hostname.ts';
 import { printable } from '../../core/names/printable.ts';
 import type { DomainSettings } from '../../core/names/redirects.ts';
@@ -31,7 +31,6 @@ export function domainSettingsRoutes(deps: DomainSettingsRoutesDeps): readonly R
 const inCommon = { tag: 'Domains', stability: 'beta' } as const;
 const settingsPath = '/v1/projects/:projectId/domain-settings';
 
-/** A project without stored settings has no primary domain and no redirects. */
 function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -57,7 +56,7 @@ function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
   });
 }
 
-/** All or nothing, in one transaction with the check of `If-Match` and `If-None-Match`. */
+/** All or nothing: one transaction includes the check of `If-Match` and `If-None-Match`. */
 function putSettings({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -152,15 +151,12 @@ function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutes
   });
 }
 
-/** The body of `GET`. Its text determines the entity tag, so `PUT` compares the same text. */
+/** Its text determines the entity tag, so `PUT` compares the same text. */
 function bodyOf(domains: DomainSettings) {
   return { domains };
 }
 
-/**
- * Names in their stored form. Text that cannot be a domain is kept, made printable and cut to 80
- * characters, and is later refused.
- */
+/** Stored forms. Text that cannot be a domain becomes printable and is refused later. */
 function normalised(
   { primary, redirects }: DomainSettings,
   platformDomain: string,

@@ -1,4 +1,3 @@
-/** The API's view of a domain. */
 import { isLocalAuthority } from '../../certificates/authorities/local.ts';
 import { explainProblem } from '../../core/certificates/problem-words.ts';
 import { browserWarning } from '../../core/certificates/served.ts';
@@ -21,10 +20,7 @@ import { knownRenewal } from '../../db/issuance/renewals.ts';
 import { findingsIn } from '../../events/event-stream.ts';
 import { escalationInWords } from './escalation-view.ts';
 
-/**
- * Builds the Domain of docs/integrate/domains.md from stored data, without DNS or queue queries. `windowMs` is
- * the verification window (48 hours except in test labs). `now` decides what has expired.
- */
+/** The Domain of docs/integrate/domains.md, from stored data. `windowMs`: verification window. */
 export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   const { hostname, projectId, status } = domain;
   const seen = observationIn(domain.observation?.value);
@@ -55,10 +51,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   };
 }
 
-/**
- * Time of the next DNS check: its own job while pending, a batch later. Null if no check is
- * planned.
- */
+/** Pending domains have their own check job; later ones are checked in batches. */
 function nextCheckOf({
   status,
   nextCheckAt,
@@ -73,7 +66,6 @@ function hstsView({ hsts }: DomainDetails) {
   return { maxAge, includeSubdomains, preload };
 }
 
-/** The parts of the summary, and all of them in one line. */
 function summaryView(
   domain: DomainDetails,
   { expiresAt, nextAttemptAt, problem }: ReturnType<typeof certificateView>,
@@ -96,10 +88,7 @@ function summaryView(
   return { line: summaryLine(summary), ...summary };
 }
 
-/**
- * The record to create and its zone: the zone found by the last check, or else the registrable
- * domain.
- */
+/** The zone that the last check found, or else the registrable domain. */
 function recordOf({ hostname, target, observation }: DomainDetails, seen: Observation | null) {
   // Observations stored in an older shape have the delegation in the same place.
   const delegation = seen?.delegation ?? delegationIn(observation?.value);
@@ -108,24 +97,18 @@ function recordOf({ hostname, target, observation }: DomainDetails, seen: Observ
   return { zone: zone ?? splitAtZone(hostname).zone, record };
 }
 
-/**
- * The delegation of a stored observation; null before the first check, or if none was stored.
- */
+/** Null before the first check, or if none was stored. */
 function delegationIn(stored: unknown): Observation['delegation'] {
   if (typeof stored !== 'object' || stored === null || !('delegation' in stored)) return null;
   // only written by src/db/domains/checks.ts and transitions.ts
   return (stored.delegation as Observation['delegation']) ?? null;
 }
 
-/** Readable answers of each name server in the last full check. */
 function observationView(seen: Observation, record: DnsRecord) {
   return { at: seen.at, view: seen.view, servers: serversShow(seen, record) };
 }
 
-/**
- * The stored certificate, or else the order in progress, plus the error of the newest order. With a
- * certificate, only an error of its renewal is shown.
- */
+/** The stored certificate or the order in progress; for the former, only a renewal's error. */
 function certificateView(domain: DomainDetails, now: Date) {
   const { certificates, status } = domain;
   const shown =
@@ -146,14 +129,13 @@ function certificateView(domain: DomainDetails, now: Date) {
   };
 }
 
-/** Only live domains have a renewal. */
 function renewalView({ status, renewAt }: DomainDetails, shown: Certificate | undefined) {
   if (status !== 'live' || renewAt === null || shown?.status !== 'issued') return null;
   const { window, explanationUrl } = knownRenewal(shown.renewalInfo);
   return { plannedAt: renewAt, window, explanationUrl };
 }
 
-/** What a browser sees at the domain (src/core/certificates/served.ts). */
+/** src/core/certificates/served.ts. */
 function browserView(domain: DomainDetails, now: Date) {
   const { certificates, findings, status, missedAt, shown } = domain;
   const issued = certificates.find((one) => one.status === 'issued');
@@ -167,7 +149,7 @@ function browserView(domain: DomainDetails, now: Date) {
   return browserWarning(visited, now);
 }
 
-/** How a browser sees the certificate. Browsers do not trust certificates of the local CA. */
+/** Browsers do not trust certificates of the local CA. */
 function servedTo(issued: Certificate, now: Date) {
   return {
     storedAt: endOf(issued),
@@ -176,24 +158,17 @@ function servedTo(issued: Certificate, now: Date) {
   };
 }
 
-/** When an order ended. The oldest orders have no such time; their start is used. */
+/** The oldest orders have no end time; their start is used. */
 function endOf({ endedAt, createdAt }: Certificate): Date {
   return endedAt ?? createdAt;
 }
 
-/**
- * When an order is placed or continued next. Null if none is planned, or for a renewal that did not
- * fail.
- */
 function nextAttemptOf({ status, nextCheckAt, renewAt }: DomainDetails, renewalFailed: boolean) {
   if (status === 'verified') return nextCheckAt;
   return renewalFailed ? renewAt : null;
 }
 
-/**
- * Why the certificate authority refused an order, and what that means. Null if it refused none, or
- * if the order ended because its domain was removed or lost.
- */
+/** Why the CA refused the order. Null if the order ended because its domain was removed or lost. */
 function problemOf(certificate: Certificate | undefined) {
   // only written by src/db/issuance/certificates.ts
   const problem = (certificate?.problem ?? null) as Problem | null;
@@ -202,10 +177,7 @@ function problemOf(certificate: Certificate | undefined) {
   return { type, detail, ...explainProblem(type) };
 }
 
-/**
- * The open escalation, for customers. Null if there is none or this version does not know its
- * cause.
- */
+/** The customer's view. Null if this version does not know the cause. */
 function escalationView({ escalations: [open] }: DomainDetails) {
   const words = open && escalationInWords(open, 'customer');
   return words ? { openedAt: open.openedAt, ...words } : null;

@@ -1,5 +1,3 @@
-/** Custom domains of a project: add, show, verify, remove. */
-
 import { parseHostname } from '../../core/names/hostname.ts';
 import { shortList } from '../../core/names/printable.ts';
 import type { SettingsUse } from '../../core/names/redirects.ts';
@@ -18,19 +16,16 @@ import { domainView } from './domain-view.ts';
 import { findProject } from './projects.ts';
 import { verifyNow } from './verify-now.ts';
 
-/** `wake`, `orderNow` and `forget` never reject: after an outage, the reconciler repairs the jobs. */
+/** `wake`, `orderNow` and `forget` never reject: the reconciler repairs jobs after an outage. */
 export type DomainRoutesDeps = {
   readonly projects: ProjectStore;
   readonly domains: DomainStore;
   /** Host names at or below it are refused. */
   readonly platformDomain: string;
-  /** How long a pending domain is checked: 48 hours except in test labs. */
+  /** The verification window. */
   readonly windowMs: number;
-  /** The target of this project's record for a host name. */
   targetFor(projectId: string, hostname: string): string;
-  /** Ensures that the domain's jobs exist. */
   wake(domain: DomainDetails, requestId: string): Promise<void>;
-  /** Runs the order of a verified domain at once. */
   orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   /** Closes the connections that this process's edge serves under the name. */
   dropTraffic(hostname: string): void;
@@ -41,7 +36,7 @@ export type DomainRoutesDeps = {
 
 /** More than people add by hand, but few enough not to flood the queues. */
 const ADDS_PER_HOUR = 100;
-/** Number of events, as the operation's description says. */
+/** As the operation's description says. */
 const TIMELINE_LENGTH = 200;
 
 export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
@@ -132,7 +127,7 @@ function getDomain(deps: DomainRoutesDeps): Route {
   });
 }
 
-/** A new request replaces a check that is still running; its result is discarded. */
+/** A new request replaces a running check, whose result is discarded. */
 function verifyDomain(deps: DomainRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -193,7 +188,6 @@ function removeDomain(deps: DomainRoutesDeps): Route {
 /** Host names that an error lists; the rest are counted. */
 const NAMED_MAX = 5;
 
-/** Error text: which settings use the domain, and how to remove it. */
 function inUse(hostname: string, { primary, redirects }: SettingsUse): string {
   const from = redirects.map((redirect) => redirect.from);
   const uses = [
@@ -258,12 +252,11 @@ async function add(
   };
 }
 
-/** The error text, with the call to make. */
 function needsDeploy(projectId: string): string {
   return `The project needs a successful deploy first: POST /v1/projects/${projectId}/deploys with {"status":"succeeded","upstream":"<URL of your app>"}.`;
 }
 
-/** 429 with the seconds until another domain can be added; null if one can be added now. */
+/** Null if another domain can be added now. */
 async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise<Refusal | null> {
   const now = deps.now();
   const added = await deps.domains.addedSince(projectId, new Date(now.getTime() - HOUR));
@@ -277,10 +270,7 @@ async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise
   );
 }
 
-/**
- * Runs `act` with the project's ID and the stored form of the host name; 404 if there is no such
- * project.
- */
+/** 404 if the project does not exist. */
 async function withName(
   deps: DomainRoutesDeps,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },

@@ -1,5 +1,3 @@
-/** The API's view of an escalation: readable for customers, with evidence for operators. */
-
 import type { EscalationCause, Probe } from '../../core/certificates/escalation.ts';
 import {
   type EscalationReader,
@@ -16,7 +14,7 @@ type InWords = {
   readonly nextAction: string;
 };
 
-/** The cause, the problem and the next step. Null for a cause that this version does not know. */
+/** Null for a cause that this version does not know. */
 export function escalationInWords(
   stored: Pick<Escalation, 'cause' | 'evidence'>,
   reader: EscalationReader,
@@ -26,10 +24,7 @@ export function escalationInWords(
   return { cause, ...escalationWords(cause, wordable(stored), reader) };
 }
 
-/**
- * The EscalationCase of docs/run/operators-api.md, for operators. Null if this version does not know its cause. A
- * closed one has no `nextAction`.
- */
+/** The EscalationCase of docs/run/operators-api.md. Null for a cause of another version. */
 export function projectEscalationView(row: EscalationRow) {
   const words = escalationInWords(row, 'operator');
   if (words === null) return null;
@@ -61,7 +56,7 @@ function probeView(probe: Probe) {
   return { address, outcome, status: probe.outcome === 'other_answer' ? probe.status : null };
 }
 
-/** Drops findings that this version does not know; a newer version can have stored them. */
+/** Drops findings that only newer versions know. */
 function wordable({ evidence }: Pick<Escalation, 'evidence'>) {
   const known = readEvidence(evidence);
   const findings = known.findings.filter(({ code }) => Object.hasOwn(severities, code));

@@ -13,11 +13,10 @@ import {
 } from '../schemas/escalations.ts';
 import { projectEscalationView } from './escalation-view.ts';
 
-/** All functions cover every project. */
 export type EscalationRoutesDeps = {
-  /** At most `limit` escalations after the given position, newest first. */
+  /** At most `limit`, after the given position, newest first. */
   list(query: EscalationQuery): Promise<readonly EscalationRow[]>;
-  /** Closes an escalation and returns it. A closed one stays unchanged. Null if there is none. */
+  /** Idempotent. Null for an unknown ID. */
   close(id: string): Promise<EscalationRow | null>;
 };
 
@@ -49,7 +48,6 @@ function listEscalations({ list }: EscalationRoutesDeps): Route {
   });
 }
 
-/** Closing a closed escalation returns it unchanged. */
 function closeEscalation({ close }: EscalationRoutesDeps): Route {
   return route({
     method: 'POST',
@@ -76,10 +74,7 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
   });
 }
 
-/**
- * A page of the list, with a link to the next one. Escalations of unknown causes are left out, so a
- * page can be shorter than `limit`.
- */
+/** Omits escalations of unknown causes, so a page can be shorter than `limit`. */
 async function page(
   list: EscalationRoutesDeps['list'],
   { limit, status, after }: EscalationQuery,

@@ -1,4 +1,3 @@
-/** The event stream of a project. */
 import { z } from 'zod';
 import { parseHostname } from '../../core/names/hostname.ts';
 import type { EventFeedStore } from '../../db/events.ts';
@@ -27,7 +26,6 @@ const streamQuery = z.strictObject({
   }),
 });
 
-/** OpenAPI example of a stream: the reconnect delay, the starting number and one event. */
 const example = `retry: 2000
 id: 41
 
@@ -96,9 +94,7 @@ function streamEvents({
     },
   });
 
-  /**
-   * The domain to filter by. Undefined if the query names none; null if the project never had it.
-   */
+  /** Undefined if the query names no domain; null if the project never had it. */
   async function domainIdOf(projectId: string, hostname: string | undefined) {
     if (hostname === undefined) return undefined;
     const parsed = parseHostname(hostname, platformDomain);
@@ -106,7 +102,7 @@ function streamEvents({
   }
 }
 
-/** The number after which the stream starts; null to send only new events. */
+/** `after`: the stream starts after this event; null sends only new events. */
 function beginning(lastEventId: string | undefined) {
   if (lastEventId === undefined) return { ok: true, after: null } as const;
   const after = parseLastEventId(lastEventId);

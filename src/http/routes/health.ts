@@ -1,4 +1,3 @@
-/** Liveness and readiness probes. */
 import { z } from 'zod';
 import { METRICS_TYPE } from '../../ops/metrics/metrics.ts';
 import type { Dependency, Readiness, ReadReadiness } from '../../ops/readiness.ts';
@@ -12,7 +11,7 @@ const alive = z.object({ status: z.literal('alive') });
 /** `unknown`: not checked yet, or the check was not possible. */
 const state = z.enum(['up', 'down', 'unknown']);
 const dependency = z.enum(['database', 'migrations', 'queue']);
-/** The body of a 200 from `/readyz`. `missing` lists everything that is not up. */
+/** `missing` lists everything that is not up. */
 const ready = z.object({
   status: z.enum(['ready', 'degraded']),
   dependencies: z.object({ database: state, migrations: state, queue: state.optional() }),
@@ -28,10 +27,6 @@ const words = {
 /** Seconds. */
 const RETRY_SOON = { 'retry-after': '5' };
 
-/**
- * 200 for `ready` and `degraded`. Otherwise 503 with `retry-after`; the message lists what is
- * missing or says that the process is starting.
- */
 export function readinessAnswer({ status, dependencies, missing }: Readiness): ApiResponse {
   if (status === 'starting') {
     return refuse('unavailable', 'Not ready: the process is still starting.', RETRY_SOON);
@@ -94,19 +89,18 @@ export function healthRoutes({
 }
 
 export type MetricsRoutesDeps = {
-  /** The metrics in Prometheus text format. */
+  /** Prometheus text format. */
   metrics(): Promise<string>;
-  /** Whether an Authorization header contains METRICS_TOKEN. */
+  /** Whether the header contains METRICS_TOKEN. */
   readonly isMetricsToken: (authorization: string | undefined) => boolean;
 };
 
-/** 200 with the current metrics, not cacheable. Rejects if they cannot be read. */
+/** Not cacheable. Rejects if the metrics cannot be read. */
 export async function metricsAnswer(metrics: () => Promise<string>): Promise<ApiResponse> {
   const headers = { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' };
   return { status: 200, text: await metrics(), headers };
 }
 
-/** `/metrics`, for a key with `ops:read` or METRICS_TOKEN as bearer token. */
 export function metricsRoutes({ metrics, isMetricsToken }: MetricsRoutesDeps): readonly Route[] {
   return [
     route({

@@ -1,7 +1,4 @@
-/**
- * Answers whether an external edge can obtain a certificate (Caddy's `on_demand_tls`, option
- * `ask`).
- */
+/** Tells an external edge whether it can obtain a certificate (Caddy's `on_demand_tls.ask`). */
 import { z } from 'zod';
 import { parseHostname } from '../../core/names/hostname.ts';
 import type { IsNeighbour } from '../../net/client-address.ts';
@@ -10,10 +7,7 @@ import { type Route, route } from '../pipeline/route.ts';
 
 export type InternalRoutesDeps = {
   readonly platformDomain: string;
-  /**
-   * Whether a project holds the name: its DNS is right, or was until recently
-   * (src/db/domains/domains.ts).
-   */
+  /** A project holds the name: its DNS is right, or was recently (src/db/domains/domains.ts). */
   isHeld(hostname: string): Promise<boolean>;
   /** Whether a client is on this machine or in a private network (src/net/client-address.ts). */
   readonly isNeighbour: IsNeighbour;
@@ -31,10 +25,7 @@ const held = z
   .object({ hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }) })
   .meta({ id: 'HeldHostname', description: 'A host name that a project holds' });
 
-/**
- * `GET /internal/tls/ask`. It needs no key. Clients outside private networks get 404, as for an
- * unknown path.
- */
+/** Needs no key. Clients outside private networks get 404, as for an unknown path. */
 export function internalRoutes(deps: InternalRoutesDeps): readonly Route[] {
   return [mayHaveCertificate(deps)];
 }

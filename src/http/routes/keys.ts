@@ -1,4 +1,3 @@
-/** API keys: create, show, rotate and revoke. */
 import { digestOf, mintKey, prefixOf } from '../../config/api-key.ts';
 import {
   type ApiKeyStore,
@@ -22,10 +21,7 @@ import {
 
 export type KeyRoutesDeps = {
   readonly keys: ApiKeyStore;
-  /**
-   * Makes this process read the key again at its next use (src/http/keys/auth.ts). Other processes
-   * do so within 5 s.
-   */
+  /** Reads the key again at its next use; other processes within 5 s (src/http/keys/auth.ts). */
   readonly forget: (keyId: string) => void;
   readonly now: () => Date;
 };
@@ -40,7 +36,6 @@ export function keyRoutes(deps: KeyRoutesDeps): readonly Route[] {
   return [listKeys, createKey, getSelf, getKey, rotateKey, revokeKey].map((make) => make(deps));
 }
 
-/** All keys in one response. */
 function listKeys({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -57,10 +52,7 @@ function listKeys({ keys, now }: KeyRoutesDeps): Route {
   });
 }
 
-/**
- * The token is only in this response and not stored. A repeated request with the same
- * Idempotency-Key creates no second key.
- */
+/** The token is only in this response and not stored. Idempotency-Key prevents a second key. */
 function createKey({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -92,7 +84,6 @@ function createKey({ keys, now }: KeyRoutesDeps): Route {
   });
 }
 
-/** Any key can call this, whatever its scopes. */
 function getSelf({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -112,7 +103,6 @@ function getSelf({ keys, now }: KeyRoutesDeps): Route {
   });
 }
 
-/** Expired and revoked keys are shown too. */
 function getKey({ keys, now }: KeyRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -189,7 +179,7 @@ function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
   });
 }
 
-/** 201 with the token. The copy stored for replays has null instead. */
+/** The copy stored for replays has no token. */
 function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
   return {
     status: 201,
@@ -199,14 +189,11 @@ function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
   };
 }
 
-/**
- * Whether a text can be a key's ID: letters and digits only. PostgreSQL fails on a text with NUL.
- */
+/** PostgreSQL fails on a text with NUL. */
 function isKeyId(text: string): boolean {
   return /^[0-9A-Za-z]+$/.test(text);
 }
 
-/** Each error says how to proceed. */
 function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): Refusal {
   switch (result.kind) {
     case 'not_found':
@@ -230,17 +217,13 @@ function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): R
   }
 }
 
-/** Whether a time is in the future and within MAX_LIFE_YEARS. */
 function liesAhead(time: Date, now: Date): boolean {
   const furthest = new Date(now);
   furthest.setUTCFullYear(now.getUTCFullYear() + MAX_LIFE_YEARS);
   return time > now && time <= furthest;
 }
 
-/**
- * The Key of docs/integrate/keys.md, without the token. Scopes that this version does not know are not shown.
- * `status` is the status at `now`.
- */
+/** The Key of docs/integrate/keys.md. Omits scopes that this version does not know. */
 function keyView(details: KeyDetails, now: Date) {
   const { id, scopes: stored, revokedAt } = details;
   return {

@@ -1,4 +1,4 @@
-/** Serves the OpenAPI document and the reference pages, rendered once from the other routes. */
+/** Serves the OpenAPI document and the reference pages. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { ApiConfig } from '../../config/config.ts';
@@ -14,7 +14,7 @@ import { type Route, route } from '../pipeline/route.ts';
 
 const PAGE_POLICY = pagePolicy({ forms: 'none' });
 
-/** The compiled form of src/http/openapi/page/script.ts. */
+/** Compiled from src/http/openapi/page/script.ts. */
 const SCRIPT_FILE = 'dist/src/http/openapi/page/script.js';
 
 type Texts = {
@@ -23,10 +23,7 @@ type Texts = {
   readonly script: string;
 };
 
-/**
- * Routes that describe `others` and themselves. Everything is rendered once, at startup. Throws if
- * a route cannot be described or the compiled script is missing.
- */
+/** Rendered at startup. Throws if a route cannot be described or the script is not compiled. */
 export function openApiRoutes(
   others: readonly Route[],
   addresses: Pick<ApiConfig, 'baseUrl' | 'stagingUrl'>,
@@ -75,7 +72,6 @@ function documentRoute(json: () => string): Route {
   });
 }
 
-/** The HTML of a path; undefined if there is no such page. */
 type FindPage = (path: string) => string | undefined;
 
 function pageRoute(find: FindPage): Route {
@@ -95,7 +91,6 @@ function pageRoute(find: FindPage): Route {
   });
 }
 
-/** The page of one tag; 404 for an unknown tag. */
 function sectionRoute(find: FindPage): Route {
   return route({
     ...inCommon,
@@ -144,13 +139,13 @@ function scriptRoute(script: () => string): Route {
   });
 }
 
-/** The page with a policy that lets its own style and script load. */
+/** The policy lets the page's own style and script load. */
 function servedPage(page: string | undefined): ApiResponse {
   if (page === undefined) return refuse('not_found');
   return served(page, 'text/html', { 'content-security-policy': PAGE_POLICY });
 }
 
-/** Text of a media type in UTF-8, with an entity tag like every 200 to a GET. */
+/** UTF-8, with an entity tag like every 200 to a GET. */
 function served(
   text: string,
   mediaType: string,

@@ -1,5 +1,3 @@
-/** The API's view of the operator overview. */
-
 import { actors, type FindingCode, severities } from '../../core/diagnosis/findings.ts';
 import { toUnicodeName } from '../../core/names/idna.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
@@ -11,16 +9,16 @@ import {
 import type { FoundDomain, HourlyEvents, UntoldDomain } from '../../db/operations.ts';
 import type { Overview } from '../../ops/overview.ts';
 
-/** A DNS operator and the domains for which its name servers gave no usable answer. */
+/** A DNS operator whose name servers gave no usable answer for these domains. */
 export type OperatorInTrouble = {
   /** Registrable domain of the name servers, or OUR_RESOLVERS. */
   readonly operator: string;
   readonly domains: number;
-  /** The first three in alphabetical order. */
+  /** The first HOSTNAMES_MAX in alphabetical order. */
   readonly hostnames: readonly string[];
 };
 
-/** The OperationsOverview of docs/run/operators-api.md. Counts are ordered from most to least frequent. */
+/** The OperationsOverview of docs/run/operators-api.md. The highest counts come first. */
 export function overviewView(overview: Overview) {
   const { at, state, queues, budget } = overview;
   const dnsOperators = operatorsInTrouble(overview.untold);
@@ -57,7 +55,7 @@ export function overviewView(overview: Overview) {
   };
 }
 
-/** Problems to solve, most urgent first (src/core/operations/operator-tasks.ts). */
+/** Most urgent first (src/core/operations/operator-tasks.ts). */
 function attention(
   { state, queues, untold }: Overview,
   dnsOperators: readonly OperatorInTrouble[],
@@ -84,19 +82,12 @@ function attention(
   return operatorTasksOf(vitals);
 }
 
-/**
- * Stands for the operator if our resolvers found no name servers. No registrable domain contains a
- * space.
- */
+/** The operator if our resolvers found no name servers. Registrable domains contain no space. */
 const OUR_RESOLVERS = 'our resolvers';
-/** Limits of the overview. */
 const OPERATORS_MAX = 10;
 const HOSTNAMES_MAX = 3;
 
-/**
- * Grouped by the registrable domain of the name servers; the ten with the most domains. A domain
- * counts for each of its operators, or for OUR_RESOLVERS.
- */
+/** The OPERATORS_MAX with the most domains. A domain counts for each of its operators. */
 export function operatorsInTrouble(untold: readonly UntoldDomain[]): readonly OperatorInTrouble[] {
   const byOperator = new Map<string, string[]>();
   for (const { hostname, servers } of untold) {
@@ -120,7 +111,7 @@ export function operatorsInTrouble(untold: readonly UntoldDomain[]): readonly Op
 /** Least time left first. A list, because an object would put integer keys before `ended`. */
 const daysLeft = ['ended', '1', '7', '30', 'more'] as const;
 
-/** Events by hour, in the given order. Hours without events are omitted. */
+/** Keeps the given order. Hours without events are omitted. */
 function hoursOf(events: readonly HourlyEvents[]) {
   const byHour = new Map<number, { type: string; count: number }[]>();
   for (const { hour, type, count } of events) {
@@ -131,7 +122,7 @@ function hoursOf(events: readonly HourlyEvents[]) {
   return [...byHour].map(([at, counts]) => ({ at: new Date(at), counts }));
 }
 
-/** Whether this version knows the finding; another version can have stored it. */
+/** Another version can have stored an unknown finding. */
 function isKnown(one: { code: string; domains: number }): one is {
   code: FindingCode;
   domains: number;
@@ -143,7 +134,6 @@ function totalOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** The entries of a count, largest first. */
 function byCount(counts: Readonly<Record<string, number>>): (readonly [string, number])[] {
   return Object.entries(counts).sort(([, a], [, b]) => b - a);
 }

@@ -36,27 +36,21 @@ import { type VerifyDeps, verifyNow } from './verify-now.ts';
 export type OperationsRoutesDeps = VerifyDeps & {
   readonly overview: ReadOverview;
   readonly queues: Pick<SeenQueues, 'see'>;
-  /**
-   * At most `limit` domains of any project whose host name contains the part. Removed domains are
-   * included.
-   */
+  /** Finds removed domains too, in any project. */
   search(part: string, limit: number): Promise<readonly FoundDomain[]>;
   /** Finds removed domains too; null for an unknown ID. */
   find(id: string): Promise<OperationsDomain | null>;
-  /** The domain's jobs that were quarantined and have not succeeded since, by queue. */
+  /** Quarantined jobs of the domain that have not succeeded since, by queue. */
   notes(id: string): Promise<readonly Quarantine[]>;
-  /** At most `limit` events, newest first. */
+  /** Newest first. */
   timeline(id: string, limit: number): Promise<readonly EventRow[]>;
-  /**
-   * Wakes the domain's job in a queue, or adds it. Never rejects: if Redis is down, the reconciler
-   * adds it later.
-   */
+  /** Wakes or adds the job. Never rejects: if Redis is down, the reconciler adds it later. */
   runNow(queue: DomainQueue, job: DomainJob, requestId: string): Promise<void>;
   /** Makes a sweep process the domain in its next run, even if quarantined. */
   bringToSweep(domain: OperationsDomain, sweep: SweepName, at: Date): Promise<void>;
 };
 
-/** Number of events shown, the same as in the domain's own timeline. */
+/** The same number as in the domain's own timeline. */
 const TIMELINE_LENGTH = 200;
 const inCommon = { tag: 'Operations', stability: 'experimental' } as const;
 const domainPath = '/v1/operations/domains/:domainId';
@@ -67,10 +61,7 @@ export function operationsRoutes(deps: OperationsRoutesDeps): readonly Route[] {
   return [getOverview, searchDomains, getDomain, runJob, verifyDomain].map((make) => make(deps));
 }
 
-/**
- * Requests within 5 s share one reading (src/ops/overview.ts), unless an operator starts an action
- * in between.
- */
+/** Cached for 5 s (src/ops/overview.ts), unless an operator starts an action in between. */
 function getOverview({ overview }: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -91,10 +82,7 @@ function getOverview({ overview }: OperationsRoutesDeps): Route {
   });
 }
 
-/**
- * Scans the host names of all domains, because no index covers parts of names
- * (src/db/operations.ts).
- */
+/** Scans all domains: no index covers parts of names (src/db/operations.ts). */
 function searchDomains({ search }: OperationsRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -119,7 +107,6 @@ function searchDomains({ search }: OperationsRoutesDeps): Route {
   });
 }
 
-/** The search text: a whole name in any script as A-labels, a part in lower case. */
 function partOf(typed: string): string {
   const name = toAsciiName(typed.trim());
   return name.ok ? name.ascii : typed.trim().toLowerCase();
@@ -211,15 +198,11 @@ function verifyDomain(deps: OperationsRoutesDeps): Route {
   });
 }
 
-/**
- * 202 with the domain as its project sees it, without its jobs. Reading them inside the transaction
- * would deadlock the embedded database.
- */
+/** Omits the jobs: reading them inside the transaction would deadlock the embedded database. */
 function accepted({ windowMs, now }: VerifyDeps, found: DomainDetails): ApiResponse {
   return { status: 202, body: domainView(found, windowMs, now()) };
 }
 
-/** Runs `act` with the domain; 404 for an unknown ID and for text that is not a UUID. */
 async function withDomain(
   deps: OperationsRoutesDeps,
   id: string,
@@ -229,10 +212,7 @@ async function withDomain(
   return found === null ? refuse('domain_not_found') : act(found);
 }
 
-/**
- * The WatchedDomain of docs/run/operators-api.md. The reads run one after the other, so they are not one
- * snapshot.
- */
+/** The WatchedDomain of docs/run/operators-api.md. The reads are not one snapshot. */
 async function watchedView(deps: OperationsRoutesDeps, found: OperationsDomain) {
   const { id, epoch, hostname, projectId, project, removedAt, escalations } = found;
   const [open] = escalations;
@@ -258,15 +238,14 @@ async function watchedView(deps: OperationsRoutesDeps, found: OperationsDomain) 
   };
 }
 
-/** Sweeps that process many domains per run. */
+/** Process many domains per run. */
 const sweeps = ['recheck-live', 'renew-certificate', 'escalate-renewals'] as const;
 
-/** Whether the domain has its own job there. */
 function isDomainQueue(queue: DomainQueue | SweepName): queue is DomainQueue {
   return domainQueues.some((one) => one === queue);
 }
 
-/** When the domain is due in a queue or sweep, by the database; null if nothing is due. */
+/** As stored in the database; null if nothing is due. */
 function dueAt(found: OperationsDomain, queue: DomainQueue | SweepName): Date | null {
   if (!isDomainQueue(queue)) return dueForSweep(found, queue);
   if (found.removedAt !== null) return null;
@@ -280,10 +259,7 @@ function asideView(note: Quarantine | undefined, now: Date) {
   return { reason, times, since, until };
 }
 
-/**
- * The domain's job in each queue, null if there is none. Null for all if Redis is down. Never
- * rejects.
- */
+/** The domain's job in each queue. Null for all if Redis is down. Never rejects. */
 async function seeJobs(
   { queues }: OperationsRoutesDeps,
   job: DomainJob,

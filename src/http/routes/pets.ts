@@ -1,4 +1,4 @@
-/** The pets API: listPets, createPet and the deprecated getPet of docs/interface.md. */
+/** The pets API of docs/interface.md. */
 import type { z } from 'zod';
 import type { PetStore } from '../../db/pets.ts';
 import { cursorAfter } from '../pipeline/cursor.ts';
@@ -39,7 +39,7 @@ function listPets({ pets }: PetRoutesDeps): Route {
   });
 }
 
-/** Every request adds a pet, unless it repeats one with the same Idempotency-Key. */
+/** Adds a pet per request, except for repetitions with the same Idempotency-Key. */
 function createPet({ pets }: PetRoutesDeps): Route {
   return route({
     method: 'POST',
@@ -75,14 +75,13 @@ const endHeaders = {
   link: '</v1/pets>; rel="successor-version"', // RFC 5829
 };
 
-/** Their descriptions in the OpenAPI document. */
 const endHeaderDocs = {
   deprecation: 'Since when the operation is deprecated (RFC 9745)',
   sunset: 'When it is removed (RFC 8594)',
   link: 'The replacement as `rel="successor-version"`',
 };
 
-/** Counts every admitted call by its key. From REMOVED_AT on, it answers 410. */
+/** From REMOVED_AT on, it answers 410. */
 function getPet({ pets, now }: PetRoutesDeps): Route {
   return route({
     method: 'GET',
@@ -113,7 +112,7 @@ function getPet({ pets, now }: PetRoutesDeps): Route {
   });
 }
 
-/** A page, with a link to the next one if more pets follow. */
+/** Links to the next page if more pets follow. */
 async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<ApiResponse> {
   const { limit, status, cursor } = query;
   const { json, next } = await pets.list({

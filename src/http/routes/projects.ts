@@ -1,4 +1,4 @@
-/** Projects and their deploys. A domain can only be added after a deploy. */
+/** Projects and their deploys. Adding a domain requires a deploy. */
 import { parseHostname } from '../../core/names/hostname.ts';
 import { oldKeyEndsAt } from '../../core/operations/edge-route.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
@@ -29,7 +29,6 @@ export type ProjectRoutesDeps = {
   now(): Date;
 };
 
-/** A project cannot be deleted. */
 export function projectRoutes(deps: ProjectRoutesDeps): readonly Route[] {
   return [
     listProjects,
@@ -46,7 +45,6 @@ const inCommon = { tag: 'Projects', stability: 'beta' } as const;
 const projectsPath = '/v1/projects';
 const projectPath = '/v1/projects/:projectId';
 
-/** All projects in one response. */
 function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -73,7 +71,7 @@ function listProjects({ projects, platformDomain }: ProjectRoutesDeps): Route {
   });
 }
 
-/** 409 if another project has the slug, also if both requests arrive at once. */
+/** 409 if the slug is taken, also if both requests arrive at once. */
 function createProject({ projects }: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -201,10 +199,7 @@ function getSigningSecret(deps: ProjectRoutesDeps): Route {
   });
 }
 
-/**
- * Not idempotent: each request creates another secret, unless it repeats one with the same
- * Idempotency-Key.
- */
+/** Each request creates another secret, except for repetitions with the same Idempotency-Key. */
 function rotateSigningSecret(deps: ProjectRoutesDeps): Route {
   return route({
     ...inCommon,
@@ -243,7 +238,7 @@ function secretOf({ signingKey }: ProjectRoutesDeps, project: Project): string {
   return `sigsec_${Buffer.from(key).toString('base64')}`;
 }
 
-/** The SigningSecret of docs/integrate/projects.md without the secret. An expired previous secret is not shown. */
+/** Without the secret. Omits an expired previous secret. */
 function signingView({ id, signingRotatedAt }: Project, now: Date) {
   const endsAt = oldKeyEndsAt(signingRotatedAt);
   return {
@@ -253,7 +248,7 @@ function signingView({ id, signingRotatedAt }: Project, now: Date) {
   };
 }
 
-/** Null if there is no such project. Text that is not a UUID costs no query. */
+/** Text that is not a UUID costs no query. */
 export async function findProject(projects: ProjectStore, id: string): Promise<Project | null> {
   return isUuid(id) ? projects.find(id) : null;
 }

@@ -1,7 +1,4 @@
-/**
- * Opens event streams: counts them, watches their domain, rechecks their key, and releases
- * everything when they end.
- */
+/** Opens event streams, rechecks their keys, and releases everything when they end. */
 import type { EventFeedStore } from '../../db/events.ts';
 import { type EventStreamDeps, eventStream } from '../../events/event-stream.ts';
 import type { Watching } from '../../events/watching.ts';
@@ -11,49 +8,41 @@ import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
 
-/** Shared by all streams of a process. */
 export type StreamsDeps = EventStreamDeps & {
   /** The number of each project's newest event. */
   readonly lastNumbers: EventFeedStore['lastNumbers'];
   readonly slots: Slots;
   readonly watching: Pick<Watching, 'watch'>;
-  /** Whether the credentials of a stream can still read events. Checked at each heartbeat. */
+  /** Checked at each heartbeat. */
   readonly isStillAuthorized: (authorization: string | undefined) => Promise<boolean>;
   readonly log: {
     error(fields: Readonly<Record<string, unknown>>, message: string): void;
   };
 };
 
-/** A request for a stream, authorized and with its names resolved. */
 type StreamAsked = {
   readonly projectId: string;
   /** Null: events of every domain, and no domain is watched. */
   readonly domainId: string | null;
   /** Whether checks of that domain are sent too. */
   readonly checks: boolean;
-  /** Number of the last event that the client has; null for new events only. */
+  /** The last event that the client has; null for new events only. */
   readonly after: bigint | null;
   readonly key: ApiKeyIdentity;
-  /** The original header, used to check the key again. */
+  /** Used to check the key again. */
   readonly authorization: string | undefined;
   readonly requestId: string;
 };
 
-/**
- * Answers 200 with a stream. Above a limit it answers 429 (key) or 503 (process). The caller must
- * open the stream or discard it.
- */
+/** 429 (key) or 503 (process) above a limit. The caller must open the stream or discard it. */
 export type OpenStream = (asked: StreamAsked) => Promise<ApiResponse>;
 
-/** The scope required to open a stream and to keep it open. */
+/** Required to open a stream and to keep it open. */
 export const EVENTS_SCOPE = 'domains:read';
 
 const RETRY_AFTER_SECONDS = '30'; // none of the key's streams is certain to end sooner
 
-/**
- * Opens streams for one process. A slot is taken with the response and released when the stream
- * ends or is discarded.
- */
+/** The slot is taken with the response and released when the stream ends or is discarded. */
 export function createOpenStream(deps: StreamsDeps): OpenStream {
   return async (asked) => {
     // Read before a slot is taken, so that a failed query does not leak one.
@@ -77,7 +66,7 @@ export function createOpenStream(deps: StreamsDeps): OpenStream {
   };
 }
 
-/** Starts the stream. Releases everything once, when the signal aborts or the text ends. */
+/** Releases everything once, when the signal aborts or the text ends. */
 function opened(
   deps: StreamsDeps,
   { projectId, domainId, checks, after, authorization, requestId }: StreamAsked,
@@ -99,7 +88,7 @@ function opened(
   return encoded(deps, text, { requestId, ...(domainId !== null && { domainId }) }, letGo);
 }
 
-/** The text unchanged. An error is logged and ends the stream. */
+/** Logs an error, which ends the stream. */
 async function* encoded(
   { log }: StreamsDeps,
   text: AsyncIterable<string>,
@@ -116,10 +105,7 @@ async function* encoded(
   }
 }
 
-/**
- * Whether the key of a stream is still valid and still has the required scope. Rejects if the key
- * store fails.
- */
+/** Whether the key is valid and has EVENTS_SCOPE. Rejects if the key store fails. */
 export function createIsStillAuthorized(authenticate: Authenticate) {
   return async (authorization: string | undefined): Promise<boolean> => {
     const who = await authenticate(authorization);
@@ -127,17 +113,14 @@ export function createIsStillAuthorized(authenticate: Authenticate) {
   };
 }
 
-/** How many streams can be open at once, per process and per key. */
+/** Open at once, per process and per key. */
 export type StreamLimits = { readonly total: number; readonly perKey: number };
 
-/**
- * `total` is half of the server's connections (src/net/connections.ts), so that streams never block
- * requests. `perKey` is two open pages for each of ten people.
- */
+/** Half of the server's connections (src/net/connections.ts); two pages for each of ten users. */
 export const defaultStreamLimits: StreamLimits = { total: 1_000, perKey: 20 };
 
 export type Slots = {
-  /** Takes a slot, or returns whose limit is reached. `release` is idempotent. */
+  /** Names the limit that is reached. `release` is idempotent. */
   take(
     keyId: string,
   ):
@@ -146,7 +129,7 @@ export type Slots = {
     | { readonly kind: 'process_full' };
 };
 
-/** Counts for one process only. */
+/** Per process. */
 export function createSlots({ total, perKey }: StreamLimits): Slots {
   const streams = createKeyedCount({ total, perKey });
   return {

@@ -5,11 +5,10 @@ import { refuse } from '../pipeline/errors.ts';
 
 export type VerifyDeps = {
   readonly domains: Pick<DomainStore, 'requestVerify'>;
-  /** Length of the new verification window of a pending or failed domain. */
+  /** The new verification window of a pending or failed domain. */
   readonly windowMs: number;
-  /** Ensures that the domain's jobs exist. None of these three rejects. */
+  /** `wake`, `orderNow` and `forget` never reject. */
   wake(domain: DomainDetails, requestId: string): Promise<void>;
-  /** Runs its order at once. */
   orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   /** Removes the jobs of an ended epoch. */
   forget(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
@@ -22,10 +21,7 @@ export type Verifying = {
   readonly requestId: string;
 };
 
-/**
- * Requests a check of the domain and answers with `view` of it; 404 if the project has no such
- * domain. Moves the jobs forward after the commit.
- */
+/** Moves the jobs forward after the commit. 404 if the project does not have the domain. */
 export async function verifyNow(
   deps: VerifyDeps,
   { projectId, hostname, requestId }: Verifying,

@@ -1,5 +1,3 @@
-/** Deliveries of a webhook, and replaying events. */
-
 import type { Webhook } from '../../core/records.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
@@ -38,7 +36,7 @@ const words = {
   },
 } as const;
 
-/** The deliveries of a webhook, newest events first, for both kinds of owner. */
+/** Newest events first, for both kinds of owner. */
 export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'GET',
@@ -64,10 +62,7 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/**
- * Replays events of the project to one of its webhooks. Concurrent requests leave one waiting
- * delivery per event.
- */
+/** Concurrent requests leave one waiting delivery per event. */
 export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     ...words,
@@ -87,10 +82,7 @@ export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/**
- * The same for an operator's webhook. The body names the project, because every project numbers its
- * own events.
- */
+/** The body names the project, because every project numbers its own events. */
 export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     ...words,
@@ -111,17 +103,13 @@ export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Ro
   });
 }
 
-/** The events to replay: those after a number, or one. */
 type Asked = {
   readonly projectId: string;
   readonly after?: bigint | undefined;
   readonly event?: bigint | undefined;
 };
 
-/**
- * 202 with the number of queued events. A disabled webhook is refused, because nothing would be
- * sent.
- */
+/** Refuses a disabled webhook, because nothing would be sent. */
 async function again(
   { deliveries, now }: WebhookRoutesDeps,
   webhook: Webhook,
@@ -139,7 +127,7 @@ async function again(
   return { status: 202, body: done };
 }
 
-/** The schema guarantees exactly one of both. No event has a number below 1. */
+/** The schema guarantees exactly one of both. Event numbers start at 1. */
 function eventsOf({ projectId, after = 0n, event }: Asked): ReplayedEvents {
   const fromZero = (number: bigint) => (number < 0n ? 0n : number);
   return event === undefined

@@ -1,7 +1,4 @@
-/**
- * The owner of the webhooks in a path: a project, or the operators, whose webhooks get the events
- * of every project. Both use the same routes.
- */
+/** A project owns its webhooks; operators' webhooks get the events of every project. */
 import type { Vault } from '../../certificates/vault/vault.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Webhook } from '../../core/records.ts';
@@ -14,7 +11,6 @@ import { refuse } from '../pipeline/errors.ts';
 import type { Scope } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 
-/** The differences between the two kinds of webhooks. */
 export type Owners = {
   readonly base: '/v1/projects/:projectId/webhooks' | '/v1/webhooks';
   readonly tag: 'Webhooks' | 'Operations';
@@ -24,18 +20,13 @@ export type Owners = {
   readonly refusals: readonly ['project_not_found'] | readonly [];
   /** The operation's ID: `listWebhooks`, `listOperatorWebhooks`. */
   readonly named: (verb: string, noun: string) => string;
-  /**
-   * The ID of the path's project. Null for operators' webhooks; undefined if there is no such
-   * project.
-   */
+  /** Null for operators' webhooks; undefined if the project does not exist. */
   readonly ownerOf: (params: { readonly projectId?: string }) => Promise<string | null | undefined>;
-  /** Maximum number of webhooks. Every event is sent to each of them. */
   readonly most: number;
   /** A sentence about which events the webhooks receive. */
   readonly receives: string;
 };
 
-/** A project's webhooks: at most ten, for keys with `domains:read` and `domains:write`. */
 export function ofProjects(projects: ProjectStore): Owners {
   return {
     base: '/v1/projects/:projectId/webhooks',
@@ -50,7 +41,6 @@ export function ofProjects(projects: ProjectStore): Owners {
   };
 }
 
-/** Operators' webhooks: at most twenty, for keys with `admin`. */
 export const ofOperators: Owners = {
   base: '/v1/webhooks',
   tag: 'Operations',
@@ -74,7 +64,7 @@ export type WebhookRoutesDeps = {
   now(): Date;
 };
 
-/** Runs `act` with the webhook of the path; 404 if its owner does not have it or does not exist. */
+/** 404 if its owner does not have it or does not exist. */
 export async function withWebhook(
   { webhooks }: Pick<WebhookRoutesDeps, 'webhooks'>,
   owners: Owners,
@@ -87,7 +77,7 @@ export async function withWebhook(
   return found === null ? refuse('webhook_not_found') : act(found);
 }
 
-/** The Webhook of docs/integrate/webhooks.md, without its secrets. An expired previous secret is not shown. */
+/** The Webhook of docs/integrate/webhooks.md, without secrets. Omits an expired previous secret. */
 export function webhookView(webhook: Webhook, now: Date) {
   const { id, projectId, url, eventTypes, disabledAt, disabledReason, oldSecretEndsAt } = webhook;
   return {
@@ -103,7 +93,7 @@ export function webhookView(webhook: Webhook, now: Date) {
   };
 }
 
-/** The Delivery of docs/integrate/webhooks.md. Of the receiver's response it only has the status. */
+/** The Delivery of docs/integrate/webhooks.md. Shows only the status of the receiver's response. */
 export function deliveryView({ event, ...delivery }: DeliveryRow) {
   return {
     id: delivery.id,

@@ -1,4 +1,3 @@
-/** Webhooks of projects and of operators. */
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../core/operations/jobs.ts';
 import { OLD_SECRET_MS } from '../../core/operations/webhook-plan.ts';
@@ -27,7 +26,6 @@ import {
   withWebhook,
 } from './webhook-owners.ts';
 
-/** The operations of both kinds of owner. */
 const forBoth = [
   listWebhooks,
   createWebhook,
@@ -51,7 +49,6 @@ export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
 const stability = 'beta';
 const exampleWithSecret = { ...docsWebhook, secret: docsSecret };
 
-/** All of the owner's webhooks in one response. */
 function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'GET',
@@ -161,7 +158,7 @@ function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/** Idempotent: 204 also if there is no such webhook. */
+/** Idempotent: 204 also for an unknown webhook. */
 function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'DELETE',
@@ -186,10 +183,7 @@ function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/**
- * Not idempotent: each request creates another secret, unless it repeats one with the same
- * Idempotency-Key.
- */
+/** Each request creates another secret, except for repetitions with the same Idempotency-Key. */
 function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
   return route({
     method: 'POST',
@@ -221,14 +215,13 @@ function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
   });
 }
 
-/** 404 if the webhook no longer exists. */
 function shown({ now }: WebhookRoutesDeps, found: Webhook | null): ApiResponse {
   return found === null
     ? refuse('webhook_not_found')
     : { status: 200, body: webhookView(found, now()) };
 }
 
-/** A response with the secret. The copy stored for replays has null instead. */
+/** The copy stored for replays has no secret. */
 function withSecret(
   { now }: WebhookRoutesDeps,
   row: Webhook,
@@ -239,7 +232,7 @@ function withSecret(
   return { status, body: { ...view, secret }, replayBody: { ...view, secret: null } };
 }
 
-/** Null if the URL is allowed. Its host name is resolved only when a message is sent. */
+/** The host name is resolved only when a message is sent. */
 function refuseUrl(rules: WebhookRoutesDeps, url: string): Refusal | null {
   const problem = urlProblem(url, rules);
   return problem === null ? null : refuse('invalid_body', `url: ${problem}`);

@@ -1,4 +1,3 @@
-/** Schemas of a domain's certificate and of what its addresses serve. */
 import { z } from 'zod';
 import { problemTypes } from '../../core/certificates/problem-words.ts';
 import type { BrowserState, ShownOutcome } from '../../core/certificates/served.ts';
@@ -11,7 +10,7 @@ export const problemType = z.enum(problemTypes).meta({
   description: 'ACME problem type reported by the certificate authority (RFC 8555, 6.7)',
 });
 
-/** One address of the host name. `issuer` and `names` describe the certificate that it served. */
+/** `issuer` and `names` describe the certificate that the address served. */
 const addressShown = z
   .object({
     address: z.string().meta({ description: 'IPv4 or IPv6 address that the name resolves to' }),
@@ -32,7 +31,6 @@ const addressShown = z
   })
   .meta({ id: 'AddressShown', description: 'Certificate served by one address of the domain' });
 
-/** The last check of the domain's addresses. `browser` builds on it. */
 const shown = z
   .object({
     checkedAt: time(),
@@ -43,7 +41,7 @@ const shown = z
     description: "Result of the last check of the domain's addresses",
   });
 
-/** Built by src/core/certificates/served.ts from stored data, without network requests. */
+/** Built by src/core/certificates/served.ts from stored data. */
 const browser = z
   .object({
     state: explainedEnum('BrowserState', 'What a browser sees at the domain', {
@@ -79,10 +77,7 @@ const renewal = z
   })
   .meta({ id: 'Renewal', description: 'Planned renewal of a certificate' });
 
-/**
- * Part of a Domain. `issuedAt`, `expiresAt` and `issuer` are null if no certificate is stored or it
- * has expired.
- */
+/** `issuedAt`, `expiresAt` and `issuer` are null if no certificate is stored or it has expired. */
 export const certificate = z
   .object({
     status: explainedEnum('CertificateStatus', 'Status of the certificate', {

@@ -1,4 +1,3 @@
-/** Shared schemas: the error body, and enumerations with a description for each value. */
 import { z } from 'zod';
 import type { Actor } from '../../core/diagnosis/findings.ts';
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
@@ -7,7 +6,6 @@ import { wholeNumber } from '../pipeline/json.ts';
 // Every key of the table is an ErrorCode.
 const errorCodes = Object.keys(errors) as readonly ErrorCode[];
 
-/** The body of every error response. Codes are declared in errors.ts. */
 export const error = z
   .object({
     code: z.enum(errorCodes).meta({
@@ -20,11 +18,7 @@ export const error = z
   })
   .meta({ id: 'Error', description: 'Why the request failed' });
 
-/**
- * An enumeration of the keys of `words`, each with its description. It becomes the component `id`
- * of the OpenAPI document.
- * Use `satisfies` on the words to cover a type exactly.
- */
+/** `id`: the OpenAPI component. Use `satisfies` on the words to cover a type exactly. */
 export function explainedEnum<const Words extends Readonly<Record<string, string>>>(
   id: string,
   description: string,

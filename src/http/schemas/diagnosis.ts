@@ -1,11 +1,11 @@
-/** Schema of a host name's diagnosis. src/dns/examine.ts produces it; the CLI reads it. */
+/** src/dns/examine.ts produces a diagnosis; the CLI reads it. */
 import { z } from 'zod';
 import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { explainedEnum } from './common.ts';
 import { dnsRecord, finding, provider } from './domains.ts';
 import { docsDomain } from './examples.ts';
 
-/** Query of `GET /v1/diagnosis/{hostname}`. The handler parses the target (src/dns/examine.ts). */
+/** The handler parses the target (src/dns/examine.ts). */
 export const diagnosisQuery = z.strictObject({
   target: z.string().max(2_048, 'is too long').optional().meta({
     description:
@@ -20,10 +20,7 @@ const names = z.array(z.string());
 const seconds = () => wholeNumber({ min: 0, max: 2_147_483_647 });
 const count = seconds;
 
-/**
- * Milliseconds with tenths. src/net/json.ts parses whole numbers as bigint, so both kinds are
- * accepted. The result is a number.
- */
+/** With tenths. src/net/json.ts parses whole numbers as bigint, so both kinds are accepted. */
 function milliseconds() {
   return z
     .union([z.number(), z.bigint().transform(Number)])
@@ -47,9 +44,8 @@ const answer = z
   .object(answerOf(z.string()))
   .meta({ id: 'DnsAnswer', description: "A server's answer to one query" });
 
-/** The three queries sent to every server. */
 const shown = { cname: answer, a: answer, aaaa: answer };
-/** Milliseconds; null if no answer came. */
+/** Null if no answer came. */
 const rttMs = z
   .nullable(milliseconds())
   .meta(said('Round-trip time of the first answer, in milliseconds'));
@@ -66,7 +62,6 @@ const serverState = explainedEnum('ServerState', 'Health of a server', {
   not_asked: 'It was not queried because of our own rate limits',
 });
 
-/** One address of one name server; `address` is null if it has none. */
 const serverView = z
   .object({
     server: z.string().meta(said('Name or address of the server')),
@@ -128,7 +123,7 @@ const caaLevel = z
   })
   .meta({ id: 'CaaLevel', description: 'CAA records at one level of the lookup' });
 
-/** The zone of the host name. For `unregistered`, the name servers are omitted. */
+/** For `unregistered`, the name servers are omitted. */
 const delegation = z
   .object({
     kind: z.enum(['delegated', 'unregistered']),
@@ -140,7 +135,6 @@ const delegation = z
   })
   .meta({ id: 'Delegation', description: "Delegation of the host name's zone" });
 
-/** The result of one check, without the extra queries that only add detail to findings. */
 const observation = z
   .object({
     at: time(),
@@ -169,10 +163,7 @@ const observation = z
   })
   .meta({ id: 'Observation', description: 'Raw DNS answers, per name server' });
 
-/**
- * Response of `GET /v1/diagnosis/{hostname}`, also read by `signpost doctor`. The most important
- * finding comes first.
- */
+/** Also read by `signpost doctor`. The most important finding comes first. */
 export const diagnosis = z
   .object({
     hostname: z.string(),
@@ -192,7 +183,7 @@ export const diagnosis = z
 
 const none = { kind: 'nxdomain' };
 
-/** OpenAPI example: the record of docs.example.com is missing. */
+/** The record of docs.example.com is missing. */
 export const docsDiagnosis = {
   hostname: docsDomain.hostname,
   unicodeHostname: docsDomain.unicodeHostname,

@@ -1,19 +1,15 @@
-/** Schemas of a project's domain settings and of a domain's HSTS policy. */
 import { z } from 'zod';
 import { REDIRECTS_MAX, redirectStatuses } from '../../core/names/redirects.ts';
 import { hstsMaxAge, mayPreload } from '../../core/operations/edge-route.ts';
 import { wholeNumber } from '../pipeline/json.ts';
 
-/** A host name in a request. Longer than any name, because users paste URLs. */
+/** Longer than any name, because users paste URLs. */
 const typed = (description: string) => z.string().max(2_048, 'is too long').meta({ description });
-/** A host name in a response: A-labels, lower case. */
+/** A-labels, lower case. */
 const stored = (description: string) => z.string().meta({ description });
 
 const statusWords = `HTTP redirect status: ${redirectStatuses.join(', ')}; use 301 if unsure`;
-/**
- * Accepts any HTTP status. src/core/names/redirects.ts rejects the others with a specific error
- * code.
- */
+/** Accepts any HTTP status. src/core/names/redirects.ts rejects others with a specific code. */
 const status = () =>
   wholeNumber({
     min: 100,
@@ -24,7 +20,6 @@ const status = () =>
 const primaryWords = 'The primary domain; null if none is chosen';
 const redirectsWords = `In the order of the request; at most ${REDIRECTS_MAX}`;
 
-/** One redirect of a request. The rules compare the names in their stored form. */
 const newRedirect = z
   .strictObject({
     from: typed('Domain that redirects, in any spelling'),
@@ -33,10 +28,7 @@ const newRedirect = z
   })
   .meta({ id: 'NewRedirect', description: 'A redirect from one domain to another' });
 
-/**
- * Body of `PUT /v1/projects/{projectId}/domain-settings`. It replaces all settings.
- * src/core/names/redirects.ts checks the rules between entries.
- */
+/** Replaces all settings. src/core/names/redirects.ts checks the rules between entries. */
 export const newDomainSettings = z
   .strictObject({
     domains: z.strictObject({
@@ -46,7 +38,7 @@ export const newDomainSettings = z
   })
   .meta({ id: 'NewDomainSettings', description: 'Domain settings that replace the current ones' });
 
-/** A stored redirect. The event for a removed domain lists the redirects removed with it. */
+/** The event for a removed domain lists the redirects removed with it. */
 export const redirect = z
   .object({
     from: stored('Domain that redirects'),
@@ -55,7 +47,7 @@ export const redirect = z
   })
   .meta({ id: 'Redirect', description: 'A redirect between two domains of the project' });
 
-/** Response of `GET` and `PUT`. Host names are A-labels in lower case. */
+/** Host names are A-labels in lower case. */
 export const domainSettings = z
   .object({
     domains: z.object({
@@ -75,7 +67,7 @@ const subdomainsWords = 'Applies the policy to all subdomains, including those n
 const preloadWords =
   'Allows browsers to preload the domain; removal from the preload list takes months';
 
-/** Body of `PUT /v1/projects/{projectId}/domains/{hostname}/hsts`. Omitted fields are false. */
+/** Omitted fields are false. */
 export const newHsts = z
   .strictObject({
     maxAge,
@@ -99,10 +91,9 @@ export const hsts = z
     description: '`Strict-Transport-Security` header of every HTTPS response (RFC 6797)',
   });
 
-/** OpenAPI example: one month, without subdomains. */
 export const docsHsts = { maxAge: 2_592_000, includeSubdomains: false, preload: false };
 
-/** Query of a domain removal. Without `orphans`, a domain that settings point to is not removed. */
+/** Without `orphans`, a domain that settings point to is not removed. */
 export const removalQuery = z.strictObject({
   orphans: z
     .enum(['drop'], {
@@ -112,7 +103,6 @@ export const removalQuery = z.strictObject({
     .meta({ description: 'Use `drop` to also remove the settings that point to the domain' }),
 });
 
-/** OpenAPI example of the body and the response. */
 export const docsDomainSettings = {
   domains: {
     primary: 'docs.example.com',

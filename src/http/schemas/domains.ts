@@ -1,4 +1,4 @@
-/** Schemas of a domain. domain-view.ts builds the values. */
+/** domain-view.ts builds the values. */
 import { z } from 'zod';
 import { nextActions } from '../../core/certificates/escalation-words.ts';
 import { caaHintWords } from '../../core/diagnosis/caa/caa.ts';
@@ -11,7 +11,7 @@ import { actor, explainedEnum, sentence } from './common.ts';
 import { hsts } from './domain-settings.ts';
 import { projectId } from './projects.ts';
 
-/** An unparsed host name. src/core/names/hostname.ts parses it and has specific error codes. */
+/** src/core/names/hostname.ts parses it and has specific error codes. */
 const hostname = z
   .string()
   .max(2_048, 'is too long')
@@ -25,10 +25,7 @@ export const hostnameQuery = z.strictObject({
   text: hostname.meta({ example: 'https://Docs.Example.com/' }),
 });
 
-/**
- * Response of `GET /v1/hostname`, parsed the way adding a domain parses it. The record's value is
- * known only after the domain is added.
- */
+/** Parsed as adding a domain does. The record's value is known only after the domain is added. */
 export const hostnameReading = z
   .object({
     hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }),
@@ -49,7 +46,7 @@ export const domainStatus = explainedEnum('DomainStatus', 'Status of the domain'
   failed: 'The verification window ended before the DNS was correct',
 } satisfies Readonly<Record<DomainStatus, string>>);
 
-/** The record that the customer creates. `ttl` is in seconds, and always 3,600. */
+/** `ttl` is in seconds, and always 3,600. */
 export const dnsRecord = z
   .object({
     type: z.enum(['CNAME', 'ALIAS']).meta({
@@ -61,10 +58,9 @@ export const dnsRecord = z
   })
   .meta({ id: 'DomainRecord', description: 'DNS record to create; it never changes' });
 
-/** The finding codes of this version. Later versions add more. */
+/** Later versions add more codes. */
 export const findingCode = explainedEnum('FindingCode', 'Code of a finding', meanings);
 
-/** Each finding code has one severity. */
 export const severity = explainedEnum('Severity', 'Severity of a finding', {
   blocks: 'It blocks the domain',
   warns: 'The domain works now, but will fail later',
@@ -81,7 +77,7 @@ const hint = z
   .object({ code: z.enum(hintCodes), text: sentence('The likely mistake and its fix') })
   .meta({ id: 'Hint', description: 'Likely mistake behind a finding' });
 
-/** A finding with its texts. Branch on the code; the texts may change. */
+/** Branch on the code; the texts may change. */
 export const finding = z
   .object({
     code: findingCode,
@@ -95,13 +91,13 @@ export const finding = z
   })
   .meta({ id: 'Finding', description: "Finding about a domain's DNS" });
 
-/** The escalation causes of this version. */
+/** Later versions add more causes. */
 export const escalationCause = z.enum(Object.keys(nextActions)).meta({
   id: 'EscalationCause',
   description: 'Why the certificate could not be issued or renewed',
 });
 
-/** The customer's view of the open escalation; EscalationCase is the operator's view. */
+/** The customer's view; EscalationCase is the operator's view. */
 const escalation = z
   .object({
     openedAt: time(),
@@ -152,7 +148,7 @@ const serverShows = z
   })
   .meta({ id: 'ServerShows', description: "One name server's answer" });
 
-/** The last check of all name servers; null in a domain that was not checked yet. */
+/** Null in a domain that was not checked yet. */
 const observation = z
   .object({
     at: time().meta({
@@ -165,7 +161,6 @@ const observation = z
   })
   .meta({ id: 'DomainObservation', description: 'Answers of each name server' });
 
-/** Times of DNS checks; those of the certificate are in `certificate`. */
 const checks = z
   .object({
     attempts: wholeNumber({ min: 0, max: 2_147_483_647 }).meta({
@@ -182,10 +177,7 @@ const checks = z
   })
   .meta({ id: 'Checks', description: 'DNS checks of a domain' });
 
-/**
- * Response about one domain, built by src/http/routes/domain-view.ts. A time that does not apply is
- * null.
- */
+/** A time that does not apply is null. */
 export const domain = z
   .object({
     hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }),
@@ -213,5 +205,4 @@ export const domain = z
   })
   .meta({ id: 'Domain', description: 'Host name attached to a project' });
 
-/** Response of `GET /v1/projects/{projectId}/domains`: all domains, oldest first. */
 export const domainList = z.array(domain);

@@ -1,4 +1,3 @@
-/** Schemas of escalations, the operator's view. */
 import { z } from 'zod';
 import type { AuthorityLimit } from '../../core/certificates/budget.ts';
 import type { Probe } from '../../core/certificates/escalation.ts';
@@ -10,7 +9,7 @@ import { escalationCause, finding } from './domains.ts';
 import { docsDomain } from './examples.ts';
 import { projectId } from './projects.ts';
 
-/** One address of the host name, probed the way the certificate authority would. */
+/** Probed the way the certificate authority would. */
 const probe = z.object({
   address: z.string().meta({ description: 'IPv4 or IPv6 address of the host name' }),
   outcome: explainedEnum('ProbeOutcome', 'Result of requesting the challenge', {
@@ -37,7 +36,7 @@ const nextAttempt = z.object({
     .meta({ description: 'Time of the attempt after that, if this one fails' }),
 });
 
-/** The evidence from the last time the cause was checked. */
+/** From the last time the cause was checked. */
 const evidence = z
   .object({
     findings: z.array(finding).meta({ description: 'Findings of the last DNS check' }),
@@ -89,10 +88,7 @@ const evidence = z
   })
   .meta({ id: 'EscalationEvidence', description: 'Evidence for the cause' });
 
-/**
- * Response of closing an escalation, and entry of the list. The evidence and `nextAction` stay
- * current while it is open.
- */
+/** The evidence and `nextAction` stay current while it is open. */
 export const projectEscalation = z
   .object({
     id: z.guid().register(wireTypes, { type: 'string', format: 'uuid' }),
@@ -113,14 +109,11 @@ export const projectEscalation = z
     description: 'A domain whose certificate could not be issued or renewed',
   });
 
-/** Response of `GET /v1/escalations`: one page. */
 export const escalationList = z
   .array(projectEscalation)
   .meta({ id: 'EscalationCases', description: 'Escalations of all projects, newest first' });
 
-/**
- * Query of `GET /v1/escalations`. `cursor` is parsed to the position that the page starts after.
- */
+/** `cursor` is parsed to the position that the page starts after. */
 export const escalationQuery = z.strictObject({
   limit: queryInteger({ min: 1, max: 100, default: 20 }).meta({
     description: 'Maximum number of escalations returned',
@@ -134,7 +127,7 @@ export const escalationQuery = z.strictObject({
     .meta({ description: 'Start of the page, taken from a `Link` header' }),
 });
 
-/** OpenAPI example: one of two addresses refuses the connection. */
+/** One of two addresses refuses the connection. */
 export const docsEscalation = {
   id: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60',
   projectId: docsDomain.projectId,

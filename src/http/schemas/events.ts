@@ -1,4 +1,4 @@
-/** Schemas of a domain's events. docs/understand/life-of-a-domain.md lists the same types. */
+/** docs/understand/life-of-a-domain.md lists the same types. */
 import { z } from 'zod';
 import { type EventType, escalationEnds } from '../../core/life/events.ts';
 import { int64, time } from '../pipeline/json.ts';
@@ -7,7 +7,7 @@ import { explainedEnum } from './common.ts';
 import { redirect } from './domain-settings.ts';
 import { dnsRecord, escalationCause, finding } from './domains.ts';
 
-/** Event types and their descriptions. Types are public: clients and webhooks filter by them. */
+/** Types are public: clients and webhooks filter by them. */
 const eventWords = {
   'domain.added': 'The domain was added, or added again after a removal',
   'domain.findings_changed': 'A finding appeared, changed its evidence or was resolved',
@@ -28,12 +28,11 @@ const eventWords = {
   'escalation.closed': 'The cause was resolved, or an operator closed the escalation',
 } as const satisfies Readonly<Record<EventType, string>>;
 
-/** All event types. */
 export const eventType = explainedEnum('EventType', 'Type of an event', eventWords);
 
 export const eventTypes: readonly string[] = Object.keys(eventWords);
 
-/** The `data` of an event by its type. Types not listed have an empty object. */
+/** `data` by event type. Types not listed have an empty object. */
 const withData = {
   'domain.added': z.object({ record: dnsRecord }),
   'domain.live': z.object({ issuer: z.string(), expiresAt: time() }),
@@ -88,22 +87,17 @@ const [plainEvent, ...otherEvents] = [
   ),
 ] as const;
 
-/**
- * Entry of a timeline, and `data` of a stream's event. A webhook message adds the project's ID.
- * `type` determines the fields of `data`.
- */
+/** `type` determines the fields of `data`. A webhook message adds the project's ID. */
 export const event = z
   .discriminatedUnion('type', [plainEvent, ...otherEvents])
   .meta({ id: 'Event', description: 'Event of a domain' });
 
-/** Response of a domain's timeline, newest first. */
 export const eventList = z.array(event);
 
 function findings() {
   return z.array(finding);
 }
 
-/** The fields that every event has. */
 function anEvent<Type extends z.ZodType<string>>(type: Type, data: z.ZodType) {
   return z.object({
     id: int64().meta({

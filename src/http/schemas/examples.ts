@@ -1,12 +1,9 @@
-/**
- * OpenAPI examples: a domain on its first day, and an installation with one open escalation.
- * test/http/openapi/document.test.ts checks each against its schema.
- */
+/** OpenAPI examples. test/http/openapi/document.test.ts checks each against its schema. */
 import { docsProject } from './projects.ts';
 
 const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 
-/** A missing record, with the hint that it was created as docs.example.com.example.com. */
+/** With the hint that it was created as docs.example.com.example.com. */
 const recordMissing = {
   code: 'record_missing',
   severity: 'blocks',
@@ -82,7 +79,7 @@ export const docsDomain = {
   createdAt: '2026-11-20T12:00:00.000Z',
 };
 
-/** Its first two events, newest first. */
+/** Newest first. */
 export const docsEvents = [
   {
     id: 2,
@@ -100,7 +97,6 @@ export const docsEvents = [
   },
 ];
 
-/** The same host name as parsed before it is added. */
 export const docsReading = {
   hostname: 'docs.example.com',
   unicodeHostname: 'docs.example.com',
@@ -177,7 +173,6 @@ export const foundExample = {
   removedAt: null,
 } as const;
 
-/** The same domain with its job. */
 export const watchedExample = {
   id,
   project: foundExample.project,

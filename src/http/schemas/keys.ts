@@ -1,4 +1,3 @@
-/** Schemas of API keys. */
 import { z } from 'zod';
 import { int64, text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import type { Scope } from '../pipeline/route.ts';
@@ -32,13 +31,12 @@ const scopeList = z
   .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
   .meta({ description: 'Permissions of the key', uniqueItems: true });
 
-/** RFC 3339 with any offset, as a Date. The handler checks that it is in the future. */
+/** RFC 3339 with any offset. The handler checks that it is in the future. */
 const moment = z.iso
   .datetime({ offset: true, error: inTheseWords('must be a time such as 2027-01-01T00:00:00Z') })
   .transform((value) => new Date(value))
   .register(wireTypes, { type: 'string', format: 'date-time' });
 
-/** Body of `POST /v1/keys`. The handler checks that `expiresAt` is in the future. */
 export const newKey = z
   .strictObject({
     name,
@@ -52,7 +50,7 @@ export const newKey = z
 /** Seconds; 0 revokes the old key at once. */
 const grace = { min: 0, max: MAX_GRACE_SECONDS } as const;
 
-/** Body of `POST /v1/keys/{keyId}/rotate`. Without a body, the grace period is one day. */
+/** Without a body, the grace period is one day. */
 export const rotation = z
   .strictObject({
     graceSeconds: wholeNumber(grace)
@@ -67,7 +65,7 @@ export const rotation = z
   })
   .meta({ id: 'KeyRotation', description: 'Rotation of a key' });
 
-/** A killed process can lose the counts of its last seconds. */
+/** A crash can lose the counts of the last seconds. */
 const deprecatedUse = z
   .object({
     operationId: z.string().meta({ description: 'The deprecated operation' }),
@@ -102,10 +100,10 @@ const shown = {
 
 export const key = z.object(shown).meta({ id: 'Key', description: 'An API key without its token' });
 
-/** Response of `GET /v1/keys`. Expired and revoked keys are included. */
+/** Includes expired and revoked keys. */
 export const keyList = z.array(key).meta({ id: 'Keys', description: 'Keys, oldest first' });
 
-/** Response of creating or rotating a key, the only responses with a token. */
+/** Only creating and rotating a key return a token. */
 export const mintedKey = z
   .object({
     ...shown,
@@ -129,7 +127,7 @@ export const keyExample = {
   deprecatedUses: [{ operationId: 'getPet', count: 12n, lastUsedAt: '2026-11-21T08:30:12.345Z' }],
 } as const;
 
-/** The same key when created. The token's checksum is wrong, so it can never be valid. */
+/** The token's checksum is wrong, so it can never be valid. */
 export const mintedKeyExample = {
   ...keyExample,
   expiresAt: null,

@@ -1,4 +1,3 @@
-/** Schemas of the operator views. */
 import { z } from 'zod';
 import { domainQueues, queueNames } from '../../core/operations/jobs.ts';
 import type { OperatorTaskCode, Urgency } from '../../core/operations/operator-tasks.ts';
@@ -12,7 +11,6 @@ import { projectId } from './projects.ts';
 const count = () => wholeNumber({ min: 0, max: 2_147_483_647 });
 const hostname = z.string().meta({ description: 'DNS form: A-labels, lower case' });
 const domainId = uuid().meta({ description: 'ID of the domain' });
-/** Identifies a domain in a list. */
 const listed = { id: domainId, hostname, projectId };
 
 /** Built by src/core/operations/operator-tasks.ts. */
@@ -39,10 +37,9 @@ const attention = z
   })
   .meta({ id: 'Attention', description: 'Problem that an operator needs to solve' });
 
-/** All queues, including those with one job per domain. */
 const queueName = z.enum(queueNames).meta({ id: 'QueueName', description: 'Name of a queue' });
 
-/** A job that failed repeatedly. It is retried at growing intervals until it succeeds. */
+/** Retried at growing intervals until it succeeds. */
 const setAsideJob = z.object({
   queue: z.string().meta({ description: 'Its queue, or the sweep that skips the domain' }),
   domainId: z.nullable(domainId).meta({ description: 'Null if the job is not about a domain' }),
@@ -53,7 +50,7 @@ const setAsideJob = z.object({
   until: time().meta({ description: 'Time of the next retry' }),
 });
 
-/** Remaining capacity by this installation's own count (src/core/certificates/budget.ts). */
+/** By this installation's own count (src/core/certificates/budget.ts). */
 const budget = z
   .array(
     z.object({
@@ -66,7 +63,7 @@ const budget = z
   )
   .meta({ description: 'Limits closest to exhaustion' });
 
-/** Response of `GET /v1/operations/overview`. Every list has a maximum length. */
+/** Every list has a maximum length. */
 export const operationsOverview = z
   .object({
     at: time().meta({ description: 'When this was read; at most a few seconds ago' }),
@@ -176,7 +173,6 @@ export const operationsOverview = z
     description: 'Health of the installation, with problems and fixes',
   });
 
-/** Query of `GET /v1/operations/domains`. */
 export const domainSearch = z.strictObject({
   hostname: text({ max: 253 }).meta({
     description: 'The host name or part of it, in any script',
@@ -217,7 +213,7 @@ const workplace = z.enum(workplaces).meta({
   description: 'Queue with one job per domain, or a sweep over many domains',
 });
 
-/** A domain has an entry for each queue and sweep, even if no work is due there. */
+/** Each queue and sweep has an entry, even if no work is due there. */
 const work = z
   .object({
     queue: workplace,
@@ -242,7 +238,7 @@ const work = z
   })
   .meta({ id: 'DomainWork', description: 'Pending work of a domain in one queue or sweep' });
 
-/** Response of `GET /v1/operations/domains/{domainId}`. Removed domains are found too. */
+/** Includes removed domains. */
 export const watchedDomain = z
   .object({
     id: domainId,

@@ -1,4 +1,4 @@
-/** Schemas of pets, as docs/interface.md defines them. */
+/** As docs/interface.md defines them. */
 import { z } from 'zod';
 import { idOfCursor } from '../pipeline/cursor.ts';
 import { int64, queryInteger, text } from '../pipeline/json.ts';
@@ -10,12 +10,12 @@ const petStatus = z
 const categoryId = int64().meta({ description: "ID of the pet's category" });
 const name = text({ max: 255 }).meta({ description: "The pet's name" });
 
-/** Body of `POST /v1/pets`. The interface defines no default status; it is `available`. */
+/** The interface defines no default status. */
 export const newPet = z
   .strictObject({ name, categoryId, status: petStatus.default('available') })
   .meta({ id: 'NewPet', description: 'Pet to add' });
 
-/** Response about one pet. Both IDs are int64, and bigint in the code. */
+/** Both IDs are int64, and bigint in the code. */
 export const pet = z
   .object({
     id: int64().meta({ description: 'Unique ID, assigned at creation' }),
@@ -25,10 +25,9 @@ export const pet = z
   })
   .meta({ id: 'Pet', description: 'A pet in the store' });
 
-/** Response of `GET /v1/pets`: one page. */
 export const petList = z.array(pet).meta({ id: 'Pets', description: 'Pets ordered by ID' });
 
-/** Query of `GET /v1/pets`. `cursor` becomes the ID that the page starts after. */
+/** `cursor` becomes the ID that the page starts after. */
 export const listQuery = z.strictObject({
   limit: queryInteger({ min: 1, max: 100, default: 20 }).meta({
     description: 'Maximum number of pets returned',
@@ -42,5 +41,4 @@ export const listQuery = z.strictObject({
     .meta({ description: 'Start of the page, taken from a `Link` header' }),
 });
 
-/** OpenAPI example, also for the request body. */
 export const rex = { id: 42n, name: 'Rex', categoryId: 7n, status: 'available' };

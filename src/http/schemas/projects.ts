@@ -1,14 +1,13 @@
-/** Schemas of projects and their deploys. */
 import { z } from 'zod';
 import { readBundle } from '../../certificates/x509.ts';
 import { deployStatuses, plans } from '../../core/records.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 
-/** An ID in a body or response. The handler checks an ID in a path. */
+/** The handler checks an ID in a path. */
 export const projectId = uuid().meta({ description: 'ID of the project' });
 const said = { description: 'Display name of the project' };
 const name = nameText({ max: 255 }).meta(said);
-/** The name in a response. Older rows can break today's rules for names. */
+/** Older rows can break today's rules for names. */
 const storedName = text({ max: 255 }).meta(said);
 
 const slug = z
@@ -32,9 +31,7 @@ const upstream = z
   .register(wireTypes, { type: 'string', format: 'uri', maxLength: 2_048 })
   .meta({ description: 'Where the edge proxies requests to: an http or https URL' });
 
-/**
- * About twenty CAs. A body has at most 64 KiB, and JSON writes each line break as two characters.
- */
+/** About twenty CAs. A body has at most 64 KiB, and JSON doubles line breaks. */
 const CA_MAX = 32_768;
 const caWords = 'CA certificates in PEM to verify an https `upstream`; they replace the public CAs';
 
@@ -51,7 +48,6 @@ const upstreamCa = z
   .register(wireTypes, { type: 'string', maxLength: CA_MAX })
   .meta({ description: caWords });
 
-/** Body of `POST /v1/projects`. The default plan is `free`. */
 export const newProject = z
   .strictObject({ name, slug, plan: plan.default('free') })
   .meta({ id: 'NewProject', description: 'Project to create' });
@@ -64,7 +60,7 @@ export const projectQuery = z.strictObject({
     .meta({ description: 'Only return projects with this host name attached, in any spelling' }),
 });
 
-/** Body of `PATCH /v1/projects/{projectId}`. An empty object changes nothing. */
+/** An empty object changes nothing. */
 export const projectChange = z
   .strictObject({ name: name.optional(), plan: plan.optional() })
   .meta({ id: 'ProjectChange', description: 'Fields to change; omitted fields keep their values' });
@@ -89,7 +85,6 @@ export const project = z
   })
   .meta({ id: 'Project', description: 'A project that domains are attached to' });
 
-/** Response of `GET /v1/projects`: all projects, oldest first. */
 export const projectList = z.array(project);
 
 export const deploy = z
@@ -105,7 +100,7 @@ export const deploy = z
   })
   .meta({ id: 'Deploy', description: 'Deploy of a project' });
 
-/** Response about the signing secret. The secret starts with `sigsec_`. */
+/** The secret starts with `sigsec_`. */
 export const signingSecret = z
   .object({
     projectId,
@@ -129,7 +124,7 @@ export const docsProject = {
   plan: 'pro',
   deployedAt: '2026-11-20T12:00:00.000Z',
 };
-/** Well-formed, but not used by any project. */
+/** Well-formed, but unused. */
 export const docsSigningSecret = {
   projectId: docsProject.id,
   secret: 'sigsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
@@ -145,10 +140,7 @@ export const docsDeploy = {
   createdAt: '2026-11-20T12:00:00.000Z',
 };
 
-/**
- * Whether it can be an upstream. The visitor's path and query are appended, so it must not have a
- * query.
- */
+/** The visitor's path and query are appended, so it must not have a query. */
 function isUpstream(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, search, hash } = new URL(value);

@@ -1,4 +1,3 @@
-/** Schemas of webhooks and their deliveries. */
 import { z } from 'zod';
 import type { DeliveryProblem, DisabledReason } from '../../core/operations/webhook-plan.ts';
 import { deliveryStatuses } from '../../core/records.ts';
@@ -31,10 +30,7 @@ const problem = explainedEnum('DeliveryProblem', 'Why the last attempt failed or
   replayed: 'A replay replaced this delivery',
 } satisfies Readonly<Record<DeliveryProblem, string>>);
 
-/**
- * Only the form is checked here. src/net/destination.ts checks the address when the URL is stored
- * and before each attempt.
- */
+/** src/net/destination.ts checks the address when the URL is stored and before each attempt. */
 const url = text({ max: 2_048 })
   .register(wireTypes, { type: 'string', format: 'uri', minLength: 1, maxLength: 2_048 })
   .meta({
@@ -49,12 +45,12 @@ const events = z
 
 const enabled = z.boolean().meta({ description: 'Whether events are sent' });
 
-/** Body of creating a webhook. Without `events`, all types are sent. */
+/** Without `events`, all types are sent. */
 export const newWebhook = z
   .strictObject({ url, events: events.default([]) })
   .meta({ id: 'NewWebhook', description: 'Webhook to create' });
 
-/** Body of `PATCH`. Enabling a webhook does not send the events it missed. */
+/** Enabling a webhook does not send the events it missed. */
 export const webhookChange = z
   .strictObject({
     url: url.optional(),
@@ -66,15 +62,12 @@ export const webhookChange = z
 const after = int64().meta({ description: 'Send the events after this number' });
 const oneEvent = int64().meta({ description: 'Send only this event, regardless of its type' });
 
-/** Body of a replay for a project's webhook: exactly one of both. */
 export const replay = z
   .strictObject({ after: after.optional(), event: oneEvent.optional() })
   .refine(isOne, 'must have either after or event')
   .meta({ id: 'Replay', description: 'What to resend: either `after` or `event`' });
 
-/**
- * Body of a replay for an operator's webhook. The number counts the events of the given project.
- */
+/** The number counts the events of the given project. */
 export const operatorReplay = z
   .strictObject({ projectId, after: after.optional(), event: oneEvent.optional() })
   .refine(isOne, 'must have either after or event')
@@ -103,13 +96,9 @@ export const webhook = z
   .object(shown)
   .meta({ id: 'Webhook', description: 'Webhook without its secret' });
 
-/** Response of listing webhooks: all of the owner's, oldest first. */
 export const webhookList = z.array(webhook);
 
-/**
- * Response of creating a webhook or rotating its secret, the only ones with a secret. It starts
- * with `whsec_`.
- */
+/** Only creating a webhook and rotating its secret return it. It starts with `whsec_`. */
 export const webhookWithSecret = z
   .object({
     ...shown,
@@ -119,7 +108,7 @@ export const webhookWithSecret = z
   })
   .meta({ id: 'WebhookWithSecret', description: 'Webhook with its new secret' });
 
-/** Response of a replay. `queued` includes deliveries that were already queued. */
+/** `queued` includes deliveries that were already queued. */
 export const replayed = z
   .object({
     queued: wholeNumber({ min: 0, max: 1_000 }).meta({ description: 'Number of events to send' }),
@@ -130,7 +119,7 @@ export const replayed = z
   })
   .meta({ id: 'Replayed', description: 'Result of a replay' });
 
-/** Entry of a webhook's deliveries. `delivered` and `failed` are final. */
+/** `delivered` and `failed` are final. */
 const delivery = z
   .object({
     id: uuid().meta({ description: 'ID of the delivery' }),
@@ -152,7 +141,6 @@ const delivery = z
   })
   .meta({ id: 'Delivery', description: 'Delivery of one event to one webhook' });
 
-/** Response of listing deliveries, newest events first. */
 export const deliveryList = z.array(delivery);
 
 function isOne(asked: { readonly after?: unknown; readonly event?: unknown }): boolean {
@@ -171,10 +159,10 @@ export const docsWebhook = {
   createdAt: '2026-11-20T12:00:00.000Z',
 } as const;
 
-/** Well-formed, but not used by any webhook. */
+/** Well-formed, but unused. */
 export const docsSecret = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
 
-/** OpenAPI example: two attempts failed, the third is due in five minutes. */
+/** Two attempts failed, the third is due in five minutes. */
 export const docsDelivery = {
   id: '0198c2b0-77aa-4f3e-8c15-6d2f0b9e1a44',
   messageId: 'msg_5f0c7a52-6f0e-4a0b-9a6d-1d2c3b4a5968',

@@ -1,7 +1,4 @@
-/**
- * One request and its response on the wire. Only the files of this folder touch requests and
- * responses of node:http.
- */
+/** One request and its response. Only this folder touches requests and responses of node:http. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -9,19 +6,17 @@ import { type BodyRead, MAX_BODY_BYTES } from '../pipeline/body.ts';
 import type { Refusal } from '../pipeline/errors.ts';
 import type { RawResponse } from '../pipeline/render.ts';
 
-// what a refused upload can still send while it reads the response
+// what a refused upload can still send while the client reads the response
 const MAX_LINGER_BYTES = 1_048_576;
 
 /** Why a request ended before its body was complete. */
 export type BrokenCode = Extract<BodyRead, { kind: 'broken' }>['code'];
 
-/** A request and its response, from the end of its headers until the response is sent. */
 export type HttpExchange = {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** Whether the client waits for 100 before it sends its body (RFC 9110, 10.1.1). */
   readonly expectsContinue: boolean;
-  /** An error found before the API sees the request; null if there is none. */
   readonly refusal: Refusal | null;
   /** Set if the parser aborted the request in the middle. */
   broken: BrokenCode | null;
@@ -29,10 +24,7 @@ export type HttpExchange = {
   onBroken: (code: BrokenCode) => void;
 };
 
-/**
- * Reads at most MAX_BODY_BYTES; a body announced as larger is not read at all. Sends 100 first if
- * the client waits for it. Never rejects. Call it once.
- */
+/** Reads at most MAX_BODY_BYTES. Sends 100 if the client waits for it. Call it once. */
 export function readBody(exchange: HttpExchange): Promise<BodyRead> {
   const { req, res } = exchange;
   if (exchange.broken !== null) return Promise.resolve({ kind: 'broken', code: exchange.broken });
@@ -57,25 +49,19 @@ export function readBody(exchange: HttpExchange): Promise<BodyRead> {
   });
 }
 
-/** In milliseconds. */
 export type SendTimeouts = {
   /** How long a client can keep sending while it reads an error response. */
   readonly lingerMs: number;
-  /** How long a client can take to read its response before it is disconnected. */
+  /** How long a client can take to read its response. */
   readonly sendMs: number;
 };
 
-/** Options that depend on the connection. */
 export type SendOptions = {
-  /** Whether this is the connection's last response. */
   readonly close: boolean;
   readonly timeouts: SendTimeouts;
 };
 
-/**
- * Sends a response and calls `ended` once, when it is sent or the client is gone. Throws on an
- * invalid response, such as a header that HTTP does not allow.
- */
+/** Calls `ended` once: sent, or the client is gone. Throws for headers that HTTP does not allow. */
 export function sendResponse(
   { req, res, broken }: HttpExchange,
   { status, headers, body }: RawResponse,
@@ -100,10 +86,7 @@ export function sendResponse(
   }
 }
 
-/**
- * Ends a response; does nothing if it already ended. The connection is destroyed if the client has
- * not read all of it after `sendMs`.
- */
+/** Does nothing if the response has ended. Destroys connections not read within `sendMs`. */
 export function finish(res: ServerResponse, rest: string | null, sendMs: number): void {
   const { socket, writableEnded } = res;
   if (writableEnded) return;
@@ -113,18 +96,12 @@ export function finish(res: ServerResponse, rest: string | null, sendMs: number)
   res.once('close', () => clearTimeout(timer));
 }
 
-/**
- * Whether the unread rest of a body is short enough that node:http can read it and keep the
- * connection.
- */
+/** Whether node:http can read the rest of the body and keep the connection. */
 function isSmall(req: IncomingMessage): boolean {
   return Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= MAX_BODY_BYTES;
 }
 
-/**
- * Lets a client that is still sending read its response first: closing at once would reset the
- * connection and lose it. The rest is dropped, for a bounded time and size.
- */
+/** Closing at once would reset the connection before a sending client reads its response. */
 function linger(req: IncomingMessage, lingerMs: number, end: () => void): void {
   const timer = setTimeout(end, lingerMs);
   let dropped = 0;
@@ -139,10 +116,7 @@ function linger(req: IncomingMessage, lingerMs: number, end: () => void): void {
   req.resume();
 }
 
-/**
- * Writes a whole response to a socket without a request, and closes it after at most `lingerMs`.
- * Client errors do not throw.
- */
+/** Closes the socket after at most `lingerMs`. Client errors do not throw. */
 export function writeRaw(
   socket: Duplex,
   { status, headers, body }: RawResponse,
@@ -156,9 +130,7 @@ export function writeRaw(
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body ?? ''}`);
 }
 
-/**
- * Answers a connection before reading from it, and closes it. Anything it sends is dropped unread.
- */
+/** Answers a connection before reading from it, and closes it. */
 export function turnAway(socket: Socket, response: RawResponse, lingerMs: number): void {
   socket.removeAllListeners('data'); // the parser of node:http
   socket.on('data', () => {}); // takes the socket back from the parser

@@ -15,26 +15,21 @@ import {
 } from './exchange.ts';
 import { sendStream } from './send-stream.ts';
 
-/** A waiting request takes about 1.5 KB, and few clients pipeline at all. */
+/** A waiting request takes about 1.5 KB, and few clients use HTTP pipelining. */
 const MAX_WAITING = 100;
 
-/** Shared by the connections of one server. */
 export type Pipelines = {
   readonly api: Api;
   readonly timeouts: SendTimeouts;
   readonly turns: Turns<HttpExchange>;
-  /** The newest exchange of each connection, which the parser can still be reading. */
+  /** Per connection; the parser can still be reading it. */
   readonly receiving: WeakMap<Duplex, HttpExchange>;
-  /** Set when the server closes: from then on, each response is its connection's last. */
+  /** Set when the server closes: then each response is its connection's last. */
   closing: boolean;
   /** Calling a function ends its stream at once. A stream removes its own when it ends. */
   readonly streams: Set<() => void>;
 };
 
-/**
- * The state of one server. At most MAX_WAITING requests of a connection wait beside the running
- * one.
- */
 export function createPipelines(api: Api, timeouts: SendTimeouts): Pipelines {
   const pipelines: Pipelines = {
     api,
@@ -47,10 +42,7 @@ export function createPipelines(api: Api, timeouts: SendTimeouts): Pipelines {
   return pipelines;
 }
 
-/**
- * Adds a request of a connection; requests are answered in the order in which they arrived.
- * `refusal`: an error found before the API sees it. Never throws.
- */
+/** Answers a connection's requests in order. `refusal`: an error so far. Never throws. */
 export function accept(
   { turns, receiving }: Pipelines,
   req: IncomingMessage,
@@ -63,7 +55,7 @@ export function accept(
   turns.take(req.socket, exchange);
 }
 
-/** Runs one exchange. A response that cannot be sent ends the connection. Never rejects. */
+/** A response that cannot be sent ends the connection. Never rejects. */
 async function serve(pipelines: Pipelines, exchange: HttpExchange): Promise<void> {
   const { api, timeouts, streams, turns } = pipelines;
   const { req } = exchange;
@@ -92,7 +84,7 @@ function rawRequest(exchange: HttpExchange): RawRequest {
   return {
     method: req.method ?? '',
     target: req.url ?? '',
-    // Duplicates are joined, so only set-cookie, which no request has, could be a list.
+    // Duplicates are joined. Only set-cookie, which requests do not have, could be a list.
     headers: req.headers as RawRequest['headers'],
     readBody: () => readBody(exchange),
     remoteAddress: req.socket.remoteAddress,
@@ -100,17 +92,14 @@ function rawRequest(exchange: HttpExchange): RawRequest {
   };
 }
 
-/** The parser's codes (llhttp's HPE_…); all others are bad_request. */
+/** llhttp's codes; all others are bad_request. */
 const parserCodes: Readonly<Record<string, BrokenCode | 'headers_too_large'>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/**
- * Ends a connection after a parser error. A request that broke in the middle is answered by its own
- * exchange; anything else gets a response after the previous ones. Nothing more is read.
- */
+/** A request that broke in the middle is answered by its own exchange. */
 export function onClientError(
   pipelines: Pipelines,
   error: NodeJS.ErrnoException,
@@ -140,10 +129,7 @@ function breakOff(
   if (exchange.res.writableEnded) socket.end(() => void socket.destroy());
 }
 
-/**
- * Answers bytes that never became a request, after the previous requests, and closes the
- * connection.
- */
+/** For bytes that never became a request; after the previous requests. Closes the connection. */
 export function answerRaw(
   { api, timeouts, turns }: Pipelines,
   socket: Duplex,
@@ -154,7 +140,6 @@ export function answerRaw(
   });
 }
 
-/** Undefined if the socket is closed or is not TCP. */
 function addressOf(socket: Duplex): string | undefined {
   return socket instanceof Socket ? socket.remoteAddress : undefined;
 }

@@ -6,20 +6,15 @@ import { finish, type HttpExchange, type SendTimeouts } from './exchange.ts';
 
 const MAX_DROPPED_BYTES = 1_048_576; // what a client can send after its request
 
-/** Shared by the streams of a server. */
 export type StreamOptions = {
-  /** Whether the server is closing: then the stream ends before it starts. */
+  /** If the server is closing, the stream ends before it starts. */
   readonly closing: boolean;
-  /** Contains the stream's end function while it is open; the server calls it when it closes. */
+  /** End functions of open streams; the server calls them when it closes. */
   readonly streams: Set<() => void>;
   readonly timeouts: SendTimeouts;
 };
 
-/**
- * Sends a stream and calls `ended` once, when it ends or its client is gone. It is the connection's
- * last response, so a truncated stream is never taken for a complete one. The stream is always
- * either opened or discarded.
- */
+/** Closes the connection, so a truncated stream never looks complete. Calls `ended` once. */
 export function sendStream(
   exchange: HttpExchange,
   { status, headers }: RawResponse,
@@ -28,7 +23,6 @@ export function sendStream(
   ended: () => void,
 ): void {
   const { req, res, broken } = exchange;
-  // The client disconnected or sent invalid HTTP.
   if (res.destroyed || broken !== null) {
     stream.discard();
     if (!res.destroyed) res.destroy();
@@ -57,10 +51,7 @@ export function sendStream(
   void pump(res, stream, timeouts.sendMs, over);
 }
 
-/**
- * Writes the next text after the client has read the previous one, so a slow client uses no memory.
- * Never rejects.
- */
+/** Waits until the previous text is read, so slow clients use no memory. Never rejects. */
 async function pump(
   res: ServerResponse,
   stream: TextStream,
@@ -81,10 +72,7 @@ async function pump(
   }
 }
 
-/**
- * Resolves once the client has read the buffered text or the stream ends. A client that takes
- * longer than `sendMs` is disconnected.
- */
+/** Disconnects clients that take longer than `sendMs`. */
 function drained(res: ServerResponse, sendMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -100,15 +88,12 @@ function drained(res: ServerResponse, sendMs: number, signal: AbortSignal): Prom
   });
 }
 
-/**
- * Reads and drops what the client still sends, because its disconnect would go unnoticed otherwise.
- * A client that sends too much is disconnected.
- */
+/** Reads and drops what the client still sends; otherwise its disconnect would go unnoticed. */
 function dropRest({ req }: HttpExchange, end: () => void): void {
   let dropped = 0;
   req.on('data', (chunk: Buffer) => {
     dropped += chunk.length;
     if (dropped > MAX_DROPPED_BYTES) end();
   });
-  req.on('error', () => {}); // the client disconnected; the response's close event handles it
+  req.on('error', () => {}); // the response's close event handles it
 }

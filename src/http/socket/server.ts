@@ -1,4 +1,3 @@
-/** The node:http server of the API, with explicit limits. */
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { trustedProxies } from '../../net/client-address.ts';
@@ -15,28 +14,19 @@ import { turnAway } from './exchange.ts';
 import { accept, answerRaw, createPipelines, onClientError, type Pipelines } from './pipeline.ts';
 
 export type HttpServer = {
-  /** The bound address, with the assigned port if 0 was requested. */
+  /** With the assigned port if 0 was requested. */
   readonly address: AddressInfo;
-  /**
-   * Stops accepting, ends streams at once, lets running requests finish, and aborts the rest after
-   * `deadlineMs`. Resolves once every connection is closed. Never rejects.
-   */
+  /** Ends streams, lets requests finish, aborts the rest after `deadlineMs`. Never rejects. */
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
-/** Where to listen, and limits. Omitted options have the defaults below. */
 export type HttpListenOptions = {
   readonly host: string;
-  /** 0: any free port. */
   readonly port: number;
-  /** The variable that set the port, for the error message; PORT if missing. */
+  /** For the error message; PORT if missing. */
   readonly variable?: 'PORT' | 'METRICS_PORT';
   readonly timeouts?: Partial<Timeouts>;
   readonly connections?: Partial<ConnectionLimits>;
-  /**
-   * Addresses and networks (`10.0.0.0/8`) that represent many clients and can open more
-   * connections.
-   */
   readonly trustedProxies?: readonly string[];
 };
 
@@ -54,22 +44,13 @@ const defaultTimeouts = {
 /** For all headers of a request together. docs/integrate/api.md documents both limits. */
 const MAX_HEADER_BYTES = 16_384;
 const MAX_HEADERS = 100;
-/**
- * Refused connections that can wait `lingerMs` for their response at the same time; further ones
- * are closed right after it.
- */
+/** Refused connections that wait `lingerMs` at once; others are closed right after the response. */
 const MAX_TURNED_AWAY = 200;
 const RETRY_AFTER_SECONDS = '5';
-/**
- * RFC 3986, 3.2.2 and 3.2.3, without the comma, which joins two fields; empty is allowed (RFC 9110,
- * 7.2).
- */
+/** RFC 3986, 3.2.2 and 3.2.3, without the comma, which joins two fields (RFC 9110, 7.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?$/;
 
-/**
- * Resolves once the address is bound. If that fails, it rejects with an error that names the
- * variable.
- */
+/** Rejects with an error that names the variable. */
 export async function listenHttp(api: Api, options: HttpListenOptions): Promise<HttpServer> {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const limits = { ...defaultConnectionLimits, ...options.connections };
@@ -106,7 +87,7 @@ function serverOptions(timeouts: Timeouts): ServerOptions {
     keepAliveTimeout: timeouts.keepAliveMs,
     maxHeaderSize: MAX_HEADER_BYTES,
     insecureHTTPParser: false,
-    // two Authorization fields are no valid key, instead of the first one winning
+    // refuses two Authorization fields, instead of using the first one
     joinDuplicateHeaders: true,
     // node would answer without our Error body; transportRefusal checks it
     requireHostHeader: false,
@@ -125,10 +106,7 @@ function closeServer(server: Server, deadlineMs: number): Promise<void> {
   });
 }
 
-/**
- * Handles requests, expectations, CONNECT and parser errors, so that node:http answers none of them
- * on its own.
- */
+/** Handles every event that node:http would otherwise answer on its own. */
 function attach(server: Server, pipelines: Pipelines): void {
   // node drops further headers silently; one more shows that there were more
   server.maxHeadersCount = MAX_HEADERS + 1;
@@ -146,7 +124,7 @@ function attach(server: Server, pipelines: Pipelines): void {
   });
 }
 
-/** Why a request is refused regardless of its content; null if nothing is wrong. */
+/** Null if the request can be read. */
 function transportRefusal(req: IncomingMessage): Refusal | null {
   if (req.rawHeaders.length / 2 > MAX_HEADERS) return refuse('headers_too_large');
   const { host, 'transfer-encoding': coding } = req.headers;
@@ -164,7 +142,7 @@ function transportRefusal(req: IncomingMessage): Refusal | null {
   return null;
 }
 
-/** Answers a connection above the limit with 503 and closes it, before reading from it. */
+/** Answers a connection above the limit with 503, before reading from it. */
 function limitConnections(server: Server, pipelines: Pipelines, count: ConnectionCount): void {
   const { api, timeouts } = pipelines;
   let turnedAway = 0;

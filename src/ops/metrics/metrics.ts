@@ -1,6 +1,4 @@
-/**
- * All metrics of one process in its own registry. docs/run/monitoring.md lists them, checked by a test.
- */
+/** All metrics of one process. docs/run/monitoring.md lists them, checked by a test. */
 import { Registry } from 'prom-client';
 import type { Role } from '../../core/operations/roles.ts';
 import type { CountQuestion } from '../../dns/servers/throttle.ts';
@@ -22,9 +20,7 @@ import {
   type OrderCounters,
 } from './work.ts';
 
-/**
- * Functions can be called in any role, but only the metrics of the process's roles are exported.
- */
+/** Any role can call these, but only the metrics of the process's roles are exported. */
 export type Metrics = {
   readonly request: CountRequest;
   readonly check: CountCheck;
@@ -35,16 +31,14 @@ export type Metrics = {
   readonly process: ProcessMetrics;
   /** Also exports the state of the installation from then on. Call it once. */
   watchInstallation(read: ReadInstallation): void;
-  /** All metrics in Prometheus text format. Unreadable ones are left out; it does not reject. */
+  /** Prometheus text format. Leaves out unreadable metrics; does not reject. */
   text(): Promise<string>;
   /** Stops the timer; counted values are still exported. */
   close(): void;
 };
 
-/** The Content-Type of `Metrics.text`. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** Exports only the metrics of the given roles. */
 export function createMetrics(roles: readonly Role[]): Metrics {
   const registry = new Registry();
   const hidden = new Registry();

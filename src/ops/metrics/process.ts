@@ -1,8 +1,7 @@
-/** Metrics of the process: roles, CPU, memory, event loop and database connections. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Role } from '../../core/operations/roles.ts';
 
-/** State of a `pg` pool: numbers of connections, and of statements waiting for one. */
+/** State of a `pg` pool: connections, and statements waiting for one. */
 type PoolState = {
   readonly totalCount: number;
   readonly idleCount: number;
@@ -12,19 +11,15 @@ type PoolState = {
 export type ProcessMetrics = {
   /** A statement waited for a connection of the pool. */
   poolWait(seconds: number): void;
-  /** Exports the connections of this pool. Call it once. */
+  /** Call it once. */
   watchPool(pool: PoolState): void;
-  /** Stops the timer that measures the event loop. */
   close(): void;
 };
 
-/** Measuring interval of the event loop. */
+/** Of the event loop. */
 const LOOP_EVERY_MS = 100;
 
-/**
- * Registers the metrics and starts the timer that measures the event loop. The timer does not keep
- * the process alive.
- */
+/** The timer does not keep the process alive. */
 export function createProcessMetrics(registry: Registry, roles: readonly Role[]): ProcessMetrics {
   const registers = [registry];
   const playing = new Gauge({
@@ -90,9 +85,7 @@ function showPool(registry: Registry, pool: PoolState): void {
   });
 }
 
-/**
- * Measures the delay of a 100 ms timer. A loop that is blocked longer results in a single sample.
- */
+/** A loop that is blocked longer than the timer results in a single sample. */
 function watchLoop(registry: Registry): () => void {
   const delays = new Histogram({
     name: 'signpost_event_loop_delay_seconds',

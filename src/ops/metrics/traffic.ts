@@ -1,17 +1,14 @@
-/** Metrics of API and dashboard requests, the edge, and DNS queries. */
-
 import { LRUCache } from 'lru-cache';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type CountQuestion, questionOutcomes } from '../../dns/servers/throttle.ts';
 
-/** Counts one answered request. `operationId`: undefined if no route was found. */
+/** `operationId`: undefined if no route was found. */
 export type CountRequest = (
   operationId: string | undefined,
   status: number,
   seconds: number,
 ) => void;
 
-/** Registers the metrics of requests and returns their counter. */
 export function createHttpMetrics(registry: Registry): CountRequest {
   const registers = [registry];
   const requests = new Counter({
@@ -36,9 +33,8 @@ export function createHttpMetrics(registry: Registry): CountRequest {
 export type EdgeCounters = {
   /** A response was started on one of the two ports. */
   request(port: 'http' | 'https', status: number): void;
-  /** A TLS handshake ended. */
   handshake(outcome: 'completed' | 'failed'): void;
-  /** A connection or request was refused or cut off by a limit. */
+  /** A limit refused or cut off a connection or request. */
   refused(limit: EdgeLimit): void;
   /** Running requests to deploys: 1 when one starts, -1 when it ends. */
   underWay(change: 1 | -1): void;
@@ -59,7 +55,6 @@ const edgeLimits = [
  */
 type EdgeLimit = (typeof edgeLimits)[number];
 
-/** A no-op. */
 export const uncounted: EdgeCounters = {
   request() {},
   handshake() {},
@@ -67,7 +62,7 @@ export const uncounted: EdgeCounters = {
   underWay() {},
 };
 
-/** Registers the metrics of the edge and returns their counters. Every outcome starts at 0. */
+/** Every outcome starts at 0. */
 export function createEdgeMetrics(registry: Registry): EdgeCounters {
   const registers = [registry];
   const requests = new Counter({
@@ -106,13 +101,10 @@ export function createEdgeMetrics(registry: Registry): EdgeCounters {
 
 /** Enough for the world's large operators, without a series for every small server. */
 const places = { operators: 30, askedBefore: 100 } as const;
-/** Number of operators without a series whose queries are counted. */
+/** Operators without a series whose queries are counted. */
 const REMEMBERED_MAX = 10_000;
 
-/**
- * Registers the metric of DNS queries and returns its counter, by operator as in
- * `createNamedOperators`.
- */
+/** By operator as in `createNamedOperators`. */
 export function createDnsMetrics(registry: Registry): CountQuestion {
   const questions = new Counter({
     name: 'signpost_dns_questions_total',
@@ -129,9 +121,9 @@ export function createDnsMetrics(registry: Registry): CountQuestion {
 }
 
 /**
- * Returns the function that names an operator's series: its own, or `other`. An operator gets a
- * series after more than `askedBefore` queries while one of `operators` places is free, and keeps
- * it, because a falling counter would look like a restart. `recursive` always has one.
+ * An operator gets a series after more than `askedBefore` queries while a place is free, and keeps
+ * it, because a falling counter would look like a restart. Others are `other`. `recursive` always
+ * has a series.
  */
 export function createNamedOperators({
   operators,

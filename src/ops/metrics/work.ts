@@ -1,4 +1,3 @@
-/** Metrics of jobs, certificate orders and checks. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { type FindingCode, severities } from '../../core/diagnosis/findings.ts';
 import type { CheckResult } from '../../core/life/check.ts';
@@ -8,10 +7,9 @@ const outcomes = ['done', 'again', 'over', 'fault', 'outage', 'set_aside'] as co
 /** `fault`, `outage` and `set_aside` are errors; the others are regular results. */
 export type JobOutcome = (typeof outcomes)[number];
 
-/** Counts one attempt of a job and its duration. */
 export type CountJob = (queue: QueueName, outcome: JobOutcome, seconds: number) => void;
 
-/** Registers the metrics of jobs and returns their counter. Every queue and outcome starts at 0. */
+/** Every queue and outcome starts at 0. */
 export function createJobMetrics(registry: Registry): CountJob {
   const registers = [registry];
   const jobs = new Counter({
@@ -37,10 +35,7 @@ export function createJobMetrics(registry: Registry): CountJob {
 }
 
 export type OrderCounters = {
-  /**
-   * `waitedSeconds`: time since the check that verified the domain, for its first certificate; null
-   * for a renewal.
-   */
+  /** Seconds since the check that verified the domain; null for a renewal. */
   issued(waitedSeconds: number | null): void;
   /** The CA refused: the order ended. */
   refused(): void;
@@ -48,7 +43,6 @@ export type OrderCounters = {
   setBack(): void;
 };
 
-/** Registers the metrics of orders and returns their counters. */
 export function createOrderMetrics(registry: Registry): OrderCounters {
   const registers = [registry];
   const orders = new Counter({
@@ -74,16 +68,11 @@ export function createOrderMetrics(registry: Registry): OrderCounters {
   };
 }
 
-/** A saved check. */
 export type CountedCheck = {
   /** `unchanged`: a few queries found the same as the previous check, so nothing was diagnosed. */
   readonly verdict: CheckResult['verdict'];
-  /** Findings that the previous check did not have. */
   readonly appeared: readonly FindingCode[];
-  /**
-   * If this check verified the domain: seconds since the previous check, or since the domain
-   * started waiting.
-   */
+  /** If this check verified the domain: seconds since the previous one or the start of waiting. */
   readonly unseenSeconds: number | null;
 };
 
@@ -91,9 +80,7 @@ export type CountCheck = (check: CountedCheck) => void;
 
 const verdicts = ['right', 'wrong', 'unknown', 'unchanged'] as const;
 
-/**
- * Registers the metrics of checks and returns their counter. Every verdict and finding starts at 0.
- */
+/** Every verdict and finding starts at 0. */
 export function createCheckMetrics(registry: Registry): CountCheck {
   const registers = [registry];
   const checks = new Counter({
@@ -111,8 +98,7 @@ export function createCheckMetrics(registry: Registry): CountCheck {
   const unseen = new Histogram({
     name: 'signpost_verification_unseen_seconds',
     help: 'For each verified domain, the time since the previous check: an upper bound for how long its correct record was unnoticed',
-    // The intervals of the checks: 5 s while watched, 15 s to 5 min otherwise. Longer times mean
-    // that a queue is behind.
+    // The checks' intervals: 5 s to 5 min. Longer times mean that a queue is behind.
     buckets: [5, 15, 30, 60, 120, 300, 600, 3_600],
     registers,
   });

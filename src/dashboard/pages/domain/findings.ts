@@ -1,4 +1,3 @@
-/** Findings with their fixes, and the answers of each name server. */
 import { type Html, html } from '../../../net/html.ts';
 import type { Domain, FindingView } from '../../client.ts';
 import { badge, bothTimes, fold, relativeTime, whoActs } from '../../parts/elements.ts';
@@ -10,10 +9,7 @@ const severities = {
   informs: badge('quiet', 'Informs'),
 } as const;
 
-/**
- * Findings, the most important first; null if there are none. What the status panel already says of
- * the first one is not repeated (src/core/life/summary.ts).
- */
+/** Omits what the status panel already says (src/core/life/summary.ts). */
 export function findingsSection({ findings, summary }: Domain): Html | null {
   const [headline, ...others] = findings;
   if (headline === undefined) return null;
@@ -30,7 +26,6 @@ function titleOf(findings: Domain['findings']): string {
   return blocking.some(({ actor }) => actor === 'customer') ? 'What to change' : 'What blocks it';
 }
 
-/** One finding. `said`: the parts shown elsewhere on the page. */
 function findingCard(
   finding: FindingView,
   said: { readonly summary: boolean; readonly actor: boolean },
@@ -57,10 +52,7 @@ const verdicts = {
   unknown: badge('quiet', 'Unknown'),
 } as const;
 
-/**
- * The answers of each name server, and the times of checks. Without an observation, only the last
- * check and the number of attempts.
- */
+/** Without an observation, only the last check and the number of attempts. */
 export function serversSection({ observation, checks }: Domain, now: Date): Html {
   const { attempts, lastCheckedAt, nextCheckAt, windowEndsAt } = checks;
   // Always present, because the script uses it (src/dashboard/browser/live.ts).

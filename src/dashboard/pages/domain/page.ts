@@ -1,4 +1,3 @@
-/** The page of one domain: status, record, name servers, certificate and events. */
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { eventTypes } from '../../../http/schemas/events.ts';
 import { attribute, type Html, html } from '../../../net/html.ts';
@@ -32,7 +31,6 @@ import { isRecordThere, recordSection, steps } from './record.ts';
 import { removalPages } from './remove.ts';
 import { timelineSection } from './timeline.ts';
 
-/** The page of a domain, its event stream, and its forms. */
 export function domainPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains/:hostname';
   return [
@@ -43,9 +41,7 @@ export function domainPages(): readonly PageRoute[] {
   ];
 }
 
-/**
- * The page is built from four API responses. `error`: a refused form; the page then has its status.
- */
+/** `error`: a refused form; the page then has its status. */
 async function domainPage(
   asked: SignedInRequest,
   error: ErrorBody | null = null,
@@ -121,7 +117,6 @@ function head(domain: Domain, settings: Settings, link: Link): Html {
 <p class="quiet under">${unicodeHostname === hostname ? null : hostname}${roleOf(hostname, settings)}${open}</p>`;
 }
 
-/** The status, who needs to act, and the button to check now. */
 function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): Html {
   const { projectId, hostname, status, summary } = domain;
   const label = status === 'pending' ? 'Verify' : 'Re-verify';
@@ -144,7 +139,7 @@ const verify: PageHandler = async (asked) => {
   return answer.ok ? { kind: 'see_other', path } : domainPage(asked, answer.error);
 };
 
-/** The page of a removed domain, with status 404 and its history. */
+/** Status 404, with the domain's history. */
 function removedPage(
   asked: SignedInRequest,
   project: ProjectView,
@@ -179,7 +174,6 @@ const statuses = {
 /** Browser states shown on their own line, because no finding covers them. */
 const problems: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
 
-/** The certificate's state, its error and fix, and the open escalation if there is one. */
 function certificateSection({ certificate, escalation }: Domain, now: Date): Html {
   const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
   const inBrowser = ['In a browser', browser.summary] as const;

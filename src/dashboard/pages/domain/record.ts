@@ -1,15 +1,13 @@
-/** The DNS record to create, with the provider's terms and form. */
 import { attribute, type Html, html } from '../../../net/html.ts';
 import type { Domain } from '../../client.ts';
 import { copyable, fold } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 
-/** Whether the record is correct. Otherwise it comes first on the page. */
+/** Otherwise the record comes first on the page. */
 export function isRecordThere({ status }: Domain): boolean {
   return status === 'live' || status === 'verified';
 }
 
-/** The record with copy buttons, and how to enter it at the DNS provider, if known. */
 export function recordSection(domain: Domain): Html {
   const { record, zone } = domain;
   const isThere = isRecordThere(domain);
@@ -76,7 +74,6 @@ const progress: { readonly [S in Domain['status']]: readonly [State, State, Stat
 
 const names = ['DNS record', 'Certificate', 'Live'] as const;
 
-/** The three steps and the domain's progress. */
 export function steps({ status }: Domain): Html {
   const states = progress[status];
   return html`<ol class="steps" aria-label="Progress">

@@ -1,4 +1,4 @@
-/** Removing a domain, with the settings removed along with it, and redirecting it instead. */
+/** Removing a domain with its settings, or redirecting it instead. */
 
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
@@ -15,7 +15,6 @@ import { choiceField, refusal } from '../../parts/elements.ts';
 import { refusedPage } from '../problem.ts';
 import { changeSettings, withRedirect } from '../settings.ts';
 
-/** The confirmation page, and its two forms: remove or redirect. */
 export function removalPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains/:hostname';
   return [
@@ -25,10 +24,10 @@ export function removalPages(): readonly PageRoute[] {
   ];
 }
 
-/** Maximum number of redirect targets offered; the settings page accepts any. */
+/** Redirect targets offered; the settings page accepts any. */
 const CHOICES_MAX = 100;
 
-/** The confirmation page. `error`: a refused form. */
+/** `error`: a refused form. */
 async function removalPage(
   asked: SignedInRequest,
   error: ErrorBody | null = null,
@@ -101,7 +100,7 @@ function removalForm(
   return html`<section class="panel" aria-labelledby="removal"><h2 id="removal">Remove it</h2><p>Its history is kept. If you add it again, its DNS record stays the same.</p>${form(`${path}/remove`, session, fields)}</section>`;
 }
 
-/** The settings removed with the domain; if empty, the form has no `orphans` field. */
+/** Settings removed with the domain; if empty, the form has no `orphans` field. */
 function goesWithIt(hostname: string, { domains }: Settings): readonly string[] {
   const { primary, redirects } = domains;
   return [

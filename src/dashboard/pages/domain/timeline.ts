@@ -1,15 +1,13 @@
-/** A domain's events, newest first. */
-
 import { eventTitle } from '../../../core/life/events.ts';
 import { printable } from '../../../core/names/printable.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { Event, FindingView } from '../../client.ts';
 import { fold, relativeTime } from '../../parts/elements.ts';
 
-/** Events shown and folded: the latest ones, without making the page of an old domain long. */
+/** Bounds the page of an old domain. */
 const [SHOWN, FOLDED] = [3, 22];
 
-/** The newest 25 events, and where to find older ones. `events`: newest first. */
+/** `events`: newest first. */
 export function timelineSection(events: readonly Event[], now: Date): Html {
   const list = (some: readonly Event[]) =>
     html`<ol class="timeline">${some.map((event) => entry(event, now))}</ol>`;
@@ -32,7 +30,6 @@ ${details.length === 0 ? null : html`<ul>${details.map((words) => html`<li>${wor
 /** Lines per event, and characters per line; the findings above have the details. */
 const [DETAILS_MAX, DETAIL_LENGTH_MAX] = [4, 300];
 
-/** Details of an event: summaries of findings, and explaining texts. */
 function detailsOf(event: Event): readonly string[] {
   // always an object; its fields depend on the type
   const data = event.data as Readonly<Record<string, unknown>>;

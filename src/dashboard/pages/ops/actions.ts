@@ -1,5 +1,3 @@
-/** Administrator actions: each has a confirmation page and a form. */
-
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { workplaces } from '../../../http/schemas/operations.ts';
 import { type Html, html } from '../../../net/html.ts';
@@ -13,11 +11,10 @@ import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from 
 type Action = {
   readonly path: string;
   readonly title: string;
-  /** The explanation. Null if the URL is invalid: then the page is not found. */
+  /** Null if the URL is invalid: then the page is not found. */
   readonly words: (asked: SignedInRequest) => Html | null;
-  /** The button's text. */
   readonly button: string;
-  /** The name of the query parameter that the form repeats. */
+  /** The query parameter that the form repeats. */
   readonly field?: string;
   /** The API operation, always a POST. */
   readonly call: (asked: SignedInRequest) => readonly [path: string, body?: object];
@@ -61,10 +58,7 @@ const actions: readonly Action[] = [
   },
 ];
 
-/**
- * Two pages per action: GET asks for confirmation and changes nothing, POST runs it and returns to
- * the domain. The API checks the key's permission.
- */
+/** GET asks for confirmation, POST runs the action. The API checks the key's permission. */
 export function actionPages(): readonly PageRoute[] {
   return actions.flatMap((action) => {
     const path = `/ops/domains/:domainId${action.path}`;
@@ -75,7 +69,6 @@ export function actionPages(): readonly PageRoute[] {
   });
 }
 
-/** The confirmation page. It reads the domain to show its name. */
 function confirmation({ path, title, words, button, field }: Action): PageHandler {
   return async (asked) => {
     const { api, link, params, query, session } = asked;
@@ -101,7 +94,6 @@ ${form(link(target), session, html`${carried}<div class="actions"><button>${butt
   };
 }
 
-/** Runs the action; an error is shown on the domain's page. */
 function doing({ call }: Action): PageHandler {
   return async (asked) => {
     const [path, body] = call(asked);

@@ -1,4 +1,4 @@
-/** Charts of the last hours, rendered on the server, each with a text alternative. */
+/** Rendered on the server, each with a text alternative. */
 import { HOUR } from '../../../core/time.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { OverviewView } from '../../client.ts';
@@ -7,7 +7,6 @@ import { table } from '../../parts/table.ts';
 /** This hour and the 23 before it. */
 const HOURS = 24;
 
-/** One chart: its events and the color of its bars. */
 type Series = { readonly title: string; readonly types: readonly string[]; readonly tone: string };
 
 const series: readonly Series[] = [
@@ -29,10 +28,7 @@ const series: readonly Series[] = [
 /** `at`: start of the hour, in ms since 1970. */
 type Bar = { readonly at: number; readonly count: number };
 
-/**
- * One chart per kind of event for the last 24 hours in UTC, and the same numbers as a table. Hours
- * missing in the API's response count as 0.
- */
+/** Hours in UTC; those missing in the API's response count as 0. */
 export function activityCharts({ activity }: OverviewView, now: Date): Html {
   const last = Math.floor(now.getTime() / HOUR) * HOUR;
   const hours = Array.from({ length: HOURS }, (_, hour) => last - (HOURS - 1 - hour) * HOUR);
@@ -72,7 +68,6 @@ const WIDTH = 480;
 const HEIGHT = 80;
 const GAP = 3;
 
-/** The bars of a day, with a text alternative. */
 function chart({ title, tone, bars }: Series & { readonly bars: readonly Bar[] }): Html {
   const total = bars.reduce((sum, { count }) => sum + count, 0);
   const most = bars.reduce((best, bar) => (bar.count > best.count ? bar : best), {

@@ -1,4 +1,3 @@
-/** The operator's page of a domain: status, escalation, jobs with their logs, and events. */
 import { isLocalAuthority } from '../../../certificates/authorities/local.ts';
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
@@ -19,10 +18,7 @@ import { timelineSection } from '../domain/timeline.ts';
 import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './find.ts';
 import { operatorActors } from './frequencies.ts';
 
-/**
- * The page of an attached or removed domain. `error`: a refused action, shown on top; the page then
- * has its status.
- */
+/** Removed domains too. `error`: a refused action, shown on top; the page then has its status. */
 export const watchedPage = async (
   asked: SignedInRequest,
   error: ErrorBody | null = null,
@@ -111,7 +107,7 @@ ${offers(session, 'admin') ? html`<p class="actions"><a href="${link(close)}">Cl
 
 type Work = WatchedDomainView['work'][number];
 
-/** Due and queued work by queue. Run buttons are only shown to administrators. */
+/** Run buttons are only shown to administrators. */
 function workSection(asked: SignedInRequest, watched: WatchedDomainView): Html {
   const { link, now, session } = asked;
   const { id, queueAnswers } = watched;
@@ -145,7 +141,7 @@ ${
 }`;
 }
 
-/** A job's quarantine, state and log. Without a job, what it waits for. */
+/** Without a job, what it waits for. */
 function jobCell({ job, setAside, isSweep }: Work, now: Date): Html {
   const aside =
     setAside &&

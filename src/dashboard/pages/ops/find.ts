@@ -1,5 +1,3 @@
-/** Searches domains of all projects by part of their name. */
-
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { FoundDomains } from '../../client.ts';
@@ -8,10 +6,9 @@ import { badge, empty, relativeTime, statusBadge } from '../../parts/elements.ts
 import { table } from '../../parts/table.ts';
 import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 
-/** Maximum number of results. */
 const LISTED = 50;
 
-/** The search page. Without a name, it makes no request; an invalid name finds nothing. */
+/** Without a name, it makes no request; an invalid name finds nothing. */
 export const findPage: PageHandler = async (asked) => {
   const { api, query } = asked;
   const name = (query.get('name') ?? '').trim();
@@ -55,7 +52,6 @@ function results({ link, now }: SignedInRequest, found: FoundDomains): Html {
 ${found.length < LISTED ? null : html`<p class="quiet">These are the first ${LISTED}. Type more of the name to see others.</p>`}`;
 }
 
-/** The search form. `name`: the searched text, or empty. */
 export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string): Html {
   return html`<search><form class="search" method="get" action="${link('/ops/domains')}">
 <div class="field"><label for="name">Find a domain</label>
@@ -64,7 +60,7 @@ export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string
 </form></search>`;
 }
 
-/** The 403 page for keys without the scope `ops:read`. */
+/** For keys without the scope `ops:read`. */
 export function needsOperator(visitor: Visitor): PageContent {
   return {
     kind: 'page',
@@ -77,20 +73,17 @@ ${wayOut(visitor)}</div>`,
   };
 }
 
-/** An API error as an operator page; a missing scope explains how to get a key. */
+/** A missing scope explains how to get a key. */
 export function refusedToOperator(error: ErrorBody, visitor: Visitor): PageContent {
   return error.code === 'insufficient_scope' ? needsOperator(visitor) : refusedPage(error, visitor);
 }
 
-/** The operator's page of a domain, without the base path. */
 export function watchedPath(domainId: string): string {
   return `/ops/domains/${encodeURIComponent(domainId)}`;
 }
 
-/** The same domain in the API. */
 export function operationsPath(domainId: string): string {
   return `/v1/operations/domains/${encodeURIComponent(domainId)}`;
 }
 
-/** The breadcrumb to the operations overview. */
 export const operationsCrumb = { text: 'Operations', path: '/ops' } as const;

@@ -1,4 +1,3 @@
-/** Counts of findings, DNS operators without answers, and certificates by time left. */
 import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { OverviewView } from '../../client.ts';
@@ -8,16 +7,14 @@ import { table } from '../../parts/table.ts';
 import { meter } from './charts.ts';
 import { watchedPath } from './find.ts';
 
-/** The color of a finding's bar, by severity. */
 const tones = { blocks: 'bad', warns: 'warning', informs: 'quiet' } as const;
-/** Who needs to act, for operators. */
 export const operatorActors = {
   customer: 'the customer',
   dns_provider: 'their DNS provider',
   platform: 'we',
 } as const;
 
-/** Number of domains per finding, most frequent first; null if there are none. */
+/** Most frequent first; null if there are no findings. */
 export function findingFrequencies({ findings }: OverviewView): Html | null {
   if (findings.length === 0) return null;
   const most = Math.max(...findings.map(({ domains }) => domains));
@@ -37,9 +34,7 @@ ${table(
 )}`;
 }
 
-/**
- * DNS operators without usable answers, with three of their domains each; null if there are none.
- */
+/** Each with three of its domains; null if all operators answer. */
 export function operatorsSection({ dnsOperators }: OverviewView, link: Link): Html | null {
   if (dnsOperators.length === 0) return null;
   const most = Math.max(...dnsOperators.map(({ domains }) => domains));
@@ -70,7 +65,7 @@ const daysLeft = {
   more: ['30 days and more', 'good'],
 } as const;
 
-/** Certificates of served domains by time left, and those that expire first. */
+/** By time left, and those that expire first. */
 export function certificatesSection(
   { certificates }: OverviewView,
   { link, now }: SignedInRequest,

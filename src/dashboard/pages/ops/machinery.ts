@@ -1,4 +1,3 @@
-/** The queues, repairs, periodic tasks, and the remaining capacity at the CA. */
 import { secondsInWords } from '../../../core/operations/operator-tasks.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { OverviewView } from '../../client.ts';
@@ -8,9 +7,7 @@ import { badge, relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 import { meter } from './charts.ts';
 
-/**
- * The sections below the figures. If the queue does not answer, the database provides the delays.
- */
+/** If the queue does not answer, the database provides the delays. */
 export function machinery(overview: OverviewView, asked: SignedInRequest): Html {
   return html`${queuesSection(overview, asked)}
 ${budgetSection(overview, asked)}
@@ -77,7 +74,7 @@ ${table(
 )}`;
 }
 
-/** Kinds of repairs, by the API's names; unknown ones are shown as they are. */
+/** By the API's names; unknown ones are shown as they are. */
 const repaired: Readonly<Record<string, string>> = {
   missing_job: 'missing jobs',
   overdue_job: 'overdue jobs',

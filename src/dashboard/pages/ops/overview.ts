@@ -1,4 +1,3 @@
-/** The operations overview: problems first, then the data behind them. */
 import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { Escalations, OverviewView } from '../../client.ts';
@@ -10,7 +9,6 @@ import { refusedToOperator, searchForm, watchedPath } from './find.ts';
 import { certificatesSection, findingFrequencies, operatorsSection } from './frequencies.ts';
 import { machinery } from './machinery.ts';
 
-/** Maximum number of open escalations on the page, newest first. */
 const ESCALATIONS = 10;
 
 /** The number of problems is in the title, so that browser tabs show it. */
@@ -43,10 +41,7 @@ ${machinery(overview.body, asked)}`,
   };
 };
 
-/**
- * The earlier of the two times. An overview read after the request started would otherwise appear
- * to be in the future.
- */
+/** An overview read after the request started would otherwise appear to be in the future. */
 function earlier(at: string, now: Date): string {
   return new Date(Math.min(Date.parse(at), now.getTime())).toISOString();
 }
@@ -82,7 +77,6 @@ ${attention.map(
 )}</ol></section>`;
 }
 
-/** The statuses in the order of a domain's life. */
 const words = {
   pending: 'Pending',
   verified: 'Verified',
@@ -96,7 +90,7 @@ function figures({ domains }: OverviewView): Html {
   return html`<dl class="figures" aria-label="Domains by status">${statuses.map((status) => html`<div><dt>${words[status]}</dt><dd>${domains[status]}</dd></div>`)}</dl>`;
 }
 
-/** A link to the operator's page of a domain, with its Unicode name. `hostname`: A-labels. */
+/** `hostname`: A-labels. */
 function domainLink(
   { id, hostname }: { readonly id: string; readonly hostname: string },
   link: Link,

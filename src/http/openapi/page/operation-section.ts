@@ -1,4 +1,3 @@
-/** Renders one operation of the API reference. */
 import { stringify } from 'lossless-json';
 import { type Html, html, joined } from '../../../net/html.ts';
 import { renderJson } from '../../../net/json.ts';
@@ -6,29 +5,21 @@ import type { JsonSchema, OpenApiDocument, Operation, Parameter, Ref } from '../
 import { responsesTable } from './responses-table.ts';
 import { described, fieldsOf, prose, referred } from './schema-section.ts';
 
-/** Maximum line length of an example, if it can be broken. */
+/** In characters, if the example can be broken. */
 const EXAMPLE_WIDTH = 76;
 
-/** An operation and its paths. */
 export type Listed = {
-  /** In lower case: `get`. */
   readonly verb: string;
   /** As displayed: `/v1/pets/{petId}`. */
   readonly path: string;
-  /**
-   * The path relative to the page of its tag, so that calls go to the server that serves the page.
-   */
+  /** Relative to the page of its tag, so that calls go to the server that serves the page. */
   readonly local: string;
-  /** Origin for the shell command: `https://api.example`, or null if not configured. */
+  /** Null if not configured; then the script inserts the page's own. */
   readonly origin: string | null;
   readonly operation: Operation;
 };
 
-/**
- * One operation as an article: parameters, responses, an example, the shell command and a form to
- * try it. `before` lists the operations above it; an example that was already shown is linked.
- * Throws on a broken reference.
- */
+/** Links an example already shown in `before`. Throws on a broken reference. */
 export function operationSection(
   listed: Listed,
   before: readonly Listed[],
@@ -74,10 +65,7 @@ function scopeInWords(scope: string | undefined): string {
   return scope === 'any' ? 'any key' : `scope ${scope}`;
 }
 
-/**
- * The operation's own parameters as rows, then one row that links the shared headers to the
- * overview.
- */
+/** The operation's own parameters, then one row that links the shared headers to the overview. */
 function parametersPart({ parameters }: Operation): Html | null {
   const own = parameters.flatMap((one) => ('$ref' in one ? [] : [one]));
   const shared = parameters.flatMap((one) => ('$ref' in one ? [referred(one.$ref)] : []));
@@ -99,7 +87,7 @@ export function parameterRow(one: Parameter): Html {
 `;
 }
 
-/** The fields of the body. A named body gets its anchor here, because the overview omits it. */
+/** A named body gets its anchor here, because the overview omits it. */
 function bodyPart({ requestBody }: Operation, { components }: OpenApiDocument): Html | null {
   if (requestBody === undefined) return null;
   const { schema } = requestBody.content['application/json'];
@@ -111,7 +99,6 @@ function bodyPart({ requestBody }: Operation, { components }: OpenApiDocument): 
 ${fieldsOf(components.schemas[name] ?? {})}`;
 }
 
-/** The example of the success response; null if the body is not JSON. */
 function exampleOf(operation: Operation, before: readonly Listed[]): Html | null {
   const json = answerOf(operation);
   if (json?.example === undefined) return null;
@@ -125,7 +112,6 @@ function exampleOf(operation: Operation, before: readonly Listed[]): Html | null
 <pre tabindex="0"><code>${laidOut(json.example)}</code></pre></details>`;
 }
 
-/** JSON with one line per value that fits. */
 function laidOut(value: unknown, indent = ''): string {
   const line = stringify(value) ?? '';
   if (typeof value !== 'object' || value === null) return line;
@@ -138,15 +124,13 @@ function laidOut(value: unknown, indent = ''): string {
   return `${first}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${last}`;
 }
 
-/** The JSON body of the success response; undefined if there is none. */
 function answerOf({ responses }: Operation) {
-  // Objects list integer keys in ascending order, so the success comes before the errors.
+  // Integer keys are in ascending order, so the success comes before the errors.
   const [success] = Object.values(responses);
   if (success === undefined || '$ref' in success) return undefined;
   return success.content?.['application/json'];
 }
 
-/** The shell command. If no origin is configured, the script inserts the page's own. */
 function command({ verb, path, origin, operation }: Listed, parameters: readonly Parameter[]) {
   const where = origin ?? html`<span data-origin>http://localhost:3000</span>`;
   const rest = curlOf(verb, operation, parameters).map((part) => ` \\\n  ${part}`);
@@ -156,12 +140,10 @@ function command({ verb, path, origin, operation }: Listed, parameters: readonly
   return html`<pre tabindex="0"><code>curl ${quote}${where}${filled}${quote}${rest.join('')}</code></pre>`;
 }
 
-/** Allows line breaks after slashes. */
 export function brokenAtSlashes(path: string): Html {
   return joined(path.split(/(?=\/)/), html`<wbr>`);
 }
 
-/** Resolves a reference to a shared parameter. */
 function parameterOf(one: Parameter | Ref, { components }: OpenApiDocument): Parameter {
   if (!('$ref' in one)) return one;
   const found = components.parameters[referred(one.$ref)];
@@ -178,7 +160,7 @@ type TryForm = {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
 };
 
-/** The form that calls an operation. Hidden until the page's script shows it. */
+/** Hidden until the page's script shows it. */
 function tryForm({ verb, path, operation, parameters, schemas }: TryForm): Html {
   const { operationId, requestBody } = operation;
   return html`<form class="try" hidden autocomplete="off" data-method="${verb.toUpperCase()}" data-path="${path}" aria-label="Try ${operationId}">
@@ -190,7 +172,7 @@ ${requestBody ? bodyField(operationId, requestBody.content['application/json'].e
 </form>`;
 }
 
-/** Skips If-None-Match, so that a call shows its response and not a 304. */
+/** Skips If-None-Match: a call shows its response and not a 304. */
 function isTried({ name }: Parameter): boolean {
   return name !== 'If-None-Match';
 }
@@ -216,7 +198,7 @@ function filled({ in: place, example }: Parameter): Html | null {
   return place === 'path' ? html` value="${String(example)}"` : null;
 }
 
-/** Prefilled with the example, and as high as it. */
+/** As high as its example. */
 function bodyField(operationId: string, example: unknown): Html {
   const text = stringify(example, null, 2) ?? '';
   const id = `${operationId}-body`;
@@ -224,16 +206,12 @@ function bodyField(operationId: string, example: unknown): Html {
 `;
 }
 
-/** The values of an enumeration, inline or referenced; undefined for other types. */
 function valuesOf(schema: JsonSchema, schemas: TryForm['schemas']): readonly string[] | undefined {
   const named = schema.$ref === undefined ? schema : schemas[referred(schema.$ref)];
   return named?.enum?.map(String);
 }
 
-/**
- * The `curl` arguments after the URL, one per line: method, headers and body with their examples.
- * Of the headers, only Idempotency-Key is sent. The API key is the shell variable `$KEY`.
- */
+/** Of the headers, only Idempotency-Key is sent. The API key is the shell variable `$KEY`. */
 function curlOf(
   verb: string,
   operation: Operation,
@@ -252,9 +230,7 @@ function curlOf(
   ];
 }
 
-/**
- * The path with percent-encoded example values, and a query of the parameters that have an example.
- */
+/** Filled with percent-encoded examples. */
 function examplePath(path: string, parameters: readonly Parameter[]): string {
   const query = parameters.flatMap(({ in: place, name, example }) =>
     place === 'query' && example !== undefined
@@ -268,7 +244,6 @@ function examplePath(path: string, parameters: readonly Parameter[]): string {
   return query.length === 0 ? filled : `${filled}?${query.join('&')}`;
 }
 
-/** Quotes a text as one word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-/** Renders the API reference below `/docs` once. The pages work without JavaScript. */
+/** Renders the API reference below `/docs`. The pages work without JavaScript. */
 
 import { type Html, html, pageHead } from '../../../net/html.ts';
 import { type OpenApiDocument, verbs } from '../model.ts';
@@ -11,10 +11,7 @@ import {
 import { errorTable } from './responses-table.ts';
 import { prose, referred, schemaSections, words } from './schema-section.ts';
 
-/**
- * All pages by path, as whole HTML documents: the overview at `/docs` and one page per tag. The
- * result is deterministic.
- */
+/** HTML documents by path: the overview and one page per tag. Deterministic. */
 export function renderPages(document: OpenApiDocument): ReadonlyMap<string, string> {
   const operations = operationsOf(document);
   const sections = document.tags.map(({ name }) => ({
@@ -33,15 +30,12 @@ export function renderPages(document: OpenApiDocument): ReadonlyMap<string, stri
   return linked([{ path: OVERVIEW, text: overview }, ...sections]);
 }
 
-/** The path of the overview. All other pages are below it. */
 const OVERVIEW = '/docs';
 
-/** `/docs/domains` for the tag Domains. */
 function sectionPath(tag: string): string {
   return `${OVERVIEW}/${tag.toLowerCase()}`;
 }
 
-/** The differences between pages. */
 type PageParts = {
   readonly title: string;
   /** Relative path from the page to the root of the service. */
@@ -49,7 +43,6 @@ type PageParts = {
   readonly main: Html;
 };
 
-/** The frame of every page. The field for the key is hidden until the script shows it. */
 function page(
   document: OpenApiDocument,
   operations: readonly Listed[],
@@ -76,7 +69,6 @@ ${main}
 `.html;
 }
 
-/** A table of operations per tag, then the shared headers, the errors and the schemas. */
 function overviewMain(document: OpenApiDocument, operations: readonly Listed[]): Html {
   const { info, components } = document;
   return html`<h1 id="overview">${info.title} API</h1>
@@ -111,7 +103,6 @@ function overviewRow({ verb, path, operation }: Listed): Html {
 `;
 }
 
-/** The page of one tag. */
 function sectionMain(document: OpenApiDocument, operations: readonly Listed[], tag: string): Html {
   const own = ofTag(operations, tag);
   const description = document.tags.find(({ name }) => name === tag)?.description ?? '';
@@ -120,18 +111,13 @@ function sectionMain(document: OpenApiDocument, operations: readonly Listed[], t
 ${own.map((listed, index) => operationSection(listed, own.slice(0, index), document))}`;
 }
 
-/** In the document's order. */
 function ofTag(operations: readonly Listed[], tag: string): readonly Listed[] {
   return operations.filter(({ operation }) => operation.tags[0] === tag);
 }
 
-/** `text` is the complete HTML. */
 type Page = { readonly path: string; readonly text: string };
 
-/**
- * Prefixes each link to an anchor on another page with the relative path of that page. Links within
- * a page and broken links stay unchanged.
- */
+/** Prefixes links to anchors on other pages with the page's path. Broken links stay unchanged. */
 function linked(pages: readonly Page[]): ReadonlyMap<string, string> {
   const anchors = pages.map(({ path, text }) => ({
     path,
@@ -151,7 +137,7 @@ function linked(pages: readonly Page[]): ReadonlyMap<string, string> {
   );
 }
 
-/** The navigation is the same on every page. Deprecated operations are struck through. */
+/** The same on every page. */
 function navigation({ tags }: OpenApiDocument, operations: readonly Listed[]): Html {
   return html`<nav aria-label="Operations">
 <ul>
@@ -174,7 +160,6 @@ function navigationItem({ verb, operation }: Listed): Html {
 `;
 }
 
-/** All operations in the document's order, with their full paths. */
 function operationsOf(document: OpenApiDocument): readonly Listed[] {
   return Object.entries(document.paths).flatMap(([path, item]) => {
     const [server = document.servers[0]] = item.servers ?? [];
@@ -184,17 +169,14 @@ function operationsOf(document: OpenApiDocument): readonly Listed[] {
     const base = origin === null ? url : url.slice(origin.length);
     return verbs.flatMap((verb) => {
       const operation = item[verb];
-      // Relative to the page of a tag. A path outside `/v1` has its own slash, so one is removed.
+      // Relative to a tag's page. Paths outside `/v1` have their own slash, so one is removed.
       const local = `../${item.servers === undefined ? 'v1' : ''}${path}`.replace('..//', '../');
       return operation === undefined ? [] : [{ verb, path: base + path, local, origin, operation }];
     });
   });
 }
 
-/**
- * The schemas not explained elsewhere: bodies are shown with their operation, codes in the table of
- * errors.
- */
+/** Bodies are shown with their operation, codes in the table of errors. */
 function shownAtTheEnd({ components }: OpenApiDocument, operations: readonly Listed[]) {
   const elsewhere = new Set(['ErrorCode']);
   for (const { operation } of operations) {

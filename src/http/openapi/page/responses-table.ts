@@ -1,17 +1,9 @@
-/**
- * Renders the responses of an operation. Errors that most operations share are at the end of the
- * page.
- */
-
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { ErrorBody } from '../../pipeline/errors.ts';
 import type { OpenApiDocument, Operation, Response } from '../model.ts';
 import { referred, typeOf, words } from './schema-section.ts';
 
-/**
- * One row per status that is specific to the operation or defined by docs/interface.md, and
- * one for the rest. Throws on a broken reference.
- */
+/** Statuses that other operations share get one row together. Throws on a broken reference. */
 export function responsesTable(operation: Operation, document: OpenApiDocument): Html {
   const isOriginal = operation['x-addition'] === undefined;
   const all = Object.entries(operation.responses).map(([status, response]) => {
@@ -32,7 +24,7 @@ export function responsesTable(operation: Operation, document: OpenApiDocument):
 </table>`;
 }
 
-/** One row per code with its default message, ordered by status, with an anchor for each status. */
+/** Ordered by status, with an anchor for each. */
 export function errorTable({ components }: OpenApiDocument): Html {
   // Built from errors.ts, in its order.
   const all = Object.values(components.examples).map(({ value }) => value as ErrorBody);
@@ -58,7 +50,6 @@ function row(status: string, response: Response, isAddition: boolean): Html {
 `;
 }
 
-/** The codes of an error; or the description, media type and own headers of a success. */
 function said(response: Response): Html {
   const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
   const codes = Object.keys(content?.examples ?? {});
@@ -73,7 +64,6 @@ function said(response: Response): Html {
   return html`${words(response.description)} <i>· ${type}</i>${ownHeaders(response)}`;
 }
 
-/** The headers that other responses do not share. */
 function ownHeaders({ headers }: Response): Html {
   const own = Object.entries(headers).flatMap(([name, header]) =>
     '$ref' in header ? [] : [html`<br><code>${name}</code> ${words(header.description)}`],
@@ -81,7 +71,6 @@ function ownHeaders({ headers }: Response): Html {
   return html`${own}`;
 }
 
-/** Resolves a reference. */
 function sharedResponse($ref: string, { components }: OpenApiDocument): Response {
   const found = components.responses[referred($ref)];
   if (found === undefined) throw new Error(`${$ref} is not in the document`);

@@ -1,7 +1,3 @@
-/**
- * Renders schemas: a type as short text, the fields of an object, and the named schemas at the end
- * of the page.
- */
 import { isDeepStrictEqual } from 'node:util';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { JsonSchema } from '../model.ts';
@@ -15,20 +11,17 @@ export function typeOf(schema: Maybe): Html {
   return joined([nameOf(schema), ...rulesOf(schema).map((rule) => html`, ${rule}`)]);
 }
 
-/** The description followed by the type; only the type if there is no description. */
 export function described(description: string, schema: Maybe): Html {
   const type = typeOf(schema);
   return description === '' ? html`<i>${type}</i>` : html`${words(description)} <i>· ${type}</i>`;
 }
 
-/** One row per field in the schema's order; empty if the schema has no fields. */
 export function fieldsOf(schema: JsonSchema): Html {
   const fields = Object.entries(schema.properties ?? {});
   if (fields.length === 0) return html``;
   return html`<table>${fields.map(([name, field]) => fieldRow(name, field, schema))}</table>`;
 }
 
-/** A section per named schema, with the anchor `schema-<name>`, in the given order. */
 export function schemaSections(schemas: Readonly<Record<string, JsonSchema>>): Html {
   return html`${Object.entries(schemas).map(
     ([name, schema]) => html`<section>
@@ -39,12 +32,11 @@ ${bodyOf(schema)}</section>
   )}`;
 }
 
-/** The name in a reference: `#/components/schemas/Pet` gives `Pet`. */
+/** `#/components/schemas/Pet` gives `Pet`. */
 export function referred(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1);
 }
 
-/** The type without its bounds: a link, alternatives, a constant, values, an array or a type. */
 function nameOf(schema: JsonSchema): Html {
   const { $ref, type, format, items, enum: values, anyOf, oneOf } = schema;
   if ($ref !== undefined) {
@@ -67,7 +59,6 @@ function nameOf(schema: JsonSchema): Html {
   return html`${types}${format === undefined ? null : html` ${format}`}`;
 }
 
-/** Bounds and the default. */
 function rulesOf(schema: JsonSchema): readonly string[] {
   const { minimum, maximum, minLength, maxLength, default: value } = schema;
   return [
@@ -84,7 +75,6 @@ function range(least: number | undefined, most: number | undefined, unit: string
   return least === undefined || unit !== '' ? [] : [`at least ${least}`];
 }
 
-/** A field without a description shows only its type. */
 function fieldRow(name: string, field: JsonSchema | boolean, { required = [] }: JsonSchema): Html {
   const description = typeof field === 'object' ? (field.description ?? '') : '';
   const optional = required.includes(name) ? null : html` <small>optional</small>`;
@@ -92,13 +82,11 @@ function fieldRow(name: string, field: JsonSchema | boolean, { required = [] }: 
 `;
 }
 
-/** The values and descriptions of an unnamed enumeration; null for other fields. */
 function explained(field: JsonSchema | boolean): Html | null {
   if (typeof field === 'boolean' || field['x-enumDescriptions'] === undefined) return null;
   return valuesOf((field.enum ?? []).map(String), field);
 }
 
-/** The fields of an unnamed object. */
 function inner(field: JsonSchema | boolean): Html | null {
   if (typeof field === 'boolean') return null;
   const objects = [field, ...(field.anyOf ?? [])].filter(
@@ -107,7 +95,6 @@ function inner(field: JsonSchema | boolean): Html | null {
   return objects.length === 0 ? null : html`${objects.map(fieldsOf)}`;
 }
 
-/** The body of a named schema: values, alternatives, fields or its type. */
 function bodyOf(schema: JsonSchema): Html {
   const { enum: values, oneOf, properties } = schema;
   if (values !== undefined) return valuesOf(values.map(String), schema);
@@ -118,7 +105,7 @@ function bodyOf(schema: JsonSchema): Html {
   return html`<p>${typeOf(schema)}</p>`;
 }
 
-/** Alternatives of an object: the first in full, then only the fields that differ. */
+/** The first alternative in full, then only the fields that differ. */
 function choices(kinds: readonly JsonSchema[]): Html {
   const [first] = kinds;
   return html`${kinds.map((kind) => {
@@ -130,9 +117,8 @@ function choices(kinds: readonly JsonSchema[]): Html {
   })}`;
 }
 
-/** The values with their descriptions, if the schema has them. */
 function valuesOf(values: readonly string[], schema: JsonSchema): Html {
-  // `x-enumDescriptions` is set in src/http/schemas/common.ts; Redocly's pages support it too.
+  // Set in src/http/schemas/common.ts; Redocly's pages support it too.
   const explained = (schema['x-enumDescriptions'] ?? {}) as Readonly<Record<string, string>>;
   const known = values.filter((value) => explained[value] !== undefined);
   if (known.length === 0) {
@@ -159,9 +145,7 @@ export function prose(text: string): Html {
   );
 }
 
-/**
- * One line of text with markup for `code`, **strong** and *emphasis*. Everything else is escaped.
- */
+/** Markup for `code`, **strong** and *emphasis*. Everything else is escaped. */
 export function words(text: string): Html {
   return joined(
     text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/).map((part) => {

@@ -1,9 +1,6 @@
-/**
- * The browser script of the API reference: shows the forms, sends requests and shows responses byte
- * for byte. Served as compiled, so it imports nothing. The key stays in this tab.
- */
+/** Runs in the browser. Served as compiled, so it imports nothing. The key stays in this tab. */
 
-/** The part of the DOM used here. TypeScript's lib "dom" would also apply to server code. */
+/** TypeScript's lib "dom" would also apply to server code. */
 type Part = {
   hidden: boolean;
   disabled: boolean;
@@ -28,7 +25,7 @@ declare const sessionStorage: {
   setItem(name: string, value: string): void;
 };
 
-/** Session storage: the browser keeps it until the tab is closed. */
+/** Session storage, which ends with the tab. */
 const KEY = 'signpost-key';
 
 const key = document.querySelector('#key');
@@ -47,10 +44,7 @@ for (const form of document.querySelectorAll('form')) {
   });
 }
 
-/**
- * Sends a form and shows the response or the error. Never rejects; the button is disabled until
- * then.
- */
+/** Never rejects. */
 async function send(form: Part): Promise<void> {
   const answer = form.querySelector('.answer');
   const button = form.querySelector('button');
@@ -73,7 +67,7 @@ async function send(form: Part): Promise<void> {
   button.disabled = false;
 }
 
-/** Shows a stream until it is stopped or fails. Never rejects. */
+/** Never rejects. */
 async function follow(response: Response, answer: Part, abort: () => void): Promise<void> {
   const stop = element('button', 'Stop', 'quiet');
   stop.setAttribute('type', 'button');
@@ -96,7 +90,6 @@ async function follow(response: Response, answer: Part, abort: () => void): Prom
   stop.disabled = true;
 }
 
-/** The request of a form. Empty fields and an empty body are omitted. */
 function requestOf(form: Part): { readonly url: URL; readonly init: RequestInit } {
   const { method = 'GET', path = '' } = form.dataset;
   const fields = [...form.querySelectorAll('[data-in]')].flatMap((field) => {
@@ -123,7 +116,7 @@ function requestOf(form: Part): { readonly url: URL; readonly init: RequestInit 
   return { url, init: body === '' ? common : { ...common, body } };
 }
 
-/** Status, time, headers and the raw body: parsing would round large numbers. */
+/** Shows the raw body: parsing would round large numbers. */
 function shown(response: Response, text: string, ms: number): readonly Part[] {
   const { status, statusText, ok } = response;
   const head = element('p', '', '');
@@ -149,7 +142,7 @@ function shown(response: Response, text: string, ms: number): readonly Part[] {
   return [head, headers, body];
 }
 
-/** Indents JSON text by inserting white space between its tokens, without changing them. */
+/** Inserts white space between tokens without changing them. */
 function indented(text: string): string {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|\[\s*\]|\{\s*\}|[[\]{},:]|[^\s[\]{},:]+/g) ?? [];
   let depth = 0;
@@ -167,7 +160,7 @@ function indented(text: string): string {
     .join('');
 }
 
-/** An element with plain text, never parsed as HTML. */
+/** Plain text, never parsed as HTML. */
 function element(name: string, text: string, className: string): Part {
   const made = document.createElement(name);
   made.textContent = text;
@@ -175,7 +168,6 @@ function element(name: string, text: string, className: string): Part {
   return made;
 }
 
-/** Preformatted text. */
 function block(text: string): Part {
   const made = element('pre', text, '');
   made.setAttribute('tabindex', '0'); // makes it scrollable by keyboard

@@ -1,9 +1,6 @@
-/**
- * The style sheet of the pages at `/docs`. It follows the light or dark color scheme and loads
- * nothing.
- */
+/** The style sheet of `/docs`. It follows the color scheme and loads no fonts or images. */
 
-/** Colors by purpose; `dark` has the same names. */
+/** `dark` has the same names. */
 const light = `
   --ground: #fcfcfa; --raised: #f3f3ef; --line: #dededa; --ink: #1d1f20; --quiet: #5b6062;
   --link: #0f6a63; --focus: #0f766e; --get: #1d5fa8; --post: #22703a; --patch: #8a5a00; --put: #8a5a00;
@@ -42,7 +39,7 @@ small { color: var(--quiet); font-size: .8125rem; font-weight: 400; }
 code, pre, textarea, input, dt, th { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: .875rem; }
 pre { margin: 0; padding: .85rem 1rem; background: var(--raised); border-radius: 6px; overflow-x: auto; line-height: 1.5; overflow-wrap: normal; }`;
 
-/** The header, the navigation and the main column. Below 60rem the columns are stacked. */
+/** Below 60rem the columns are stacked. */
 const frame = `
 header {
   grid-column: 1 / -1; position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: .5rem 1.5rem;
@@ -125,7 +122,6 @@ button.quiet { background: none; color: var(--link); border-color: var(--line); 
 .answer pre { white-space: pre-wrap; overflow-wrap: anywhere; max-height: 32rem; overflow-y: auto; }
 @media (max-width: 40rem) { .try p { grid-template-columns: 1fr; } .try > p:last-of-type button { grid-column: 1; } }`;
 
-/** The style sheet as text. It loads no fonts or images. */
 export const style = `:root {${light}
 }
 @media (prefers-color-scheme: dark) { :root {${dark}
