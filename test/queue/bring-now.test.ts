@@ -28,8 +28,8 @@ async function bring(wasSetAside: boolean) {
   return did;
 }
 
-describe('a job that is wanted now', () => {
-  it('is there afterwards, and awake', async () => {
+describe('a job that is needed now', () => {
+  it('exists and is due afterwards', async () => {
     const id = `${job.domainId}.3`;
     expect(await bring(false)).toEqual([
       ['end', 'issue-certificate', id, noon],
@@ -38,7 +38,7 @@ describe('a job that is wanted now', () => {
     ]);
   });
 
-  it('is on probation where it was set aside', async () => {
+  it('is on probation if it was quarantined', async () => {
     expect((await bring(true))[1]).toEqual(['ensure', { job, runAt: noon, probation: true }]);
   });
 });

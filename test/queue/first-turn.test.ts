@@ -1,4 +1,4 @@
-/** The reconciler's first turn, at the start of a process: what the queue has lost comes back, and nothing else is repaired. */
+/** The reconciler's first run restores jobs that the queue has lost, and repairs nothing else. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isSweepQueue, queueNames } from '../../src/core/operations/jobs.ts';
@@ -30,7 +30,7 @@ describe.skipIf(!onRedis?.available)('workers that start', () => {
     await fresh?.close();
   });
 
-  /** Their second turn would come in an hour. Answers whether the sweeps had their jobs when the first one began. */
+  /** The second run is in an hour. Returns whether the first found the sweep jobs in place. */
   async function untilFirstTurnEnds(): Promise<boolean> {
     const composed = composeWorkers(service.signpost.parts);
     const { waiting, quarantine, queues } = composed.reconcile;
@@ -57,7 +57,7 @@ describe.skipIf(!onRedis?.available)('workers that start', () => {
         },
         quarantine: {
           ...quarantine,
-          dropBefore: (at: Date) => quarantine.dropBefore(at).finally(ended), // a turn's last deed
+          dropBefore: (at: Date) => quarantine.dropBefore(at).finally(ended), // the last step of a run
         },
       };
       workers = startWorkers({ ...composed, reconcile, reconcileEveryMs: HOUR });
@@ -71,14 +71,14 @@ describe.skipIf(!onRedis?.available)('workers that start', () => {
   }
   const jobs = async () => (await service.signpost.parts.queues.aliveIds('check-dns')).size;
 
-  it('repair nothing where every domain has its job', async () => {
+  it('repair nothing when every domain has its job', async () => {
     expect(await jobs()).toBe(DOMAINS);
     expect(await untilFirstTurnEnds()).toBe(true);
     expect(await repairs()).toEqual({});
     await until('a job each', async () => (await jobs()) === DOMAINS);
   });
 
-  it('give every domain its job again at once where Redis was emptied meanwhile', async () => {
+  it("restore every domain's job at once when Redis was emptied", async () => {
     await fresh.redis?.flush();
     expect(await jobs()).toBe(0);
     expect(await untilFirstTurnEnds()).toBe(true);

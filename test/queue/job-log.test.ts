@@ -1,4 +1,4 @@
-/** A job's log, which an operator reads when a domain is stuck: a line for each attempt, with when and why. */
+/** A job's log, which operators read when a domain is stuck: one line per attempt. */
 
 import { randomBytes } from 'node:crypto';
 import { type IQueueBackend, Job, Queue } from 'bullmq';
@@ -20,12 +20,12 @@ import { until } from '../support/world.ts';
 
 type AnyQueue = Queue<unknown, void, string, unknown, void, string, IQueueBackend, NoConnection>;
 
-/** Lines of a job's log (docs/understand/queues.md). */
+/** The limit of a job's log (docs/understand/queues.md). */
 const KEPT = 50;
 
-/** By the clock of these checks the nth one is n seconds after noon. */
+/** The clock of these checks advances one second per check. */
 const checkedAt = (nth: number) => later(noon, nth * 1_000);
-/** It finds no record, and the next one is due fifteen seconds later. The line begins with the time of the real clock. */
+/** No record found, next check in fifteen seconds. The line's time is from the real clock. */
 const wordsOf = (nth: number) =>
   `record_missing; again at ${later(checkedAt(nth), 15_000).toISOString()}`;
 
@@ -63,7 +63,7 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
       await fresh?.close();
     });
 
-    /** Its log when it has been put off so many times, and these lines were in it before. */
+    /** The log after this many postponed attempts on top of these lines. */
     async function logAfter(attempts: number, before: readonly string[] = []) {
       const composed = composeWorkers(parts);
       let begun = 0;
@@ -78,9 +78,9 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
       for (const line of before) await Job.addJobLog(queue, id, line);
       const checkDns: typeof endless = {
         ...endless,
-        // The log does not grow while it is read; then the domain is removed, and its job is done.
+        // Removing the domain ends the job, so that the log does not grow while it is read.
         load: (domainId) => (begun < attempts ? endless.load(domainId) : removed),
-        // A line is written while its job is put off. Attempts are seconds apart; here the next one waits for the line.
+        // A line is written while its job is postponed; here the next attempt waits for the line.
         async observeAgain(domain) {
           if (begun > 0) await until('its line', async () => hasLine(await linesOf(id), begun));
           return endless.observeAgain(domain);
@@ -94,12 +94,12 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
       try {
         const log = await until('put off so often, and no line too many', async () => {
           const lines = await linesOf(id);
-          // In PostgreSQL a line is written first, and the oldest taken away afterwards.
+          // PostgreSQL writes a line first and deletes the oldest one afterwards.
           const isTrimmed = lines.length <= KEPT;
           return isTrimmed && hasLine(lines, attempts) && lines;
         });
         end();
-        // The next test's workers would find it.
+        // Otherwise the next test's workers would find it.
         await until('it is done', async () => !(await parts.queues.aliveIds('check-dns')).has(id));
         return log;
       } finally {
@@ -108,7 +108,7 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
       }
     }
 
-    /** On Redis as docs/understand/queues.md tells an operator to read it. */
+    /** In Redis, as docs/understand/queues.md describes it. */
     async function linesOf(id: string): Promise<readonly string[]> {
       if (fresh.redis === null) return (await queue.getJobLogs(id)).logs;
       const redis = new Redis(fresh.redis.url);
@@ -120,7 +120,7 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
     }
 
     it.skipIf(!available)(
-      'says of each attempt when it was, what it found, and when the next one is',
+      'has the time, the result and the next time of each attempt',
       async () => {
         const started = Date.now();
         const lines = await logAfter(2);

@@ -1,4 +1,4 @@
-/** Without Redis the queue is in PostgreSQL, and somebody may empty its tables: delayed, nothing is lost. */
+/** Without Redis the queue is in PostgreSQL: emptying its tables only causes a delay. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addMany, countLive, lifeStory, stories } from '../support/many-domains.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -21,7 +21,7 @@ describe.skipIf(!onPostgres?.available)('jobs that were deleted from PostgreSQL'
     await fresh.close();
   });
 
-  it('come back, and every domain goes live once', async () => {
+  it('are restored, and every domain goes live once', async () => {
     const { signpost, world } = service;
     const { database, queues } = signpost.parts;
     const { prisma, pool } = database;

@@ -15,7 +15,7 @@ const add = (queues: Queues) =>
     { job: { domainId: randomUUID(), epoch: 1 }, runAt: new Date(Date.now() + 60_000) },
   ]);
 
-/** Tries until it works: when a client notices that its server is back is the client's business. */
+/** Retries until it works, as a client decides when to reconnect. */
 async function eventually(act: () => Promise<void>): Promise<void> {
   for (;;) {
     try {
@@ -26,7 +26,7 @@ async function eventually(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Because there is no connection, not because a command was waited for in vain. */
+/** The error is a missing connection, not a command timeout. */
 async function expectRefusalAtOnce(queues: Queues): Promise<void> {
   await expect(add(queues)).rejects.toThrow();
   await expect(add(queues)).rejects.not.toThrow(/timed? ?out/i);
@@ -34,7 +34,7 @@ async function expectRefusalAtOnce(queues: Queues): Promise<void> {
 
 describe.skipIf(missing)('while Redis is down', () => {
   const states = ['before the first job', 'after the first job'] as const;
-  test.each(states)('from %s, enqueuing fails at once and works when it is back', async (state) => {
+  test.each(states)('from %s, enqueuing fails at once and works after recovery', async (state) => {
     const fresh = await freshStorage('postgres_redis');
     const database = await openDatabase(fresh.storage, log);
     if (state === 'before the first job') await fresh.redis?.kill();
@@ -55,7 +55,7 @@ describe.skipIf(missing)('while Redis is down', () => {
     await fresh.close();
   });
 
-  test('queues close', async () => {
+  test('queues can be closed', async () => {
     const fresh = await freshStorage('postgres_redis');
     const database = await openDatabase(fresh.storage, log);
     const backend = await openQueueBackend(fresh.storage, database, log);
@@ -70,7 +70,7 @@ describe.skipIf(missing)('while Redis is down', () => {
 });
 
 describe.skipIf(lacks('postgres', 'outages of PostgreSQL'))('while PostgreSQL is down', () => {
-  test('enqueuing fails, the process lives, and everything works when it is back', async () => {
+  test('enqueuing fails, the process survives, and all works after recovery', async () => {
     const server = await startPostgres();
     const storage = { kind: 'postgres', databaseUrl: server.url } as const;
     const database = await openDatabase(storage, log);
@@ -80,7 +80,7 @@ describe.skipIf(lacks('postgres', 'outages of PostgreSQL'))('while PostgreSQL is
     await server.stop();
     expect(await database.probe()).toBe(false);
     await expectRefusalAtOnce(queues);
-    // A queue whose first connection fails must not stay broken.
+    // A queue whose first connection fails must recover.
     const late = openQueues(backend);
     await expectRefusalAtOnce(late);
     await server.restart();

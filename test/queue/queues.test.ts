@@ -52,7 +52,7 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       return worker;
     }
 
-    /** Resolves when so many jobs have been completed. */
+    /** Resolves after `count` completed jobs. */
     function completed(worker: AnyWorker, count: number): Promise<void> {
       let left = count;
       return new Promise((resolve) => {
@@ -63,7 +63,7 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       });
     }
 
-    test('a paused queue says so, and what is due in it waits', async () => {
+    test('a paused queue reports it and keeps due jobs waiting', async () => {
       const opened = await queues.opened('check-dns');
       await opened.pause();
       try {
@@ -81,7 +81,7 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       expect(await queues.counts('check-dns')).toMatchObject({ isPaused: false, waiting: 1 });
     });
 
-    test('a job runs, with what it was given, and is gone', async () => {
+    test('a job runs with its data and is deleted', async () => {
       const job = newJob();
       const seen: DomainJob[] = [];
       const worker = work('check-dns', async ({ data }) => void seen.push(data));
@@ -99,19 +99,19 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       });
     });
 
-    test('a worker whose notification was lost looks again within half a minute', () => {
+    test('a worker that missed a notification polls within half a minute', () => {
       const worker = work('check-dns', async () => {});
       expect(Reflect.get(worker, 'maximumBlockTimeout')).toBeLessThanOrEqual(30);
     });
 
-    test('adding a job twice is adding it once', async () => {
+    test('adding a job is idempotent', async () => {
       const job = newJob();
       await queues.enqueue('check-dns', [soon(job, 60_000), soon(job)]);
       await queues.enqueue('check-dns', [soon(job)]);
       expect(await queues.counts('check-dns')).toMatchObject({ waiting: 0, delayed: 1 });
     });
 
-    test('300 jobs that are put off run exactly once more, and count as no failure', async () => {
+    test('300 postponed jobs run exactly once more without failures', async () => {
       const jobs = Array.from({ length: 300 }, newJob);
       const runs = new Map<string, number>();
       const worker = work('check-dns', async (job, token) => {
@@ -141,14 +141,14 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       await done;
     });
 
-    test('promoting or removing what is not there is quiet', async () => {
+    test('promoting or removing a missing job is a no-op', async () => {
       await queues.promote('check-dns', newJob());
       await queues.remove('check-dns', newJob());
     });
 
-    test('a job that a worker has is neither promoted nor removed', async () => {
+    test('an active job is neither promoted nor removed', async () => {
       const job = newJob();
-      // One gate for every run: a machine under load may take the job for stalled and run it again.
+      // All runs share the gate: on a busy machine the job can stall and run again.
       let release = () => {};
       const gate = new Promise<void>((resolve) => {
         release = resolve;
@@ -173,7 +173,7 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       expect(await queues.counts('check-dns')).toMatchObject({ delayed: 0, waiting: 0 });
     });
 
-    test('a failed job stays until it is ensured, and then runs again', async () => {
+    test('a failed job is kept until it is ensured, and then runs again', async () => {
       const job = newJob();
       let broken = true;
       const worker = work('check-dns', async () => {
@@ -192,7 +192,7 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       expect(await queues.counts('check-dns')).toMatchObject({ failed: 0 });
     });
 
-    test('ensuring what is there changes nothing', async () => {
+    test('ensuring an existing job changes nothing', async () => {
       const job = newJob();
       await queues.enqueue('check-dns', [soon(job, 60_000)]);
       const wanted = [soon(job, 60_000), soon(newJob(), 60_000)];
@@ -201,7 +201,7 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       expect(await queues.counts('check-dns')).toMatchObject({ delayed: 2, waiting: 0 });
     });
 
-    test('a job that sleeps far beyond its time is woken, unless it waits after a fault', async () => {
+    test('a job that sleeps far past its time is woken, unless it waits after a fault', async () => {
       const [asleep, troubled] = [newJob(), newJob()];
       await queues.enqueue('check-dns', [
         soon(asleep, 3_600_000),
@@ -212,13 +212,13 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       expect(await queues.counts('check-dns')).toMatchObject({ delayed: 1, waiting: 1 });
     });
 
-    test('what lies in a queue is listed, and taken out unless a worker has it', async () => {
+    test('the jobs of a queue are listed, and removed unless active', async () => {
       const [late, due, held] = [newJob(), newJob(), newJob()];
       let release = () => {};
       const gate = new Promise<void>((resolve) => {
         release = resolve;
       });
-      const worker = work('issue-certificate', () => gate, 1); // it takes no second one meanwhile
+      const worker = work('issue-certificate', () => gate, 1); // the worker takes one job only
       const active = new Promise((resolve) => worker.once('active', resolve));
       await queues.enqueue('issue-certificate', [soon(held)]);
       await active;
@@ -233,7 +233,7 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       expect(left).toEqual(new Set([jobId(held)]));
     });
 
-    test('a delivery has its own id, and a sweep one job, for ever put off again', async () => {
+    test('a delivery has its own ID, and a sweep has one recurring job', async () => {
       const deliveryId = randomUUID();
       await queues.enqueue('deliver-webhook', [{ job: { deliveryId }, runAt: new Date() }]);
       expect(await queues.aliveIds('deliver-webhook')).toEqual(new Set([deliveryId]));
@@ -243,11 +243,11 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       expect(await queues.counts('recheck-live')).toMatchObject({ delayed: 1, waiting: 0 });
     });
 
-    test('the event loop stays free while 200 jobs run', async () => {
+    test('the event loop is not blocked while 200 jobs run', async () => {
       const jobs = Array.from({ length: 200 }, newJob);
       let last = process.cpuUsage();
       let longest = 0;
-      // Of CPU time: what else the machine does meanwhile is not our doing.
+      // CPU time, as other load on the machine is irrelevant.
       const timer = setInterval(() => {
         const { user, system } = process.cpuUsage(last);
         longest = Math.max(longest, (user + system) / 1_000);
@@ -269,7 +269,7 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       expect(longest).toBeLessThan(2_000);
     });
 
-    test('ids have the form that every backend accepts', () => {
+    test('IDs have a format that every backend accepts', () => {
       const { domainId } = newJob();
       expect(jobId({ domainId, epoch: 3 })).toBe(`${domainId}.3`);
     });

@@ -1,4 +1,3 @@
-/** The renewals' job, where more is due than one turn can renew. */
 import { describe, expect, it } from 'vitest';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import { done } from '../../workers/running/job.ts';
@@ -12,8 +11,8 @@ const HOUR = 3_600_000;
 const onRedis = storages.find(({ name }) => name === 'postgres_redis');
 const closings = closeAfterEach();
 
-describe.skipIf(!onRedis?.available)('renewals', () => {
-  it('have their next turn at once after the escalations and the questions, and rest when nothing is due', async () => {
+describe.skipIf(!onRedis?.available)('the renewal job', () => {
+  it('runs again at once after escalations and renewal information, and idles when nothing is due', async () => {
     const { storage, close } = await freshStorage('postgres_redis');
     closings.push(close);
     const service = await startService({ storage, ca: 'local authority', env: { ROLE: 'api' } });
@@ -34,7 +33,7 @@ describe.skipIf(!onRedis?.available)('renewals', () => {
       },
       escalateRenewals: () => did('escalate'),
       askRenewals: () => did('ask'),
-      // What wakes the job for the second time is its own answer: the reconciler has no turn.
+      // Its own result wakes the job for the second time: the reconciler does not run.
       sweepEveryMs: { 'recheck-live': HOUR, 'renew-certificate': HOUR },
       reconcile: {
         ...composed.reconcile,

@@ -1,4 +1,4 @@
-/** The reconciler on real servers, in a whole service: it repairs what was broken, and nothing else. */
+/** The reconciler on real servers in a whole service. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     const rows = await prisma().repair.findMany();
     return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]));
   }
-  /** So many turns of it, whoever has them. */
+  /** Waits for this many runs on any worker. */
   async function turns(count: number): Promise<void> {
     const taken = async () =>
       (await prisma().turn.findUnique({ where: { name: 'reconcile' } }))?.takenAt.getTime() ?? 0;
@@ -37,7 +37,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     }
   }
 
-  it('repairs nothing while 30 domains go live, one after the other', async () => {
+  it('repairs nothing while 30 domains go live one after the other', async () => {
     const { world, signpost } = service;
     const domains = await addMany(signpost.parts, world, 30);
     await turns(1);
@@ -51,7 +51,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     expect(await repairs()).toEqual({});
   });
 
-  it('takes out the jobs of a life that has ended', async () => {
+  it('removes the jobs of an ended epoch', async () => {
     const { queues } = service.signpost.parts;
     const hour = new Date(Date.now() + 3_600_000);
     const orphan = { domainId: randomUUID(), epoch: 1 };
@@ -63,7 +63,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     expect(await repairs()).toEqual({ orphaned_job: 2 });
   });
 
-  it('fills an emptied Redis again, and counts what it had to do', async () => {
+  it('refills an emptied Redis and counts its repairs', async () => {
     const { signpost, world } = service;
     const { queues } = signpost.parts;
     const domains = await addMany(signpost.parts, world, 20, 'lost');
@@ -78,7 +78,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
       const now = await repairs();
       return (now['missing_job'] ?? 0) >= 15 && (now['missing_sweep'] ?? 0) >= 2 && now;
     });
-    // Those that were under way put themselves back, or are lost; none is repaired twice.
+    // Active jobs re-add themselves or are lost; each is repaired at most once.
     expect(counts['missing_job']).toBeLessThanOrEqual(20);
     expect(counts['missing_sweep']).toBe(2);
     await until('sweeps', async () => (await queues.aliveIds('recheck-live')).has('sweep'));
@@ -87,7 +87,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 20 });
   });
 
-  it('gives a delivery its job again that the queue has lost', async () => {
+  it('restores the lost job of a delivery', async () => {
     const { database } = service.signpost.parts;
     const id = randomUUID();
     await database.pool.query(`

@@ -32,7 +32,7 @@ for (const { name, available } of storagesOfRun('postgres', 'postgres_redis')) {
 
     const newJob = () => ({ domainId: randomUUID(), epoch: 1 });
 
-    it('a job that sleeps says until when, and what its attempts said, the newest first', async () => {
+    it('a delayed job shows its time and its attempts, newest first', async () => {
       const job = newJob();
       const runAt = new Date(Date.now() + 3_600_000);
       await queues.enqueue('check-dns', [{ job, runAt }]);
@@ -48,13 +48,13 @@ for (const { name, available } of storagesOfRun('postgres', 'postgres_redis')) {
       expect(Math.abs((seen?.runAt?.getTime() ?? 0) - runAt.getTime())).toBeLessThan(60_000);
     });
 
-    it('a job that is to run waits', async () => {
+    it('a due job shows as waiting', async () => {
       const job = newJob();
       await queues.enqueue('check-dns', [{ job, runAt: new Date() }]);
       expect(await queues.see('check-dns', job)).toMatchObject({ state: 'waiting', runAt: null });
     });
 
-    it('where there is none, nothing is seen', async () => {
+    it('a missing job shows as null', async () => {
       expect(await queues.see('check-dns', newJob())).toBeNull();
     });
   });

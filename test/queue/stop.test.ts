@@ -105,7 +105,10 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
   it('leave an interrupted job as if killed, without a reported or counted fault', async () => {
     const [id = ''] = await enqueueChecks(service.signpost.parts, 1);
     const observing = gate<never>(undefined as never);
-    const checkDns = { ...endlessChecks(composed.checkDns, () => {}), observeAgain: observing.pass };
+    const checkDns = {
+      ...endlessChecks(composed.checkDns, () => {}),
+      observeAgain: observing.pass,
+    };
     const takeTurn = async () => false;
     const waiting = { ...composed.reconcile.waiting, takeTurn };
     const { close } = start({ checkDns, reconcile: { ...composed.reconcile, waiting } });

@@ -1,4 +1,4 @@
-/** Verify, pressed while a worker has the domain's job in its hands: the check that was asked for comes all the same. */
+/** Verify during a run of the domain's job: the requested check still comes. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createDueDomains } from '../../src/db/domains/sweeps.ts';
@@ -25,7 +25,7 @@ function aPromise(): readonly [Promise<void>, () => void] {
   return [promise, () => keep()];
 }
 
-/** A piece of work whose first run waits until it is let go. */
+/** A function whose first run waits for its release. */
 function gated<T>(answer: () => T) {
   const [begun, begin] = aPromise();
   const [free, letGo] = aPromise();
@@ -43,7 +43,7 @@ function gated<T>(answer: () => T) {
   };
 }
 
-/** One domain, and workers whose reconciler has one turn, at once: what wakes a job is what is tested. */
+/** One domain, and workers whose reconciler runs only once, as the wake-up is tested. */
 async function start(columns: Prisma.DomainUncheckedUpdateInput) {
   const fresh = await freshStorage('postgres_redis');
   closings.push(fresh.close);
@@ -76,7 +76,7 @@ async function start(columns: Prisma.DomainUncheckedUpdateInput) {
 }
 
 describe.skipIf(!onRedis?.available)('verify during a run', () => {
-  it('of the check of a pending domain begins a window with a check of its own', async () => {
+  it("of a pending domain's check starts a window with a new check", async () => {
     // The next check of the old window would come in 5 minutes.
     const { id, composed, parts, row, begin, verify } = await start({
       pendingSince: new Date(Date.now() - DAY),
@@ -102,11 +102,11 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
     });
   }, 180_000);
 
-  it('of the order of a verified domain has it taken up once more, whatever came of that one', async () => {
+  it("of a verified domain's order runs it once more, whatever the result was", async () => {
     const daysAgo = (days: number) => new Date(Date.now() - days * DAY);
     const verified = { status: 'verified', verifiedAt: daysAgo(3) } as const;
     const { id, composed, parts, begin, verify } = await start(verified);
-    // With these behind it the next order of the plan would come in a day.
+    // After these, the plan's next order would come in a day.
     await parts.database.prisma.certificate.createMany({
       data: [1, 2, 3].map(() => ({
         id: randomUUID(),
@@ -135,7 +135,7 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
     await until('a second order', async () => order.runs() === 2);
   }, 180_000);
 
-  it('of the check of a live domain has the next batch look at it', async () => {
+  it("of a live domain's check makes the next batch check it", async () => {
     const { composed, parts, row, begin, verify } = await start({
       status: 'live',
       nextCheckAt: null,
@@ -164,7 +164,7 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
     await verify();
     observing.letGo();
     await until('a second check', async () => observing.runs() === 2);
-    // One check: the one under way was not saved, and verify is none.
+    // One check: the active one was not saved, and verify is not a check.
     await until('saved', async () => (await row()).attempts === attempts + 1);
   }, 180_000);
 });

@@ -1,4 +1,4 @@
-/** Workers whose servers go away for seconds: they wait without spinning, and go on by themselves. */
+/** Workers whose servers are down for seconds wait without spinning and then recover. */
 import { describe, expect, it } from 'vitest';
 import { sweepQueues } from '../../src/core/operations/jobs.ts';
 import { closeAfterEach } from '../support/closings.ts';
@@ -25,7 +25,7 @@ async function start() {
   return { postgres, redis, domains, parts: signpost.parts, world };
 }
 
-/** The outage itself takes time; how much of it the process works is what is asked. */
+/** CPU time, as the duration depends on the outage itself. */
 async function shareOfCpu(): Promise<number> {
   const [before, began] = [process.cpuUsage(), performance.now()];
   await new Promise((resolve) => setTimeout(resolve, OUTAGE_MS));
@@ -37,7 +37,7 @@ const without =
   lacks('postgres', 'outages of PostgreSQL') || lacks('redis-server', 'outages of Redis');
 
 describe.skipIf(without)('the workers', () => {
-  it('wait for Redis without spinning, and sweep and check again when it is back, empty', async () => {
+  it('wait for Redis without spinning, and resume when it is back empty', async () => {
     const { redis, domains, parts, world } = await start();
     await redis.kill();
     expect(await shareOfCpu()).toBeLessThan(0.7);
@@ -56,7 +56,7 @@ describe.skipIf(without)('the workers', () => {
     expect(await stories(parts, domains)).toEqual({ [lifeStory]: DOMAINS });
   });
 
-  it('wait for PostgreSQL without spinning, set nothing aside, and go on when it is back', async () => {
+  it('wait for PostgreSQL without spinning or quarantine, and resume when it is back', async () => {
     const { postgres, domains, parts, world } = await start();
     const wentAt = performance.now();
     await postgres.stop();
@@ -64,7 +64,7 @@ describe.skipIf(without)('the workers', () => {
     const jobs = await storedChecks(parts);
     const outageMs = performance.now() - wentAt;
     expect(jobs).toHaveLength(DOMAINS);
-    // A quarter of a second apart at least, a laboratory's; a second and more in production.
+    // At least a quarter of a second apart in a test lab; a second and more in production.
     for (const { data } of jobs) {
       expect(data.faults ?? 0).toBe(0);
       expect(data.outages ?? 0).toBeLessThanOrEqual((outageMs / 250) * 1.5);
