@@ -121,17 +121,17 @@ describe('the documents', () => {
     ];
     const occurrences: readonly Occurrence[] = [
       ...(['right', 'wrong', 'unknown'] as const).map(
-        (verdict) => ({ kind: 'checked', verdict }) as const,
+        (verdict) =>
+          ({ kind: 'checked', verdict, windowMs: VERIFY_WINDOW_MS, timeScale: 1 }) as const,
       ),
       { kind: 'certificate_stored' },
       { kind: 'certificate_ended' },
       { kind: 'verify_requested' },
       { kind: 'claimed_elsewhere' },
     ];
-    const rules = { now: noon, windowMs: VERIFY_WINDOW_MS, timeScale: 1 };
     const ways = states.flatMap((state) =>
       occurrences.flatMap((occurrence) => {
-        const step = transition(state, occurrence, rules);
+        const step = transition(state, occurrence, noon);
         return step.kind === 'moved' ? [`${state.status} --> ${step.to.status}`] : [];
       }),
     );

@@ -33,35 +33,32 @@ export type AskRenewalsDeps = {
   /** Live domains whose renewal information is due. */
   readonly due: DueDomains;
   readonly loadWork: CertificateStore['loadWork'];
-  /** Stores the answer for this certificate. */
   readonly plan: RenewalStore['plan'];
-  /** Requests the window from the certificate's CA; null if it gives none or cannot be queried. */
+  /** Null if the CA gives no window or cannot be queried. */
   ask(certificate: Certificate): Promise<RenewalInformation | Silence | null>;
   rules(now: Date): CheckRules;
   now(): Date;
-  /** Called with a domain's fault; other domains continue. */
+  /** Other domains continue. */
   onFault(fault: unknown, domainId: string): void;
-  /** Maximum concurrent requests. */
   readonly atOnce: number;
 };
 
 const BATCH = 50;
 /**
- * A request takes a second, or 10 if the CA does not answer. If the worker crashes, its domains are
- * due again after this.
+ * A request takes a second, or 10 if the CA does not answer. After a crash, taken domains are due
+ * again.
  */
 const LEASE: UsualLease = { usualMs: 5 * 60_000, leastMs: 30_000 };
 /** Limits the run, because the next renewals wait for it. */
 const TURN_MS = 60_000;
 
 /**
- * Asks about every certificate that is due, for about a minute; the rest stays due. After a CA
- * fails to answer, it is skipped for the rest of the run. Rejects if the database or the queue is
- * down.
+ * For about a minute; the rest stays due. A CA that fails to answer is skipped for the rest of the
+ * run. Rejects if the database or the queue is down.
  */
 export async function askRenewals(deps: AskRenewalsDeps, stop: AbortSignal): Promise<JobResult> {
   const { due, atOnce, onFault } = deps;
-  /** CAs to skip for the rest of the run, since each request would take its whole timeout. */
+  /** CAs to skip, since each request would take its whole timeout. */
   const away = new Set<Certificate['authority']>();
   const lease = () => leaseNow(deps, LEASE);
   const work = (id: string) => askAbout(deps, away, id);
@@ -86,7 +83,6 @@ async function askAbout(
   await deps.plan(work.domain, certificate, planOf(renewable, before, answer, deps.now()));
 }
 
-/** Skipped certificates are planned like unanswered requests. */
 const notAsked: Silence = { kind: 'silence', retryAfter: null, isAway: true };
 
 function planOf(

@@ -20,15 +20,13 @@ import type { ResolveClaim } from './resolve-claim.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
 
 export type SaveCheckDeps = {
-  /** Writes a check in one transaction, unless the domain was saved since it was loaded. */
+  /** One transaction; fails if the domain was saved since it was loaded. */
   save(check: CheckSave): Promise<MoveResult>;
-  /** Asks the DNS whether a name that another project holds belongs to this project. */
   readonly resolveClaim: ResolveClaim;
-  /** Creates the jobs that the domain's state needs; idempotent. */
+  /** Idempotent. */
   enqueueFollowUps(domain: { id: string; epoch: number }, next: NextWork): Promise<void>;
-  /** Called with every saved check, for the metrics. */
   countCheck?(check: SavedCheck): void;
-  /** The rules of a check at this time, with a random jitter. */
+  /** With a random jitter. */
   rules(now: Date): CheckRules;
   now(): Date;
 };
@@ -36,23 +34,18 @@ export type SaveCheckDeps = {
 export type CheckDnsDeps = SaveCheckDeps & {
   /** Undefined if the domain does not exist or was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
-  /** Makes a light check where that is enough. */
+  /** A light check where that is enough. */
   observeAgain(domain: LoadedDomain): Promise<Observed>;
-  /** Diagnoses the observation, for the CAs in use. */
+  /** For the CAs in use. */
   diagnose(domain: LoadedDomain, observation: Observation): Promise<Diagnosis>;
 };
 
-/** The part of a change that the domain's jobs depend on. */
 export type NextWork = Pick<DomainChange, 'to' | 'nextCheckAt' | 'escalateAt'>;
 
-/** A saved check with its verdict. */
 export type SavedCheck = Pick<CheckSave, 'domain' | 'outcome' | 'at'> &
   Pick<CheckResult, 'verdict'>;
 
-/**
- * Checks the DNS of a pending domain once and returns when the job runs next. Does nothing for
- * another epoch. Throws if the database, the queue or the observer fails.
- */
+/** Does nothing for another epoch. Throws if the database, the queue or the observer fails. */
 export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobResult> {
   const domain = await deps.load(job.domainId);
   if (domain === undefined || domain.epoch !== job.epoch) return done;
@@ -83,14 +76,11 @@ async function diagnosed(
 }
 
 type Seen = Pick<CheckSave, 'domain' | 'observed' | 'provenAgainst'> & {
-  /** Builds the escalation of a served domain whose certificate has expired. */
+  /** Of a served domain whose certificate has expired. */
   escalationAtEnd?(): Promise<NewEscalation | undefined>;
 };
 
-/**
- * Decides and saves a check of a domain in any state and creates the follow-up jobs. Returns null
- * if another save came first and nothing was changed.
- */
+/** For a domain in any state. Returns null if another save came first and nothing was changed. */
 export async function saveCheck(
   deps: SaveCheckDeps,
   { escalationAtEnd, ...seen }: Seen,
@@ -98,8 +88,7 @@ export async function saveCheck(
 ): Promise<DomainChange | null> {
   const { domain, observed } = seen;
   const at = deps.now();
-  const rules = deps.rules(at);
-  const outcome = decide(domain, { kind: 'checked', ...result, ...rules }, rules);
+  const outcome = decide(domain, { kind: 'checked', ...result, ...deps.rules(at) }, at);
   const ended = outcome.events.some(({ type }) => type === 'certificate.ended');
   const escalation = ended ? await escalationAtEnd?.() : undefined;
   const saved = await deps.save({ ...seen, outcome, at, ...(escalation && { escalation }) });

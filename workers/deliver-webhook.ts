@@ -16,34 +16,30 @@ import type { DeliveryOutcome, LoadedDelivery } from '../src/db/delivery/deliver
 import { done, type JobResult } from './running/job.ts';
 
 export type DeliverWebhookDeps = {
-  /** Null if the delivery does not exist. */
   load(deliveryId: string): Promise<LoadedDelivery | null>;
   /**
-   * Takes a slot of the receiver and one of the project; the returned function releases both. Null
-   * if either limit is reached; then none is taken.
+   * A slot of the receiver and one of the project; the returned function releases both. Null if
+   * either limit is reached; then none is taken.
    */
   enterLines(delivery: LoadedDelivery): (() => void) | null;
-  /** Makes the attempt. Network and receiver failures are returned, not thrown. */
+  /** Returns network and receiver failures; never throws them. */
   send(delivery: LoadedDelivery, at: Date): Promise<WebhookResponse>;
-  /** Postpones the delivery without counting an attempt. */
+  /** Without counting an attempt. */
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
   /** False if another save came first and nothing was changed. */
   save(delivery: LoadedDelivery, outcome: DeliveryOutcome, at: Date): Promise<boolean>;
-  /** Divides the waits between attempts (TIME_SCALE). */
   readonly timeScale: number;
   /** 0 to 1, new at each call. */
   jitter(): number;
   now(): Date;
 };
 
-/**
- * The wait of a delivery without a slot: short, but longer than the queue takes to forget this job.
- */
+/** Without a slot: short, but longer than the queue takes to forget this job. */
 const CROWDED_WAIT_MS = { least: 1_000, spread: 500 } as const;
 
 /**
- * Tries a delivery once. Does nothing if it is no longer pending or no longer queued. The job never
- * reschedules itself: the relay creates a new one for each attempt.
+ * Does nothing if the delivery is no longer pending or queued. The relay creates a new job for each
+ * attempt.
  */
 export async function deliverWebhook(
   deps: DeliverWebhookDeps,

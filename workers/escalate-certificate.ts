@@ -41,32 +41,24 @@ type EvidenceDeps = ChoiceDeps &
   Pick<IssueCertificateDeps, 'observe' | 'diagnose' | 'save' | 'enqueueFollowUps'>;
 
 export type EscalateCertificateDeps = EvidenceDeps & {
-  /** Undefined if the domain does not exist. */
   loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
   loadOpen(domainId: string): Promise<OpenEscalation | null>;
-  /**
-   * Requests the challenge from each address of the name; empty for the local CA, which makes no
-   * requests.
-   */
+  /** Empty for the local CA, which makes no requests. */
   probe(hostname: string): Promise<readonly Probe[]>;
-  /** Opens or updates the escalation and stores when it is checked next. */
+  /** Stores when it is checked next, too. */
   openEscalation(
     domain: { id: string; epoch: number },
     escalation: NewEscalation,
     times: { at: Date; againAt: Date },
   ): Promise<OpenResult>;
-  /** Why and until when the domain's issue-certificate job is quarantined; null if it is not. */
+  /** Of the issue-certificate job; null if it is not quarantined. */
   findQuarantine(job: DomainJob): Promise<Quarantined | null>;
-  /** Runs the domain's issue-certificate job now, even if it is missing or quarantined. */
+  /** Runs the issue-certificate job now, even if it is missing or quarantined. */
   attemptNow(job: DomainJob): Promise<void>;
-  /** Writes the escalation to the log, for the operator. */
   logEscalation(domain: LoadedDomain, escalation: NewEscalation): void;
 };
 
-/**
- * Opens or updates the escalation of a domain without a certificate. Does nothing for another epoch
- * or if the domain is no longer verified.
- */
+/** Does nothing for another epoch or if the domain is no longer verified. */
 export async function escalateCertificate(
   deps: EscalateCertificateDeps,
   job: DomainJob,
@@ -82,8 +74,7 @@ export async function escalateCertificate(
   const probes = diagnosis.verdict === 'right' ? await deps.probe(domain.hostname) : [];
   const open = await deps.loadOpen(domain.id);
   const now = deps.now();
-  const rules = deps.rules(now);
-  const outcome = decide(domain, { kind: 'checked', ...diagnosis, ...rules }, rules);
+  const outcome = decide(domain, { kind: 'checked', ...diagnosis, ...deps.rules(now) }, now);
   if (outcome.kind === 'moved') {
     const observed = { kind: 'observed', observation } as const;
     const check = { domain, observed, outcome, at: now };
@@ -93,10 +84,7 @@ export async function escalateCertificate(
   return keepEscalation(deps, { work, diagnosis, probes, open, quarantine, now });
 }
 
-/**
- * The DNS changed or CAA forbids issuance: returns to pending, in one transaction with the
- * escalation.
- */
+/** The DNS changed or CAA forbids issuance: one transaction with the escalation. */
 async function goBack(
   deps: EscalateCertificateDeps,
   check: CheckSave,
@@ -111,7 +99,6 @@ async function goBack(
   return done;
 }
 
-/** What the escalation is built from. */
 type Found = {
   readonly work: IssueWork;
   readonly diagnosis: DiagnosisForAny;
@@ -121,10 +108,7 @@ type Found = {
   readonly now: Date;
 };
 
-/**
- * The domain stays verified: tries the order again if the escalation is new or its cause was fixed,
- * and checks again later.
- */
+/** Tries the order again if the escalation is new or its cause was fixed. */
 async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Promise<JobResult> {
   const { work, diagnosis, probes, open, quarantine, now } = found;
   const { domain, order } = work;

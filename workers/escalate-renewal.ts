@@ -39,36 +39,30 @@ type Shared = Pick<
 export type EscalateRenewalDeps = Shared & {
   /** Live and drifted domains whose escalation is due. */
   readonly due: DueDomains;
-  /** As for a first certificate; `wakes` makes the renewal due at once. */
+  /** `wakes` makes the renewal due at once. */
   openEscalation(
     domain: ServedDomain,
     escalation: NewEscalation,
     times: { at: Date; againAt: Date; wakes: boolean },
   ): Promise<OpenResult>;
-  /** Stores when the domain's escalation is due; it is not due yet. */
   postponeEscalation(domain: ServedDomain, at: Date): Promise<void>;
-  /** Why and until when the renewal sweep skips the domain; null if it does not. */
+  /** Null if the renewal sweep does not skip the domain. */
   findQuarantine(domainId: string): Promise<Quarantined | null>;
-  /** Called with a domain's fault; other domains continue. */
+  /** Other domains continue. */
   onFault(fault: unknown, domainId: string): void;
-  /** Maximum concurrent checks. */
   readonly atOnce: number;
 };
 
 const BATCH = 20;
-/** Checks and probes take seconds. If the worker crashes, its domains are due again after this. */
+/** Checks and probes take seconds. After a crash, taken domains are due again. */
 const LEASE: UsualLease = { usualMs: 5 * 60_000, leastMs: 30_000 };
 
 /**
- * Checks of unresponsive name servers take seconds each, so the run is limited and the renewals
- * follow.
+ * Limits the run: checks of unresponsive name servers take seconds each, and the renewals follow.
  */
 const TURN_MS = 2 * 60_000;
 
-/**
- * Opens or updates every escalation that is due, for about two minutes; the rest stays due. Rejects
- * if the database or the queue is down.
- */
+/** For about two minutes; the rest stays due. Rejects if the database or the queue is down. */
 export async function escalateRenewals(
   deps: EscalateRenewalDeps,
   stop: AbortSignal,
@@ -115,8 +109,8 @@ async function escalate(deps: EscalateRenewalDeps, id: string): Promise<void> {
 }
 
 /**
- * When the escalation is due: another run may have renewed the certificate after this one's lease
- * ended. Null if the domain is not served; recheck-live handles expired certificates.
+ * Another run can have renewed the certificate after this one's lease ended. Null if the domain is
+ * not served; recheck-live handles expired certificates.
  */
 function plannedAt({ domain: { state }, usable }: IssueWork): Date | null {
   const served = state.status === 'live' || state.status === 'drifted';
@@ -140,9 +134,9 @@ export type EscalationAtEndDeps = Pick<
 >;
 
 /**
- * Returns the escalation to save with the expiry of a live domain's certificate: the open one,
- * updated, or a new one if no worker ran for the last fifth of the lifetime. Undefined if the
- * domain was removed. Only writes to the log.
+ * Saved with the expiry of a live domain's certificate: the open escalation, or a new one if no
+ * worker ran for the last fifth of the lifetime. Undefined if the domain was removed. Only writes
+ * to the log.
  */
 export async function escalationAtEnd(
   deps: EscalationAtEndDeps,

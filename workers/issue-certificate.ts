@@ -29,13 +29,10 @@ import {
 } from './orders/choose-authority.ts';
 import { done, type JobResult, retryNow } from './running/job.ts';
 
-/**
- * The CA was unreachable or has not finished; the order stays open. `detail`: one line, for a
- * person.
- */
+/** The order stays open. `detail`: one line, for a person. */
 export type Unavailable = {
   readonly kind: 'unavailable';
-  /** From Retry-After; null if there is none. */
+  /** From Retry-After. */
   readonly retryAfter: Date | null;
   readonly detail: string;
   /** The CA did answer, but is slow or busy. */
@@ -44,42 +41,32 @@ export type Unavailable = {
 
 export type IssueCertificateDeps = SaveCheckDeps &
   TakeUpDeps & {
-    /** Makes a full observation. */
     observe(domain: LoadedDomain): Promise<Observation>;
-    /**
-     * Diagnoses the observation for every CA in use. `forbidden`: indexes of the CAs that CAA
-     * forbids.
-     */
+    /** For every CA in use. `forbidden`: indexes of the CAs that CAA forbids. */
     diagnose(domain: LoadedDomain, observation: Observation): Promise<DiagnosisForAny>;
     readonly certificates: CertificateStore;
-    /**
-     * Advances the order as much as possible; stores each step through the callbacks first.
-     * `predecessor`: the certificate to replace, if any.
-     */
+    /** Stores each step through the callbacks first. `predecessor`: the certificate to replace. */
     advance(
       order: Certificate,
       predecessor: Certificate | null,
     ): Promise<OrderResult | Unavailable>;
-    /** Checks what visitors get from now on. With an external edge, `advance` does this. */
+    /** With an external edge, `advance` does this. */
     readonly recordServedCertificate: RecordServedCertificate;
-    /** Removes the escalation job, which is no longer needed. */
     forgetEscalation(domain: DomainJob): Promise<void>;
   };
 
-/** What a first order and a renewal need. */
 export type ObtainDeps = TakeUpDeps &
   Pick<
     IssueCertificateDeps,
     'certificates' | 'advance' | 'recordServedCertificate' | 'forgetEscalation'
   >;
 
-/** An existing certificate is reused while more than this share of its lifetime is left. */
+/** A certificate is reused while more than this share of its lifetime is left. */
 const reusableShare = 1 / 3;
 
 /**
- * Obtains the certificate of a verified domain or reuses a valid one. Does nothing for another
- * epoch or if the domain is no longer verified. Checks the DNS first: if it changed, the domain
- * returns to pending.
+ * Does nothing for another epoch or if the domain is no longer verified. Checks the DNS first: if
+ * it changed, the domain returns to pending.
  */
 export async function issueCertificate(
   deps: IssueCertificateDeps,
@@ -118,9 +105,8 @@ async function preflight(
 }
 
 /**
- * Continues the open order of a domain with correct DNS, or opens one if a CA accepts it, and
- * advances it as much as possible. Stores every result, with the time of the next attempt.
- * `forbidden`: indexes of the CAs that CAA forbids. Idempotent: an open order is never duplicated.
+ * Stores every result, with the time of the next attempt. `forbidden`: indexes of the CAs that CAA
+ * forbids. Idempotent: an open order is never duplicated.
  */
 export async function obtain(
   deps: ObtainDeps,
@@ -175,7 +161,7 @@ async function conclude(
   }
 }
 
-/** A row of setbacks has one kind: a slow CA does not extend an earlier outage. */
+/** A slow CA does not extend an earlier outage. */
 function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at: Date): Setback {
   const { detail, retryAfter } = result;
   const answered = result.answered === true;
@@ -185,8 +171,8 @@ function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at:
 }
 
 /**
- * At an external edge, a renewal that still finds the old certificate is not finished: that edge
- * renews on its own schedule.
+ * A renewal at an external edge that finds the old certificate is not finished: that edge renews on
+ * its own schedule.
  */
 function asNewCertificate(
   { now, rules }: ObtainDeps,
@@ -203,10 +189,7 @@ function asNewCertificate(
   return { kind: 'unavailable', detail, retryAfter, answered: true };
 }
 
-/**
- * Postpones the order. Runs again at once if `verify` was requested in the meantime. If the domain
- * no longer waits, or its epoch changed, the next run ends the job.
- */
+/** Runs again at once if `verify` was requested in the meantime. */
 async function postponed(
   { certificates, now }: ObtainDeps,
   domain: LoadedDomain,
@@ -218,8 +201,8 @@ async function postponed(
 }
 
 /**
- * Not from an external edge, which must serve it again first, and not if the CA wants it renewed,
- * since it may be revoked soon.
+ * Not from an external edge, which must serve it again first, and not if the CA wants it renewed:
+ * it can be revoked soon.
  */
 function isReusable(usable: Certificate, now: Date): boolean {
   const certificate = usable.sealedKey && renewableOf(usable);

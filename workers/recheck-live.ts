@@ -20,26 +20,24 @@ import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 export type RecheckLiveDeps = CheckDnsDeps & {
   /** Live, drifted and failed domains whose next check is due. */
   readonly due: DueDomains;
-  /** Makes a full observation. */
   observe(domain: LoadedDomain): Promise<Observation>;
-  /** The escalation of a domain whose certificate has expired (workers/escalate-renewal.ts). */
+  /** For a domain whose certificate has expired (workers/escalate-renewal.ts). */
   escalationAtEnd(domain: LoadedDomain, diagnosis: Diagnosis): Promise<NewEscalation | undefined>;
-  /** Records what visitors get. This explains browser warnings and changes no state. */
+  /** Explains browser warnings and changes no state. */
   readonly recordServedCertificate: RecordServedCertificate;
-  /** Called with a domain's fault; other domains continue. */
+  /** Other domains continue. */
   onFault(fault: unknown, domainId: string): void;
-  /** Maximum concurrent checks. */
   readonly atOnce: number;
 };
 
 /** One statement takes them all, and a crashed worker delays only these. */
 const BATCH = 200;
-/** A batch takes seconds. If the worker crashes, its domains are due again after this. */
+/** A batch takes seconds. After a crash, its domains are due again. */
 const LEASE: UsualLease = { usualMs: 2 * 60_000, leastMs: 20_000 };
 
 /**
- * Checks every live, drifted and failed domain that is due, until none is left or `stop` is
- * aborted; running checks finish. Rejects if the database or the queue is down.
+ * Until none is due or `stop` is aborted; running checks finish. Rejects if the database or the
+ * queue is down.
  */
 export async function recheckLive(deps: RecheckLiveDeps, stop: AbortSignal): Promise<JobResult> {
   const { due, atOnce, onFault } = deps;
@@ -64,8 +62,8 @@ function isSettled({ state: { status } }: LoadedDomain): boolean {
 }
 
 /**
- * Diagnoses even an unchanged observation, which can confirm a success or a miss. But a miss of a
- * live domain needs a full observation.
+ * Even an unchanged observation can confirm a success or a miss. But a miss of a live domain needs
+ * a full observation.
  */
 async function check(
   deps: RecheckLiveDeps,

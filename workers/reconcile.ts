@@ -1,9 +1,9 @@
 /**
  * Repairs the queue from the database, which is the source of truth. Runs on a timer in every
- * worker process, since the queue itself may be broken; a lease in the database lets one process do
+ * worker process, since the queue itself can be broken; a lease in the database lets one process do
  * it. Overdue jobs are looked up one by one. If a queue's job count differs from the waiting rows,
- * and on every third run, both are compared (workers/repair/compare-queue.ts). Suspects are checked
- * again some seconds later before they are repaired. Quarantined jobs stay quarantined.
+ * and regularly anyway, both are compared. Suspects are checked again some seconds later before
+ * they are repaired.
  */
 
 import { domainQueues, type QueueName, sweepQueues } from '../src/core/operations/jobs.ts';
@@ -17,40 +17,36 @@ import {
   unsuspicious,
 } from './repair/compare-queue.ts';
 
-/** Repairs by kind. All 0 in normal operation, even if a busy queue is late. */
+/** All 0 in normal operation, even if a busy queue is late. */
 export type Reconciled = { readonly [K in RepairKind]: number };
 
-/** How often one of the worker processes reconciles, in ms. */
+/** One of the worker processes runs this often. */
 export const RECONCILE_EVERY_MS = 20_000;
 /** A job can be this late (busy queue, stalled job) before it counts as lost. */
 const GRACE_MS = 20_000;
-/** The minimum in test labs, where runs are more frequent but machines can be just as busy. */
+/** For test labs, where runs are more frequent but machines can be just as busy. */
 const GRACE_MS_MIN = 5_000;
-/** How many overdue jobs are read at a time; the next run takes more. */
+/** The next run takes more. */
 const PAGE = 1_000;
 /**
- * The second check follows a quarter of an interval after the first (normally 5 s), when work in
- * progress has been saved.
+ * The second check follows a quarter of an interval after the first, when work in progress has been
+ * saved.
  */
 const CONFIRM_SHARE = 4;
 const CONFIRM_MS_MIN = 1_000;
-/** Once a minute, since equal counts can hide a missing job and an orphan. */
+/** Equal counts can hide a missing job and an orphan. */
 const COMPARE_EVERY_TURNS = 3;
-/**
- * The counts of a busy queue and its rows are read at different times, so a difference must show in
- * this many counts.
- */
+/** Counts and rows are read at different times, so a difference must show in this many counts. */
 const COUNTS = 3;
 const COUNT_PAUSE_MS = 200;
-/** A quarantine record that was not read for this long is deleted. */
+/** Deletes a quarantine record that was not read for this long. */
 const FORGET_AFTER_MS = 30 * 24 * 3_600_000;
 
 const waitingQueues: readonly WaitingQueue[] = [...domainQueues, 'deliver-webhook'];
 
 /**
- * Runs once and returns the repairs; null if another process has the lease. After `stop` is aborted
- * it starts nothing more, ends a pause and returns what it has repaired; the next run does the
- * rest. Rejects if the queue or the database is down.
+ * Null if another process has the lease. After `stop` is aborted it starts nothing more and returns
+ * what it has repaired. Rejects if the queue or the database is down.
  */
 export async function reconcile(
   deps: ReconcileDeps,
@@ -88,15 +84,11 @@ export async function reconcile(
   return done;
 }
 
-/** Whether a run found anything to repair. */
 export function repairedAny(done: Reconciled): boolean {
   return repairKinds.some((kind) => done[kind] > 0);
 }
 
-/**
- * Ensures that each sweep has its job, due within its interval, and returns how many were added or
- * woken. Idempotent.
- */
+/** Each is due within its interval. Returns how many were added or woken. Idempotent. */
 export async function ensureSweeps({
   queues,
   now,

@@ -1,15 +1,15 @@
 /**
  * Moves due deliveries to the queue, a few of each webhook at a time: the backlog of a slow
- * receiver waits in PostgreSQL and delays no other. Runs on a timer in every worker process. Rows
- * are marked before their jobs are added, since a job could finish before a later mark; marked rows
- * whose jobs are lost are queued again.
+ * receiver delays no other. Runs on a timer in every worker process. Rows are marked before their
+ * jobs are added, since a job could finish before a later mark; marked rows whose jobs are lost are
+ * queued again.
  */
 import type { DeliveryTimes, QueuedDelivery } from '../src/db/delivery/delivery-times.ts';
 
 export type RelayDeliveriesDeps = DeliveryTimes & {
   /** Adds the missing jobs, due at `at`. */
   enqueue(deliveries: readonly QueuedDelivery[], at: Date): Promise<void>;
-  /** Takes a lease: true for one caller per `everyMs` ms. */
+  /** A lease: true for one caller per `everyMs`. */
   takeTurn(name: string, everyMs: number): Promise<boolean>;
   /** Maximum jobs of one webhook in the queue. */
   readonly inFlight: number;
@@ -19,31 +19,28 @@ export type RelayDeliveriesDeps = DeliveryTimes & {
   now(): Date;
 };
 
-/** Deliveries per command to the queue. */
+/** Per command to the queue. */
 const BATCH = 500;
-/** A fast receiver gets its next deliveries at once, not on the next run of the timer. */
+/** A fast receiver gets its next deliveries without waiting for the timer. */
 const ROUNDS = 5;
 const ROUND_MS = 90;
-/** How long a finished delivery is kept; docs/integrate/webhooks.md states it. */
+/** docs/integrate/webhooks.md states it. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 /**
  * PostgreSQL deletes 80,000 rows a second on 2 cores, so one run per minute keeps up with 1,300
- * attempts a second. Replays add rows no faster than workers process them: a replayed delivery was
- * tried, or is its event's only one for that webhook (src/db/delivery/replay-deliveries.ts).
+ * attempts a second. Replays add rows no faster than workers process them.
  */
 const PRUNE_EVERY_MS = 60_000;
 const PRUNED_AT_ONCE = 5_000;
-/** Maximum time of one pruning; nothing is queued during it. */
+/** No delivery is queued during a pruning. */
 const PRUNING_MS = 1_000;
-/**
- * How often within `lostAfterMs` it looks for lost jobs and for deliveries of disabled webhooks.
- */
+/** How often within `lostAfterMs` it looks for lost jobs and disabled webhooks. */
 const TEND_SHARE = 6;
 
 /**
- * Returns the relay of one process; it is called twice a second and resolves with the number of
- * queued deliveries. After `stop` is aborted it starts no further round. Rejects if the database or
- * the queue is down; what was not queued stays due.
+ * One per process, called twice a second; resolves with the number of queued deliveries. After
+ * `stop` is aborted it starts no further round. Rejects if the database or the queue is down; what
+ * was not queued stays due.
  */
 export function createRelay(deps: RelayDeliveriesDeps): (stop?: AbortSignal) => Promise<number> {
   let tendAt = 0;

@@ -20,15 +20,12 @@ import { done, type JobResult } from './running/job.ts';
 import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
 
 export type RenewCertificateDeps = Pick<RecheckLiveDeps, 'escalationAtEnd'> & {
-  /** As for a first certificate. */
   readonly issue: IssueCertificateDeps;
   /** Live domains whose renewal is due. */
   readonly due: DueDomains;
-  /** Called with a domain's fault; other domains continue. */
+  /** Other domains continue. */
   onFault(fault: unknown, domainId: string): void;
-  /** Maximum concurrent orders. */
   readonly atOnce: number;
-  /** Maximum time of a run; default: five minutes. */
   readonly turnMs?: number;
 };
 
@@ -37,18 +34,15 @@ export type RenewCertificateDeps = Pick<RecheckLiveDeps, 'escalationAtEnd'> & {
  * ones.
  */
 const BATCH = 20;
-/** Longer than an order is polled. If the worker crashes, its domains are due again after this. */
+/** Longer than an order is polled. After a crash, taken domains are due again. */
 const LEASE: UsualLease = { usualMs: 10 * 60_000, leastMs: 60_000 };
 /**
- * During an outage of a CA there may be more due than a run can process, so the escalations follow
- * after this time (workers/escalate-renewal.ts).
+ * During an outage of a CA more can be due than a run processes; the escalations follow after this
+ * time.
  */
 const TURN_MS = 5 * 60_000;
 
-/**
- * Renews every certificate that is due, for one run. Returns `again` at once if time ran out,
- * otherwise `done`. Rejects if the database or the queue is down.
- */
+/** `again` at once if time ran out. Rejects if the database or the queue is down. */
 export async function renewCertificate(
   deps: RenewCertificateDeps,
   stop: AbortSignal,
@@ -73,8 +67,8 @@ async function renew(deps: RenewCertificateDeps, id: string): Promise<void> {
 }
 
 /**
- * When the renewal is due: another run may have renewed it after this one's lease ended, or the CA
- * may have moved the window. Null: it is due now, or its order is open.
+ * Another run can have renewed it after this one's lease ended, or the CA moved the window. Null:
+ * it is due now, or its order is open.
  */
 function plannedAt({ now }: IssueCertificateDeps, { order, usable }: IssueWork): Date | null {
   const certificate = order === null ? usable && renewableOf(usable) : null;
@@ -83,9 +77,8 @@ function plannedAt({ now }: IssueCertificateDeps, { order, usable }: IssueWork):
 }
 
 /**
- * The check before the order. If the DNS is wrong, it is saved like any check of a live domain, so
- * the customer sees what blocks the renewal, and returns null: no order. Otherwise returns the
- * indexes of the CAs that CAA forbids.
+ * Wrong DNS is saved like any check of a live domain, so the customer sees what blocks the renewal.
+ * Null: no order. Otherwise the indexes of the CAs that CAA forbids.
  */
 async function checkFirst(
   { issue, escalationAtEnd: escalate }: RenewCertificateDeps,

@@ -1,6 +1,6 @@
 /**
- * Resolves a successful check of an apex that another project holds: proves ownership, or names the
- * record that would. Part of saving a check (check-dns.ts); reads the DNS, writes nothing.
+ * An apex that another project holds: proves ownership, or names the record that would. Part of
+ * saving a check (check-dns.ts); reads the DNS, writes nothing.
  */
 import type { FindingOf } from '../src/core/diagnosis/findings.ts';
 import type { DnsAnswer, Observation } from '../src/core/diagnosis/observation.ts';
@@ -11,17 +11,14 @@ import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 export type ClaimDeps = {
   /** The value of the TXT record that proves this project's ownership. */
   proofFor(projectId: string, hostname: string): string;
-  /**
-   * The TXT records of a name, one answer per server of its zone, within the check's remaining
-   * query budget.
-   */
+  /** One answer per server of the name's zone, within the check's remaining query budget. */
   lookupTexts(
     name: string,
     spentAlready: Observation['cost'],
   ): Promise<readonly DnsAnswer<string>[]>;
 };
 
-/** `held`: replaces the check's result. `proven`: the DNS proves the claimant's ownership. */
+/** `held`: replaces the check's result. */
 export type Claim =
   | { readonly kind: 'proven' }
   | {
@@ -32,17 +29,13 @@ export type Claim =
       };
     };
 
-/**
- * Decides whether the domain's project has proven ownership against the holder. Stores nothing.
- * Never rejects on network failures.
- */
+/** Stores nothing. Never rejects on network failures. */
 export type ResolveClaim = (
   domain: LoadedDomain,
   observation: Observation,
   holderProjectId: string,
 ) => Promise<Claim>;
 
-/** Creates the function that looks up the record and resolves the claim. */
 export function createResolveClaim(deps: ClaimDeps): ResolveClaim {
   return async (domain, observation, holderProjectId) => {
     const proof = await lookupProof(deps, domain, observation, holderProjectId);

@@ -31,40 +31,36 @@ import { startTimer } from './running/timer.ts';
 
 export type WorkerDeps = RunDeps & {
   readonly backend: QueueBackend;
-  /** The clock's difference from the database's in ms; missing if there is no other clock. */
+  /** Against the database's clock; missing if there is no other clock. */
   readonly clockSkewMs?: () => Promise<number>;
   readonly checkDns: CheckDnsDeps;
   readonly issueCertificate: IssueCertificateDeps;
   readonly escalateCertificate: EscalateCertificateDeps;
-  /** Checks domains that are due, until none is left. */
   recheckLive(stop: AbortSignal): Promise<JobResult>;
-  /** Renews certificates that are due, for one run; returns the job's result. */
   renewCertificate(stop: AbortSignal): Promise<JobResult>;
-  /** Escalates overdue renewals, for one run, after the renewals. */
+  /** After the renewals. */
   escalateRenewals(stop: AbortSignal): Promise<JobResult>;
-  /** Asks CAs for renewal windows, for one run, after both. */
+  /** After both. */
   askRenewals(stop: AbortSignal): Promise<JobResult>;
-  /** Milliseconds between the runs of a sweep. */
+  /** Milliseconds. */
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
   deliverWebhook(delivery: DeliveryJob): Promise<JobResult>;
-  /** Moves due deliveries to the queue and resolves with their number. */
+  /** Resolves with the number of queued deliveries. */
   relayDeliveries(stop: AbortSignal): Promise<number>;
   readonly reconcile: ReconcileDeps;
   readonly reconcileEveryMs: number;
-  /** Maximum concurrent DNS checks of pending domains per process. */
   readonly checksAtOnce: number;
 };
 
 export type RunningWorkers = {
   /**
-   * Starts nothing more and lets running work finish for at most `deadlineMs`. Work cut off then
-   * runs again elsewhere, as after a crash; its faults are neither logged nor counted. Resolves by
-   * the deadline.
+   * Lets running work finish for at most `deadlineMs`. Work cut off then runs again elsewhere, as
+   * after a crash. Resolves by the deadline.
    */
   close(deadlineMs: number): Promise<void>;
 };
 
-/** A worker on either backend. Its jobs are parsed in running/job.ts. */
+/** Its jobs are parsed in running/job.ts. */
 type AnyWorker = Worker<unknown, void, string, IQueueBackend, JobProgress, Record<string, never>>;
 type Run<N extends QueueName> = (job: JobOf<N>) => Promise<JobResult>;
 type Running = {
@@ -78,21 +74,20 @@ type Running = {
 /** Per job; shown to operators. */
 const KEEP_LOG_LINES = 50;
 /**
- * Means only that the job was rescheduled. Shared, because a stack trace per check costs as much as
- * its diagnosis.
+ * The job was rescheduled. Shared, because a stack trace per check costs as much as its diagnosis.
  */
 const delayed = new DelayedError();
 /** Delays an event by at most this much, at two queries a second when idle. */
 const RELAY_EVERY_MS = 500;
 /**
- * An attempt waits for its receiver, at most 10 s, with a socket and some kilobytes. A project has
- * at most 8 slots (src/roles/webhooks.ts), so 25 projects must hang at once to block a process.
+ * An attempt waits for its receiver, with a socket and some kilobytes. A project has few slots, so
+ * dozens of projects must hang at once to block a process.
  */
 const DELIVERIES_AT_ONCE = 200;
 
 /**
- * Starts a worker for each queue, the reconciler and the relay of webhook deliveries. They take
- * jobs after the first clock comparison, if this process's clock is correct. Returns at once.
+ * Returns at once. Workers take jobs after the first clock comparison, if this process's clock is
+ * correct.
  */
 export function startWorkers(deps: WorkerDeps): RunningWorkers {
   const [stopping, cut] = [new AbortController(), new AbortController()];
@@ -168,7 +163,7 @@ async function putBack(job: Job, token: string | undefined, now: Date): Promise<
   throw delayed;
 }
 
-/** Abandons a job at the deadline: the queue keeps it active until its lock ends. */
+/** The queue keeps the job active until its lock ends. */
 async function unlessCutOff(cutOff: AbortSignal, work: Promise<void>): Promise<void> {
   let letGo = () => {};
   const cut = new Promise<never>((_, reject) => {
@@ -178,7 +173,7 @@ async function unlessCutOff(cutOff: AbortSignal, work: Promise<void>): Promise<v
   await Promise.race([work, cut]).finally(() => cutOff.removeEventListener('abort', letGo));
 }
 
-/** After the cut-off, faults are only a result of the closed storage, so they are not logged. */
+/** After the cut-off, faults are only a result of the closed storage. */
 function logUntil(cutOff: AbortSignal, log: Logger, bindings: Bindings = {}): Logger {
   const child = log.child(bindings);
   cutOff.addEventListener('abort', () => {
@@ -188,8 +183,8 @@ function logUntil(cutOff: AbortSignal, log: Logger, bindings: Bindings = {}): Lo
 }
 
 /**
- * A sweep's job never ends: it is rescheduled for the next sweep. BullMQ's job scheduler would be a
- * second mechanism that can lose jobs in its own way.
+ * A sweep's job is rescheduled for the next sweep. BullMQ's job scheduler would be a second
+ * mechanism that can lose jobs.
  */
 async function sweep(
   { sweepEveryMs, now }: WorkerDeps,
@@ -202,10 +197,7 @@ async function sweep(
   return { kind: 'again', at: new Date(now().getTime() + sweepEveryMs[name]), note };
 }
 
-/**
- * The first process of an installation creates the sweeps' jobs; if the queue is down, the
- * reconciler does.
- */
+/** If the queue is down, the reconciler creates the sweeps' jobs. */
 async function beginSweeps({ reconcile: deps, log }: WorkerDeps, clock: ClockGuard): Promise<void> {
   if (!(await clock.isRight())) return;
   await ensureSweeps(deps).catch((err: unknown) =>
@@ -213,10 +205,7 @@ async function beginSweeps({ reconcile: deps, log }: WorkerDeps, clock: ClockGua
   );
 }
 
-/**
- * Ends an attempt in BullMQ's terms and adds a line to the job's log. A finished job is deleted
- * with its log.
- */
+/** A finished job is deleted with its log. */
 async function settle(
   worker: AnyWorker,
   job: Job,
@@ -243,8 +232,8 @@ async function settle(
 }
 
 /**
- * A timer, not a job: it must run after the queue has lost everything. Waits for `begun`, since
- * otherwise the first start of an installation would count the sweeps as lost.
+ * A timer, not a job: it must run after the queue has lost everything. Waits for `begun`: otherwise
+ * the first start would count the sweeps as lost.
  */
 function startReconciler(
   { reconcile: deps, reconcileEveryMs, log }: WorkerDeps,
@@ -267,7 +256,7 @@ function startRelay({ relayDeliveries, log }: WorkerDeps, clock: ClockGuard) {
   return startTimer('delivery relay', RELAY_EVERY_MS, turn, log);
 }
 
-/** Work still running at the deadline may run twice: elsewhere, after its lock ends. */
+/** Work still running at the deadline can run twice: elsewhere, after its lock ends. */
 async function within(deadlineMs: number, work: Promise<unknown>): Promise<void> {
   const deadline = new Promise<void>((resolve) => {
     setTimeout(resolve, deadlineMs).unref();

@@ -1,4 +1,3 @@
-/** Splits a list into parts of at most `size` items, in order. */
 export function chunksOf<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, nth) =>
     items.slice(nth * size, (nth + 1) * size),

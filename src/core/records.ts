@@ -1,29 +1,24 @@
 /**
- * Stored records as the layers above the database see them; row types stay in the database layer.
- * JSON that only one module writes is `unknown` here, and that module parses it. Times are exact to
- * the millisecond.
+ * Stored records as seen above the database layer. JSON is `unknown`: the module that writes it
+ * parses it. Times are exact to the millisecond.
  */
 import type { DomainStatus } from './life/lifecycle.ts';
 
-/** As stored and as the API spells them. */
 export const plans = ['free', 'pro', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
-/** Without its deploys, domains and redirects. */
 export type Project = {
   readonly id: string;
   readonly name: string;
-  /** Unique. */
   readonly slug: string;
   readonly plan: Plan;
-  /** When a deploy last succeeded; null: never. */
+  /** When a deploy last succeeded. */
   readonly deployedAt: Date | null;
   readonly createdAt: Date;
-  /** A domain of the project (A-labels, lower case); null: none is primary. */
+  /** One of the project's domains (A-labels, lower case). */
   readonly primaryHostname: string | null;
   /** Of the key that signs requests to its deploys; each rotation adds one. */
   readonly signingGeneration: number;
-  /** When that key replaced the previous one; null: never. */
   readonly signingRotatedAt: Date | null;
 };
 
@@ -35,12 +30,8 @@ export type Deploy = {
   readonly id: string;
   readonly projectId: string;
   readonly status: DeployStatus;
-  /** An http or https URL. */
   readonly upstream: string;
-  /**
-   * PEM: the CA certificates that an https upstream's certificate must chain to; null: those that
-   * Node.js trusts.
-   */
+  /** PEM: the CA certificates that verify an https upstream; null: those that Node.js trusts. */
   readonly upstreamCa: string | null;
   readonly createdAt: Date;
 };
@@ -49,50 +40,44 @@ export type Deploy = {
 export type DomainRecord = {
   readonly id: string;
   readonly projectId: string;
-  /** Lower-case A-labels without a trailing dot. */
   readonly hostname: string;
   /** The host name that the customer's record must point to. */
   readonly target: string;
   readonly status: DomainStatus;
   /** Fences jobs: a job with an earlier epoch changes nothing. */
   readonly epoch: number;
-  /** Changes with every save; a save succeeds only if the version is the one loaded. */
+  /** A save succeeds only if the version is the one loaded; each save changes it. */
   readonly version: number;
   /** Checks since it was added, verified again or lost its name. */
   readonly attempts: number;
-  /** Of the last check, as JSON (`Finding[]`, the headline first). */
+  /** Of the last check: `Finding[]`, the headline first. */
   readonly findings: unknown;
   readonly addedAt: Date;
-  /** When its current window started. */
   readonly pendingSince: Date;
-  /** Null: no check has run since it was added. */
   readonly lastCheckedAt: Date | null;
   /** When its own job is due; null: it has none. */
   readonly nextCheckAt: Date | null;
   /** Null: not since it was last pending. */
   readonly verifiedAt: Date | null;
-  /** The first of the two checks that make a live domain drifted; null: none. */
+  /** The first of the two checks that make a live domain drifted. */
   readonly missedAt: Date | null;
-  /** When an operator is notified unless a certificate is issued; null: not planned. */
+  /** When an operator is notified unless a certificate is issued. */
   readonly escalateAt: Date | null;
   readonly removedAt: Date | null;
   readonly driftedAt: Date | null;
   readonly failedAt: Date | null;
-  /** When a sweep checks it again; null: never. */
+  /** When a sweep checks it again. */
   readonly recheckAt: Date | null;
-  /** When its certificate is renewed; null: not planned. */
   readonly renewAt: Date | null;
   /** When its CA is next asked for the renewal window (RFC 9773). */
   readonly renewalInfoAt: Date | null;
   /** What the name's addresses served, and when (src/db/domains/served-certificates.ts). */
   readonly shown: unknown;
-  /** Of the newest certificate. */
   readonly certificateEndsAt: Date | null;
   /** Approximately when the last viewer of its page leaves. */
   readonly watchedUntil: Date | null;
 };
 
-/** An order and its certificate. */
 export type Certificate = {
   readonly id: string;
   readonly domainId: string;
@@ -100,38 +85,33 @@ export type Certificate = {
   readonly status: 'ordering' | 'issued' | 'failed';
   /** Null if an external edge has the key. */
   readonly sealedKey: Uint8Array<ArrayBuffer> | null;
-  /**
-   * The directory of the CA that has the order; null: the first CA's, the local CA's, or an
-   * external edge's.
-   */
+  /** The directory of its CA; null: the first CA's, the local CA's, or an external edge's. */
   readonly authority: string | null;
-  /** The order's URL at its CA; null: not placed. */
+  /** Null: not placed. */
   readonly orderUrl: string | null;
   /** PEM, the leaf first; null until it is issued. */
   readonly chain: string | null;
   readonly issuer: string | null;
   readonly issuedAt: Date | null;
   readonly expiresAt: Date | null;
-  /** Why the order ended without a certificate; null: it did not. */
   readonly problem: unknown;
-  /** The last time that the CA was unreachable or had not finished. */
   readonly setback: unknown;
   /** The CA's renewal window and explanation URL (RFC 9773). */
   readonly renewalInfo: unknown;
-  /** The rate limits it counts toward: keys of src/core/certificates/budget.ts. */
+  /** The rate limits that it counts toward: keys of src/core/certificates/budget.ts. */
   readonly buckets: readonly string[];
   /** When it was issued, refused or superseded. */
   readonly endedAt: Date | null;
   readonly createdAt: Date;
 };
 
-/** A notification to the operator. A domain has at most one that is open. */
+/** A domain has at most one that is open. */
 export type Escalation = {
   readonly id: string;
   readonly domainId: string;
   /** An `EscalationCause`, or one of another version. */
   readonly cause: string;
-  /** An `EscalationEvidence`, as JSON. */
+  /** An `EscalationEvidence`. */
   readonly evidence: unknown;
   /** The next automatic step, as shown to customers. */
   readonly nextAction: string;
@@ -139,7 +119,7 @@ export type Escalation = {
   readonly closedAt: Date | null;
 };
 
-/** A URL that receives events. The secrets are sealed and cannot sign. */
+/** The secrets are sealed and cannot sign. */
 export type Webhook = {
   readonly id: string;
   /** Null: an operator's. */
@@ -152,38 +132,31 @@ export type Webhook = {
   readonly sealedOldSecret: Uint8Array<ArrayBuffer> | null;
   readonly oldSecretEndsAt: Date | null;
   readonly createdAt: Date;
-  /** Null: enabled. */
   readonly disabledAt: Date | null;
   /** A `DisabledReason` of src/core/operations/webhook-plan.ts. */
   readonly disabledReason: string | null;
   /** The first failed attempt since a success, since it was enabled, or since its URL changed. */
   readonly failingSince: Date | null;
-  /** Null: it exists. Deleted webhooks are never returned. */
+  /** Deleted webhooks are never returned. */
   readonly deletedAt: Date | null;
 };
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
 
-/** A quarantined job. */
 export type Quarantine = {
   readonly queue: string;
   readonly jobId: string;
-  /** Null if the job has no domain. */
   readonly domainId: string | null;
   /** One line without secrets. */
   readonly reason: string;
-  /** How often it was quarantined; each time is longer. */
+  /** Each time is longer. */
   readonly times: number;
-  /** When it was last quarantined. */
   readonly since: Date;
   readonly until: Date;
 };
 
-/**
- * The format of sealed items, also for readers without a key (src/db/issuance/sealed-columns.ts).
- */
+/** Also for readers without a key (src/db/issuance/sealed-columns.ts). */
 export const sealedItem = {
-  /** The first byte. */
   version: 1,
   /** The version byte and the 8 bytes that name the key encryption key. */
   headerBytes: 9,

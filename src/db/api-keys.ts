@@ -1,13 +1,11 @@
-/** Stored API keys: digest, scopes and expiry, never the key itself. */
+/** Stores digests of API keys, never a key itself. */
 
 import type { Tx } from './engine/transaction.ts';
 import type { ApiKey, Prisma, PrismaClient } from './generated/client.ts';
 
 /** SHA-256 of the whole token (src/config/api-key.ts). */
 type Digest = Uint8Array<ArrayBuffer>;
-/** What authentication needs. Null `expiresAt` and `revokedAt`: does not end. */
 type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
-/** Missing or null `expiresAt`: does not expire. */
 type NewKey = {
   readonly id: string;
   readonly name: string;
@@ -17,39 +15,30 @@ type NewKey = {
   readonly expiresAt?: Date | null;
 };
 
-/** The displayable columns of a key. */
 export type KeyDetails = Prisma.ApiKeyGetPayload<typeof shown>;
 
 /** `createFirst`, `put`, `rotate` and `revoke` are serialized across all processes. */
 export type ApiKeyStore = {
   /**
-   * Returns the key with the token's id, otherwise the one with its digest, since the operator's
-   * key has no id. The caller must compare the digest. Also returns expired and revoked keys.
+   * By the token's id, otherwise by digest: the operator's key has no id. Also returns ended keys.
+   * The caller must compare the digest.
    */
   find(claim: { readonly id: string | null; readonly digest: Digest }): Promise<KeyRow | null>;
   /** Oldest first. */
   list(): Promise<KeyDetails[]>;
-  /** Null if there is no such key. */
   get(id: string): Promise<KeyDetails | null>;
-  /** Rejects if the id or the digest exists. */
   create(key: NewKey): Promise<KeyDetails>;
-  /** Stores the key only if there is no other, not even a revoked one; true if it was stored. */
+  /** Only if there is no other key, not even a revoked one. */
   createFirst(key: NewKey): Promise<boolean>;
   /** Replaces the key with the same id. Does nothing if the digest is known under any id. */
   put(key: NewKey): Promise<void>;
-  /**
-   * Creates a successor and sets the key's expiry, in one transaction. Any result but `rotated`
-   * changed nothing.
-   */
+  /** One transaction. Any result but `rotated` changed nothing. */
   rotate(id: string, rotation: Rotation): Promise<RotationResult>;
-  /**
-   * Revokes a key, unless no live admin key would be left. Idempotent: the first revocation time
-   * stays.
-   */
+  /** Refused if no live admin key would be left. Idempotent: the first revocation time stays. */
   revoke(id: string, now: Date): Promise<RevokeResult>;
 };
 
-/** An advisory lock for decisions that depend on other keys. Must differ from every other lock. */
+/** For decisions that depend on other keys. Must differ from every other advisory lock. */
 const LOCK = 7_367_001;
 
 const authenticated = { id: true, digest: true, scopes: true, expiresAt: true, revokedAt: true };
@@ -63,9 +52,9 @@ const shown = {
   },
 } as const satisfies Prisma.ApiKeyDefaultArgs;
 
-/** The caller's clock decides whether a key is expired, not the database's. */
+/** The caller's clock decides whether a key is expired. */
 export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
-  /** READ COMMITTED, so that reads after taking the lock see what its previous holder committed. */
+  /** READ COMMITTED: reads after taking the lock see what its previous holder committed. */
   const locked = <T>(act: (tx: Prisma.TransactionClient) => Promise<T>): Promise<T> =>
     prisma.$transaction(async (tx) => {
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(${LOCK}::bigint)`;
@@ -107,7 +96,6 @@ function rowOf({ scopes, ...key }: NewKey) {
   return { ...key, scopes: [...scopes] };
 }
 
-/** The successor's times derive from the key's own. */
 type Rotation = {
   readonly successor: { readonly id: string; readonly digest: Uint8Array<ArrayBuffer> };
   /** How long the key stays valid beside its successor; 0 ends it at once. */
@@ -122,19 +110,16 @@ export type RotationResult =
   /** The key's predecessor is valid until `endsAt`; a successor would make three valid keys. */
   | { readonly kind: 'predecessor_live'; readonly predecessorId: string; readonly endsAt: Date };
 
-/**
- * `revoked` also if it was revoked before. `last_admin`: no other live admin key; nothing changed.
- */
+/** `revoked` also if it was revoked before. */
 type RevokeResult = 'revoked' | 'not_found' | 'last_admin';
 
-/** Whether a key is valid at this time: not revoked and not expired. */
 export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {
   return key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
 }
 
 /**
- * Creates a successor with the same name, scopes and lifetime, and ends the key after the grace or
- * at its own expiry, whichever is sooner. Needs a transaction that holds the lock above.
+ * The successor has the same lifetime. Ends the key after the grace or at its own expiry, whichever
+ * is sooner. The caller holds the lock.
  */
 async function rotate(tx: Tx, id: string, rotation: Rotation): Promise<RotationResult> {
   const key = await tx.apiKey.findUnique({ where: { id } });
@@ -168,13 +153,12 @@ async function whyNot(
   return live && { kind: 'predecessor_live', predecessorId: live.id, endsAt: live.expiresAt };
 }
 
-/** Returns the successor's expiry: the key's own lifetime from `now`; null if it has none. */
 function sameLifeFrom(now: Date, { createdAt, expiresAt }: ApiKey): Date | null {
   if (expiresAt === null) return null;
   return new Date(now.getTime() + expiresAt.getTime() - createdAt.getTime());
 }
 
-/** Revokes a key at `now`. Needs a transaction that holds the lock above. */
+/** The caller holds the lock. */
 async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResult> {
   const key = await tx.apiKey.findUnique({ where: { id } });
   if (key === null) return 'not_found';
@@ -184,7 +168,6 @@ async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResult> {
   return 'revoked';
 }
 
-/** Whether this is the only live admin key. */
 async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<boolean> {
   if (!scopes.includes('admin')) return false;
   const others = await tx.apiKey.count({
@@ -198,10 +181,7 @@ async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<b
   return others === 0;
 }
 
-/**
- * Finds a valid predecessor at any distance, since one in between may have expired. Rotated keys
- * always expire.
- */
+/** At any distance, since one in between can have expired. Rotated keys always expire. */
 async function livePredecessor(tx: Tx, id: string, now: Date) {
   const [live] = await tx.$queryRaw<{ id: string; expiresAt: Date }[]>`
     WITH RECURSIVE line AS (
@@ -214,20 +194,17 @@ async function livePredecessor(tx: Tx, id: string, now: Date) {
   return live ?? null;
 }
 
-/** When a key was last used. */
 type KeyUse = { readonly keyId: string; readonly usedAt: Date };
-/** Calls of a deprecated operation to add, and the time of the last one. */
 type DeprecatedUses = KeyUse & { readonly operationId: string; readonly count: number };
 
-/** Use of keys. Each call is one statement: all or none of `uses` is saved. */
+/** Each call is one statement: all or none of `uses` is saved. Ignores unknown keys. */
 export type KeyUsageStore = {
-  /** Moves each key's last use forward, never back. Ignores unknown keys. */
+  /** Moves each key's last use forward, never back. */
   saveUses(uses: readonly KeyUse[]): Promise<void>;
-  /** Adds to the counts. Ignores unknown keys. Each key and operation must be unique in `uses`. */
+  /** Each key and operation must be unique in `uses`. */
   addDeprecated(uses: readonly DeprecatedUses[]): Promise<void>;
 };
 
-/** Safe for concurrent saves of the same keys. */
 export function createKeyUsageStore(prisma: PrismaClient): KeyUsageStore {
   return {
     async saveUses(uses) {

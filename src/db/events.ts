@@ -1,16 +1,11 @@
-/** Stores the events of domains, in the transaction that causes them. */
 import type { DomainEvent } from '../core/life/events.ts';
 import type { Database } from './engine/client.ts';
 import { createRunStatement } from './engine/statements.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 
-/** An event and its domain. */
 export type NewEvent = DomainEvent & { readonly domainId: string };
 
-/**
- * A stored event. `data`: its DomainEvent without `type`, in the format of the version that
- * recorded it.
- */
+/** `data`: the DomainEvent without `type`, in the format of the version that recorded it. */
 export type EventRow = {
   /** Per project: 1, 2, 3 …, in commit order. */
   readonly number: bigint;
@@ -20,7 +15,6 @@ export type EventRow = {
   readonly domain: { readonly hostname: string };
 };
 
-/** What Prisma selects for an EventRow. */
 const eventColumns = {
   number: true,
   type: true,
@@ -30,10 +24,9 @@ const eventColumns = {
 } as const satisfies Prisma.EventSelect;
 
 /**
- * Records events, and a delivery for every enabled webhook that takes the event's type. Call it at
- * the end of the transaction: it locks the project until the commit, to number its events. Pass
- * events of several projects in one call, which locks the projects in a fixed order. Does nothing
- * without events.
+ * Also creates deliveries. Call it at the end of the transaction: it locks the project until the
+ * commit, to number events. Pass events of several projects in one call, which locks in a fixed
+ * order.
  */
 export async function recordEvents(
   tx: Prisma.TransactionClient,
@@ -50,12 +43,11 @@ export async function recordEvents(
   await tx.$executeRaw`SELECT record_events(${JSON.stringify(rows)}::jsonb)`;
 }
 
-/** Adds the domain to a decision's events. */
 export function about(domainId: string, events: readonly DomainEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, domainId }));
 }
 
-/** A domain's newest events first, at most `limit`. */
+/** Newest first. */
 export function loadTimeline(
   prisma: PrismaClient,
   domainId: string,
@@ -69,7 +61,6 @@ export function loadTimeline(
   });
 }
 
-/** A page of a project's events, by number. */
 export type EventRange = {
   readonly projectId: string;
   /** Null: every domain's. */
@@ -81,13 +72,13 @@ export type EventRange = {
   readonly limit: number;
 };
 
-/** For streams. All events up to a number from `lastNumbers` are committed; none is added later. */
+/** All events up to a number from `lastNumbers` are committed; none is added later. */
 export type EventFeedStore = {
-  /** The newest event number of each project, 0 if there is none. Omits unknown projects. */
+  /** The newest event number, 0 if there is none. Omits unknown projects. */
   lastNumbers(projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>;
-  /** In order of numbers, at most `limit`. */
+  /** In order of numbers. */
   page(range: EventRange): Promise<EventRow[]>;
-  /** Also finds removed domains; null if the project never had it. */
+  /** Also finds removed domains. */
   findDomainId(projectId: string, hostname: string): Promise<string | null>;
 };
 
@@ -96,10 +87,7 @@ const lastNumbers = {
   text: 'SELECT id::text AS id, last_event_number::text AS number FROM project WHERE id = ANY($1::uuid[])',
 } as const;
 
-/**
- * `lastNumbers` is a prepared statement, because every process with streams runs it twice a second
- * (src/events/feed.ts).
- */
+/** Prepared, because every process with streams runs it twice a second (src/events/feed.ts). */
 export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>): EventFeedStore {
   const { prisma } = database;
   const run = createRunStatement(database);

@@ -1,45 +1,36 @@
-/**
- * Stores responses to requests with an Idempotency-Key for replay, in the transaction of their
- * effect.
- */
+/** Stores responses to requests with an Idempotency-Key, in the transaction of their effect. */
 import { createHash } from 'node:crypto';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 
-/**
- * Identifies an attempt: the same Idempotency-Key with another API key or operation is a different
- * attempt.
- */
+/** The same Idempotency-Key with another API key or operation is a different attempt. */
 export type AttemptId = {
   readonly apiKeyId: string;
   readonly operationId: string;
-  /** The Idempotency-Key without surrounding quotes. */
+  /** Without surrounding quotes. */
   readonly key: string;
 };
 
-/**
- * A response as it is replayed. Secrets that are shown only once, such as a new key's token, are
- * not included.
- */
+/** Without secrets that are shown only once, such as a new key's token. */
 export type StoredAnswer = {
-  /** SHA-256 of the original request, to detect a different request with the same key. */
+  /** SHA-256 of the request, to detect a different request with the same key. */
   readonly fingerprint: Uint8Array<ArrayBuffer>;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent unchanged; null if there was none. */
+  /** Sent unchanged. */
   readonly body: string | null;
 };
 
 /** Call these inside one transaction, `lock` first. */
 export type IdempotentAnswerStore = {
-  /** Locks the attempt until the transaction ends; false if another session has it. Never waits. */
+  /** Until the transaction ends; false if another session has it. Never waits. */
   lock(id: AttemptId): Promise<boolean>;
-  /** Null if there is no response, or it has expired. */
+  /** Null also if it has expired. */
   find(id: AttemptId, now: Date): Promise<StoredAnswer | null>;
   /** Rejects if there is an unexpired response. Also deletes up to ten expired ones, of any key. */
   save(id: AttemptId, answer: StoredAnswer, now: Date, expiresAt: Date): Promise<void>;
 };
 
-/** More than one, so that a backlog shrinks, but few enough to keep saves fast. */
+/** More than one, so a backlog shrinks, but few enough to keep saves fast. */
 const REMOVED_AT_ONCE = 10;
 
 /**
@@ -68,8 +59,8 @@ export function createIdempotentAnswerStore(prisma: PrismaClient): IdempotentAns
 }
 
 /**
- * SKIP LOCKED, so that concurrent deletes never wait for each other. The insertion handles the row
- * to replace.
+ * SKIP LOCKED: concurrent deletes never wait for each other. The insertion handles the row to
+ * replace.
  */
 function insertion(
   { apiKeyId, operationId, key }: AttemptId,
@@ -97,7 +88,7 @@ function insertion(
       WHERE kept.expires_at <= ${at}::timestamptz`;
 }
 
-/** A collision of 64 bits would only answer 409 while both attempts run: once in 10^19 pairs. */
+/** A collision of 64 bits would only answer 409 while both attempts run. */
 function lockOf({ apiKeyId, operationId, key }: AttemptId): bigint {
   const identity = JSON.stringify([apiKeyId, operationId, key]);
   return createHash('sha256').update(identity).digest().readBigInt64BE();

@@ -1,7 +1,4 @@
-/**
- * The state of the installation in numbers, for its metrics: one statement, by the database's
- * clock.
- */
+/** The state of the installation in numbers, for its metrics. */
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import type { QueueName } from '../core/operations/jobs.ts';
@@ -10,39 +7,34 @@ import type { PrismaClient } from './generated/client.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 
-/** A consistent snapshot. Ages are in seconds. */
+/** A consistent snapshot by the database's clock. */
 export type InstallationState = {
-  /** Attached domains by status. */
   readonly domains: { readonly [S in DomainStatus]: number };
   /**
-   * Of the most overdue item per queue; 0 if none is. Deliveries count from when they were queued,
-   * so one that waits for its webhook's backlog is not overdue.
+   * Of the most overdue item; 0 if none is. Deliveries count from when they were queued, without a
+   * webhook's backlog.
    */
   readonly overdueSeconds: { readonly [N in QueueName]: number };
-  /** Of the domain that has waited longest; 0 if none waits. */
+  /** 0 if none waits. */
   readonly oldestSeconds: { readonly pending: number; readonly verified: number };
-  /** Open escalations by cause; causes without any are missing. */
+  /** By cause; causes without any are missing. */
   readonly escalationsOpen: Numbers;
-  /** Served domains by the days left of their newest certificate; each counts once. */
+  /** By the days left of their newest certificate; each served domain counts once. */
   readonly certificates: { readonly [D in DaysLeft]: number };
-  /**
-   * Until the first of those certificates expires, negative if it has; null if no domain is served.
-   */
+  /** Negative if a certificate has expired; null if no domain is served. */
   readonly soonestEndSeconds: number | null;
   /** Currently quarantined, by queue or sweep; those without any are missing. */
   readonly setAside: Numbers;
-  /** Since the installation's start, by kind; 0 if it never occurred. */
+  /** By kind. */
   readonly repairs: Numbers;
   /** Since the last run of the reconciler; null if it never ran. */
   readonly turnAgeSeconds: number | null;
 };
 
-/**
- * `ended`: expired; `1`: at most a day left; `7`: more than one and at most seven days; and so on.
- */
+/** `1`: at most a day left; `7`: more than one and at most seven days; and so on. */
 type DaysLeft = 'ended' | '1' | '7' | '30' | 'more';
 
-/** The statement's result; groups without rows are missing. */
+/** Groups without rows are missing. */
 type Read = {
   readonly domains: Partial<InstallationState['domains']> | null;
   readonly late: { readonly [N in QueueName]: number | null };
@@ -55,10 +47,7 @@ type Read = {
   readonly turn: number | null;
 };
 
-/**
- * Reads every domain once: some dozens of milliseconds for 100,000. Rejects if the database does
- * not answer.
- */
+/** Reads every domain once: some dozens of milliseconds for 100,000. */
 export async function readInstallation(prisma: PrismaClient): Promise<InstallationState> {
   const [row] = await prisma.$queryRaw<[{ state: Read }]>`
     WITH attached AS MATERIALIZED (

@@ -1,7 +1,4 @@
-/**
- * The operator's overview, in addition to src/db/installation.ts: domains that wait or fail,
- * certificates that expire soonest, recent events. All lists and reads are limited.
- */
+/** The operator's overview. All lists and reads are limited. */
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import type { Quarantine } from '../core/records.ts';
@@ -11,80 +8,66 @@ import { type DomainDetails, details } from './domains/domains.ts';
 import type { SweepName } from './domains/sweeps.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 
-/** A domain in a list. */
 type Listed = { readonly id: string; readonly hostname: string; readonly projectId: string };
 
-/** A `pending` or `verified` domain, which waits for its DNS or its certificate. */
+/** `pending` or `verified`. */
 type WaitingDomain = Listed & {
   readonly status: DomainStatus;
-  /** Since when it waits. */
   readonly since: Date;
-  /** When its job is due; null if none is planned. */
   readonly nextCheckAt: Date | null;
 };
 
-/** A served domain, and when its newest certificate expires; may be in the past. */
 type EndingDomain = Listed & { readonly endsAt: Date };
 
 /** A quarantined job, or a quarantined domain of a sweep. */
 type AsideJob = {
-  /** The name of its queue or sweep. */
   readonly queue: string;
-  /** Null if the job has no domain. */
   readonly domainId: string | null;
-  /** Null if the job has no domain. */
   readonly hostname: string | null;
   /** One line without secrets. */
   readonly reason: string;
-  /** How often in a row it was quarantined. */
+  /** In a row. */
   readonly times: number;
-  /** When it was last quarantined. */
   readonly since: Date;
-  /** When the quarantine ends; in the future. */
   readonly until: Date;
 };
 
 /**
- * A domain with the finding `dns_unknown`, and its name servers as listed by its parent zone: empty
- * if our resolvers did not find them, or could not resolve our own target.
+ * With the finding `dns_unknown`. `servers` is empty if our resolvers did not find them, or could
+ * not resolve our own target.
  */
 export type UntoldDomain = { readonly hostname: string; readonly servers: readonly string[] };
 
-/** Events of a type in the hour that starts at `hour`. */
+/** In the hour that starts at `hour`. */
 export type HourlyEvents = { readonly hour: Date; readonly type: string; readonly count: number };
 
-/**
- * Counts the events of the last 24 hours; fewer hours if there were more than about 128,000 events.
- */
+/** Of the last 24 hours; fewer hours if there were more than about 128,000 events. */
 type RecentEvents = {
-  /** Every event from this time on is counted. */
   readonly since: Date;
   /** Oldest hour first; types without events in an hour are missing. */
   readonly hours: readonly HourlyEvents[];
 };
 
-/** The operator's overview. Read by several statements, so not a consistent snapshot. */
+/** Read by several statements, so not a consistent snapshot. */
 export type OperationsReads = {
-  /** By finding code, most frequent first; unused codes are missing. */
+  /** Most frequent first. */
   readonly findings: readonly { readonly code: string; readonly domains: number }[];
-  /** The longest wait first, at most 10. */
+  /** The longest wait first. */
   readonly waiting: readonly WaitingDomain[];
-  /** Served domains, the first to expire first, at most 10. */
+  /** Served domains, the first to expire first. */
   readonly ending: readonly EndingDomain[];
-  /** Newest first, at most 20. */
+  /** Newest first. */
   readonly setAside: readonly AsideJob[];
-  /** In no order, at most 2,000. */
+  /** In no order. */
   readonly untold: readonly UntoldDomain[];
   readonly recent: RecentEvents;
-  /**
-   * The reconciler's repairs since the installation's start; kinds that never occurred are missing.
-   */
+  /** Since the installation's start. */
   readonly repairs: readonly {
     readonly kind: string;
     readonly count: bigint;
     readonly lastAt: Date;
   }[];
-  /** When each task with a lease last started (`WaitingStore.takeTurn`), by name. */
+  /** The tasks of `WaitingStore.takeTurn`. */
   readonly turns: readonly { readonly name: string; readonly takenAt: Date }[];
 };
 
@@ -93,10 +76,7 @@ const ASIDE_LISTED = 20;
 /** Enough domains to identify their DNS operators. */
 const UNTOLD_MAX = 2_000;
 
-/**
- * Reads the overview as of `now`. Statements run one by one: embedded storage has one session, and
- * latency doesn't matter here. Rejects if one fails.
- */
+/** Statements run one by one: embedded storage has one session. */
 export async function readOperations(prisma: PrismaClient, now: Date): Promise<OperationsReads> {
   const findings = await countFindings(prisma);
   const waiting = await longestWaiting(prisma);
@@ -109,7 +89,6 @@ export async function readOperations(prisma: PrismaClient, now: Date): Promise<O
   return { findings, waiting, ending, setAside, untold, recent, repairs, turns };
 }
 
-/** Reads every attached domain once. */
 function countFindings(prisma: PrismaClient): Promise<OperationsReads['findings']> {
   return prisma.$queryRaw`
     SELECT finding->>'code' AS code, count(*)::int AS domains
@@ -151,8 +130,7 @@ function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {
 }
 
 /**
- * The events of the last 24 hours by hour and type, at most about 128,000. Time has no index: finds
- * the newest by id, going back in doubling steps until one is old enough.
+ * Time has no index: finds the newest by id, going back in doubling steps until one is old enough.
  */
 async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEvents> {
   const since = new Date(now.getTime() - DAY);
@@ -174,24 +152,20 @@ async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEven
   return { since: back.at, hours };
 }
 
-/** A search result with its project. */
 export type FoundDomain = {
   readonly id: string;
   readonly hostname: string;
   readonly status: DomainStatus;
-  /** Null if it is attached. */
   readonly removedAt: Date | null;
   readonly projectId: string;
   readonly projectName: string;
 };
 
-/** A domain with all its details and the name of its project. */
 export type OperationsDomain = DomainDetails & { readonly project: { readonly name: string } };
 
 /**
- * Finds domains, including removed ones, whose host name contains `part`, at most `limit`. Exact
- * matches first, then attached domains, then removed ones, each by host name. Reads every host
- * name, since no index covers substrings.
+ * Includes removed domains. Exact matches first, then attached domains, then removed ones. Reads
+ * every host name, since no index covers substrings.
  */
 export function searchDomains(
   prisma: PrismaClient,
@@ -206,7 +180,7 @@ export function searchDomains(
     ORDER BY hostname = ${part} DESC, removed_at IS NULL DESC, hostname, domain.id LIMIT ${limit}`;
 }
 
-/** Finds a domain by id, even if removed; null if there is none. */
+/** Finds removed domains, too. */
 export function findWatchedDomain(
   prisma: PrismaClient,
   id: string,
@@ -217,12 +191,11 @@ export function findWatchedDomain(
   });
 }
 
-/** Quarantine records of a domain's jobs that have not succeeded since, including ended ones. */
+/** Of jobs that have not succeeded since, including ended records. */
 export function loadNotes(prisma: PrismaClient, domainId: string): Promise<Quarantine[]> {
   return prisma.quarantine.findMany({ where: { domainId }, orderBy: { queue: 'asc' } });
 }
 
-/** The column with the time at which a sweep takes a domain. */
 const columns = {
   'recheck-live': 'recheckAt',
   'renew-certificate': 'renewAt',
@@ -231,7 +204,7 @@ const columns = {
 } as const satisfies Readonly<Record<SweepName, keyof Prisma.DomainUpdateInput>>;
 
 const served = ['live', 'drifted'] as const;
-/** The statuses that each sweep takes, as in src/db/domains/sweeps.ts. */
+/** As in src/db/domains/sweeps.ts. */
 const statuses = {
   'recheck-live': [...served, 'failed'],
   'renew-certificate': ['live'],
@@ -239,10 +212,7 @@ const statuses = {
   'ask-renewals': ['live'],
 } as const satisfies Readonly<Record<SweepName, readonly DomainStatus[]>>;
 
-/**
- * When a sweep takes the domain next; null if it is removed, has no time, or has a status that the
- * sweep skips.
- */
+/** Null if it is removed or has a status that the sweep skips. */
 export function dueForSweep(
   domain: Pick<DomainDetails, 'status' | 'removedAt' | (typeof columns)[SweepName]>,
   sweep: SweepName,
@@ -252,8 +222,8 @@ export function dueForSweep(
 }
 
 /**
- * Makes the domain due for a sweep at `at`, even if it is quarantined. Moves no time if the domain
- * was removed, is in another epoch, or has a status that the sweep skips.
+ * Even if it is quarantined. Does nothing if it was removed, is in another epoch, or has a status
+ * that the sweep skips.
  */
 export async function bringToSweep(
   prisma: PrismaClient,

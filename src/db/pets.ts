@@ -16,9 +16,8 @@ export type NewPet = {
   readonly categoryId: bigint;
   readonly status: PetStatus;
 };
-/** A page of the list. `status` null: every status. */
 export type PetPage = {
-  /** Only pets with a greater id; null starts at the beginning. */
+  /** Exclusive; null starts at the beginning. */
   readonly after: bigint | null;
   readonly status: PetStatus | null;
   /** 1 to 100. */
@@ -27,33 +26,26 @@ export type PetPage = {
 type PetList = {
   /** The JSON text of an array of Pets. */
   readonly json: string;
-  /** The last id of the page if more follow, to pass as `after`; otherwise null. */
+  /** To pass as `after`; null on the last page. */
   readonly next: bigint | null;
 };
 
-/** Concurrent calls share a statement. */
 export type PetStore = {
-  /** In order of ids. */
   list(page: PetPage): Promise<PetList>;
-  /** The JSON text of a Pet; null if there is none. */
+  /** The JSON text of a Pet. */
   get(id: bigint): Promise<string | null>;
-  /** Committed when it resolves; the JSON text equals what `get` returns, byte for byte. */
+  /** Committed when it resolves; `json` equals what `get` returns, byte for byte. */
   create(pet: NewPet): Promise<{ readonly id: bigint; readonly json: string }>;
 };
 
-/** Settings for a storage, and for tests. */
 export type PetStoreOptions = {
-  /**
-   * Maximum concurrent statements of one kind, default 2; 1 for storage that runs one at a time.
-   */
+  /** Concurrent statements of one kind; 1 for storage that runs one at a time. */
   readonly concurrency?: number;
-  /** The database's response timeout; default 12 s. */
   readonly silenceMs?: number;
 };
 
-/** Pages per statement. Each can have a hundred rows, and all callers of a batch wait for it. */
+/** A page can have a hundred rows, and all callers of a batch wait for it. */
 const LISTS_MAX = 32;
-/** Pets that one statement reads or stores. */
 const ROWS_MAX = 500;
 const INT64_MAX = 2n ** 63n - 1n;
 const nothing: PetList = { json: '[]', next: null };
@@ -95,24 +87,18 @@ function nameOf({ after, status, limit }: PetPage): string {
   return `${after} ${status} ${limit}`;
 }
 
-/**
- * A Pet of docs/interface.md. Field by field, which takes two thirds of the time of
- * row_to_json.
- */
+/** Field by field, which takes two thirds of the time of row_to_json. */
 const petJson = `'{"id":' || id || ',"name":' || to_json(name) || ',"categoryId":' || category_id || ',"status":"' || status || '"}'`;
 
-/**
- * The separator of two pets in a list. It cannot occur inside one, where a quote in a name is
- * written as \".
- */
+/** Cannot occur inside a pet: a quote in a name is written as \". */
 const NEXT_PET = ',{"id":';
 
-/** Rows of the longest page, plus one that shows whether another page follows. */
+/** The longest page, plus one row that shows whether another page follows. */
 const PAGE_ROWS_MAX = 101;
 
 /**
- * Many pages at once; null for an empty one. The inner LIMIT is a constant: for an unknown number,
- * the planner assumes a tenth of the table and may sort it.
+ * The inner LIMIT is a constant: for an unknown number, the planner assumes a tenth of the table
+ * and can sort it.
  */
 function listStatement(name: string, where: string, order: string): Statement {
   return {
@@ -133,8 +119,8 @@ function listStatement(name: string, where: string, order: string): Statement {
 const listAll = listStatement('pets_list', 'id >= asked.start', 'id');
 
 /**
- * Not `status = … AND id >= … ORDER BY id`: for that, the planner may use the primary key, and read
- * the whole table for a rare status. Only the index on (status, id) has this order.
+ * For `status = … AND id >= … ORDER BY id`, the planner can read the whole table by primary key.
+ * Only the index on (status, id) has this order.
  */
 const listByStatus = listStatement(
   'pets_list_by_status',
@@ -147,10 +133,7 @@ const get: Statement = {
   text: `SELECT id::text, ${petJson} AS pet FROM pet WHERE id = ANY ($1::bigint[])`,
 };
 
-/**
- * The ids are drawn before the insert, so that each is known by its place; RETURNING guarantees no
- * order.
- */
+/** Ids are drawn before the insert, because RETURNING guarantees no order. */
 const create: Statement = {
   name: 'pets_create',
   text: `
@@ -165,12 +148,12 @@ const create: Statement = {
     SELECT id::text, ${petJson} AS pet FROM item ORDER BY place`,
 };
 
-/** The prepared statements; a test checks PostgreSQL's plans for them. */
+/** A test checks PostgreSQL's plans for them. */
 export const petStatements = { listAll, listByStatus, get, create } as const;
 
 const INT64_MIN = -(2n ** 63n);
 
-/** Returns a page for each request, in order. `after` must be less than the greatest int64. */
+/** `after` must be less than the greatest int64. */
 async function loadPages(
   run: RunStatement,
   statement: Statement,
@@ -188,7 +171,6 @@ async function loadPages(
   );
 }
 
-/** Returns the JSON text of each pet, in the order of the ids; null if there is none. */
 async function loadPets(
   run: RunStatement,
   ids: readonly bigint[],
@@ -198,10 +180,7 @@ async function loadPets(
   return ids.map((id) => byId.get(String(id)) ?? null);
 }
 
-/**
- * Stores all of the pets, or none, and returns them in order. One statement, so they are committed
- * together.
- */
+/** One statement: all or none. */
 async function savePets(run: RunStatement, pets: readonly NewPet[]) {
   const rows = await run<{ id: string; pet: string }>(create, [
     pets.map(({ name }) => name),

@@ -1,18 +1,15 @@
-/** Projects and their deploys. */
 import { randomUUID } from 'node:crypto';
 import type { Deploy, DeployStatus, Plan, Project } from '../core/records.ts';
 import type { PrismaClient } from './generated/client.ts';
 
-/** `slug` must be unique. */
 export type NewProject = { readonly name: string; readonly slug: string; readonly plan: Plan };
-/** A missing field stays unchanged. */
 type ProjectChange = {
   readonly name?: string | undefined;
   readonly plan?: Plan | undefined;
 };
 /**
- * `upstream`: an http or https URL for visitors while this is the newest succeeded deploy.
- * `upstreamCa`: PEM certificates of the upstream's CA, if Node.js does not trust it.
+ * Serves visitors while it is the newest that succeeded. `upstreamCa`: PEM, if Node.js does not
+ * trust the upstream's CA.
  */
 type NewDeploy = {
   readonly status: DeployStatus;
@@ -20,25 +17,17 @@ type NewDeploy = {
   readonly upstreamCa?: string | undefined;
 };
 
-/** Ids must be UUIDs; otherwise the database refuses and the call rejects. */
+/** Ids must be UUIDs; otherwise the call rejects. */
 export type ProjectStore = {
   /** Oldest first: all, or those with exactly this host name attached. */
   list(hostname?: string): Promise<Project[]>;
-  /** Null if there is no such project. */
   find(id: string): Promise<Project | null>;
   /** Null if the slug is taken. */
   create(project: NewProject): Promise<Project | null>;
-  /** Null if there is no such project. */
   update(id: string, change: ProjectChange): Promise<Project | null>;
-  /**
-   * Null if there is no such project. A succeeded deploy sets `deployedAt`, which makes the project
-   * publishable.
-   */
+  /** A succeeded deploy sets `deployedAt`, which makes the project publishable. */
   addDeploy(projectId: string, deploy: NewDeploy, at: Date): Promise<Deploy | null>;
-  /**
-   * Null if there is no such project. The new key signs from `at` on; the previous one also signs
-   * for a day.
-   */
+  /** The new key signs from `at` on; the previous one also signs for a day. */
   rotateSigning(id: string, at: Date): Promise<Project | null>;
 };
 

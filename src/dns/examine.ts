@@ -1,4 +1,4 @@
-/** Checks a host name once, without storing anything: observe → diagnose. */
+/** Checks a host name once, without storing anything. */
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import type { Diagnosis } from '../core/diagnosis/diagnosis.ts';
 import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
@@ -11,30 +11,27 @@ import { printable } from '../core/names/printable.ts';
 import { splitAtZone, suffixOf } from '../core/names/zone.ts';
 import type { Observer } from './observe/observe.ts';
 
-/** Both in DNS form: A-labels, lower case, no trailing dot. */
+/** A-labels, lower case, no trailing dot. */
 export type ExaminedName = { readonly hostname: string; readonly target: string };
 
-/** The result of one check: observation, diagnosis and the record to create. */
 export type Examined = ExaminedName & {
   readonly observation: Observation;
   readonly diagnosis: Diagnosis;
-  /** The record that the host name needs, relative to the zone that was found. */
+  /** Relative to the zone that was found. */
   readonly record: DnsRecord;
 };
 
-/** Takes as long as a check, at most 7 s (`defaultLimits`). Network failures do not reject it. */
+/** Takes at most 7 s (`defaultLimits`). Network failures do not reject it. */
 export type Examine = (asked: ExaminedName) => Promise<Examined>;
 
-/** `authorities` is called once per examination, after the observation. */
 export type ExamineDeps = {
   readonly observer: Pick<Observer, 'observe'>;
-  /** The CAs that would issue, as CAA records name them, the first choice first. */
+  /** Called after the observation; the first choice first. */
   readonly authorities: () => Promise<readonly CaaAuthority[]>;
   /** Whether private addresses are allowed (test labs). */
   readonly allowPrivate: boolean;
 };
 
-/** Uses the same observation and diagnosis as a check of an attached domain. */
 export function createExamine({ observer, allowPrivate, ...deps }: ExamineDeps): Examine {
   return async ({ hostname, target }) => {
     // An apex cannot have a CNAME, so it is diagnosed by the target's addresses.
@@ -49,9 +46,7 @@ export function createExamine({ observer, allowPrivate, ...deps }: ExamineDeps):
   };
 }
 
-/**
- * Parses a host name as adding a domain does, with a different error for wildcards. Never throws.
- */
+/** Like adding a domain, with a different error for wildcards. Never throws. */
 export function parseExamined(text: string, platformDomain: string): HostnameResult {
   const parsed = parseHostname(text, platformDomain);
   if (parsed.ok || parsed.code !== 'wildcard_unsupported') return parsed;
@@ -59,7 +54,7 @@ export function parseExamined(text: string, platformDomain: string): HostnameRes
   return { ...parsed, reason };
 }
 
-/** The target as A-labels in lower case without a trailing dot, or an error sentence for people. */
+/** `target`: A-labels, lower case, no trailing dot. `reason`: a sentence for people. */
 export type TargetResult =
   | { readonly ok: true; readonly target: string }
   | { readonly ok: false; readonly reason: string };
@@ -68,8 +63,8 @@ export type TargetResult =
 const NAME_OCTETS_MAX = 253;
 
 /**
- * Parses a pasted target. It can be in any zone, including a test lab's. Refuses IP addresses (RFC
- * 1035, 3.3.1), public suffixes and `hostname` itself (A-labels, lower case). Never throws.
+ * Can be in any zone, including a test lab's. Refuses IP addresses (RFC 1035, 3.3.1), public
+ * suffixes and `hostname` itself. Never throws.
  */
 export function parseTarget(text: string, hostname: string): TargetResult {
   const pasted = hostInPasted(text);
@@ -88,7 +83,6 @@ export function parseTarget(text: string, hostname: string): TargetResult {
   return reason === undefined ? { ok: true, target: ascii } : refused(reason);
 }
 
-/** Why a valid name cannot be a target; undefined if it can. */
 function reasonAgainstPlace(ascii: string, hostname: string): string | undefined {
   if (!ascii.includes('.')) return `“${ascii}” is a single label. Enter the full name.`;
   if (ascii === hostname) {
@@ -103,7 +97,7 @@ function refused(reason: string): TargetResult {
   return { ok: false, reason };
 }
 
-/** The Diagnosis of docs/integrate/diagnosis.md as plain JSON; its schema is in src/http/schemas/diagnosis.ts. */
+/** The Diagnosis of docs/integrate/diagnosis.md; its schema is in src/http/schemas/diagnosis.ts. */
 export function reportOf({ hostname, target, observation, diagnosis, record }: Examined) {
   return {
     hostname,

@@ -1,4 +1,4 @@
-/** Shares running work; caches are the callers' own (docs/decisions/0027-one-mechanism.md). */
+/** Shares running work; caches are the callers' own (docs/decisions/0026-shared-mechanisms.md). */
 
 /**
  * Calls with the same key share one run while it lasts, including its error. A shared run starts

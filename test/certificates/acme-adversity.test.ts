@@ -3,39 +3,36 @@ import { isCertificateFault } from '../../src/certificates/fault.ts';
 import { lacks } from '../support/programs.ts';
 import { clientOf, createLedger, startAcmeFixture } from './support/acme-fixture.ts';
 
-describe.skipIf(lacks('pebble', 'an ACME authority in trouble'))(
-  'An ACME authority in trouble',
-  () => {
-    it('may refuse nine nonces of ten: the certificate comes all the same', async () => {
-      const fixture = await startAcmeFixture({ nonceReject: 90 });
-      onTestFinished(fixture.close);
-      const ledger = createLedger(fixture, 'docs.acme.test');
-      const result = await clientOf(fixture.pebble, ledger).advance(ledger.order(), ledger.steps);
-      expect(result.kind).toBe('issued');
-    });
+describe.skipIf(lacks('pebble', 'an ACME CA in trouble'))('An ACME CA in trouble', () => {
+  it('still issues when it refuses nine of ten nonces', async () => {
+    const fixture = await startAcmeFixture({ nonceReject: 90 });
+    onTestFinished(fixture.close);
+    const ledger = createLedger(fixture, 'docs.acme.test');
+    const result = await clientOf(fixture.pebble, ledger).advance(ledger.order(), ledger.steps);
+    expect(result.kind).toBe('issued');
+  });
 
-    it('may forget our account: the same key makes it again', async () => {
-      const fixture = await startAcmeFixture();
-      onTestFinished(fixture.close);
-      const ledger = createLedger(fixture, 'docs.acme.test');
-      await clientOf(fixture.pebble, ledger).advance(ledger.order(), ledger.steps);
-      const before = ledger.urls.account;
-      await fixture.restart();
-      const order = { ...ledger.order(), orderUrl: null };
-      const result = await clientOf(fixture.pebble, ledger).advance(order, ledger.steps);
-      expect(result.kind).toBe('issued');
-      expect(ledger.urls.account).not.toBe(before);
-    });
+  it('still issues after it forgot the account, which the same key creates again', async () => {
+    const fixture = await startAcmeFixture();
+    onTestFinished(fixture.close);
+    const ledger = createLedger(fixture, 'docs.acme.test');
+    await clientOf(fixture.pebble, ledger).advance(ledger.order(), ledger.steps);
+    const before = ledger.urls.account;
+    await fixture.restart();
+    const order = { ...ledger.order(), orderUrl: null };
+    const result = await clientOf(fixture.pebble, ledger).advance(order, ledger.steps);
+    expect(result.kind).toBe('issued');
+    expect(ledger.urls.account).not.toBe(before);
+  });
 
-    it('may be gone: that is a fault of ours, and no verdict about the domain', async () => {
-      const fixture = await startAcmeFixture();
-      onTestFinished(fixture.close);
-      const ledger = createLedger(fixture, 'docs.acme.test');
-      const client = clientOf(fixture.pebble, ledger);
-      await fixture.pebble.close();
-      const fault = await client.advance(ledger.order(), ledger.steps).catch((error) => error);
-      expect(isCertificateFault(fault) && fault.code).toBe('ca_unreachable');
-      expect(ledger.urls.orders).toEqual([]);
-    });
-  },
-);
+  it('is reported as unreachable, not as a refusal of the domain, when it is down', async () => {
+    const fixture = await startAcmeFixture();
+    onTestFinished(fixture.close);
+    const ledger = createLedger(fixture, 'docs.acme.test');
+    const client = clientOf(fixture.pebble, ledger);
+    await fixture.pebble.close();
+    const fault = await client.advance(ledger.order(), ledger.steps).catch((error) => error);
+    expect(isCertificateFault(fault) && fault.code).toBe('ca_unreachable');
+    expect(ledger.urls.orders).toEqual([]);
+  });
+});

@@ -11,7 +11,7 @@ import { localhostCertificate } from '../support/localhost-certificate.ts';
 const now = new Date('2026-11-20T12:00:00Z');
 const acme = 'urn:ietf:params:acme:error:';
 
-describe("An authority's no", () => {
+describe('An ACME problem', () => {
   const table: readonly [string, string][] = [
     [`${acme}caa`, 'caa'],
     [`${acme}rateLimited`, 'rate_limited'],
@@ -26,11 +26,11 @@ describe("An authority's no", () => {
     ['caa', 'other'],
     ['about:blank', 'other'],
   ];
-  it.each(table)('of type %s is ours of type %s', (type, ours) => {
+  it.each(table)('of type %s maps to %s', (type, ours) => {
     expect(toProblem({ type, detail: '', subproblems: [] }).type).toBe(ours);
   });
 
-  it('in several parts counts by its first', () => {
+  it('with subproblems takes its type and detail from the first', () => {
     const subproblems = [{ type: `${acme}caa`, detail: 'CAA forbids' }];
     const problem = toProblem({ type: `${acme}compound`, detail: 'two things', subproblems });
     expect(problem).toMatchObject({ type: 'caa', detail: 'CAA forbids' });
@@ -55,12 +55,12 @@ describe('Retry-After', () => {
     ['99999999999999999999', '2026-11-27T12:00:00.000Z'],
     ['soon', undefined],
     [undefined, undefined],
-  ])('"%s" means %s', (text, at) => {
+  ])('parses "%s" as %s', (text, at) => {
     const headers = text === undefined ? {} : { 'retry-after': text };
     expect(retryAfterOf({ headers }, now)?.toISOString()).toBe(at);
   });
 
-  it('is honoured from the fifth poll on; the first ones come quickly', () => {
+  it('is honored from the fifth poll on; earlier polls use a short backoff', () => {
     const waits = [0, 1, 2, 3, 4, 5, 6, 7].map((polls) => nextPollMs(polls, 3_000));
     expect(waits).toEqual([50, 100, 200, 400, 3_000, 3_000, 3_000, 3_000]);
     expect([5, 6, 7].map((polls) => nextPollMs(polls, 0))).toEqual([1_600, 2_000, 2_000]);
@@ -69,7 +69,7 @@ describe('Retry-After', () => {
 
 type Answer = { status: number; headers?: Record<string, string>; body?: string };
 
-/** An HTTPS server that gives its answers by path, for what Pebble never says; it refuses what it was not told. */
+/** An HTTPS server with scripted responses by path, for what Pebble never sends. */
 async function startScripted(answers: Readonly<Record<string, Answer>>) {
   const { chain, key, root } = await localhostCertificate();
   const server = createServer({ cert: chain, key }, (request, response) => {
@@ -93,7 +93,7 @@ async function startScripted(answers: Readonly<Record<string, Answer>>) {
   };
 }
 
-describe('An authority that', () => {
+describe('A CA that', () => {
   const answers: Record<string, Answer> = { '/nonce': { status: 200 } };
   let scripted: Awaited<ReturnType<typeof startScripted>>;
   const directory = (newOrder: string): Answer => ({
@@ -125,7 +125,7 @@ describe('An authority that', () => {
       now: () => now,
     });
     const state = { hostname: 'docs.acme.test', orderUrl: null, privateKey: key };
-    const no = () => Promise.reject(new Error('no step was to be taken'));
+    const no = () => Promise.reject(new Error('unexpected step'));
     return client.advance(state, {
       beforePlacing: async () => undefined,
       orderPlaced: no,
@@ -137,7 +137,7 @@ describe('An authority that', () => {
     return isCertificateFault(caught) ? [caught.code, caught.retryAfter?.toISOString()] : caught;
   }
 
-  it('has had enough of us says until when', async () => {
+  it('rate-limits the account says until when', async () => {
     answers['/limited'] = directory('/limited/order');
     answers['/limited/order'] = {
       status: 429,
@@ -149,7 +149,7 @@ describe('An authority that', () => {
     expect(await order('/limited')).toEqual({ kind: 'refused', problem });
   });
 
-  it('is out of order is no verdict about the domain', async () => {
+  it('answers 503 causes a fault, not a refusal of the domain', async () => {
     answers['/busy'] = directory('/busy/order');
     answers['/busy/order'] = {
       status: 503,
@@ -160,21 +160,21 @@ describe('An authority that', () => {
   });
 
   it.each<[string, Answer, string]>([
-    ['is no authority', { status: 200, body: '<html>' }, 'ca_answer_unreadable'],
-    ['leads elsewhere', { status: 302, headers: { Location: 'https://a.test' } }, 'ca_failed'],
+    ['is not an ACME server', { status: 200, body: '<html>' }, 'ca_answer_unreadable'],
+    ['redirects', { status: 302, headers: { Location: 'https://a.test' } }, 'ca_failed'],
     ['answers like a proxy', { status: 403, body: '<html>' }, 'ca_failed'],
-    ['sends without end', { status: 200, body: ' '.repeat(1_048_577) }, 'ca_unreachable'],
-  ])('%s is a fault', async (_what, answer, code) => {
+    ['sends an endless body', { status: 200, body: ' '.repeat(1_048_577) }, 'ca_unreachable'],
+  ])('%s causes a fault', async (_what, answer, code) => {
     answers['/odd'] = answer;
     expect(await faultOf('/odd')).toEqual([code, undefined]);
   });
 
-  it('is not trusted hears nothing from us', async () => {
+  it('has an untrusted certificate receives no request', async () => {
     answers['/untrusted'] = directory('/order');
     expect(await faultOf('/untrusted', null)).toEqual(['ca_unreachable', undefined]);
   });
 
-  it('names an order over plain HTTP is not followed', async () => {
+  it('gives a plain HTTP order URL is not followed', async () => {
     answers['/plain'] = {
       status: 200,
       body: JSON.stringify({

@@ -21,7 +21,7 @@ const problem = (status: number, type: string): Said => ({
 });
 
 describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
-  'An authority with more than RFC 8555',
+  'An ACME CA with extensions to RFC 8555',
   () => {
     let fixture: AcmeFixture;
     let front: AcmeFront;
@@ -32,7 +32,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
     type Answers = {
       readonly [Step in 'newOrder' | 'renewalInfo']?: (payload: unknown) => Said | undefined;
     };
-    /** Pebble knows nothing of it: the front adds it to the directory, and answers where it says so. */
+    /** Pebble lacks these extensions: the front adds them to the directory and answers for them. */
     function offer(more: object, answers: Answers = {}): void {
       front.meddle({
         before: ({ step, payload }) =>
@@ -47,7 +47,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
       front.requests.filter(({ step }) => step === 'newOrder').map(({ payload }) => payload);
     const docs = { identifiers: [{ type: 'dns', value: 'docs.acme.test' }] };
 
-    /** What the last order was placed as, each time. */
+    /** The kinds of orders that the last attempt tried to place. */
     let placedAs: PlacedAs[] = [];
     async function order(options: ClientOptions, predecessor?: string) {
       const ledger = createLedger(fixture, 'docs.acme.test');
@@ -57,7 +57,6 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
         .advance({ ...ledger.order(), predecessor }, { ...ledger.steps, beforePlacing })
         .catch((error: unknown) => (isCertificateFault(error) ? error : Promise.reject(error)));
     }
-    /** A certificate to ask about, the same one for all. */
     let before: Promise<string> | undefined;
     const issuedBefore = () => {
       before ??= issue();
@@ -70,16 +69,16 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
       return result.chain;
     }
 
-    describe('offers profiles:', () => {
+    describe('with profiles', () => {
       const profiles = { classic: 'https://ca.test/classic', shortlived: 'https://ca.test/short' };
 
-      it('the one that is configured is ordered', async () => {
+      it('receives the configured profile in the order', async () => {
         offer({ meta: { profiles } });
         await issue({ profile: 'shortlived' });
         expect(ordered()).toContainEqual({ ...docs, profile: 'shortlived' });
       });
 
-      it('where none is configured, none is named', async () => {
+      it('receives no profile when none is configured', async () => {
         offer({ meta: { profiles } });
         await issue();
         expect(ordered()).toContainEqual(docs);
@@ -88,23 +87,26 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
       it.each([
         [{ meta: { profiles } }, 'offers classic, shortlived'],
         [{ meta: {} }, 'offers no profiles'],
-      ])('another one is ordered nowhere, and those offered are named', async (more, words) => {
-        offer(more);
-        expect(await order({ profile: 'tlsserver' })).toMatchObject({
-          code: 'ca_misconfigured',
-          message: `ACME_PROFILE is tlsserver, but the certificate authority ${words}`,
-        });
-        expect(ordered()).toEqual([]);
-      });
+      ])(
+        'receives no order for an unknown profile; the error lists the offered ones',
+        async (more, words) => {
+          offer(more);
+          expect(await order({ profile: 'tlsserver' })).toMatchObject({
+            code: 'ca_misconfigured',
+            message: `ACME_PROFILE is tlsserver, but the certificate authority ${words}`,
+          });
+          expect(ordered()).toEqual([]);
+        },
+      );
 
-      it('one that it takes back is refused with its reason', async () => {
+      it('that rejects an offered profile refuses the order with its reason', async () => {
         offer({ meta: { profiles } }, { newOrder: () => problem(400, 'invalidProfile') });
         const refused = await order({ profile: 'classic' });
         expect(refused).toMatchObject({ kind: 'refused', problem: { type: 'invalid_profile' } });
       });
     });
 
-    describe('tells when to renew:', () => {
+    describe('with renewal information (ARI)', () => {
       const start = '2026-12-01T00:00:00Z';
       const window = { start, end: '2026-12-03T00:00:00+01:00' };
       const informs = (body: object, headers: Record<string, string> = {}): Answers => ({
@@ -120,7 +122,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
           .renewalInfo(chain)
           .catch((error: unknown) => (isCertificateFault(error) ? error.code : error));
 
-      it('its window is for this certificate, and holds until it says', async () => {
+      it('gives a renewal window for the certificate, valid until Retry-After', async () => {
         const chain = await issuedBefore();
         front.forget();
         const explanationURL = 'https://ca.test/why';
@@ -135,7 +137,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
         expect(front.requests.map(({ path }) => path)).toEqual(['/dir', `/renewal-info/${id}`]);
       });
 
-      it('without that in its directory it has no opinion, and is not asked', async () => {
+      it('is not queried when its directory has no renewalInfo', async () => {
         const chain = await issuedBefore();
         front.forget();
         expect(await ask(chain)).toBeNull();
@@ -144,7 +146,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
 
       it.each<[string, Said, string]>([
         [
-          'a window that ends before it starts',
+          'an inverted window',
           {
             status: 200,
             headers: json,
@@ -153,22 +155,22 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
           'ca_answer_unreadable',
         ],
         ['no window', { status: 200, headers: json, body: '{}' }, 'ca_answer_unreadable'],
-        ['a page', { status: 200, headers: json, body: '<p>' }, 'ca_answer_unreadable'],
-        ['that it has failed', { status: 503, headers: {}, body: '' }, 'ca_failed'],
-      ])('%s is no answer', async (_what, said, code) => {
+        ['an HTML page', { status: 200, headers: json, body: '<p>' }, 'ca_answer_unreadable'],
+        ['a server error', { status: 503, headers: {}, body: '' }, 'ca_failed'],
+      ])('that answers with %s causes a fault', async (_what, said, code) => {
         const chain = await issuedBefore();
         offer({ renewalInfo: renewalInfo() }, { renewalInfo: () => said });
         expect(await ask(chain)).toBe(code);
       });
 
-      it('of a certificate that it does not know it has no opinion', async () => {
+      it('gives no window for an unknown certificate', async () => {
         const chain = await issuedBefore();
         const said = problem(404, 'malformed');
         offer({ renewalInfo: renewalInfo() }, { renewalInfo: () => said });
         expect(await ask(chain)).toBeNull();
       });
 
-      it('hears which certificate an order is to replace', async () => {
+      it('receives the ID of the certificate that an order replaces', async () => {
         const chain = await issuedBefore();
         front.forget();
         offer({ renewalInfo: renewalInfo() });
@@ -177,7 +179,7 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
         expect(placedAs).toEqual(['opened']);
       });
 
-      it('and does not, where it does not want to', async () => {
+      it('receives no certificate ID when it does not support replaces', async () => {
         const chain = await issuedBefore();
         front.forget();
         await issue({}, chain);
@@ -185,9 +187,9 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
       });
 
       it.each([
-        ['has been replaced already', problem(409, 'alreadyReplaced')],
-        ['is none of its own', problem(404, 'malformed')],
-      ])('where what is to be replaced %s, the order is an ordinary one', async (_what, said) => {
+        ['was replaced already', problem(409, 'alreadyReplaced')],
+        ['is unknown to the CA', problem(404, 'malformed')],
+      ])('receives a plain order when the certificate to replace %s', async (_what, said) => {
         const chain = await issuedBefore();
         front.forget();
         const newOrder = (payload: unknown) =>
@@ -196,11 +198,11 @@ describe.skipIf(lacks('pebble', 'profiles and renewal information'))(
         await issue({}, chain);
         expect(ordered()).toContainEqual(docs);
         expect(front.placed()).toHaveLength(1);
-        // It counts as one, too.
+        // The retry counts against the order limit.
         expect(placedAs).toEqual(['opened', 'plain']);
       });
 
-      it('an order that replaces keeps to its limits', async () => {
+      it('receives no second order when the replacing one is rate-limited', async () => {
         const chain = await issuedBefore();
         front.forget();
         offer({ renewalInfo: renewalInfo() }, { newOrder: () => problem(429, 'rateLimited') });

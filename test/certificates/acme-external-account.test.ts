@@ -11,7 +11,7 @@ const hmacKey = new Uint8Array(randomBytes(32));
 const ours: ExternalAccount = { kid: 'kid-1', hmacKey };
 
 describe.skipIf(lacks('pebble', 'external account binding'))(
-  'An authority that knows its customers already',
+  'A CA that requires external account binding',
   () => {
     let fixture: AcmeFixture;
     let front: AcmeFront;
@@ -34,7 +34,7 @@ describe.skipIf(lacks('pebble', 'external account binding'))(
         );
     }
 
-    it('issues to an account that is bound to the one it gave out', async () => {
+    it('issues to an account bound to the configured external account', async () => {
       expect(await attempt(ours)).toBe('issued');
       const registered = front.requests.find(
         ({ step, status }) => step === 'newAccount' && status === 201,
@@ -52,7 +52,7 @@ describe.skipIf(lacks('pebble', 'external account binding'))(
       expect(binding.signature).toBe(signed.digest('base64url'));
     });
 
-    it('says so in its directory: what is missing is named before an account is asked for', async () => {
+    it('requires it in its directory: the missing setting is reported before newAccount', async () => {
       front.meddle({
         after: ({ step }, said) => {
           if (step !== 'directory') return undefined;
@@ -68,7 +68,7 @@ describe.skipIf(lacks('pebble', 'external account binding'))(
       expect(front.requests.map(({ step }) => step)).toEqual(['directory', 'newNonce']);
     });
 
-    it('may say so only when it is asked: what is missing is named all the same', async () => {
+    it('requires it only in its newAccount response: the missing setting is still reported', async () => {
       front.meddle({
         after: ({ step }, said) => {
           if (step !== 'directory') return undefined;
@@ -85,7 +85,7 @@ describe.skipIf(lacks('pebble', 'external account binding'))(
     it.each<[string, ExternalAccount]>([
       ['key identifier', { ...ours, kid: 'somebody-else' }],
       ['HMAC key', { ...ours, hmacKey: new Uint8Array(32) }],
-    ])('refuses another %s, which is no verdict about the domain', async (_what, wrong) => {
+    ])('rejects a wrong %s, which is a configuration error', async (_what, wrong) => {
       expect(await attempt(wrong)).toEqual([
         'ca_misconfigured',
         expect.stringContaining('check ACME_CONTACT, ACME_EAB_KID and ACME_EAB_HMAC_KEY'),

@@ -1,11 +1,10 @@
-/** Where an authority cannot be used as it is configured, the setting that is named is that authority's own. */
 import { expect, it } from 'vitest';
 import { createAccount } from '../../src/certificates/acme/account.ts';
 import { placeOrder } from '../../src/certificates/acme/acme-authority.ts';
 import type { AcmeSession } from '../../src/certificates/acme/session.ts';
 import { generatePrivateKey } from '../../src/certificates/vault/keys.ts';
 
-const unasked = () => Promise.reject(new Error('nobody is to be asked'));
+const unasked = () => Promise.reject(new Error('unexpected request'));
 const directory = {
   newNonce: 'https://ca.example/nonce',
   newAccount: 'https://ca.example/account',
@@ -19,7 +18,7 @@ const session: AcmeSession = {
   post: unasked,
 };
 
-it.each(['ACME', 'ACME_FALLBACK'] as const)('%s', async (settings) => {
+it.each(['ACME', 'ACME_FALLBACK'] as const)('errors name settings of %s', async (settings) => {
   const key = generatePrivateKey();
   const account = createAccount(session, {
     load: async () => ({ key, url: null, contact: null }),

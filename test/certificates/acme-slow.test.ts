@@ -7,7 +7,7 @@ import { type AcmeFixture, clientOf, createLedger, type Ledger } from './support
 import { startFrontForAll } from './support/front-for-all.ts';
 import { meddleAt, points } from './support/interruptions.ts';
 
-/** A client's clock stands still, so that what the authority asks for has one answer. */
+/** A fixed clock makes Retry-After deterministic. */
 const noon = new Date('2026-11-21T12:00:00Z');
 const inAnHour = '2026-11-21T13:00:00.000Z';
 const asked = [
@@ -21,14 +21,14 @@ function tooMany(retryAfter: string): Said {
   return { status: 429, headers, body: JSON.stringify({ type, detail: 'slow down' }) };
 }
 
-describe.skipIf(lacks('pebble', 'an authority that is slow'))('An authority', () => {
+describe.skipIf(lacks('pebble', 'a slow CA'))('A CA', () => {
   let fixture: AcmeFixture;
   let front: AcmeFront;
   startFrontForAll((started) => {
     ({ fixture, front } = started);
   });
 
-  /** What came of it, and until when the authority asked to wait. */
+  /** The outcome, and when to retry. */
   async function attempt(ledger: Ledger, clock: () => Date = () => noon) {
     try {
       const result = await clientOf(front, ledger, { clock }).advance(ledger.order(), ledger.steps);
@@ -39,19 +39,19 @@ describe.skipIf(lacks('pebble', 'an authority that is slow'))('An authority', ()
     }
   }
 
-  /** Before the order is placed. Problems are refusals where they answer what was asked for. */
+  /** Before the order exists, a rate limit is a refusal for newAccount and newOrder. */
   const early: readonly (readonly [AcmeStep, string])[] = [
     ['directory', 'ca_failed'],
     ['newNonce', 'ca_failed'],
     ['newAccount', 'rate_limited'],
     ['newOrder', 'rate_limited'],
   ];
-  describe.each(asked)('that asks to wait, in %s,', (form, retryAfter) => {
-    /** In the quick run each step is asked in one form, the next one in the other. */
+  describe.each(asked)('that sends Retry-After as %s', (form, retryAfter) => {
+    /** In the quick run the steps alternate between the two forms. */
     const isInThisForm = (nth: number) => (nth % 2 === 0) === (form === 'seconds');
 
     it.each(rowsOfRun(early, (row) => isInThisForm(early.indexOf(row))))(
-      'for %s is left alone until then',
+      'at %s receives no request until then',
       async (step, outcome) => {
         const ledger = createLedger(fixture, 'early.acme.test');
         front.meddle({
@@ -66,7 +66,7 @@ describe.skipIf(lacks('pebble', 'an authority that is slow'))('An authority', ()
     );
 
     it.each(rowsOfRun(points, (point) => isInThisForm(points.indexOf(point))))(
-      '%s has not refused the order: it goes on after that',
+      '%s keeps the order open, which then resumes',
       async (...point) => {
         const ledger = createLedger(fixture, 'late.acme.test');
         const happened = meddleAt(front, point, { before: () => tooMany(retryAfter) });
@@ -78,9 +78,9 @@ describe.skipIf(lacks('pebble', 'an authority that is slow'))('An authority', ()
     );
   });
 
-  it('that is stuck in processing is asked again, and nothing is done twice', async () => {
+  it('whose order stays in processing is polled again, and no step is repeated', async () => {
     const ledger = createLedger(fixture, 'stuck.acme.test');
-    /** A minute passes with every check of the clock, so that no poll is waited for. */
+    /** Each read of the clock passes a minute, so polling times out at once. */
     const impatient = () => {
       let minutes = 0;
       return () => new Date(noon.getTime() + 60_000 * minutes++);

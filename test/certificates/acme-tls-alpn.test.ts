@@ -1,4 +1,3 @@
-/** tls-alpn-01 (RFC 8737) with a real authority that validates at a real edge. */
 import { describe, expect, it } from 'vitest';
 import type { Challenge, OrderSteps } from '../../src/certificates/authorities/authority.ts';
 import type { AcmeFront } from '../support/acme-front.ts';
@@ -8,7 +7,7 @@ import { startFrontForAll } from './support/front-for-all.ts';
 
 const challenge = 'tls-alpn-01';
 
-describe.skipIf(lacks('pebble', 'the tls-alpn-01 challenge of an ACME authority'))(
+describe.skipIf(lacks('pebble', 'the tls-alpn-01 challenge'))(
   'A certificate by tls-alpn-01',
   () => {
     let fixture: AcmeFixture;
@@ -17,7 +16,7 @@ describe.skipIf(lacks('pebble', 'the tls-alpn-01 challenge of an ACME authority'
       ({ fixture, front } = started);
     });
 
-    /** `published` stands between the client and the edge. */
+    /** `published` runs between the client and the edge. */
     async function order(hostname: string, published = (one: Challenge): Challenge | null => one) {
       const ledger = createLedger(fixture, hostname);
       const types: string[] = [];
@@ -33,30 +32,30 @@ describe.skipIf(lacks('pebble', 'the tls-alpn-01 challenge of an ACME authority'
       return { result: await client.advance(ledger.order(), steps), types };
     }
 
-    it('is issued for a name that has none yet', async () => {
+    it('is issued for a name without a certificate', async () => {
       const { result, types } = await order('docs.alpn.test');
       expect(result).toMatchObject({ kind: 'issued' });
       expect(types).toEqual([challenge]);
     });
 
-    it('is issued for a name that is served, whose visitors see nothing of it', async () => {
+    it('is issued for a served name without disturbing its visitors', async () => {
       await fixture.edge.publish('live.alpn.test', 'http://127.0.0.1:9');
       expect((await order('live.alpn.test')).result).toMatchObject({ kind: 'issued' });
       expect((await fixture.edge.https({ hostname: 'live.alpn.test' })).status).toBe(502);
     });
 
-    it('is refused where the edge proves something else', async () => {
+    it('is refused when the edge presents another proof', async () => {
       const other = (one: Challenge) => ({ ...one, keyAuthorization: `${one.keyAuthorization}x` });
       const { result } = await order('wrong.alpn.test', other);
       expect(result).toMatchObject({ kind: 'refused', problem: { type: 'unauthorized' } });
     });
 
-    it('is refused where the edge has no proof', async () => {
+    it('is refused when the edge presents no proof', async () => {
       const { result } = await order('none.alpn.test', () => null);
       expect(result).toMatchObject({ kind: 'refused', problem: { type: 'unauthorized' } });
     });
 
-    it('is refused, with what there is, where the authority offers other challenges', async () => {
+    it('is refused with the list of offered challenges when tls-alpn-01 is not among them', async () => {
       front.meddle({
         after: ({ step }, said) => {
           if (step !== 'authorization' || said.status !== 200) return undefined; // a nonce may be refused

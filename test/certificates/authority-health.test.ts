@@ -17,7 +17,6 @@ function start(timeScale = 1) {
   const pass = (ms: number) => {
     at = later(at, ms);
   };
-  /** So many failures, a minute between each. */
   const fail = (times: number) => {
     for (let time = 0; time < times; time++) {
       if (time > 0) pass(MINUTE);
@@ -27,8 +26,8 @@ function start(timeScale = 1) {
   return { health, changes, pass, fail };
 }
 
-describe('how long an authority is down', () => {
-  it('counts from the first failure in a row to the last, whichever orders they were', () => {
+describe('the downtime of a CA', () => {
+  it('counts from the first to the last consecutive failure of any order', () => {
     const { health, fail, changes } = start();
     expect(health.downForMs(first)).toBe(0);
     fail(1);
@@ -39,7 +38,7 @@ describe('how long an authority is down', () => {
     expect(changes).toEqual(['down']);
   });
 
-  it('ends with any answer, which is told', () => {
+  it('ends with a response and fires one event', () => {
     const { health, fail, changes } = start();
     fail(7);
     health.note(first, 'answered');
@@ -48,7 +47,7 @@ describe('how long an authority is down', () => {
     expect(changes).toEqual(['down', 'up']);
   });
 
-  it('is not over because nobody has tried: after 5 minutes it may be asked', () => {
+  it('continues while no order tries; after 5 minutes a probe is allowed', () => {
     const { health, fail, pass } = start();
     expect(health.mayAsk(first)).toBe(true);
     fail(7);
@@ -61,7 +60,7 @@ describe('how long an authority is down', () => {
     expect(health.downForMs(first)).toBe(11 * MINUTE + 600 * MINUTE);
   });
 
-  it('is over once it answers a question; an order that fails all the same goes on with it', () => {
+  it('ends when the CA responds; a failing order resumes it', () => {
     const { health, fail, pass, changes } = start();
     fail(7);
     pass(5 * MINUTE);
@@ -73,7 +72,7 @@ describe('how long an authority is down', () => {
     expect(changes).toEqual(['down']);
   });
 
-  it('counts again after half an hour where it was a blip', () => {
+  it('restarts after half an hour without a failure', () => {
     const { health, fail, pass } = start();
     fail(3);
     pass(30 * MINUTE);
@@ -81,7 +80,7 @@ describe('how long an authority is down', () => {
     expect(health.downForMs(first)).toBe(MINUTE);
   });
 
-  it('takes an order that is slow for an answer', () => {
+  it('treats a slow order as a response', () => {
     const { health, fail, changes } = start();
     health.note(first, 'order_still_open');
     expect([health.downForMs(first), changes]).toEqual([0, []]);
@@ -90,7 +89,7 @@ describe('how long an authority is down', () => {
     expect([health.downForMs(first), changes]).toEqual([0, ['down', 'up']]);
   });
 
-  it('passes faster by TIME_SCALE', () => {
+  it('scales with TIME_SCALE', () => {
     const { health, fail, pass } = start(60);
     fail(1);
     pass(4_000);
@@ -103,8 +102,8 @@ describe('how long an authority is down', () => {
   });
 });
 
-describe('whether an authority answers', () => {
-  it('is asked once, however many want to know, and not again for 5 minutes', async () => {
+describe('a probe of a CA', () => {
+  it('runs once for concurrent callers and then not for 5 minutes', async () => {
     const { health, fail, pass } = start();
     fail(7);
     let resolve = () => {};
@@ -112,7 +111,7 @@ describe('whether an authority answers', () => {
       resolve = done;
     });
     let asked = 0;
-    const no = () => Promise.reject(new Error('it was not to be asked this'));
+    const no = () => Promise.reject(new Error('unexpected request'));
     const reach = () => {
       asked += 1;
       return answer;
@@ -129,7 +128,7 @@ describe('whether an authority answers', () => {
     expect([asked, health.downForMs(first)]).toEqual([1, 0]);
   });
 
-  it('is no where it fails, which is no fault of the job', async () => {
+  it('reports a failure without failing the job', async () => {
     const { health } = start();
     const no = () => Promise.reject(certificateFault('ca_unreachable', 'no answer'));
     const authority = { name: 'first', accountUri: no, advance: no, renewalInfo: no, reach: no };

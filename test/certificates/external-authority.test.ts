@@ -1,4 +1,3 @@
-/** What an edge of another make shows, by real handshakes on loopback. */
 import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
@@ -47,7 +46,7 @@ async function aCertificate(
   return { cert: await signLeaf(content, root), key: privateKeyToPem(key) };
 }
 
-/** Serves at an address of loopback; the port is the first one's. */
+/** All servers listen at the port of the first. */
 async function serve(address: string, server: Server): Promise<number> {
   const [first] = servers;
   const port = first === undefined ? 0 : (first.address() as AddressInfo).port; // it listens on TCP
@@ -77,8 +76,8 @@ function check(
   }).check(hostname);
 }
 
-describe('another edge', () => {
-  it('that shows a good certificate has it, with its issuer and its times', async () => {
+describe('an external edge', () => {
+  it('with a good certificate is reported with its issuer and its dates', async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({})));
     expect(await check(port, ['127.0.0.1'])).toMatchObject({
       kind: 'issued',
@@ -89,7 +88,7 @@ describe('another edge', () => {
     });
   });
 
-  it('is asked with the name, which is what makes it obtain one', async () => {
+  it('receives the name as SNI, which makes it request a certificate', async () => {
     const asked: string[] = [];
     const SNICallback: TlsOptions['SNICallback'] = (name, answer) => {
       asked.push(name);
@@ -109,25 +108,22 @@ describe('another edge', () => {
     ['a certificate for another name', { name: 'other.shop.test' }, true],
     ['a certificate that browsers do not trust', {}, false],
   ];
-  it.each(bad)(
-    'that shows a certificate that is no good (%s) has none',
-    async (words, of, known) => {
-      const certificate = await aCertificate(of, known ? trusted : foreign);
-      const port = await serve('127.0.0.1', tls(certificate));
-      const { kind, detail } = { detail: '', ...(await check(port, ['127.0.0.1'])) };
-      expect(kind).toBe('unavailable');
-      expect(detail).toMatch(new RegExp(`^on port ${port}, 127\\.0\\.0\\.1 serves ${words}$`));
-    },
-  );
+  it.each(bad)('has no certificate when it serves %s', async (words, of, known) => {
+    const certificate = await aCertificate(of, known ? trusted : foreign);
+    const port = await serve('127.0.0.1', tls(certificate));
+    const { kind, detail } = { detail: '', ...(await check(port, ['127.0.0.1'])) };
+    expect(kind).toBe('unavailable');
+    expect(detail).toMatch(new RegExp(`^on port ${port}, 127\\.0\\.0\\.1 serves ${words}$`));
+  });
 
-  it('is trusted by what visitors trust, where nothing else is said', async () => {
+  it("is verified against the system's trust store by default", async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({})));
     expect(await check(port, ['127.0.0.1'], { trust: null })).toMatchObject({
       kind: 'unavailable',
     });
   });
 
-  it('that refuses the connection, or speaks no TLS, is named with its address', async () => {
+  it('is reported with its address when it refuses the connection or speaks no TLS', async () => {
     const port = await serve(
       '127.0.0.1',
       createTcpServer((socket) => void socket.resume().end('HTTP/1.1 400\r\n\r\n')),
@@ -137,7 +133,7 @@ describe('another edge', () => {
     });
   });
 
-  it('has to show it at every address', async () => {
+  it('has to serve the certificate at every address', async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({})));
     await serve('127.0.0.2', tls(await aCertificate({ from: -90, to: -1 })));
     expect(await check(port, ['127.0.0.1', '127.0.0.2'])).toMatchObject({
@@ -146,20 +142,20 @@ describe('another edge', () => {
     });
   });
 
-  it('counts with the certificate that ends first', async () => {
+  it('is reported with the certificate that expires first', async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({ to: 60 })));
     await serve('127.0.0.2', tls(await aCertificate({ to: 30 })));
     expect(await check(port, ['127.0.0.1', '127.0.0.2'])).toMatchObject({ notAfter: inDays(30) });
   });
 
-  it('is not looked for at addresses that nobody on the internet has', async () => {
+  it('is not probed at private addresses', async () => {
     const port = await serve('127.0.0.1', tls(await aCertificate({})));
     expect(await check(port, ['127.0.0.1'], { allowPrivate: false })).toMatchObject({
       detail: '127.0.0.1 is not a public address',
     });
   });
 
-  it('of a name without an address shows nothing', async () => {
+  it('has no certificate for a name without an address', async () => {
     expect(await check(1, [])).toMatchObject({ detail: 'the name has no address' });
   });
 });

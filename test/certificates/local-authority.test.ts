@@ -7,7 +7,7 @@ import { isForKey, readCertificate } from '../../src/certificates/x509.ts';
 const now = new Date('2026-11-20T12:00:00Z');
 const DAY_MS = 86_400_000;
 
-/** The database's part: the first root that is kept counts for everybody. */
+/** As in the database, the first root stored wins. */
 function createRootStore() {
   let kept: LocalRoot | null = null;
   return {
@@ -36,7 +36,7 @@ function recordSteps() {
       placed.push(url);
     },
     publishChallenge: async () => {
-      throw new Error('nobody was to be asked');
+      throw new Error('unexpected call');
     },
   };
 }
@@ -49,8 +49,8 @@ async function issue(hostname = 'docs.acme.test', authority = authorityOver()) {
   return { result, privateKey, steps, root: await authority.rootCertificate() };
 }
 
-describe('The local authority', () => {
-  it('issues a certificate for the one name and key, valid for 90 days', async () => {
+describe('The local CA', () => {
+  it('issues a certificate for the requested name and key, valid for 90 days', async () => {
     const { result, privateKey, steps } = await issue();
     const facts = readCertificate(result.chain);
     expect(facts.hostnames).toEqual(['docs.acme.test']);
@@ -61,7 +61,7 @@ describe('The local authority', () => {
     expect(steps.placed).toHaveLength(1);
   });
 
-  it('signs with a root that may sign, and says in the certificate what it is for', async () => {
+  it('signs with a CA root and sets the key usage of a server certificate', async () => {
     const { result, root } = await issue();
     const [leaf, issuer] = [new X509Certificate(result.chain), new X509Certificate(root)];
     expect(leaf.verify(issuer.publicKey) && leaf.checkIssued(issuer)).toBe(true);
@@ -72,7 +72,7 @@ describe('The local authority', () => {
     expect(leaf.checkHost('docs.acme.test')).toBe('docs.acme.test');
   });
 
-  it('gives every certificate a serial number of its own', async () => {
+  it('gives every certificate a unique serial number', async () => {
     const authority = authorityOver();
     const issued = await Promise.all([1, 2, 3].map(() => issue('docs.acme.test', authority)));
     const serials = issued.map(({ result }) => new X509Certificate(result.chain).serialNumber);
@@ -85,7 +85,7 @@ describe('The local authority', () => {
     expect(readCertificate(result.chain).hostnames).toEqual([hostname]);
   });
 
-  it('refuses a name that nobody here holds', async () => {
+  it('refuses a name without a domain', async () => {
     const result = await authorityOver().advance(
       { hostname: 'bank.test', orderUrl: null, privateKey: generatePrivateKey() },
       recordSteps(),
@@ -93,7 +93,7 @@ describe('The local authority', () => {
     expect(result).toMatchObject({ kind: 'refused', problem: { type: 'rejected_identifier' } });
   });
 
-  it('takes an order up again without placing another', async () => {
+  it('resumes an order without placing another', async () => {
     const steps = recordSteps();
     const order = { hostname: 'docs.acme.test', orderUrl: 'local:1' };
     const result = await authorityOver().advance(
@@ -104,14 +104,14 @@ describe('The local authority', () => {
     expect(steps.placed).toEqual([]);
   });
 
-  it('shows one root to everybody, however many processes start at once', async () => {
+  it('has one root for all processes that start at once', async () => {
     const store = createRootStore();
     const authorities = [1, 2, 3].map(() => authorityOver(store));
     const roots = await Promise.all(authorities.map((authority) => authority.rootCertificate()));
     expect(new Set(roots).size).toBe(1);
   });
 
-  it('asks for its root again after a failure', async () => {
+  it('loads its root again after a failure', async () => {
     const store = createRootStore();
     let failures = 1;
     const authority = authorityOver({

@@ -21,9 +21,8 @@ const information: RenewalInformation = {
   explanationUrl: null,
   askAgainAt: noon,
 };
-const never = () => Promise.reject(new Error('nobody is to be asked'));
+const never = () => Promise.reject(new Error('unexpected request'));
 
-/** Two, each with what it says of a certificate. */
 function authorities(
   one: CertificateAuthority['renewalInfo'],
   two: CertificateAuthority['renewalInfo'] = never,
@@ -36,7 +35,7 @@ function authorities(
   return [authority(first, one), authority(second, two)];
 }
 
-describe('When to renew a certificate is asked of', () => {
+describe('The renewal window comes from', () => {
   const asked: string[] = [];
   const says = (name: string) => async (pem: string) => {
     asked.push(`${name} ${pem}`);
@@ -44,8 +43,8 @@ describe('When to renew a certificate is asked of', () => {
   };
   const both = authorities(says('one'), says('two'));
   it.each([
-    ['the authority that issued it', second, 'two PEM'],
-    ['the first, where it is from before there were several', null, 'one PEM'],
+    ['the CA that issued the certificate', second, 'two PEM'],
+    ['the first CA when the certificate names none', null, 'one PEM'],
   ])('%s', async (_whom, authority, question) => {
     asked.splice(0);
     expect(await askRenewal(both, { authority, sealedKey, chain })).toBe(information);
@@ -53,14 +52,14 @@ describe('When to renew a certificate is asked of', () => {
   });
 
   it.each([
-    ['is another edge’s', { authority: null, sealedKey: null, chain }],
-    ['is of an authority that is none of ours any more', { authority: gone, sealedKey, chain }],
+    ['belongs to another edge', { authority: null, sealedKey: null, chain }],
+    ['is from a CA that is no longer configured', { authority: gone, sealedKey, chain }],
     ['was never issued', { authority: null, sealedKey, chain: null }],
-  ])('nobody where it %s', async (_whose, certificate) => {
+  ])('no CA when the certificate %s', async (_whose, certificate) => {
     expect(await askRenewal(authorities(never), certificate)).toBeNull();
   });
 
-  it('an authority that does not answer: so much is known, and when it may be asked again', async () => {
+  it('a CA that may be unavailable, which is reported with the time to retry', async () => {
     const certificate = { authority: first, sealedKey, chain };
     const say = (code: 'ca_unreachable' | 'ca_failed') =>
       askRenewal(
@@ -72,21 +71,21 @@ describe('When to renew a certificate is asked of', () => {
     expect(await say('ca_failed')).toEqual({ ...silence, isAway: false });
   });
 
-  it('and a fault of ours stays one', async () => {
+  it('a request whose configuration errors are thrown', async () => {
     const certificate = { authority: first, sealedKey, chain };
-    await expect(askRenewal(authorities(never), certificate)).rejects.toThrow('nobody is');
+    await expect(askRenewal(authorities(never), certificate)).rejects.toThrow('unexpected request');
   });
 });
 
-describe('An order says what it replaces', () => {
+describe('A new order names the certificate it replaces', () => {
   const ours = authorities(never);
   const issuedBy = (authority: string | null) => ({ authority, sealedKey, chain });
   it.each([
-    ['to the authority that issued that', first, issuedBy(first), chain],
-    ['to the first, also where that was before there were several', first, issuedBy(null), chain],
-    ['to no other authority', second, issuedBy(first), undefined],
-    ['to none where that is none of ours any more', first, issuedBy(gone), undefined],
-    ['where there is a certificate before it', first, null, undefined],
+    ['to the CA that issued it', first, issuedBy(first), chain],
+    ['to the first CA when the certificate names none', first, issuedBy(null), chain],
+    ['only to the CA that issued it', second, issuedBy(first), undefined],
+    ['only if its CA is still configured', first, issuedBy(gone), undefined],
+    ['only if there is one', first, null, undefined],
   ])('%s', (_whom, authority, predecessor, replaced) => {
     expect(predecessorOf(ours, { authority }, predecessor)).toBe(replaced);
   });

@@ -1,4 +1,3 @@
-/** Private keys in the clear are in memory for as long as they are needed. */
 import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +14,7 @@ import { localhostCertificate } from '../support/localhost-certificate.ts';
 
 const row = 'certificate/9b2f';
 
-/** A vault, and every buffer that held something in the clear. */
+/** A vault that records every buffer with plaintext. */
 function watchedVault() {
   const inner = createVault(randomBytes(32));
   const seen: Uint8Array[] = [];
@@ -34,8 +33,8 @@ function watchedVault() {
   return { vault, seen, isZero: () => seen.every((bytes) => bytes.every((byte) => byte === 0)) };
 }
 
-describe('A private key in the clear', () => {
-  it('is zeroed once it was sealed, and once it was read', () => {
+describe('A plaintext private key', () => {
+  it('is zeroed after sealing and after reading', () => {
     const { vault, seen, isZero } = watchedVault();
     const key = generatePrivateKey();
     const opened = openKey(vault, sealKey(vault, key, row), row);
@@ -43,14 +42,14 @@ describe('A private key in the clear', () => {
     expect([seen.length, isZero()]).toEqual([2, true]);
   });
 
-  it('is zeroed where it cannot be read', () => {
+  it('is zeroed when it cannot be parsed', () => {
     const { vault, isZero } = watchedVault();
     const sealed = vault.seal(new Uint8Array(8).fill(0), row);
     expect(() => openKey(vault, sealed, row)).toThrow();
     expect(isZero()).toBe(true);
   });
 
-  it('is zeroed once the edge has its context, and where it gets none', async () => {
+  it('is zeroed after the edge has built its TLS context or has failed to', async () => {
     const { chain, key } = await localhostCertificate();
     const buffers = [Buffer.from(key), Buffer.from('no key')] as const;
     const deps = { ticketKeys, handshakeMs: 1_000, receiver: new EventEmitter() };

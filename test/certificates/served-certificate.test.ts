@@ -1,4 +1,3 @@
-/** Our own look at what visitors are shown: a real edge, and on other addresses of loopback what may stand in its place. */
 import { once } from 'node:events';
 import { createServer as createTcpServer, type Server } from 'node:net';
 import { createServer, type TlsOptions } from 'node:tls';
@@ -34,7 +33,7 @@ afterEach(async () => {
 
 const chainShown = () => edge.certificates.get(hostname)?.chain ?? '';
 
-/** Beside the edge, at its port. */
+/** Serves at the port of the edge. */
 async function serveAt(address: string, server: Server): Promise<void> {
   servers.push(server);
   server.listen(edge.ports.httpsPort, address);
@@ -51,7 +50,7 @@ async function selfSigned(commonName: string): Promise<Server> {
   return createServer(options).on('tlsClientError', () => undefined);
 }
 
-/** Looks, of an edge that is told to be at these addresses. */
+/** Records the handshakes at these addresses. */
 function recorder(addresses: readonly string[], more: Partial<RecordServedCertificateDeps> = {}) {
   const noted: ServedCheck[] = [];
   const recordServedCertificate = createRecordServedCertificate({
@@ -69,15 +68,14 @@ function recorder(addresses: readonly string[], more: Partial<RecordServedCertif
   };
 }
 
-/** What one check notes of the addresses. */
 async function recorded(...asked: Parameters<typeof recorder>) {
   const [noted, ...others] = await recorder(...asked)();
   expect(others).toEqual([]);
   return noted?.addresses;
 }
 
-describe('a check of what visitors are shown', () => {
-  it('knows the certificate that is stored, and when it looked', async () => {
+describe('a check of the served certificate', () => {
+  it('recognizes the stored certificate and records the time', async () => {
     const issuer = expect.stringContaining(LOCAL_AUTHORITY);
     const names = [hostname];
     expect(await recorder(['127.0.0.1'])()).toEqual([
@@ -85,7 +83,7 @@ describe('a check of what visitors are shown', () => {
     ]);
   });
 
-  it('knows the one before it, which the edge there has not replaced yet', async () => {
+  it('recognizes the previous certificate on an edge that has not reloaded yet', async () => {
     const before = chainShown();
     await edge.publish('other.shop.test', null);
     const newer = edge.certificates.get('other.shop.test')?.chain ?? '';
@@ -93,7 +91,7 @@ describe('a check of what visitors are shown', () => {
     expect(seen).toMatchObject([{ outcome: 'ours_before' }]);
   });
 
-  it('asks what is stored last: one that is stored meanwhile is no stranger', async () => {
+  it('loads the stored certificates last, so that a new one is recognized', async () => {
     const steps: string[] = [];
     edge.lookups.on('route', () => steps.push('handshake'));
     await recorded(['127.0.0.1'], {
@@ -106,7 +104,7 @@ describe('a check of what visitors are shown', () => {
     expect(steps).toContain('handshake');
   });
 
-  it('names another certificate by its issuer, as text, and cut', async () => {
+  it('names another certificate by its issuer, as sanitized and truncated text', async () => {
     await serveAt('127.0.0.2', await selfSigned('Old CA'));
     await serveAt('127.0.0.3', await selfSigned(`\u001b[2J\nO=Us\u202e${'x'.repeat(5_000)}`));
     const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
@@ -118,7 +116,7 @@ describe('a check of what visitors are shown', () => {
     expect(hostile?.issuer).toMatch(/xxx…$/);
   });
 
-  it('tells a server without a certificate from one that refuses the connection', async () => {
+  it('distinguishes a server without a certificate from a refused connection', async () => {
     await serveAt(
       '127.0.0.2',
       createTcpServer((socket) => void socket.resume().end('HTTP/1.1 400\r\n\r\n')),
@@ -131,7 +129,7 @@ describe('a check of what visitors are shown', () => {
     expect(await recorded(['127.0.0.1'])).toMatchObject([{ outcome: 'no_certificate' }]);
   });
 
-  it('waits for an address that is silent once, and not for each domain that it has', async () => {
+  it('waits for a silent address once, not once per domain', async () => {
     let connections = 0;
     const silent = createTcpServer((socket) => {
       connections += 1;
@@ -142,21 +140,21 @@ describe('a check of what visitors are shown', () => {
     for (const _time of ['first', 'second']) {
       expect(await again()).toMatchObject([{ addresses: [{ outcome: 'timeout' }] }]);
     }
-    await until('it has heard of them', async () => connections > 0);
+    await until('the responses', async () => connections > 0);
     expect(connections).toBe(1);
   });
 
-  it('leaves addresses alone that nobody on the internet has', async () => {
+  it('skips private addresses', async () => {
     const seen = await recorded(['127.0.0.1', '::1'], { allowPrivate: false });
     expect(seen).toMatchObject([{ outcome: 'reserved' }, { outcome: 'reserved' }]);
   });
 
-  it('asks eight addresses at most, each once', async () => {
+  it('connects to at most eight addresses, once each', async () => {
     const many = Array.from({ length: 20 }, (_, place) => `127.0.1.${place % 10}`);
     expect(await recorded(many)).toHaveLength(8);
   });
 
-  it('notes that the name has no address', async () => {
+  it('records that the name has no address', async () => {
     const loadChains = () => Promise.reject(new Error('nothing to compare'));
     expect(await recorded([], { loadChains })).toEqual([]);
   });

@@ -18,17 +18,17 @@ function codeOf(act: () => unknown): string {
 }
 
 describe('A private key in the database', () => {
-  it('comes back as it was, in its own row', () => {
+  it('decrypts to the same bytes in its own row', () => {
     const vault = createVault(kek);
     expect(Buffer.from(vault.open(vault.seal(secret, row), row))).toEqual(secret);
   });
 
-  it('opens in another process that has the same KEY_ENCRYPTION_KEY', () => {
+  it('decrypts in another process with the same KEY_ENCRYPTION_KEY', () => {
     const sealed = createVault(kek).seal(secret, row);
     expect(Buffer.from(createVault(Uint8Array.from(kek)).open(sealed, row))).toEqual(secret);
   });
 
-  it('may be of any length, none too', () => {
+  it('can have any length, including zero', () => {
     const vault = createVault(kek);
     for (const length of [0, 1, 15, 16, 17, 100_000]) {
       const key = randomBytes(length);
@@ -36,20 +36,20 @@ describe('A private key in the database', () => {
     }
   });
 
-  it('never looks the same twice and shows nothing of itself', () => {
+  it('has a different ciphertext each time, which leaks nothing of the plaintext', () => {
     const vault = createVault(kek);
     const [one, two] = [vault.seal(secret, row), vault.seal(secret, row)];
     expect(Buffer.from(one).equals(two)).toBe(false);
     expect(Buffer.from(one).includes('PRIVATE')).toBe(false);
   });
 
-  it('does not open when it was copied to another row', () => {
+  it('does not decrypt when it was copied to another row', () => {
     const vault = createVault(kek);
     const sealed = vault.seal(secret, row);
     expect(codeOf(() => vault.open(sealed, 'certificate/1c3d'))).toBe('vault_item_unreadable');
   });
 
-  it('names the cause when KEY_ENCRYPTION_KEY is another one, and shows neither key', () => {
+  it('reports a changed KEY_ENCRYPTION_KEY without showing either key', () => {
     const sealed = createVault(kek).seal(secret, row);
     const other = createVault(randomBytes(32));
     expect(codeOf(() => other.open(sealed, row))).toBe('vault_key_unknown');
@@ -58,7 +58,7 @@ describe('A private key in the database', () => {
     );
   });
 
-  it('does not open when any byte of it has changed', () => {
+  it('does not decrypt when any byte of it has changed', () => {
     const vault = createVault(kek);
     const sealed = vault.seal(secret, row);
     for (let at = 0; at < sealed.length; at++) {
@@ -70,7 +70,7 @@ describe('A private key in the database', () => {
     }
   });
 
-  it('does not open when it was cut off anywhere', () => {
+  it('does not decrypt when it was truncated', () => {
     const vault = createVault(kek);
     const sealed = vault.seal(secret, row);
     for (let length = 0; length < sealed.length; length++) {
@@ -80,18 +80,18 @@ describe('A private key in the database', () => {
     }
   });
 
-  it('is not taken in hand with a KEY_ENCRYPTION_KEY of another length', () => {
+  it('needs a KEY_ENCRYPTION_KEY of the right length', () => {
     expect(() => createVault(randomBytes(31))).toThrow(RangeError);
   });
 });
 
-describe('With several keys', () => {
+describe('A vault with several keys', () => {
   const [old, newer] = [randomBytes(32), randomBytes(32)];
   const before = createVault(old);
   const between = createVault(newer, old);
   const after = createVault(newer);
 
-  it('the first one seals, and each opens what it sealed', () => {
+  it('seals with the first key and opens with each', () => {
     const sealed = before.seal(secret, row);
     expect(between.open(sealed, row)).toEqual(secret);
     const resealed = between.seal(between.open(sealed, row), row);
@@ -100,7 +100,7 @@ describe('With several keys', () => {
     expect(createVault(old, newer).open(resealed, row)).toEqual(secret);
   });
 
-  it('an item tells by its first bytes whether it can be opened, and with the first key', () => {
+  it('recognizes by its first bytes an item it can open, and one sealed with the first key', () => {
     const [sealed, resealed] = [before.seal(secret, row), after.seal(secret, row)];
     for (const item of [sealed, resealed]) {
       expect(between.knows(item.subarray(0, between.header.length))).toBe(true);
@@ -111,13 +111,13 @@ describe('With several keys', () => {
     expect([sealed, resealed].map(begins)).toEqual([false, true]);
   });
 
-  it('does not open an item whose key id was exchanged for the other key’s', () => {
+  it('does not open an item whose key ID was exchanged for the other key’s', () => {
     const sealed = Buffer.from(before.seal(secret, row));
     sealed.set(after.header);
     expect(codeOf(() => between.open(sealed, row))).toBe('vault_item_unreadable');
   });
 
-  it('derives from the first, or from the one that sealed what is shown', () => {
+  it('derives secrets from the first key or from the one in the given header', () => {
     const of = (vault: typeof between, like: Uint8Array | null) =>
       vault.derive('a purpose', like).toString('hex');
     expect(of(between, null)).toBe(of(after, null));

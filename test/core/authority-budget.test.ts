@@ -23,7 +23,7 @@ import { later, noon } from '../support/builders.ts';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const limits = Object.keys(authorityLimits) as AuthorityLimit[]; // it has no others
+const limits = Object.keys(authorityLimits) as AuthorityLimit[]; // no other limits are published
 
 const projectId = '00000000-0000-4000-8000-00000000000a';
 const authority = 'https://acme-v02.api.letsencrypt.org/directory';
@@ -31,7 +31,7 @@ const letsEncrypt = { authority, budget: 'letsencrypt' } as const;
 const other = { authority: 'https://ca.test/dir', budget: 'none' } as const;
 
 describe('the limits of Let’s Encrypt', () => {
-  /** As published, the refill rounded as it is there. */
+  /** As published, with the refill rounded the same way. */
   const published: readonly (readonly [AuthorityLimit, number, number, number])[] = [
     ['orders', 300, 36 * SECOND, SECOND],
     ['project_orders', 75, 144 * SECOND, SECOND],
@@ -45,42 +45,41 @@ describe('the limits of Let’s Encrypt', () => {
       expect(tokenAt(limit, fullAt) <= noon).toBe(true);
       fullAt = afterTaking(limit, fullAt, noon);
     }
-    // The 301st order, the 51st name, the sixth of the same name, the try after five that failed.
+    // The 301st order, the 51st name, the sixth of the same name, the attempt after five failures.
     const next = tokenAt(limit, fullAt);
     expect(next).toEqual(later(noon, refillMs(limit)));
     expect(Math.round(refillMs(limit) / rounding) * rounding).toBe(refill);
-    // It is taken when it is there, and the one after that is as far away again.
+    // Taking it in time leaves the next one a full refill away.
     expect(tokenAt(limit, afterTaking(limit, fullAt, next))).toEqual(
       later(noon, 2 * refillMs(limit)),
     );
-    // Untouched for a window, it is full.
     expect(fullAt).toEqual(later(noon, authorityLimits[limit].windowMs));
   });
 
-  it('are each there at once after a long rest, and no more than that', () => {
+  it('allow their full burst after a long pause, but no more', () => {
     const rested = later(noon, 365 * 24 * HOUR);
     expect(afterTaking('orders', noon, rested)).toEqual(later(rested, 36 * SECOND));
   });
 });
 
-describe('a token that is given back', () => {
+describe('a returned token', () => {
   const left = (ms: number) => {
     const fullAt = afterTaking('same_names', noon, noon);
     return afterGivingBack('same_names', fullAt, { takenAt: noon, now: later(noon, ms) });
   };
-  it('is there again', () => expect(left(0)).toEqual(noon));
-  it('was half refilled by then', () => {
+  it('is available at once', () => expect(left(0)).toEqual(noon));
+  it('counts for the half that was not refilled yet', () => {
     const half = refillMs('same_names') / 2;
     expect(left(half)).toEqual(later(noon, half));
   });
-  it('was refilled by then: nothing changes', () => {
+  it('changes nothing when it was refilled already', () => {
     const fullAt = later(noon, refillMs('same_names'));
     expect(left(refillMs('same_names'))).toEqual(fullAt);
     expect(left(100 * 24 * HOUR)).toEqual(fullAt);
   });
 });
 
-describe('what an order counts for', () => {
+describe('the limits of an order', () => {
   const limitsOf = (kind: OrderKind, budget: typeof letsEncrypt | typeof other = letsEncrypt) =>
     bucketsOf(budget, { hostname: 'docs.example.com', projectId, kind }).map(({ limit }) => limit);
 
@@ -88,23 +87,23 @@ describe('what an order counts for', () => {
     ['first', limits],
     ['renewal', ['failed_authorizations', 'same_names']],
     ['replacement', []],
-  ])('as %s: %j', (kind, counted) => {
+  ])('of kind %s: %j', (kind, counted) => {
     expect([...limitsOf(kind)].sort()).toEqual([...counted].sort());
   });
 
   it.each(['first', 'renewal', 'replacement'] as const)(
-    'as %s, where the authority has published nothing: its failures alone',
+    'of kind %s are failures only when the CA has published nothing',
     (kind) => expect(limitsOf(kind, other)).toEqual(['failed_authorizations']),
   );
 
   it.each([
-    ['there was none before', null, 'first'],
-    ['the authority has not said when', { window: null }, 'renewal'],
+    ['no previous certificate', null, 'first'],
+    ['no renewal window yet', { window: null }, 'renewal'],
     ['before its window', window(1, 2), 'renewal'],
-    ['as its window begins', window(0, 1), 'replacement'],
+    ['at the start of its window', window(0, 1), 'replacement'],
     ['in its window', window(-1, 1), 'replacement'],
-    ['when its window is over', window(-1, 0), 'renewal'],
-  ] as const)('is a matter of the certificate before: %s', (_what, previous, kind) => {
+    ['at the end of its window', window(-1, 0), 'renewal'],
+  ] as const)('depend on the previous certificate: %s', (_what, previous, kind) => {
     expect(orderKind(previous, noon)).toBe(kind);
   });
 
@@ -112,7 +111,7 @@ describe('what an order counts for', () => {
     return { window: { start: later(noon, from * HOUR), end: later(noon, to * HOUR) } };
   }
 
-  it('is taken when the order is opened, but for failures; a refusal gives certificates back', () => {
+  it('are charged when it opens, except failures; a refusal returns the per-certificate ones', () => {
     const those = (what: (bucket: Bucket) => boolean) =>
       limits.filter((limit) => what({ limit, key: limit }));
     expect(those(takesAtOnce)).toEqual([
@@ -125,7 +124,7 @@ describe('what an order counts for', () => {
   });
 });
 
-describe('whose bucket it is', () => {
+describe('the bucket of a limit', () => {
   const keyOf = (
     limit: AuthorityLimit,
     hostname: string,
@@ -144,11 +143,11 @@ describe('whose bucket it is', () => {
     ['registrable_domain', 'a private suffix itself', 'github.io', ' github.io'],
     ['same_names', 'the name’s', 'docs.example.com', ' docs.example.com'],
     ['failed_authorizations', 'the name’s', 'docs.example.com', ' docs.example.com'],
-  ] as const)('%s: %s', (limit, _whose, hostname, subject) => {
+  ] as const)('%s has the key %s', (limit, _whose, hostname, subject) => {
     expect(keyOf(limit, hostname)).toBe(`${limit} ${authority}${subject}`);
   });
 
-  it('is another one at another authority', () => {
+  it('is separate per CA', () => {
     const elsewhere = { ...letsEncrypt, authority: 'https://other.test/dir' } as const;
     for (const limit of limits) {
       const [here, there] = [letsEncrypt, elsewhere] as const;
@@ -160,7 +159,7 @@ describe('whose bucket it is', () => {
     }
   });
 
-  it('is read from its key', () => {
+  it('can be parsed from its key', () => {
     for (const bucket of bucketsOf(letsEncrypt, {
       hostname: 'docs.example.com',
       projectId,
@@ -172,7 +171,7 @@ describe('whose bucket it is', () => {
   });
 });
 
-describe('an order waits', () => {
+describe('an order', () => {
   const buckets = bucketsOf(letsEncrypt, {
     hostname: 'docs.example.com',
     projectId,
@@ -185,10 +184,10 @@ describe('an order waits', () => {
         .map(({ key, limit }) => [key, later(noon, authorityLimits[limit].windowMs)]),
     );
 
-  it('for nothing where all of its buckets have a token', () => {
+  it('starts at once when all of its buckets have a token', () => {
     expect(budgetWait(buckets, new Map(), noon)).toBeNull();
   });
-  it('for the last of those that have none, and says whose it is', () => {
+  it('waits for the empty bucket that refills last, and names its subject', () => {
     expect(budgetWait(buckets, state('orders', 'registrable_domain'), noon)).toEqual({
       limit: 'registrable_domain',
       subject: 'example.com',
@@ -196,7 +195,7 @@ describe('an order waits', () => {
     });
     expect(budgetWait(buckets, state('orders'), noon)).toMatchObject({ subject: '' });
   });
-  it('until then, and no longer', () => {
+  it('waits until the refill, but no longer', () => {
     expect(budgetWait(buckets, state('orders'), later(noon, 36 * SECOND))).toBeNull();
   });
 });
@@ -206,15 +205,14 @@ describe('an order that is placed long after it was opened', () => {
   const counted = (ms: number, buckets: readonly string[] = keys) =>
     takenAgain({ buckets, createdAt: noon }, later(noon, ms)).map(({ limit }) => limit);
 
-  it('counts for the account once more, and for nothing else', () => {
+  it('is charged to the account limit once more, and to no other', () => {
     expect(counted(MINUTE + 1)).toEqual(['orders']);
   });
-  it('counts once where it is placed at once', () => expect(counted(MINUTE)).toEqual([]));
-  it('counts for nothing where it never did', () =>
-    expect(counted(HOUR, keys.slice(1))).toEqual([]));
+  it('is charged only once when it is placed at once', () => expect(counted(MINUTE)).toEqual([]));
+  it('is not charged when it never was', () => expect(counted(HOUR, keys.slice(1))).toEqual([]));
 });
 
-describe('the budget of an authority', () => {
+describe('the budget of a CA', () => {
   it.each([
     ['acme-v02.api.letsencrypt.org', 'letsencrypt'],
     ['letsencrypt.org', 'letsencrypt'],
@@ -225,11 +223,11 @@ describe('the budget of an authority', () => {
   ] as const)('%s: %s', (host, budget) => expect(publishedBudget(host)).toBe(budget));
 });
 
-describe('however orders come', () => {
+describe('for random orders', () => {
   const limit = fc.constantFrom(...limits);
-  /** Tokens that are left at the start: fewer than any bucket holds, so that every run meets its end. */
+  /** Initial tokens; fewer than any bucket's capacity, so that every run exhausts it. */
   const LEFT = 3;
-  /** In refills: the wait before each ask, and how long after an order that is placed it is refused; null: never. */
+  /** In refills: the wait before each request, and how long until a placed order is refused. */
   const asks = fc.array(
     fc.record({
       wait: fc.double({ min: 0, max: 1.5, noNaN: true }),
@@ -244,7 +242,6 @@ describe('however orders come', () => {
     later(noon, (authorityLimits[of].tokens - LEFT) * refillMs(of));
   const steps = (of: AuthorityLimit, count: number) => Math.round(count * refillMs(of));
 
-  /** When those were placed that nobody refused. */
   function placed(of: AuthorityLimit, orders: readonly Ask[]): readonly Date[] {
     let [at, fullAt] = [noon, drained(of)];
     let open: readonly Refusal[] = [];
@@ -263,7 +260,7 @@ describe('however orders come', () => {
     return kept;
   }
 
-  it('no window has more than there was and what was refilled in it, whatever is given back', () => {
+  it('no window exceeds its initial tokens plus refills, even with returned tokens', () => {
     fc.assert(
       fc.property(limit, asks, (of, orders) => {
         const kept = placed(of, orders);
@@ -279,7 +276,7 @@ describe('however orders come', () => {
     );
   });
 
-  it('whoever waits until its time gets its token', () => {
+  it('waiting until the announced time always yields a token', () => {
     fc.assert(
       fc.property(limit, asks, (of, orders) => {
         let [at, fullAt] = [noon, drained(of)];

@@ -29,7 +29,7 @@ const fresh: Visited = {
 };
 const local: Visited = { ...fresh, certificate: { ...certificate, isTrusted: false } };
 
-/** A check a minute ago; the addresses are 192.0.2.1, 192.0.2.2, … */
+/** A check a minute ago of the addresses 192.0.2.1, 192.0.2.2, … */
 function seen(...found: readonly (ShownOutcome | Partial<AddressShown>)[]): { shown: ServedCheck } {
   const addresses = found.map((one, place): AddressShown => {
     const given = typeof one === 'string' ? { outcome: one } : one;
@@ -41,12 +41,7 @@ const old = { issuer: 'Old CA', names: ['old.test', 'www.old.test'] };
 
 type Row = readonly [what: string, Visited, BrowserState, RegExp];
 const rows: readonly Row[] = [
-  [
-    'waits for its DNS',
-    { ...without, status: 'pending' },
-    'no_certificate_yet',
-    /as soon as the DNS/,
-  ],
+  ['waits for DNS', { ...without, status: 'pending' }, 'no_certificate_yet', /as soon as the DNS/],
   ['has failed', { ...without, status: 'failed' }, 'no_certificate_yet', /as soon as the DNS/],
   [
     'waits for its certificate',
@@ -54,46 +49,31 @@ const rows: readonly Row[] = [
     'no_certificate_yet',
     /being issued/,
   ],
+  ['has an expired certificate', ended, 'no_certificate_yet', /has expired, and the next/],
+  ['is verified again', { ...ended, status: 'verified' }, 'no_certificate_yet', /has expired, and/],
   [
-    'has lost its certificate to the clock',
-    ended,
-    'no_certificate_yet',
-    /has expired, and the next/,
-  ],
-  [
-    'and is verified again',
-    { ...ended, status: 'verified' },
-    'no_certificate_yet',
-    /has expired, and/,
-  ],
-  [
-    'and its DNS is wrong',
+    'is verified again while its DNS is wrong',
     { ...ended, status: 'failed' },
     'no_certificate_yet',
     /as soon as the DNS/,
   ],
   ['is served', live, 'served', /got a different certificate/],
   [
-    'is verified with a certificate of before',
+    'is verified and has the previous certificate',
     { ...live, status: 'verified' },
     'served',
     /got a different/,
   ],
+  ['is served with the local CA', local, 'served', /they do not trust.* the platform’s operator/],
+  ['has a certificate issued in the last hour', fresh, 'may_be_cached', /private window/],
   [
-    'is served by the local authority',
-    local,
-    'served',
-    /they do not trust.* the platform’s operator/,
-  ],
-  ['has a certificate of the last hour', fresh, 'may_be_cached', /private window/],
-  [
-    'is remembered otherwise by resolvers',
+    'has an old answer cached by resolvers',
     { ...live, findings: ['old_answer_cached'] },
     'may_be_cached',
     /old server/,
   ],
   [
-    'has a name server that stays behind',
+    'has a lagging name server',
     { ...live, findings: ['name_servers_disagree', 'mail_at_name'] },
     'may_be_cached',
     /old server/,
@@ -104,80 +84,75 @@ const rows: readonly Row[] = [
     'served',
     /got a different/,
   ],
-  ['was missed once', { ...fresh, missedAt: noon }, 'not_reaching_us', /no longer pointed here/],
+  ['missed one check', { ...fresh, missedAt: noon }, 'not_reaching_us', /no longer pointed here/],
   ['has drifted', { ...live, status: 'drifted' }, 'not_reaching_us', /no longer pointed here/],
   [
-    'has drifted, and its certificate has ended',
+    'has drifted and its certificate has expired',
     { ...ended, status: 'drifted' },
     'not_reaching_us',
     /no longer pointed here/,
   ],
   ['has lost its name', { ...live, status: 'pending' }, 'not_reaching_us', /not served here/],
   [
-    'failed with its certificate',
+    'failed with an expired certificate',
     { ...live, status: 'failed' },
     'not_reaching_us',
     /not served here/,
   ],
   [
-    'shows it everywhere',
+    'serves it at all addresses',
     { ...live, ...seen('ours', 'ours') },
     'served',
     /every .* got a different/,
   ],
   [
-    'shows it everywhere, since minutes',
+    'has served it at all addresses for minutes',
     { ...fresh, ...seen('ours') },
     'served',
     /every .* private/,
   ],
   [
-    'shows it wherever we come',
+    'serves it at every reachable address',
     { ...fresh, ...seen('no_route', 'ours') },
     'served',
     /every address/,
   ],
-  [
-    'cannot be come to',
-    { ...fresh, ...seen('no_route', 'reserved') },
-    'may_be_cached',
-    /last hour/,
-  ],
+  ['is unreachable', { ...fresh, ...seen('no_route', 'reserved') }, 'may_be_cached', /last hour/],
   ['has no address', { ...live, ...seen() }, 'served', /^The certificate is served\. If a browser/],
-  ['is local, and shown', { ...local, ...seen('ours') }, 'served', /they do not trust/],
+  ['is local and served', { ...local, ...seen('ours') }, 'served', /they do not trust/],
   [
-    'is shown, but remembered otherwise',
+    'is served while an old answer is cached',
     { ...live, findings: ['old_answer_cached'], ...seen('ours') },
     'may_be_cached',
     /old server/,
   ],
   [
-    'shows another at one address',
+    'serves another certificate at one address',
     { ...fresh, ...seen('ours', old, 'timeout') },
     'other_certificate',
     /192\.0\.2\.2 served a certificate of “Old CA” for old\.test and 1 more instead\. .*If not, /,
   ],
   [
-    'shows others at many',
+    'serves other certificates at many addresses',
     { ...local, ...seen({}, {}, {}, {}) },
     'other_certificate',
     /but 192\.0\.2\.1 served a certificate; .*3 served a certificate and 1 more instead/,
   ],
   [
-    'is not shown at some addresses',
+    'is not served at some addresses',
     { ...live, ...seen('ours', 'refused', 'timeout', 'no_certificate') },
     'not_shown',
     /2 refused the connection; .*3 did not answer in time; .*4 ended the handshake .* No action needed/,
   ],
   [
-    'shows the one before at one address',
+    'serves the previous certificate at one address',
     { ...fresh, ...seen('ours', 'ours_before') },
     'may_be_cached',
     /but 192\.0\.2\.2 still served the previous one\. No action needed/,
   ],
 ];
 
-/** The look at the addresses says nothing about these. */
+/** The check of the addresses is no evidence about these. */
 const unjudged: readonly (readonly [string, Visited, BrowserState])[] = [
   [
     'whose certificate is newer',
@@ -192,7 +167,7 @@ const unjudged: readonly (readonly [string, Visited, BrowserState])[] = [
   ['that is verified again', { ...live, ...seen('other'), status: 'verified' }, 'served'],
   ['that has drifted', { ...live, ...seen('ours'), status: 'drifted' }, 'not_reaching_us'],
   [
-    'that nobody has looked at for hours',
+    'without a check for hours',
     {
       ...live,
       certificate: { ...certificate, storedAt: later(noon, -2 * CHECK_COUNTS_MS) },
@@ -200,10 +175,10 @@ const unjudged: readonly (readonly [string, Visited, BrowserState])[] = [
     },
     'served',
   ],
-  ['whose certificate has ended', { ...ended, ...seen('ours') }, 'no_certificate_yet'],
+  ['whose certificate has expired', { ...ended, ...seen('ours') }, 'no_certificate_yet'],
 ];
 
-describe('a warning at a domain that', () => {
+describe('the browser warning of a domain that', () => {
   it.each(rows)('%s', (_what, visited, state, words) => {
     const { summary, shown, ...rest } = browserWarning(visited, noon);
     expect(rest).toEqual({ state });
@@ -211,13 +186,13 @@ describe('a warning at a domain that', () => {
     expect(shown).toBe(visited.shown);
   });
 
-  it.each(unjudged)('is not judged by an old check of a domain %s', (_what, visited, state) => {
+  it.each(unjudged)('ignores an old check of a domain %s', (_what, visited, state) => {
     expect(browserWarning(visited, noon)).toMatchObject({ state, shown: null });
   });
 });
 
-describe('the documents', () => {
-  it('list every state, and no other', () => {
+describe('the API documentation', () => {
+  it('lists exactly the browser states', () => {
     const api = readFileSync(new URL('../../docs/integrate/domains.md', import.meta.url), 'utf8');
     const [, text = ''] = api.split('### When a browser warns');
     const [table = ''] = text.split('\n### ');
@@ -225,7 +200,7 @@ describe('the documents', () => {
     expect(listed.sort()).toEqual(['state', ...new Set(rows.map(([, , state]) => state))].sort());
   });
 
-  it('show a domain as it is worded', () => {
+  it('shows a domain with the real texts', () => {
     expect(docsDomain.certificate.browser).toEqual(
       browserWarning({ ...without, status: 'pending' }, noon),
     );

@@ -12,7 +12,7 @@ const noon = Date.parse('2026-01-01T12:00:00Z');
 
 type Times = { readonly checkedAt: number; readonly now: number; readonly watchedUntil?: number };
 
-/** Of a domain that is pending since noon; all times in milliseconds since then. */
+/** Of a domain pending since noon; all times in milliseconds since then. */
 function pending({ checkedAt, now, watchedUntil }: Times, more: Partial<EarlierCheck> = {}) {
   const domain: EarlierCheck = {
     state: { status: 'pending', pendingSince: new Date(noon) },
@@ -25,38 +25,38 @@ function pending({ checkedAt, now, watchedUntil }: Times, more: Partial<EarlierC
   return checkDepthOf(domain, new Date(noon + now), 48 * HOUR);
 }
 
-describe('how closely a pending domain is checked', () => {
+describe('the check depth of a pending domain', () => {
   it.each<[string, Times, CheckDepth]>([
     ['a moment after a full check', { checkedAt: 0, now: 15_000 }, 'light'],
-    ['below 15 minutes after it', { checkedAt: 0, now: 15 * MINUTE - 1 }, 'light'],
+    ['less than 15 minutes after it', { checkedAt: 0, now: 15 * MINUTE - 1 }, 'light'],
     ['15 minutes after it', { checkedAt: 0, now: 15 * MINUTE }, 'full'],
-    ['again 15 minutes later', { checkedAt: 15 * MINUTE, now: 30 * MINUTE }, 'full'],
+    ['15 minutes later again', { checkedAt: 15 * MINUTE, now: 30 * MINUTE }, 'full'],
     ['after twice the age', { checkedAt: HOUR, now: 2 * HOUR - 1 }, 'light'],
-    ['at twice the age', { checkedAt: HOUR, now: 2 * HOUR }, 'full'],
+    ['at twice its age', { checkedAt: HOUR, now: 2 * HOUR }, 'full'],
     ['late in the window', { checkedAt: 24 * HOUR, now: 47 * HOUR }, 'light'],
-    ['at its end', { checkedAt: 32 * HOUR, now: 48 * HOUR }, 'full'],
+    ['at the end of the window', { checkedAt: 32 * HOUR, now: 48 * HOUR }, 'full'],
     [
-      'while somebody watches',
+      'while a client watches',
       { checkedAt: HOUR, now: HOUR + 1, watchedUntil: 2 * HOUR },
       'compare',
     ],
     [
-      'while somebody watches, 15 minutes after a full check',
+      'while a client watches, 15 minutes after a full check',
       { checkedAt: HOUR, now: HOUR + 15 * MINUTE, watchedUntil: 2 * HOUR },
       'full',
     ],
     [
-      'when they have gone',
+      'after the client has left',
       { checkedAt: HOUR, now: HOUR + 15 * MINUTE, watchedUntil: HOUR + 15 * MINUTE },
       'light',
     ],
-    ['when the clock was set back', { checkedAt: HOUR, now: HOUR - 1 }, 'full'],
+    ['after the clock was set back', { checkedAt: HOUR, now: HOUR - 1 }, 'full'],
   ])('%s', (_, times, depth) => {
     expect(pending(times)).toBe(depth);
   });
 
   it.each(['name_servers_disagree', 'caa_blocks', 'caa_unknown'] as const)(
-    'as closely as if somebody watched, where a glance would not see the end of %s',
+    'is as if watched when a light check would not detect the end of %s',
     (code) => {
       const findings = [{ code: 'conflicting_a' }, { code }] as const;
       expect(pending({ checkedAt: HOUR, now: HOUR + 1 }, { findings })).toBe('compare');
@@ -64,7 +64,7 @@ describe('how closely a pending domain is checked', () => {
     },
   );
 
-  it('is in full after verify, and where no check or none with a time is known', () => {
+  it('is full after verify, and without a known time of the last check', () => {
     const times = { checkedAt: 0, now: 1_000 };
     expect(pending(times, { attempts: 0 })).toBe('full');
     expect(pending(times, { observation: null })).toBe('full');
@@ -72,7 +72,7 @@ describe('how closely a pending domain is checked', () => {
   });
 });
 
-describe('how closely a settled domain is checked', () => {
+describe('the check depth of a settled domain', () => {
   const states: readonly DomainState[] = [
     { status: 'live', missedAt: null },
     { status: 'drifted', driftedAt: new Date(noon) },

@@ -1,4 +1,4 @@
-/** What a check takes back: which of the things that block also undo how far a domain has come. */
+/** Which blocking findings set a domain back. */
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import { decideCheck } from '../../src/core/life/check.ts';
@@ -30,7 +30,7 @@ const forbidden: Finding = {
 };
 
 const verified: DomainState = { status: 'verified', verifiedAt: noon };
-/** A first miss was seen a quarter of an hour ago: one more makes it drifted. */
+/** First missed a quarter of an hour ago: the next miss means drift. */
 const live: DomainState = { status: 'live', missedAt: later(noon, -15 * 60_000) };
 
 const unwatched = { findings: [], certificateEndsAt: null, escalateAt: null, watchedUntil: null };
@@ -81,7 +81,7 @@ type Row = readonly [
 const toDrifted: DomainState = { status: 'drifted', driftedAt: noon };
 const toVerified: DomainState = { status: 'verified', verifiedAt: noon };
 
-/** What a batch's look makes of domains that wait for nothing. */
+/** How a batch check changes domains without an order in progress. */
 const settled: readonly Row[] = [
   ['live', wellLive, 'right', 'right', [], wellLive, []],
   ['live', wellLive, 'wrong', 'wrong', [missing], missedNow, []],
@@ -106,7 +106,7 @@ const settled: readonly Row[] = [
   ['failed', failed, 'right', 'right', [], toVerified, ['domain.verified']],
 ];
 
-describe('a check of a domain that waits for nothing', () => {
+describe('a check of a settled domain', () => {
   const rows = settled.map(([was, state, found, verdict, findings, to, recorded]) => ({
     was,
     state,
@@ -116,19 +116,19 @@ describe('a check of a domain that waits for nothing', () => {
     to,
     recorded,
   }));
-  it.each(rows)('that is $was, found $found', ({ state, verdict, findings, to, recorded }) => {
+  it.each(rows)('that is $was and found $found', ({ state, verdict, findings, to, recorded }) => {
     const outcome = decideCheck({ ...unwatched, state }, { verdict, findings }, rules);
     expect(outcome.to).toEqual(to);
     const moved = outcome.events.filter(({ type }) => type !== 'domain.findings_changed');
     expect(moved.map(({ type }) => type)).toEqual(recorded);
-    // Whatever it means for the state, what was found is stored, and told where it is new.
+    // Findings are stored and reported when new, whatever the state.
     expect(outcome.findings).toEqual(findings);
     expect(outcome.events.length - moved.length).toBe(findings.length > 0 ? 1 : 0);
     const again = decideCheck({ ...unwatched, state, findings }, { verdict, findings }, rules);
     expect(again.events).toHaveLength(recorded.length);
   });
 
-  it('says with the drift what was found', () => {
+  it('reports the findings with the drift', () => {
     const result = { verdict: 'wrong', findings: [missing] } as const;
     const { events } = decideCheck(
       { ...unwatched, state: live, findings: [missing] },
@@ -139,7 +139,7 @@ describe('a check of a domain that waits for nothing', () => {
   });
 });
 
-describe('the end of a certificate', () => {
+describe('an expired certificate', () => {
   const ends = (
     state: DomainState,
     certificateEndsAt: Date,
@@ -147,7 +147,7 @@ describe('the end of a certificate', () => {
     findings: readonly Finding[] = [],
   ) => decideCheck({ ...unwatched, state, certificateEndsAt }, { verdict, findings }, rules);
 
-  it('has a live domain wait for another one, ordered at once, and keep its name', () => {
+  it('sends a live domain back to verified, with its name kept and an order at once', () => {
     expect(ends(wellLive, noon)).toMatchObject({
       to: { status: 'verified', verifiedAt: noon },
       events: [{ type: 'certificate.ended', expiresAt: noon }],
@@ -169,13 +169,13 @@ describe('the end of a certificate', () => {
     });
   });
 
-  it('sends a drifted domain that has just been repaired to wait for another one', () => {
+  it('sends a drifted but repaired domain to verified', () => {
     const { to, events } = ends(drifted, noon);
     expect(to).toEqual({ status: 'verified', verifiedAt: noon });
     expect(events.map(({ type }) => type)).toEqual(['domain.recovered', 'certificate.ended']);
   });
 
-  it('ends a drifted domain, and a check a day begins', () => {
+  it('fails a drifted domain, which is then checked daily', () => {
     expect(ends(drifted, noon, 'wrong', [missing])).toMatchObject({
       to: { status: 'failed', failedAt: noon },
       events: [
@@ -187,7 +187,7 @@ describe('the end of a certificate', () => {
     });
   });
 
-  it('tells both where the check that confirms a drift comes after it', () => {
+  it('fires both events when the check that confirms a drift comes after it', () => {
     const { to, events } = ends(live, noon, 'wrong', [missing]);
     expect(to).toEqual({ status: 'failed', failedAt: noon });
     const recorded = events.map(({ type }) => type);
@@ -197,18 +197,22 @@ describe('the end of a certificate', () => {
   it.each([
     ['live', wellLive, 'right', []],
     ['drifted', drifted, 'wrong', [missing]],
-  ] as const)('is when a %s domain is checked, and no later', (_was, state, verdict, findings) => {
-    const soon = later(noon, 1_000);
-    expect(ends(state, soon, verdict, findings).recheckAt).toEqual(soon);
-    const wait = Number(ends(state, later(noon, DAY), verdict, findings).recheckAt) - Number(noon);
-    expect(wait).toBeLessThan(HOUR);
-    expect(wait).toBeGreaterThan(1_000);
-  });
+  ] as const)(
+    'sets the time of the next check of a %s domain',
+    (_was, state, verdict, findings) => {
+      const soon = later(noon, 1_000);
+      expect(ends(state, soon, verdict, findings).recheckAt).toEqual(soon);
+      const wait =
+        Number(ends(state, later(noon, DAY), verdict, findings).recheckAt) - Number(noon);
+      expect(wait).toBeLessThan(HOUR);
+      expect(wait).toBeGreaterThan(1_000);
+    },
+  );
 
   it.each([
     ['pending', { status: 'pending', pendingSince: noon }],
     ['failed', failed],
-  ] as const)('of an earlier life says nothing of a %s domain', (_was, state) => {
+  ] as const)('from before does not affect a %s domain', (_was, state) => {
     expect(ends(state, later(noon, -DAY), 'wrong', [missing]).to).toEqual(state);
   });
 });
@@ -228,11 +232,11 @@ describe('a check that is wrong', () => {
     expect(outcome.findings).toEqual(findings);
   });
 
-  it('is checked again within seconds where a server has the record already', () => {
+  it('repeats within seconds when one server has the record already', () => {
     expect([wait(noon, [disagree]), wait(noon, [missing])]).toEqual([5_000, 15_000]);
   });
 
-  it('is checked less often where the other servers do not follow, unless somebody watches', () => {
+  it('repeats less often when the other servers do not follow, unless watched', () => {
     const aDayAgo = later(noon, -DAY);
     expect(wait(aDayAgo, [disagree])).toBe(300_000);
     expect(wait(aDayAgo, [disagree], later(noon, 1_000))).toBe(5_000);

@@ -1,4 +1,4 @@
-/** What comes of every occurrence in every state: the table of src/core/life/decide.ts. */
+/** Every occurrence in every state, for src/core/life/decide.ts. */
 import { describe, expect, it, test } from 'vitest';
 import { drawOf, servedTimes } from '../../src/core/certificates/plan.ts';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
@@ -15,7 +15,7 @@ import { later, noon } from '../support/builders.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const rules = { now: noon, windowMs: 2 * DAY, timeScale: 1 };
+const rules = { windowMs: 2 * DAY, timeScale: 1, escalateAfterMs: HOUR, jitter: 0.5 };
 const before = later(noon, -HOUR);
 
 const states: { readonly [S in DomainStatus]: DomainState } = {
@@ -33,7 +33,7 @@ const missing: Finding = {
   seen: 'nxdomain',
 };
 
-/** A domain that has every time, so that each that is kept shows. */
+/** A domain with every time set, so that a kept one shows. */
 const times = {
   nextCheckAt: later(noon, 1_000),
   recheckAt: later(noon, 2_000),
@@ -54,29 +54,17 @@ const certificate = {
   window: null,
 };
 const occurrences = {
-  right: { kind: 'checked', verdict: 'right', findings: [], escalateAfterMs: HOUR, jitter: 0.5 },
-  wrong: {
-    kind: 'checked',
-    verdict: 'wrong',
-    findings: [missing],
-    escalateAfterMs: HOUR,
-    jitter: 0.5,
-  },
-  unknown: {
-    kind: 'checked',
-    verdict: 'unknown',
-    findings: [],
-    escalateAfterMs: HOUR,
-    jitter: 0.5,
-  },
-  certificate_stored: { kind: 'certificate_stored', certificate, issuer: 'Pebble' },
+  right: { kind: 'checked', verdict: 'right', findings: [], ...rules },
+  wrong: { kind: 'checked', verdict: 'wrong', findings: [missing], ...rules },
+  unknown: { kind: 'checked', verdict: 'unknown', findings: [], ...rules },
+  certificate_stored: { kind: 'certificate_stored', certificate, issuer: 'Pebble', timeScale: 1 },
   verify_requested: { kind: 'verify_requested' },
   claimed_elsewhere: { kind: 'claimed_elsewhere', proof: 'cname', found: 'y.edge.test' },
   removed: { kind: 'removed' },
 } as const satisfies Readonly<Record<string, DomainOccurrence>>;
 type Occurrence = keyof typeof occurrences;
 
-/** Kind, state, epoch, attempts, its own events, and why its escalation ends. */
+/** Kind, state, epoch, attempts, its events, and why its escalation ends. */
 type Row = readonly [
   kind: DomainChange['kind'],
   to: DomainStatus,
@@ -148,7 +136,7 @@ const rows = Object.entries(table).flatMap(([status, row]) =>
 
 test.each(rows)('%s × %s', (status, occurrence, expected) => {
   const [kind, to, epoch, attempts, events = '', closes = null] = expected;
-  const change = decide(domainIn(status), occurrences[occurrence], rules);
+  const change = decide(domainIn(status), occurrences[occurrence], noon);
   expect({ kind: change.kind, epoch: change.epoch, attempts: change.attempts }).toEqual({
     kind,
     epoch,
@@ -162,7 +150,6 @@ test.each(rows)('%s × %s', (status, occurrence, expected) => {
   if (kind === 'refused') expect(change).toMatchObject({ ...times, to: states[status] });
 });
 
-/** All of them: next, recheck, escalate. */
 const timesOf = ({ nextCheckAt, recheckAt: recheck, escalateAt }: DomainChange) => ({
   nextCheckAt,
   recheckAt: recheck,
@@ -171,40 +158,40 @@ const timesOf = ({ nextCheckAt, recheckAt: recheck, escalateAt }: DomainChange) 
 const none = { nextCheckAt: null, recheckAt: null, escalateAt: null };
 
 describe('the times', () => {
-  it.each(['pending', 'failed'] as const)('of one that was %s and is verified again', (status) => {
-    const change = decide(domainIn(status), occurrences.verify_requested, rules);
+  it.each(['pending', 'failed'] as const)('of a %s domain that is verified again', (status) => {
+    const change = decide(domainIn(status), occurrences.verify_requested, noon);
     expect(change.to).toEqual({ status: 'pending', pendingSince: noon });
     expect(timesOf(change)).toEqual({ ...none, nextCheckAt: noon });
     expect(change.findings).toEqual([missing]);
   });
 
-  it('of a verified one that is verified again: its order is taken up at once', () => {
-    const change = decide(domainIn('verified'), occurrences.verify_requested, rules);
+  it('of a verified domain that is verified again: its order resumes at once', () => {
+    const change = decide(domainIn('verified'), occurrences.verify_requested, noon);
     expect(change.to).toEqual(states.verified);
     expect(timesOf(change)).toEqual({ ...times, nextCheckAt: noon });
   });
 
-  it.each(['live', 'drifted'] as const)('of a %s one: the next batch checks it', (status) => {
-    const change = decide(domainIn(status), occurrences.verify_requested, rules);
+  it.each(['live', 'drifted'] as const)('of a %s domain: the next batch checks it', (status) => {
+    const change = decide(domainIn(status), occurrences.verify_requested, noon);
     expect(timesOf(change)).toEqual({ ...times, recheckAt: noon });
   });
 
-  it.each(['verified', 'live', 'drifted'] as const)('of a %s one that loses its name', (status) => {
-    const change = decide(domainIn(status), occurrences.claimed_elsewhere, rules);
+  it.each(['verified', 'live', 'drifted'] as const)('of a %s domain without its name', (status) => {
+    const change = decide(domainIn(status), occurrences.claimed_elsewhere, noon);
     expect(change.to).toEqual({ status: 'pending', pendingSince: noon });
     expect(timesOf(change)).toEqual({ ...none, nextCheckAt: noon });
     expect(change.events).toEqual([{ type: taken, proof: 'cname', found: 'y.edge.test' }]);
   });
 
-  it('of one that is removed', () => {
+  it('of a removed domain', () => {
     for (const status of Object.keys(states)) {
-      const change = decide(domainIn(status as DomainStatus), occurrences.removed, rules);
+      const change = decide(domainIn(status as DomainStatus), occurrences.removed, noon);
       expect(timesOf(change)).toEqual(none);
       expect(change.to).toEqual(states[status as DomainStatus]);
     }
   });
 
-  it('of one that is added', () => {
+  it('of an added domain', () => {
     const change = firstChange(noon);
     expect(change.to).toEqual({ status: 'pending', pendingSince: noon });
     expect(timesOf(change)).toEqual({ ...none, nextCheckAt: noon });
@@ -215,14 +202,14 @@ describe('the times', () => {
 describe('a certificate', () => {
   const { escalateAt, ...served } = servedTimes(certificate, noon);
 
-  it('makes a domain live: what blocked is over', () => {
+  it('makes a domain live and clears its blocking findings', () => {
     const domain = { ...domainIn('verified'), findings: [missing] };
-    const change = decide(domain, occurrences.certificate_stored, rules);
+    const change = decide(domain, occurrences.certificate_stored, noon);
     expect(change.served).toEqual(served);
     const live = { status: 'live', missedAt: null } as const;
     expect(timesOf(change)).toEqual({
       nextCheckAt: null,
-      recheckAt: recheckAt(live, { ...rules, jitter: drawOf(certificate.id) }),
+      recheckAt: recheckAt(live, { now: noon, timeScale: 1, jitter: drawOf(certificate.id) }),
       escalateAt,
     });
     expect(change.findings).toEqual([]);
@@ -233,20 +220,17 @@ describe('a certificate', () => {
     });
   });
 
-  it.each(['live', 'drifted'] as const)(
-    'renews that of a %s domain, and nothing else',
-    (status) => {
-      const change = decide(domainIn(status), occurrences.certificate_stored, rules);
-      expect(change.served).toEqual(served);
-      expect(timesOf(change)).toEqual({ ...times, escalateAt });
-      expect(change).toMatchObject({ to: states[status], findings: [missing], events: [] });
-    },
-  );
+  it.each(['live', 'drifted'] as const)('only renews that of a %s domain', (status) => {
+    const change = decide(domainIn(status), occurrences.certificate_stored, noon);
+    expect(change.served).toEqual(served);
+    expect(timesOf(change)).toEqual({ ...times, escalateAt });
+    expect(change).toMatchObject({ to: states[status], findings: [missing], events: [] });
+  });
 });
 
-test('a decision is the same for the same arguments', () => {
+test('equal arguments give equal decisions', () => {
   for (const [status, occurrence] of rows) {
-    const once = decide(domainIn(status), occurrences[occurrence], rules);
-    expect(decide(domainIn(status), occurrences[occurrence], rules)).toEqual(once);
+    const once = decide(domainIn(status), occurrences[occurrence], noon);
+    expect(decide(domainIn(status), occurrences[occurrence], noon)).toEqual(once);
   }
 });

@@ -1,4 +1,4 @@
-/** The words of a case for who reads them: the platform's settings are named to its operator alone. */
+/** Settings are named only to the platform's operator. */
 import { describe, expect, it } from 'vitest';
 import type {
   EscalationCause,
@@ -37,15 +37,12 @@ describe('a setting of the platform', () => {
     ['challenge_unreachable', 'EDGE_PROBE=false'],
     ['authority_unreachable', 'ACME_EAB_KID'],
     ['authority_rate_limited', 'ACME_EAB_KID'],
-  ] as const)('is the operator’s to know and to change: %s', (cause, setting) => {
+  ] as const)('is named to the operator only: %s', (cause, setting) => {
     expect(wordsFor(cause, 'operator')).toContain(setting);
     expect(wordsFor(cause, 'customer')).toContain('the platform’s operator has to');
   });
 
-  it.each(Object.keys(nextActions) as EscalationCause[])(
-    'is not named to customers: %s',
-    (cause) => {
-      expect(wordsFor(cause, 'customer')).not.toMatch(/[A-Z]+_[A-Z]/);
-    },
-  );
+  it.each(Object.keys(nextActions) as EscalationCause[])('is not for customers: %s', (cause) => {
+    expect(wordsFor(cause, 'customer')).not.toMatch(/[A-Z]+_[A-Z]/);
+  });
 });

@@ -1,4 +1,4 @@
-/** What a case says of a domain that is served, and whose certificate was not renewed. */
+/** A served domain with an overdue renewal. */
 import { describe, expect, it } from 'vitest';
 import type {
   EscalationCause,
@@ -57,12 +57,12 @@ const table: readonly Row[] = [
   ],
 ];
 
-describe('the case of a domain that is served', () => {
-  it.each(table)('for %s says until when, and what follows', (cause, summary, nextAction) => {
+describe('the escalation of a served domain', () => {
+  it.each(table)('for %s names the expiry and its effect', (cause, summary, nextAction) => {
     expect(escalationWords(cause, served)).toEqual({ summary: `${until}${summary}`, nextAction });
   });
 
-  it('says what has become of the record, and that it comes back with it', () => {
+  it("describes the record's change and that the domain recovers with it", () => {
     const evidence = { ...served, findings: missing.findings, nextAttempt: null };
     const { summary, nextAction } = escalationWords('dns_changed', evidence);
     expect(summary).toMatch(/ since verification\. .*docs\.shop\.test/);
@@ -71,7 +71,7 @@ describe('the case of a domain that is served', () => {
     );
   });
 
-  it('says so no more once the certificate has ended', () => {
+  it('is no longer worded as served after the certificate expired', () => {
     const { summary, nextAction } = escalationWords('dns_unknown', {
       ...served,
       servedUntil: null,

@@ -1,4 +1,3 @@
-/** What a case says of a job that met faults again and again. */
 import { describe, expect, it } from 'vitest';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 
@@ -13,7 +12,7 @@ const quiet = {
   servedUntil: null,
 } as const;
 
-describe('the next action of a job that was set aside', () => {
+describe('the next action of a quarantined job', () => {
   const quarantine = { reason: 'Error: secret?', until: '2026-11-20T13:00:00.000Z' };
   const aside = (at: string) =>
     escalationWords('platform_fault', {
@@ -22,19 +21,19 @@ describe('the next action of a job that was set aside', () => {
       nextAttempt: { order: 'new', at, thenAt: null },
     });
 
-  it('says until when, where it is left to its time', () => {
+  it('says until when it is quarantined', () => {
     expect(aside(quarantine.until).nextAction).toBe(
       'Its job failed repeatedly and was quarantined until 2026-11-20 13:00 UTC; then it runs again.',
     );
   });
 
-  it('says that it is tried before its time, where it is', () => {
+  it('says when it runs before that time', () => {
     expect(aside('2026-11-20T12:00:00.000Z').nextAction).toBe(
       'Its job failed repeatedly and was quarantined. It runs once more at 2026-11-20 12:00 UTC. If that fails, it is quarantined again, for longer.',
     );
   });
 
-  it('tells the customer nothing of our faults’ own words', () => {
+  it('does not show internal errors to the customer', () => {
     expect(JSON.stringify(aside(quarantine.until))).not.toContain('secret');
   });
 });

@@ -1,4 +1,3 @@
-/** What a case says where neither of two certificate authorities gets on. */
 import { describe, expect, it } from 'vitest';
 import { type EscalationEvidence, likeliestCause } from '../../src/core/certificates/escalation.ts';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
@@ -23,8 +22,8 @@ const evidence: EscalationEvidence = {
   servedUntil: null,
 };
 
-describe('a case of two authorities', () => {
-  it('says what keeps back each of them, and that the open order goes on', () => {
+describe('an escalation with two CAs', () => {
+  it('names the obstacle of each, and that the open order continues', () => {
     const cause = likeliestCause(evidence);
     expect(cause).toBe('authority_rate_limited');
     expect(escalationWords(cause, evidence)).toEqual({

@@ -65,59 +65,59 @@ const everythingAtOnce = {
   probes: [refused],
 };
 
-describe('the likeliest cause is the first that holds', () => {
+describe('the likeliest cause is the first that applies', () => {
   const table: readonly (readonly [EscalationCause, string, Partial<EscalationEvidence>])[] = [
     ['dns_changed', 'the record is gone', { findings: missing.findings }],
     [
       'dns_changed',
-      'the record is gone, whatever else there is',
+      'the record is gone, among other problems',
       { ...everythingAtOnce, findings: [...missing.findings, caaBlocks, disagreeing, caaUnknown] },
     ],
     ['caa_blocks', 'CAA forbids', { findings: [caaBlocks] }],
-    ['caa_blocks', 'and servers disagree, too', { findings: [disagreeing, caaBlocks] }],
+    ['caa_blocks', 'CAA forbids and servers disagree', { findings: [disagreeing, caaBlocks] }],
     ['dns_unsettled', 'servers disagree', { findings: [disagreeing] }],
     ['dns_unsettled', 'signatures are bad', { ...everythingAtOnce, findings: [bogus] }],
-    ['dns_unsettled', 'and CAA cannot be told', { findings: [disagreeing, caaUnknown] }],
+    ['dns_unsettled', 'servers disagree, CAA unknown', { findings: [disagreeing, caaUnknown] }],
     ['dns_unknown', 'no server answers', { ...everythingAtOnce, findings: dnsUnknown }],
-    ['dns_unknown', 'nor the CAA question', { findings: [caaUnknown, ...dnsUnknown] }],
-    ['caa_unknown', 'the CAA question fails', { ...everythingAtOnce, findings: [caaUnknown] }],
-    ['authority_rate_limited', 'and all else that an order met', everythingAtOnce],
-    ['authority_rate_limited', 'a limit of the authority', { ...unreached, budget }],
+    ['dns_unknown', 'no server answers, also for CAA', { findings: [caaUnknown, ...dnsUnknown] }],
+    ['caa_unknown', 'the CAA lookup fails', { ...everythingAtOnce, findings: [caaUnknown] }],
+    ['authority_rate_limited', 'a limit among other problems', everythingAtOnce],
+    ['authority_rate_limited', 'a limit of the CA', { ...unreached, budget }],
     [
       'challenge_unreachable',
-      'which is why too many failed',
+      'too many failed for that reason',
       { ...unreached, budget: { ...budget, limit: 'failed_authorizations' } },
     ],
-    ['challenge_unreachable', 'the authority cannot connect', problem('connection')],
-    ['challenge_unreachable', 'the authority met somebody else', problem('unauthorized')],
-    ['challenge_unreachable', 'the authority read another answer', problem('incorrect_response')],
-    ['challenge_unreachable', 'the authority was redirected to bad TLS', problem('tls')],
-    ['challenge_unreachable', 'the authority cannot resolve the name', problem('dns')],
+    ['challenge_unreachable', 'the CA cannot connect', problem('connection')],
+    ['challenge_unreachable', 'the CA reached another server', problem('unauthorized')],
+    ['challenge_unreachable', 'the CA read another response', problem('incorrect_response')],
+    ['challenge_unreachable', 'the CA was redirected to bad TLS', problem('tls')],
+    ['challenge_unreachable', 'the CA cannot resolve the name', problem('dns')],
     ['challenge_unreachable', 'an address fails', { probes: [reachable, refused] }],
     [
       'challenge_unreachable',
-      'something else answers',
+      'another server answers',
       { ...setback, probes: [{ address: '192.0.2.1', outcome: 'other_answer', status: 301 }] },
     ],
     [
       'challenge_unreachable',
-      'an address is silent, and the account was refused',
+      'an address times out, and the account was refused',
       { ...problem('malformed'), probes: [{ address: '192.0.2.1', outcome: 'timeout' }] },
     ],
-    ['authority_refused', 'with a problem of its own', problem('rejected_identifier')],
-    ['authority_refused', 'and was away later', { ...problem('caa'), ...setback }],
+    ['authority_refused', 'a refusal', problem('rejected_identifier')],
+    ['authority_refused', 'a refusal, then an outage', { ...problem('caa'), ...setback }],
     [
       'certificate_not_shown',
-      'another edge shows none',
+      'another edge serves none',
       { setback: { ...setback.setback, isExternal: true } },
     ],
-    ['authority_unreachable', 'no answer', setback],
-    ['authority_unreachable', 'and the edge answers', { ...setback, probes: [reachable] }],
-    ['platform_fault', 'nothing explains it', {}],
-    ['platform_fault', 'warnings explain nothing', { findings: [warning], probes: [reachable] }],
+    ['authority_unreachable', 'no response', setback],
+    ['authority_unreachable', 'no response, reachable edge', { ...setback, probes: [reachable] }],
+    ['platform_fault', 'no known cause', {}],
+    ['platform_fault', 'warnings are no cause', { findings: [warning], probes: [reachable] }],
     [
       'platform_fault',
-      'no way to an address says nothing about it',
+      'a missing route is no cause',
       {
         probes: [
           { address: '2001:db8::1', outcome: 'no_route' },
@@ -135,7 +135,7 @@ describe('the likeliest cause is the first that holds', () => {
   });
 });
 
-describe('the words of a case', () => {
+describe('the texts of an escalation', () => {
   const nextNew = {
     order: 'new',
     at: '2026-11-20T12:30:00.000Z',
@@ -242,7 +242,7 @@ describe('the words of a case', () => {
   });
 
   it.each(Object.keys(nextActions) as EscalationCause[])(
-    'of %s are whole sentences, however little is known',
+    'of %s are whole sentences, even with little evidence',
     (cause) => {
       const { summary, nextAction } = escalationWords(cause, quiet);
       for (const text of [summary, nextAction]) expect(text).toMatch(/^[A-Z].*[^.]\.$/);
@@ -250,24 +250,24 @@ describe('the words of a case', () => {
   );
 });
 
-describe('the cause of an open case', () => {
+describe('the cause of an open escalation', () => {
   const aCase = (candidate: EscalationCause | null) =>
     ({ cause: 'authority_refused', evidence: { ...quiet, candidate } }) as const;
   const table: readonly (readonly [boolean, string, EscalationCause | null, EscalationCause])[] = [
     [false, 'is found again', null, 'authority_refused'],
     [true, 'is not found by one check', null, 'dns_unknown'],
-    [false, 'is another one at two checks in a row', 'dns_unknown', 'dns_unknown'],
-    [true, 'is another one at each of two checks', 'dns_unknown', 'authority_unreachable'],
+    [false, 'changes at two checks in a row', 'dns_unknown', 'dns_unknown'],
+    [true, 'differs at each of two checks', 'dns_unknown', 'authority_unreachable'],
     [false, 'came back after one check', 'dns_unknown', 'authority_refused'],
-    [false, 'gives way to a record that is gone, at once', null, 'dns_changed'],
-    [false, 'gives way to a CAA record, at once', null, 'caa_blocks'],
+    [false, 'changes to a missing record at once', null, 'dns_changed'],
+    [false, 'changes to a CAA record at once', null, 'caa_blocks'],
   ];
-  it.each(table)('is kept (%s) where it %s', (kept, _what, candidate, found) => {
+  it.each(table)('is kept (%s) when it %s', (kept, _what, candidate, found) => {
     expect(keepsCause(aCase(candidate), found, false)).toBe(kept);
   });
 
   it.each(['dns_changed', 'caa_blocks'] as const)(
-    'gives way to %s at the second check only while the domain is served, which a check takes nowhere',
+    'changes to %s at the second check only while the domain is served',
     (found) => {
       expect(keepsCause(aCase(null), found, true)).toBe(true);
       expect(keepsCause(aCase(found), found, true)).toBe(false);
@@ -275,7 +275,7 @@ describe('the cause of an open case', () => {
   );
 });
 
-describe('a cause is put right', () => {
+describe('a cause is repaired', () => {
   const table: readonly (readonly [boolean, readonly Probe[], readonly Probe[]])[] = [
     [true, [reachable, refused], [reachable]],
     [true, [refused], [{ ...refused, outcome: 'reachable' }]],

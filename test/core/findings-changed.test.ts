@@ -19,12 +19,12 @@ const bogus = (code: number, text: string): Finding => ({
   errors: [{ code, text }],
 });
 
-it('nothing has changed where the same is found again, in whatever order a database keeps it', () => {
+it('the same findings in another order are unchanged', () => {
   const again: Finding = { found: 'other.net', ...about, code: 'cname_mismatch' };
   expect(findingsChanged([missing, mismatch], [again, missing])).toEqual([]);
 });
 
-it('what is new appears, and what is gone is cleared', () => {
+it('a new finding appears and a missing one is cleared', () => {
   expect(findingsChanged([missing], [mismatch])).toEqual([
     { type: 'domain.findings_changed', appeared: [mismatch], cleared: [missing] },
   ]);
@@ -36,31 +36,31 @@ it('another value of the same code is a change', () => {
   expect(findingsChanged([mismatch], [{ ...mismatch, found: 'third.net' }])).toHaveLength(1);
 });
 
-it('how long something is remembered, and in which words a resolver fails, is none', () => {
+it("the rest of a cache time and a resolver's wording are not a change", () => {
   expect(findingsChanged([cached(null)], [cached('2026-11-21T10:00:00.000Z')])).toEqual([]);
   expect(findingsChanged([bogus(7, 'from 192.0.2.1')], [bogus(7, 'from 192.0.2.2')])).toEqual([]);
 });
 
 /** Each pair is one fault, seen twice. */
 const seenTwice: readonly (readonly [what: string, before: Finding, after: Finding])[] = [
-  ['what a resolver remembers', cached(null), cached(null, 'A 192.0.2.1')],
-  ['the reason a resolver names once only', bogus(9, 'a'), bogus(6, 'a')],
+  ['the content of a cache', cached(null), cached(null, 'A 192.0.2.1')],
+  ['a reason that a resolver gives only once', bogus(9, 'a'), bogus(6, 'a')],
   [
     'addresses that rotate',
     { code: 'apex_elsewhere', ...about, addresses: ['151.101.1.7'] },
     { code: 'apex_elsewhere', ...about, addresses: ['151.101.65.7'] },
   ],
-  ['in which way a server fails', unreachable('timeout'), unreachable('no_address')],
-  ['what the slower server shows', behind('A 192.0.2.1'), behind('A 192.0.2.2')],
+  ['the kind of failure of a server', unreachable('timeout'), unreachable('no_address')],
+  ['the answer of the slower server', behind('A 192.0.2.1'), behind('A 192.0.2.2')],
 ];
 
-it.each(seenTwice)('%s is no change, but is not the very same either', (_what, before, after) => {
+it.each(seenTwice)('%s is not a change but is stored', (_what, before, after) => {
   expect(findingsChanged([before], [after])).toEqual([]);
   expect(areEqual([before], [after])).toBe(false);
   expect(areEqual([before], [structuredClone(before)])).toBe(true);
 });
 
-it('one more server that follows is a change', () => {
+it('another lagging server is a change', () => {
   const two: Finding = { ...behind('A 192.0.2.1'), right: ['ns1', 'ns2'], others: [] };
   expect(findingsChanged([behind('A 192.0.2.1')], [two])).toHaveLength(1);
 });
@@ -80,7 +80,7 @@ function behind(shows: string): Finding & { readonly code: 'name_servers_disagre
   return { code: 'name_servers_disagree', ...about, right: ['ns1'], others };
 }
 
-it('evidence that a finding did not have before is a change', () => {
+it('additional evidence is a change', () => {
   const hinted: Finding = { ...missing, hints: [{ code: 'wrong_host', name: 'example.com' }] };
   expect(findingsChanged([missing], [hinted])).toHaveLength(1);
   expect(findingsChanged([hinted], [missing])).toHaveLength(1);

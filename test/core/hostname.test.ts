@@ -5,7 +5,7 @@ import { type HostnameRefusalCode, parseHostname } from '../../src/core/names/ho
 
 const PLATFORM = 'edge.example';
 
-/** A vector is the text as typed and either the name it becomes or the refusal's code. */
+/** The typed text, and the resulting name or the refusal's code. */
 type Row = readonly [typed: string, outcome: string];
 
 /** Two vectors describe their text instead of giving it; one adds a remark. */
@@ -24,7 +24,7 @@ function outcomeOf(typed: string): string {
   return result.ok ? result.hostname.ascii : result.code;
 }
 
-describe('a host name as people type it', () => {
+describe('a hostname as typed', () => {
   it.each(vectors.vectors)('%j becomes %s', (typed, outcome) => {
     expect(outcomeOf(meant[typed] ?? typed)).toBe(outcome);
   });
@@ -58,7 +58,7 @@ describe('a host name as people type it', () => {
     ['myname.github.io', 'myname.github.io'],
     ['notedge.example', 'notedge.example'],
   ];
-  it.each(accepted)('%j is understood as %s', (typed, ascii) => {
+  it.each(accepted)('%j is normalized to %s', (typed, ascii) => {
     expect(outcomeOf(typed)).toBe(ascii);
   });
 
@@ -167,7 +167,7 @@ describe('a refusal', () => {
     ['co.uk', '“co.uk” is a public suffix: names are registered below it.'],
     ['a.onion', 'Names under “.onion” do not exist in the public DNS (RFC 7686).'],
     ['intranet', '“intranet” is a single label. Enter the full name, such as docs.example.com.'],
-  ])('of %j says what is wrong', (typed, reason) => {
+  ])('of %j explains the problem', (typed, reason) => {
     expect(parseHostname(typed, PLATFORM)).toMatchObject({ ok: false, reason });
   });
 });
@@ -180,7 +180,7 @@ describe('an accepted name', () => {
     ['docs.lab.test', 'lab.test', 'docs', false],
     ['lab.test', 'lab.test', '@', true],
     ['me.github.io', 'github.io', 'me', false],
-  ])('%s lies in the zone %s as %s', (typed, zone, label, apex) => {
+  ])('%s is in the zone %s as %s', (typed, zone, label, apex) => {
     expect(parseHostname(typed, PLATFORM)).toMatchObject({
       ok: true,
       hostname: { zone, label, apex },
@@ -193,7 +193,7 @@ describe('an accepted name', () => {
     });
   });
 
-  it('is not the platform’s, in whatever spelling the platform’s domain is configured', () => {
+  it('is not in the platform’s domain, whatever its spelling', () => {
     for (const domain of ['Edge.Lab.Test.', 'edge.lab.test']) {
       expect(parseHostname('x.edge.lab.test', domain)).toMatchObject({ code: 'platform_hostname' });
     }
@@ -201,7 +201,7 @@ describe('an accepted name', () => {
   });
 });
 
-describe('whatever is typed', () => {
+describe('for any input', () => {
   const label = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 12 }),
     fc.stringMatching(/^[a-z0-9-]{1,20}$/),
@@ -216,7 +216,7 @@ describe('whatever is typed', () => {
       .map(([labels, suffix]) => [...labels, suffix].join('.')),
   );
 
-  it('there is an answer, and an accepted name is plain LDH that stays as it is', () => {
+  it('the result is a refusal or a stable LDH name', () => {
     fc.assert(
       fc.property(typed, (text) => {
         const result = parseHostname(text, PLATFORM);

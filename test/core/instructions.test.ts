@@ -36,7 +36,7 @@ describe('a zone delegated below the domain', () => {
     expect(record).toMatchObject({ type, name });
   });
 
-  it('is unknown where nobody has told', () => {
+  it('is unknown without a delegation', () => {
     expect(zoneBelow({ hostname: 'docs.example.com', delegation: null })).toBeUndefined();
   });
 });

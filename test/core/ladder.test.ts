@@ -14,7 +14,6 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const since = new Date('2026-03-01T12:00:00Z');
 
-/** The wait at an age, without jitter unless told. */
 function waitAt(ageMs: number, rest: Partial<LadderInput> = {}): number {
   const now = new Date(since.getTime() + ageMs);
   return nextWaitMs({
@@ -38,12 +37,12 @@ describe('the wait before the next check', () => {
     ['after 100 minutes', 100 * MINUTE, 5 * MINUTE],
     ['after a day', 24 * HOUR, 5 * MINUTE],
     ['at the end of the window', 48 * HOUR, 5 * MINUTE],
-    ['when the clock was set back', -HOUR, 15 * SECOND],
+    ['after the clock was set back', -HOUR, 15 * SECOND],
   ])('%s', (_, age, wait) => {
     expect(waitAt(age)).toBe(wait);
   });
 
-  it('is five seconds while somebody watches, at any age', () => {
+  it('is five seconds while a client watches, at any age', () => {
     for (const age of [0, HOUR, 47 * HOUR])
       expect(waitAt(age, { eager: 'watched' })).toBe(5 * SECOND);
   });
@@ -53,9 +52,9 @@ describe('the wait before the next check', () => {
     ['after eight minutes', 8 * MINUTE, 5 * SECOND],
     ['after an hour', HOUR, 36 * SECOND],
     ['after five hours', 5 * HOUR, 3 * MINUTE],
-    ['after a day, as on the ladder', 24 * HOUR, 5 * MINUTE],
-    ['when the clock was set back', -HOUR, 5 * SECOND],
-  ])('where some of the servers have the record: %s', (_, age, wait) => {
+    ['after a day, as without', 24 * HOUR, 5 * MINUTE],
+    ['after the clock was set back', -HOUR, 5 * SECOND],
+  ])('when some servers have the record: %s', (_, age, wait) => {
     expect(waitAt(age, { eager: 'on_its_way' })).toBe(wait);
     expect(waitAt(age)).toBeGreaterThanOrEqual(wait);
   });
@@ -65,13 +64,12 @@ describe('the wait before the next check', () => {
     [0.25, 14_250],
     [0.5, 15_000],
     [1, 16_500],
-  ])('is spread by a tenth either way: a draw of %d makes 15 s %d ms', (jitter, wait) => {
+  ])('has a jitter of 10%%: a draw of %d makes 15 s %d ms', (jitter, wait) => {
     expect(waitAt(0, { jitter })).toBe(wait);
   });
 });
 
-describe('the checks of a whole window', () => {
-  /** How many looks there were by each of these ages. */
+describe('the checks in a whole window', () => {
   const totals = [
     [MINUTE, 5],
     [5 * MINUTE, 21],
@@ -81,13 +79,13 @@ describe('the checks of a whole window', () => {
     [48 * HOUR, 638],
   ] as const;
 
-  it.each(totals)('by %d ms of age are %d in all', (age, total) => {
+  it.each(totals)('up to %d ms of age are %d in total', (age, total) => {
     let checks = 0;
     for (let at = 0; at <= age; at += waitAt(at)) checks += 1;
     expect(checks).toBe(total);
   });
 
-  it('end when the window does', () => {
+  it('end with the window', () => {
     expect(windowEnd(since, VERIFY_WINDOW_MS)).toEqual(new Date('2026-03-03T12:00:00Z'));
   });
 });
@@ -102,7 +100,7 @@ describe('a test lab', () => {
   });
 });
 
-/** A settled domain's state when it had been so for `ageMs`, and the wait until its next check. */
+/** The wait of a settled domain that has been in its state for `ageMs`. */
 type Settled = Parameters<typeof recheckAt>[0];
 const settledFor = {
   live: () => ({ status: 'live', missedAt: null }),
@@ -121,14 +119,14 @@ function nextCheckAfter(
   return next === null ? null : next.getTime() - now.getTime();
 }
 
-describe('the next look at a domain that waits for nothing', () => {
+describe('the next check of a settled domain', () => {
   const DAY = 24 * HOUR;
   const table: readonly (readonly [keyof typeof settledFor, number, number | null])[] = [
     ['live', 0, 50 * MINUTE],
     ['live', 300 * DAY, 50 * MINUTE],
     ['missed', 0, 10 * MINUTE],
     ['missed', 4 * MINUTE, 6 * MINUTE],
-    // The second check could not tell: it is asked again soon, and not at once for ever.
+    // The second check failed: it is repeated soon, but not in a busy loop.
     ['missed', 10 * MINUTE, MINUTE],
     ['missed', DAY, MINUTE],
     ['drifted', 0, MINUTE],
@@ -141,18 +139,18 @@ describe('the next look at a domain that waits for nothing', () => {
     ['failed', 29 * DAY + 1, null],
     ['failed', 40 * DAY, null],
   ];
-  it.each(table)('%s for %d ms comes after %s ms', (state, age, wait) => {
+  it.each(table)('when %s for %d ms comes in %s ms', (state, age, wait) => {
     expect(nextCheckAfter(state, age)).toBe(wait);
   });
 
-  it('comes within the hour for a live one, whatever the draw', () => {
+  it('when live comes within the hour for any draw', () => {
     expect([0, 1].map((jitter) => nextCheckAfter('live', 0, { jitter }))).toEqual([
       45 * MINUTE,
       55 * MINUTE,
     ]);
   });
 
-  it('comes sooner by TIME_SCALE', () => {
+  it('is scaled by TIME_SCALE', () => {
     const timeScale = 100;
     const waits = (['live', 'missed', 'drifted', 'failed'] as const).map((state) =>
       nextCheckAfter(state, 0, { timeScale }),
@@ -161,7 +159,7 @@ describe('the next look at a domain that waits for nothing', () => {
     expect(nextCheckAfter('drifted', 3 * MINUTE, { timeScale })).toBe(9 * SECOND);
   });
 
-  it('is never at once: a batch that works until nothing is due comes to an end', () => {
+  it('is never immediate, so that a batch ends', () => {
     const states = Object.keys(settledFor) as (keyof typeof settledFor)[]; // keys of a constant
     const input = fc.record({
       state: fc.constantFrom(...states),
@@ -178,7 +176,7 @@ describe('the next look at a domain that waits for nothing', () => {
   });
 });
 
-it('never waits less than a quarter of a second, nor more than 5.5 minutes, and always whole milliseconds', () => {
+it('comes after at least 250 ms and at most 5.5 minutes, in whole milliseconds', () => {
   const input = fc.record({
     age: fc.integer({ min: -HOUR, max: 100 * 24 * HOUR }),
     windowMs: fc.integer({ min: 1, max: 100 * 24 * HOUR }),

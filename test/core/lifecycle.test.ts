@@ -12,9 +12,9 @@ const windowMs = 48 * 3_600_000;
 const ago = (ms: number) => new Date(now.getTime() - ms);
 
 const occurrences = {
-  right: { kind: 'checked', verdict: 'right' },
-  wrong: { kind: 'checked', verdict: 'wrong' },
-  unknown: { kind: 'checked', verdict: 'unknown' },
+  right: { kind: 'checked', verdict: 'right', windowMs, timeScale: 1 },
+  wrong: { kind: 'checked', verdict: 'wrong', windowMs, timeScale: 1 },
+  unknown: { kind: 'checked', verdict: 'unknown', windowMs, timeScale: 1 },
   stored: { kind: 'certificate_stored' },
   ended: { kind: 'certificate_ended' },
   verify: { kind: 'verify_requested' },
@@ -41,7 +41,7 @@ const toDrifted: DomainState = { status: 'drifted', driftedAt: now };
 const toFailed: DomainState = { status: 'failed', failedAt: now };
 const missedNow: DomainState = { status: 'live', missedAt: now };
 
-/** `stays`: as it was; a state alone: a silent note; a state with an event: a move. */
+/** `stays`: unchanged; a state alone: a change without an event; a state with an event: a move. */
 type Outcome = 'refused' | 'stays' | DomainState | readonly [to: DomainState, event: string];
 
 const ended = [toVerified, 'certificate.ended'] as const;
@@ -50,7 +50,7 @@ const unverified = [toPending, 'domain.unverified'] as const;
 const lost = [toPending, 'domain.claimed_elsewhere'] as const;
 const certificateless = { stored: 'refused', ended: 'refused', claimed: 'refused' } as const;
 
-/** Every pair has its line: a new state or occurrence does not compile until it is here. */
+/** Covers every pair: a new state or occurrence needs a row to compile. */
 const table: {
   readonly [S in keyof typeof states]: { readonly [O in OccurrenceName]: Outcome };
 } = {
@@ -74,7 +74,7 @@ const table: {
     unknown: 'stays',
     stored: [toLive, 'domain.live'],
     ended: 'refused',
-    // It keeps its name, its time and the time of its case.
+    // It keeps its name, its time and the time of its escalation.
     verify: [states.verified, 'domain.reverify_requested'],
     claimed: lost,
   },
@@ -130,11 +130,7 @@ const pairs = stateNames.flatMap((state) => names.map((occurrence) => ({ state, 
 describe('a domain that is', () => {
   it.each(pairs)('$state, on $occurrence', ({ state, occurrence }) => {
     const outcome = table[state][occurrence];
-    const step = transition(states[state], occurrences[occurrence], {
-      now,
-      windowMs,
-      timeScale: 1,
-    });
+    const step = transition(states[state], occurrences[occurrence], now);
     if (outcome === 'refused') expect(step).toEqual({ kind: 'refused' });
     else if (outcome === 'stays') expect(step).toEqual({ kind: 'stayed', to: states[state] });
     else if ('status' in outcome) expect(step).toEqual({ kind: 'stayed', to: outcome });
@@ -157,18 +153,17 @@ const anyRules = fc.record({
   timeScale: fc.integer({ min: 1, max: 1_000 }),
 });
 
-/** The state after an occurrence; a refused one changes nothing. */
 function stateAfter(
   state: DomainState,
   occurrence: Occurrence,
   rules: { now: Date; windowMs: number; timeScale: number },
 ) {
-  const step = transition(state, occurrence, rules);
+  const step = transition(state, { ...occurrence, ...rules }, rules.now);
   return step.kind === 'refused' ? state : step.to;
 }
 
-describe('whatever happens to whichever domain', () => {
-  it('what happens twice at one time leaves it as once does', () => {
+describe('for random occurrences', () => {
+  it('a repetition at the same time changes nothing', () => {
     fc.assert(
       fc.property(anyState, anyOccurrence, anyRules, (state, occurrence, rules) => {
         const once = stateAfter(state, occurrence, rules);
@@ -177,29 +172,29 @@ describe('whatever happens to whichever domain', () => {
     );
   });
 
-  it('only a repeated re-verify is told a second time', () => {
+  it('only a repeated verify fires a second event', () => {
     fc.assert(
       fc.property(anyState, anyOccurrence, anyRules, (state, occurrence, rules) => {
-        const again = transition(stateAfter(state, occurrence, rules), occurrence, rules);
+        const again = transition(stateAfter(state, occurrence, rules), occurrence, rules.now);
         if (occurrence.kind !== 'verify_requested') expect(again.kind).not.toBe('moved');
       }),
     );
   });
 
-  it('a check that could not tell changes nothing of a domain that was right before', () => {
+  it('a check without an answer does not change a correct domain', () => {
     const settled = anyState.filter(({ status }) => status !== 'pending');
     fc.assert(
       fc.property(settled, anyRules, (state, rules) => {
-        const step = transition(state, occurrences.unknown, rules);
+        const step = transition(state, { ...occurrences.unknown, ...rules }, rules.now);
         expect(step).toEqual({ kind: 'stayed', to: state });
       }),
     );
   });
 
-  it('an event is told exactly when the status changes, or verify is asked for', () => {
+  it('an event is fired exactly when the status changes or verify is called', () => {
     fc.assert(
       fc.property(anyState, anyOccurrence, anyRules, (state, occurrence, rules) => {
-        const step = transition(state, occurrence, rules);
+        const step = transition(state, { ...occurrence, ...rules }, rules.now);
         if (step.kind === 'stayed') expect(step.to.status).toBe(state.status);
         if (step.kind === 'moved' && step.to.status === state.status) {
           expect(step.event).toBe('domain.reverify_requested');
@@ -208,13 +203,13 @@ describe('whatever happens to whichever domain', () => {
     );
   });
 
-  it('a domain that holds its name gives it up only to its DNS, or to another project', () => {
+  it('a domain loses its name only by its DNS or to another project', () => {
     const holding = anyState.filter(({ status }) => !['pending', 'failed'].includes(status));
     fc.assert(
       fc.property(holding, anyOccurrence, anyRules, (state, occurrence, rules) => {
         fc.pre(occurrence.kind !== 'checked' && occurrence.kind !== 'claimed_elsewhere');
         const { status } = stateAfter(state, occurrence, rules);
-        // A drifted one's DNS has pointed elsewhere for long.
+        // A drifted domain's DNS has pointed elsewhere for long.
         if (state.status !== 'drifted') expect(['verified', 'live']).toContain(status);
         else expect(status).not.toBe('pending');
       }),
@@ -222,12 +217,9 @@ describe('whatever happens to whichever domain', () => {
   });
 });
 
-it('confirms a drift sooner by TIME_SCALE', () => {
+it('confirms a drift sooner with TIME_SCALE', () => {
   const verdictAfter = (ms: number) =>
-    transition({ status: 'live', missedAt: ago(ms) }, occurrences.wrong, {
-      now,
-      windowMs,
-      timeScale: 100,
-    }).kind;
+    transition({ status: 'live', missedAt: ago(ms) }, { ...occurrences.wrong, timeScale: 100 }, now)
+      .kind;
   expect([verdictAfter(5_999), verdictAfter(6_000)]).toEqual(['stayed', 'moved']);
 });

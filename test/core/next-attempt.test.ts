@@ -1,4 +1,3 @@
-/** When an order's own job works next, as an open case says it. */
 import { describe, expect, it } from 'vitest';
 import { mayWake, nextAttempt } from '../../src/core/certificates/escalation.ts';
 import { later, noon } from '../support/builders.ts';
@@ -17,7 +16,7 @@ describe('the next attempt', () => {
   const inMinutes = (minutes: number) => later(noon, minutes * MINUTE);
   const at = (minutes: number) => inMinutes(minutes).toISOString();
 
-  it('is now where it is woken, and then as planned', () => {
+  it('is now after a wake-up, and then as planned', () => {
     const planned = { ...plan, nextCheckAt: inMinutes(70), refusals: 3 };
     expect(nextAttempt(planned, true, noon)).toEqual({
       order: 'new',
@@ -27,25 +26,25 @@ describe('the next attempt', () => {
     expect(nextAttempt(planned, false, noon)).toMatchObject({ at: at(70) });
   });
 
-  it('is never before the time that the authority asked us to wait for', () => {
+  it('is never before the CA’s Retry-After', () => {
     const recentRefusals = [{ at: noon, retryAfter: inMinutes(120) }];
     const asked = { ...plan, refusals: 1, recentRefusals };
     expect(nextAttempt(asked, true, noon)).toEqual({ order: 'new', at: at(120), thenAt: at(130) });
   });
 
-  it('is never before the authority’s limits allow it', () => {
+  it('is never before the CA’s rate limits allow it', () => {
     const limited = { ...plan, budgetUntil: inMinutes(57) };
     expect(nextAttempt(limited, true, noon).at).toBe(at(57));
     expect(nextAttempt({ ...limited, nextCheckAt: inMinutes(70) }, false, noon).at).toBe(at(70));
   });
 
-  it('of a job that was set aside is when its time is over, unless it is woken', () => {
+  it('of a quarantined job is at its end, unless woken', () => {
     const aside = { ...plan, setAsideUntil: inMinutes(55) };
     expect(nextAttempt(aside, false, noon).at).toBe(at(55));
     expect(nextAttempt(aside, true, noon).at).toBe(at(0));
   });
 
-  it('of an open order is left alone where the authority postponed it', () => {
+  it('of an open order waits when the CA postponed it', () => {
     const open = { ...plan, hasOrder: true };
     expect(mayWake({ ...open, nextCheckAt: inMinutes(5) }, noon)).toBe(true);
     expect(mayWake({ ...open, nextCheckAt: inMinutes(6) }, noon)).toBe(false);

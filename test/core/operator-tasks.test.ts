@@ -20,9 +20,9 @@ const well: Vitals = {
 };
 
 const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode, string])[] = [
-  ['no worker was ever there', { turnAgeSeconds: null }, 'no_worker', 'No worker has run yet'],
-  ['the workers are gone', { turnAgeSeconds: 720 }, 'no_worker', 'for 12 minutes'],
-  ['the queue is away', { queueAnswers: false }, 'queue_away', 'safe in the database'],
+  ['no worker has ever run', { turnAgeSeconds: null }, 'no_worker', 'No worker has run yet'],
+  ['no worker is running', { turnAgeSeconds: 720 }, 'no_worker', 'for 12 minutes'],
+  ['Redis is down', { queueAnswers: false }, 'queue_away', 'safe in the database'],
   [
     'one queue is late',
     { overdueSeconds: { 'check-dns': 301 } },
@@ -48,7 +48,7 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
     'check-dns, issue-certificate, recheck-live and 1 more are paused',
   ],
   [
-    'our own resolvers fail for many',
+    'our own resolvers fail for many domains',
     { ofOurResolvers: 5, attached: 50 },
     'resolvers_silent',
     'Our resolvers couldn’t check 5 domains.',
@@ -60,37 +60,37 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
     'couldn’t check 1 domain.',
   ],
   [
-    'our own resolvers fail for all that were checked so far, of very many',
+    'our own resolvers fail for all of the few domains checked so far',
     { ofOurResolvers: 1_000, attached: 100_000 },
     'resolvers_silent',
     'couldn’t check 1000 domains.',
   ],
   [
-    'a case is open',
+    'an escalation is open',
     { escalationsOpen: 1 },
     'escalations_open',
     'The certificate of 1 domain could not be issued or renewed.',
   ],
   [
-    'jobs are set aside',
+    'jobs are quarantined',
     { jobsSetAside: 2 },
     'jobs_set_aside',
     '2 jobs failed repeatedly and were quarantined.',
   ],
   [
-    'a certificate has ended',
+    'a certificate has expired',
     { certificates: { ended: 1, day: 0, week: 0 } },
     'certificates_ended',
     '1 served domain has an expired certificate. Visitors see a warning.',
   ],
   [
-    'certificates end within a day',
+    'certificates expire within a day',
     { certificates: { ended: 0, day: 2, week: 3 } },
     'certificates_end_soon',
     '2 certificates expire within a day.',
   ],
   [
-    'certificates end within a week',
+    'certificates expire within a week',
     { certificates: { ended: 0, day: 0, week: 3 } },
     'certificates_end_soon',
     '3 certificates expire within a week.',
@@ -103,12 +103,12 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
   ],
 ];
 
-describe('what an operator has to look at', () => {
-  it('is nothing while all is well', () => {
+describe("an operator's tasks", () => {
+  it('are empty while all is well', () => {
     expect(operatorTasksOf(well)).toEqual([]);
   });
 
-  it.each(table)('is told where %s', (_what, change, code, words) => {
+  it.each(table)('include a task when %s', (_what, change, code, words) => {
     const tasks = operatorTasksOf({ ...well, ...change });
     expect(tasks.map((one) => one.code)).toEqual([code]);
     expect(tasks[0]?.summary).toContain(words);
@@ -120,11 +120,11 @@ describe('what an operator has to look at', () => {
     { ofOurResolvers: 4, attached: 9 },
     { ofOurResolvers: 5, attached: 51 },
     { ofOurResolvers: 999, attached: 100_000 },
-  ])('is not a few customers’ zones that fail: %j', (few) => {
+  ])('exclude failing zones of a few customers: %j', (few) => {
     expect(operatorTasksOf({ ...well, ...few })).toEqual([]);
   });
 
-  it('is what stops everything first', () => {
+  it('start with those that stop everything', () => {
     const all = Object.assign({}, well, ...table.map(([, change]) => change)) as Vitals;
     const tasks = operatorTasksOf({ ...all, queueAnswers: false, turnAgeSeconds: null });
     expect(tasks.slice(0, 3).map(({ code }) => code)).toEqual([
@@ -143,4 +143,4 @@ it.each([
   [120, '2 minutes'],
   [7_200, '2 hours'],
   [200_000, '2 days'],
-])('%d seconds are %s', (seconds, words) => expect(secondsInWords(seconds)).toBe(words));
+])('%d seconds are shown as %s', (seconds, words) => expect(secondsInWords(seconds)).toBe(words));

@@ -18,7 +18,6 @@ const settings: PlatformZoneSettings = {
   parameters: [],
 };
 
-/** Type and data alone. */
 const recordsOf = (changed: Partial<PlatformZoneSettings>) =>
   platformZone({ ...settings, ...changed }).map(({ type, data }) => `${type} ${data}`);
 
@@ -27,7 +26,7 @@ const wild = 'CAA 0 issuewild ";"';
 type Row = readonly [what: string, Partial<PlatformZoneSettings>, readonly string[]];
 const rows: readonly Row[] = [
   [
-    'addresses of both kinds, and who may issue',
+    'addresses of both families and the permitted CAs',
     {},
     ['A 203.0.113.10', 'AAAA 2001:db8::10', 'CAA 0 issue "ca.example"', wild],
   ],
@@ -44,17 +43,17 @@ const rows: readonly Row[] = [
     ],
   ],
   [
-    'one record for an address that is written in several ways',
+    'one record for an address in several notations',
     { addresses: ['203.0.113.10', '203.0.113.10', '2001:DB8:0::10', '2001:db8::10'] },
     ['A 203.0.113.10', 'AAAA 2001:db8::10', 'CAA 0 issue "ca.example"', wild],
   ],
   [
-    'a record for each identity, once',
+    'one record per issuer domain',
     { addresses: ['203.0.113.10'], issuerDomains: ['a.example', 'b.example', 'a.example'] },
     ['A 203.0.113.10', 'CAA 0 issue "a.example"', 'CAA 0 issue "b.example"', wild],
   ],
   [
-    'the authority that stands in, too, whose account is another one',
+    'the fallback CA with its own account',
     {
       addresses: ['203.0.113.10'],
       fallbackIssuerDomains: ['second.example', 'ca.example'],
@@ -71,7 +70,7 @@ const rows: readonly Row[] = [
     ],
   ],
   [
-    'an address to tell of what the set forbids',
+    'a contact for violations',
     { addresses: ['203.0.113.10'], contact: "o'ps@example.net" },
     ['A 203.0.113.10', 'CAA 0 issue "ca.example"', wild, 'CAA 0 iodef "mailto:o\'ps@example.net"'],
   ],
@@ -93,16 +92,16 @@ const rows: readonly Row[] = [
 ];
 
 describe('the records that the platform publishes', () => {
-  it.each(rows)('have %s', (_what, changed, expected) => {
+  it.each(rows)('contain %s', (_what, changed, expected) => {
     expect(recordsOf(changed)).toEqual(expected);
   });
 
-  it('are all of the wildcard, as one that stands beside it hides it', () => {
+  it('are all at the wildcard, as any other record would hide it', () => {
     const owners = platformZone(settings).map(({ name, ttl }) => `${name} ${ttl}`);
     expect([...new Set(owners)]).toEqual(['*.edge.example.net. 300']);
   });
 
-  it('are lines that need no $ORIGIN and no $TTL', () => {
+  it('are lines without $ORIGIN or $TTL', () => {
     expect(inMasterFile(platformZone(settings))).toBe(
       [
         '*.edge.example.net.  300  IN  A     203.0.113.10',
@@ -122,7 +121,7 @@ describe('the CAA set that the platform publishes', () => {
     { tag: 'accounturi', value: account },
     { tag: 'validationmethods', value: 'http-01' },
   ];
-  /** As it is found by way of a customer's CNAME; the customer's own set forbids everybody. */
+  /** As resolved through a customer's CNAME; the customer's own set forbids every CA. */
   const kindFor = (ca: object, { wildcard = false, parameters = narrowed } = {}) => {
     const records = platformZone({ ...settings, parameters }).flatMap(({ type, data }) =>
       type === 'CAA' ? [caaRecord(data.replaceAll('"', ''))] : [],
@@ -136,13 +135,13 @@ describe('the CAA set that the platform publishes', () => {
   };
 
   it.each([
-    ['lets our authority issue', 'allow', {}, {}],
-    ['lets nobody else issue', 'deny', { issuerDomains: ['other.example'] }, {}],
-    ['lets nobody issue a wildcard', 'deny', {}, { wildcard: true }],
-    ['lets no other account order', 'deny', { accountUri: 'https://ca.example/acct/2' }, {}],
-    ['lets no other method be used', 'deny', { method: 'dns-01' }, {}],
+    ['permits our CA', 'allow', {}, {}],
+    ['permits no other CA', 'deny', { issuerDomains: ['other.example'] }, {}],
+    ['permits no wildcard', 'deny', {}, { wildcard: true }],
+    ['permits no other account', 'deny', { accountUri: 'https://ca.example/acct/2' }, {}],
+    ['permits no other method', 'deny', { method: 'dns-01' }, {}],
     [
-      'lets any account order where none is named',
+      'permits any account if none is named',
       'allow',
       { accountUri: 'https://ca.example/acct/2' },
       { parameters: [] },
@@ -152,7 +151,7 @@ describe('the CAA set that the platform publishes', () => {
   });
 });
 
-describe('what may not have been meant', () => {
+describe("a warning about the platform's settings", () => {
   it.each([
     [['1.1.1.1', '2606:4700::1'], []],
     [
@@ -165,7 +164,7 @@ describe('what may not have been meant', () => {
       ['2606:4700::1'],
       ['There is no IPv4 address: visitors without IPv6 cannot reach any domain.'],
     ],
-  ])('of the addresses %j is told: %j', (addresses, doubts) => {
+  ])('for the addresses %j is %j', (addresses, doubts) => {
     expect(doubtsAbout({ ...settings, addresses })).toEqual(doubts);
   });
 });

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { explainProblem, problemTypes } from '../../src/core/certificates/problem-words.ts';
 
-/** Whoever may act on it, and a word of what to do. */
 const rows: readonly (readonly [type: string, actor: string, action: RegExp])[] = [
   ['caa', 'customer', /CAA records of the name and its parent domains/],
   ['dns', 'customer', /every name server .* DNSSEC/],
@@ -19,26 +18,26 @@ const rows: readonly (readonly [type: string, actor: string, action: RegExp])[] 
   ['other', 'platform', /authority's message\. .* no action is needed/],
 ];
 
-describe('a refusal of the certificate authority', () => {
-  it.each(rows)('%s is for the %s to act on', (type, actor, action) => {
+describe('a refusal by the CA', () => {
+  it.each(rows)('%s is for the %s to resolve', (type, actor, action) => {
     const { summary, ...words } = explainProblem(type);
     expect(words).toEqual({ action: expect.stringMatching(action), actor });
     expect(summary).toMatch(/^The certificate authority |^The order /);
   });
 
-  it.each(problemTypes)('%s has whole sentences, printable', (type) => {
+  it.each(problemTypes)('%s has whole sentences of printable characters', (type) => {
     const { summary, action } = explainProblem(type);
     for (const words of [summary, action]) expect(words).toMatch(/^[A-Z][ -~]{20,400}\.$/);
   });
 
-  it('that a newer version stored is one that we have no words for', () => {
+  it('of a type from a newer version has the generic text', () => {
     expect(explainProblem('of_tomorrow')).toEqual(explainProblem('other'));
     expect(explainProblem('constructor')).toEqual(explainProblem('other'));
   });
 });
 
 describe('docs/integrate/domains.md', () => {
-  it('lists every type, and no other', () => {
+  it('lists exactly the types', () => {
     const api = readFileSync(new URL('../../docs/integrate/domains.md', import.meta.url), 'utf8');
     const [, text = ''] = api.split('### Why an order was refused');
     const [section = ''] = text.split('\n##');

@@ -1,4 +1,4 @@
-/** Which TXT records prove whose an apex is. */
+/** Which TXT records prove the ownership of an apex. */
 import { describe, expect, it } from 'vitest';
 import {
   createProofs,
@@ -24,11 +24,11 @@ const txt = (first: string, ...rest: readonly string[]): DnsAnswer<string> => ({
 
 describe('the TXT records at an apex that another project holds', () => {
   it.each<[string, readonly DnsAnswer<string>[], string, readonly string[]]>([
-    ['none at all', [none], 'missing', []],
-    ['others at the name only', [{ kind: 'nodata' }], 'missing', []],
+    ['none', [none], 'missing', []],
+    ['only unrelated ones at the name', [{ kind: 'nodata' }], 'missing', []],
     ['the claimant’s', [txt(claimant)], 'proven', [claimant]],
     [
-      'the claimant’s, in quotes that a form has kept',
+      'the claimant’s, with quotes that a form has kept',
       [txt(` "${claimant}" `)],
       'proven',
       [claimant],
@@ -43,9 +43,9 @@ describe('the TXT records at an apex that another project holds', () => {
     ['both', [txt(claimant, holder)], 'both', [claimant, holder]],
     ['both, each at one server', [txt(claimant), txt(holder)], 'both', [claimant, holder]],
     ['garbage', [txt('')], 'missing', ['(empty)']],
-    ['the claimant’s cut short', [txt(claimant.slice(0, -1))], 'missing', [claimant.slice(0, -1)]],
+    ['the claimant’s, truncated', [txt(claimant.slice(0, -1))], 'missing', [claimant.slice(0, -1)]],
     [
-      'the claimant’s in other letters',
+      'the claimant’s in another case',
       [txt(claimant.toUpperCase())],
       'missing',
       [claimant.toUpperCase()],
@@ -59,12 +59,12 @@ describe('the TXT records at an apex that another project holds', () => {
     ],
     ['no answer', [{ kind: 'timeout' }], 'unknown', []],
     ['only failures', [{ kind: 'servfail' }, { kind: 'refused' }], 'unknown', []],
-    ['nobody to ask', [], 'unknown', []],
+    ['no server to query', [], 'unknown', []],
   ])('%s: %#', (_title, answers, seen, found) => {
     expect(checkProof(answers, values)).toEqual({ seen, found: [...found].sort() });
   });
 
-  it('are kept as evidence in part only, and printable', () => {
+  it('are stored as evidence only in part, and printable', () => {
     const many = Array.from({ length: 50 }, (_, i) => `${i}\u202e${'x'.repeat(10_000)}`);
     const { found } = checkProof([txt('a', ...many)], values);
     expect(found).toHaveLength(5);
@@ -73,7 +73,7 @@ describe('the TXT records at an apex that another project holds', () => {
   });
 });
 
-describe('the words for a name that another project holds', () => {
+describe('the texts for a name that another project holds', () => {
   const record = proofRecordFor({ hostname: 'example.com', value: claimant });
   const wordsOf = (seen: ProofSeen, ...found: readonly string[]) => {
     const proof = { record, seen, found };
@@ -101,7 +101,7 @@ describe('the words for a name that another project holds', () => {
   });
 });
 
-describe('the record that is asked for', () => {
+describe('the record to prove ownership', () => {
   const secretsOf = (key: Uint8Array) => deriveSecrets(createVault(key));
   const secrets = secretsOf(new Uint8Array(32));
   const proofFor = createProofs(secrets.proof);
@@ -110,13 +110,13 @@ describe('the record that is asked for', () => {
     [undefined, 'example.com', '_signpost'],
     ['a.example.com', 'a.example.com', '_signpost'],
     ['example.com', 'a.example.com', '_signpost.a'],
-  ])('stands in the zone %s for %s as %s', (zone, hostname, name) => {
+  ])('is in the zone %s for %s as %s', (zone, hostname, name) => {
     const fullName = `_signpost.${hostname}`;
     const record = { type: 'TXT', name, fullName, value: 'v' };
     expect(proofRecordFor({ hostname, zone, value: 'v' })).toEqual(record);
   });
 
-  it('has the same value for the same project and name, and another one for any other', () => {
+  it('has a stable value per project and name', () => {
     const value = proofFor('p', 'example.com');
     expect(value).toMatch(/^signpost-domain-verification=[a-z2-7]{32}$/);
     expect(createProofs(secrets.proof)('p', 'example.com')).toBe(value);
@@ -128,13 +128,13 @@ describe('the record that is asked for', () => {
     expect(new Set([value, ...others]).size).toBe(4);
   });
 
-  it('says nothing that the target says', () => {
+  it('is independent of the target', () => {
     const [label = ''] = createTargets(secrets.target, 'edge.test')('p', 'example.com').split('.');
     expect(label).toMatch(/^[a-z2-7]{16}$/);
     expect(proofFor('p', 'example.com')).not.toContain(label);
   });
 
-  it('leaves the targets as they have always been', () => {
+  it('leaves existing targets unchanged', () => {
     const targetFor = createTargets(secrets.target, 'edge.test');
     expect(targetFor('p', 'example.com')).toBe('rikzkptmjf3fvzta.edge.test');
   });

@@ -1,4 +1,4 @@
-/** The rules that keep src/core pure, tried on code that breaks them: a rule that never fires protects nothing. */
+/** Runs the purity rules of src/core on code that violates them: a rule must be shown to fire. */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -12,21 +12,20 @@ const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome')
 type Row = readonly [what: string, code: string];
 
 const foreign: readonly Row[] = [
-  ['a library that is installed', "import { jwtVerify } from 'jose';"],
-  ['another one', "import { LRUCache } from 'lru-cache';"],
-  ['a library with a scope', "import { PrismaClient } from '@prisma/client';"],
-  ['a library nobody has heard of', "import anything from 'left-pad';"],
-  ['the inside of an allowed library', "import inside from 'tldts/inside';"],
+  ['an installed library', "import { jwtVerify } from 'jose';"],
+  ['another installed library', "import { LRUCache } from 'lru-cache';"],
+  ['a scoped library', "import { PrismaClient } from '@prisma/client';"],
+  ['an unknown library', "import anything from 'left-pad';"],
+  ['an internal module of an allowed library', "import inside from 'tldts/inside';"],
   ['Node', "import { readFile } from 'node:fs';"],
   ['Node without its prefix', "import fs from 'fs';"],
   ['another folder', "import { parse } from '../config/config.ts';"],
   ['the type of another folder', "import type { Config } from '../config/config.ts';"],
-  ['something for its side effects', "import 'jose';"],
-  ['something to pass on', "export { jwtVerify } from 'jose';"],
-  ['something later', "export const later = () => import('jose');"],
+  ['a module for its side effects', "import 'jose';"],
+  ['a re-export', "export { jwtVerify } from 'jose';"],
+  ['a dynamic import', "export const later = () => import('jose');"],
 ];
 
-/** In a folder of the core. */
 const foreignBelow: readonly Row[] = [
   ['a folder outside', "import { ask } from '../../dns/observe/observe.ts';"],
   ['a file outside', "import { parse } from '../../config/config.ts';"],
@@ -34,57 +33,57 @@ const foreignBelow: readonly Row[] = [
 ];
 const allowedBelow: readonly Row[] = [
   ['the core above', "import { MINUTE } from '../time.ts';"],
-  ['the folder beside', "import { parse } from '../names/hostname.ts';"],
-  ['a neighbour', "import { words } from './explain.ts';"],
+  ['the sibling folder', "import { parse } from '../names/hostname.ts';"],
+  ['a sibling file', "import { words } from './explain.ts';"],
 ];
 
 const impure: readonly Row[] = [
   ['the global object', 'export const one = globalThis.process;'],
   ['the process', 'export const one = process.env;'],
   ['require', "export const one = require('jose');"],
-  ['randomness of the platform', 'export const one = crypto.getRandomValues(new Uint8Array(1));'],
-  ['a random id', 'export const one = crypto.randomUUID();'],
-  ['the fine clock', 'export const one = performance.now();'],
-  ['where the fine clock starts', 'export const one = performance.timeOrigin;'],
-  ['the time as a text', 'export const one = Date();'],
-  ['the time as a text, with arguments that do not count', 'export const one = Date(5);'],
+  ["the platform's randomness", 'export const one = crypto.getRandomValues(new Uint8Array(1));'],
+  ['a random ID', 'export const one = crypto.randomUUID();'],
+  ['the performance clock', 'export const one = performance.now();'],
+  ['the origin of the performance clock', 'export const one = performance.timeOrigin;'],
+  ['the time as text', 'export const one = Date();'],
+  ['the time as text, with ignored arguments', 'export const one = Date(5);'],
   ['the time', 'export const one = new Date();'],
   ['the time without parentheses', 'export const one = new Date;'],
   ['the time in milliseconds', 'export const one = Date.now();'],
-  ['the clock to call later', 'export const one = Date.now;'],
-  ['the clock in brackets', "export const one = Date['now']();"],
-  ['the clock under its own name', 'export const { now } = Date;'],
-  ['the clock under another name', 'export const Clock = Date;'],
-  ['a die', 'export const one = Math.random();'],
-  ['a die to throw later', 'export const one = Math.random;'],
-  ['a die in brackets', "export const one = Math['random']();"],
-  ['a die under its own name', 'export const { random } = Math;'],
-  ['a die under another name', 'export const Dice = Math;'],
-  ['where the file is', 'export const one = import.meta.url;'],
-  ['the place and language of the host', 'export const one = new Intl.DateTimeFormat();'],
+  ['the clock as a function', 'export const one = Date.now;'],
+  ['the clock by index', "export const one = Date['now']();"],
+  ['the clock, destructured', 'export const { now } = Date;'],
+  ['the clock, renamed', 'export const Clock = Date;'],
+  ['a random number', 'export const one = Math.random();'],
+  ['Math.random as a function', 'export const one = Math.random;'],
+  ['Math.random by index', "export const one = Math['random']();"],
+  ['Math.random, destructured', 'export const { random } = Math;'],
+  ['Math.random, renamed', 'export const Dice = Math;'],
+  ['the path of the file', 'export const one = import.meta.url;'],
+  ['the locale and time zone of the host', 'export const one = new Intl.DateTimeFormat();'],
   ['the network', "export const one = fetch('https://example.com');"],
   ['a timer', 'export const one = setTimeout(() => {}, 1);'],
-  ['a timer with another name', 'export const one = AbortSignal.timeout(1);'],
+  ['a timer under another name', 'export const one = AbortSignal.timeout(1);'],
   ['the console', "console.log('here');"],
-  ['code from text', "export const one = new Function('return 1');"],
-  ['bytes as only Node has them', "export const one = Buffer.from('a');"],
+  ['eval', "export const one = new Function('return 1');"],
+  ["Node's Buffer", "export const one = Buffer.from('a');"],
 ];
 
 const allowed: readonly Row[] = [
   ['a folder below', "import { decide } from './caa/caa.ts';"],
-  ['a neighbour', "import { parse } from './hostname.ts';"],
+  ['a sibling file', "import { parse } from './hostname.ts';"],
   ['tldts', "import { parse } from 'tldts';"],
   ['tr46', "import { toASCII } from 'tr46';"],
   ['ipaddr.js', "import ipaddr from 'ipaddr.js';"],
-  ['a time it is given', 'export const later = (now: Date) => new Date(now.getTime() + 1);'],
+  ['a given time', 'export const later = (now: Date) => new Date(now.getTime() + 1);'],
   ['arithmetic', 'export const one = Math.max(1, 2);'],
-  ['whether something is a time', 'export const is = (one: unknown) => one instanceof Date;'],
+  ['whether a value is a date', 'export const is = (one: unknown) => one instanceof Date;'],
 ];
 
 const ruleNames = ['lint/style/noRestrictedImports', 'lint/style/noRestrictedGlobals', 'plugin'];
 
 let folder: string;
-/** The files a rule of purity fired at, as `rule file`. */
+/** The files that a purity rule fired at, as `rule file`. */
 let fired: ReadonlySet<string>;
 
 beforeAll(async () => {
@@ -117,13 +116,12 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const kebab = (text: string) => text.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** Every file of the core, also in its folders, by its path below src/core. */
 async function coreFiles(): Promise<readonly string[]> {
   const entries = await readdir(join(root, 'src', 'core'), { recursive: true });
   return entries.filter((entry) => entry.endsWith('.ts'));
 }
 
-/** Runs the linter as `npm run lint` does, over a folder outside any repository. */
+/** Runs the linter as `npm run lint` does, in a folder outside any repository. */
 async function lint(where: string): Promise<ReadonlySet<string>> {
   const options = ['--vcs-enabled=false', '--max-diagnostics=none', '--reporter=github'];
   const report = await new Promise<string>((resolve) => {
@@ -131,11 +129,11 @@ async function lint(where: string): Promise<ReadonlySet<string>> {
       process.execPath,
       [biome, 'lint', ...options, 'src/core'],
       { cwd: where, maxBuffer: 1 << 26 },
-      // It ends with an error, as it finds some.
+      // It exits with an error when it finds violations.
       (_error, stdout) => resolve(stdout),
     );
   });
-  // A pattern that is broken makes the plugin fail at every file, which is no finding of its own.
+  // A broken pattern makes the plugin fail at every file without a separate finding.
   expect(report).not.toContain('errored');
   const found = [...report.matchAll(/title=([^,]+),file=[^,]*?([^/,]+)\.ts,/g)];
   return new Set(found.map(([, rule, file]) => `${rule} ${file}`));
@@ -144,7 +142,7 @@ async function lint(where: string): Promise<ReadonlySet<string>> {
 const firedAt = (file: string) => ruleNames.filter((rule) => fired.has(`${rule} ${file}`));
 const numbered = (rows: readonly Row[]) => rows.map(([what, code], i) => [what, code, i] as const);
 
-describe('the core is refused', () => {
+describe('the core rejects', () => {
   it.each(numbered(foreign))('an import of %s: %s', (_what, _code, i) => {
     expect(firedAt(`foreign-${i}`)).toEqual(['lint/style/noRestrictedImports']);
   });
@@ -155,7 +153,7 @@ describe('the core is refused', () => {
 });
 
 describe('a folder of the core', () => {
-  it.each(numbered(foreignBelow))('is refused an import of %s: %s', (_what, _code, i) => {
+  it.each(numbered(foreignBelow))('rejects an import of %s: %s', (_what, _code, i) => {
     expect(firedAt(`foreign-below-${i}`)).toEqual(['lint/style/noRestrictedImports']);
   });
 
@@ -170,7 +168,7 @@ describe('the core may use', () => {
   });
 });
 
-it('the core itself breaks none of the rules, and switches none off', async () => {
+it('the core itself violates no rule and disables none', async () => {
   const files = await coreFiles();
   expect(files.length).toBeGreaterThan(10);
   for (const file of files) {

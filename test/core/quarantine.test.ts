@@ -10,7 +10,7 @@ import {
 
 const SECOND = 1_000;
 
-describe('a job that meets faults of ours', () => {
+describe('a job with internal errors', () => {
   it.each([
     [1, 1],
     [2, 2],
@@ -18,7 +18,7 @@ describe('a job that meets faults of ours', () => {
     [9, 256],
     [10, 300],
     [1_000, 300],
-  ])('waits after %i in a row for %i seconds', (faults, seconds) => {
+  ])('after %i in a row waits for %i seconds', (faults, seconds) => {
     expect(faultWaitMs(faults, 1)).toBe(seconds * SECOND);
   });
 
@@ -27,32 +27,32 @@ describe('a job that meets faults of ours', () => {
     [4, 8],
     [6, 30],
     [1_000, 30],
-  ])('tries again, while a storage is away for the %i. time, in %i seconds', (outages, seconds) => {
+  ])('retries an unavailable storage for the %i. time in %i seconds', (outages, seconds) => {
     expect(outageWaitMs(outages, 1)).toBe(seconds * SECOND);
   });
 
-  it('waits a quarter of a second at least, however short a laboratory makes it', () => {
+  it('waits at least a quarter of a second at any TIME_SCALE', () => {
     expect(faultWaitMs(3, 1_000)).toBe(250);
     expect(quarantineWaitsMs(10_000)).toEqual([250, 360, 8_640]);
   });
 
-  it('is set aside for five minutes, an hour, and a day ever after', () => {
+  it('is quarantined for five minutes, an hour, and then a day each time', () => {
     expect(quarantineWaitsMs(1).map((ms) => ms / SECOND)).toEqual([300, 3_600, 86_400]);
   });
 });
 
-describe('a domain that a sweep takes again and again', () => {
+describe('a domain that a sweep picks up repeatedly', () => {
   const MINUTE = 60 * SECOND;
   it.each([
     ['looks', 2, 1, [2, 2, 2, 5, 60, 1_440]],
     ['renewals, which take longer than the first wait', 10, 1, [10, 10, 10, 10, 60, 1_440]],
-    ['a test lab that is a thousand times as fast', 0.5, 1_000, [0.5, 0.5, 0.5, 0.5, 0.5, 1.44]],
+    ['a test lab that runs a thousand times as fast', 0.5, 1_000, [0.5, 0.5, 0.5, 0.5, 0.5, 1.44]],
   ])('is leased for longer from the fourth time: %s', (_, usual, timeScale, minutes) => {
     expect(sweepLeasesMs(usual * MINUTE, timeScale).map((ms) => ms / MINUTE)).toEqual(minutes);
   });
 });
 
-describe('a job is set aside', () => {
+describe('a job is quarantined', () => {
   it.each([
     [{ faults: 0, deathsAlone: 0, probation: false }, false],
     [{ faults: 9, deathsAlone: 0, probation: false }, false],
@@ -67,9 +67,9 @@ describe('a job is set aside', () => {
   });
 });
 
-describe('the reason that an operator reads', () => {
+describe('the reason shown to an operator', () => {
   it.each([
-    ['a plain fault', 'is not iterable', 'TypeError: is not iterable'],
+    ['a plain error', 'is not iterable', 'TypeError: is not iterable'],
     [
       'of Prisma, without the source code',
       '\nInvalid `x()` in\n/srv/a.ts:3\n\n→ 3 x(\n\nNo column y',
@@ -87,7 +87,7 @@ describe('the reason that an operator reads', () => {
       'TypeError: bad … here',
     ],
     [
-      'an id stays',
+      'an ID is kept',
       'no 0c9e0a8e-5b8e-4b57-9d2c-111111111111',
       'TypeError: no 0c9e0a8e-5b8e-4b57-9d2c-111111111111',
     ],

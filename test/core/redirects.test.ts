@@ -1,4 +1,4 @@
-/** Which domain settings are accepted: everybody is sent on once at most, to a domain of the same project. */
+/** Which domain settings are accepted: a redirect leads to a final domain of the same project. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -13,7 +13,6 @@ import {
 const hosts = ['a', 'b', 'c', 'd'];
 const project = new Set(hosts);
 
-/** `a>b` with 301. */
 const entry = (text: string, status = 301): Redirect => {
   const [from = '', to = ''] = text.split('>');
   return { from, to, status };
@@ -30,15 +29,15 @@ const withStatus = (status: number): DomainSettings => ({
 describe('domain settings are accepted:', () => {
   it.each<[string, DomainSettings]>([
     ['none at all', settings(null)],
-    ['a primary domain alone', settings('a')],
+    ['only a primary domain', settings('a')],
     ['a redirect without a primary domain', settings(null, 'a>b')],
     ['several to the primary domain', settings('a', 'b>a', 'c>a', 'd>a')],
-    ['two to two others', settings('a', 'b>a', 'c>d')],
+    ['two to different domains', settings('a', 'b>a', 'c>d')],
     ...redirectStatuses.map((status): [string, DomainSettings] => [
       `status ${status}`,
       withStatus(status),
     ]),
-    ['as many as there may be', { primary: null, redirects: fan(100) }],
+    ['the maximum number', { primary: null, redirects: fan(100) }],
   ])('%s', (_title, given) => {
     expect(
       checkSettings(given, new Set([...project, ...fan(100).map(({ from }) => from)])),
@@ -82,7 +81,7 @@ describe('domain settings are refused:', () => {
   });
 });
 
-describe('whatever the settings,', () => {
+describe('for random settings', () => {
   const name = fc.constantFrom(...hosts, 'x');
   const redirect = fc.record({
     from: name,
@@ -94,7 +93,7 @@ describe('whatever the settings,', () => {
     redirects: fc.array(redirect, { maxLength: 5 }),
   });
 
-  /** The rule in other words, over the whole set at once. */
+  /** The rule once more, over the whole set. */
   function isSound({ primary, redirects }: DomainSettings): boolean {
     const froms = redirects.map(({ from }) => from);
     const ends = redirects.map(({ to }) => to);
@@ -107,7 +106,7 @@ describe('whatever the settings,', () => {
     );
   }
 
-  it('those that are accepted lead nobody further than one step, and no others are refused', () => {
+  it('exactly those without redirect chains are accepted', () => {
     fc.assert(
       fc.property(anySettings, (given) => {
         expect(checkSettings(given, project) === null).toBe(isSound(given));
@@ -119,10 +118,10 @@ describe('whatever the settings,', () => {
 
 describe('a domain is in use', () => {
   it.each<[string, DomainSettings, boolean]>([
-    ['where it is the primary one', settings('a'), true],
-    ['where another redirects to it', settings(null, 'b>a'), true],
-    ['not where it only redirects away', settings('b', 'a>b'), false],
-    ['not where others are', settings('b', 'c>d'), false],
+    ['as the primary domain', settings('a'), true],
+    ['as the target of a redirect', settings(null, 'b>a'), true],
+    ['not if it only redirects away', settings('b', 'a>b'), false],
+    ['not if only others are', settings('b', 'c>d'), false],
   ])('%s', (_title, given, expected) => {
     expect(isInUse(usesOf(given, 'a'))).toBe(expected);
   });

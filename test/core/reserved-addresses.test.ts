@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { reservedRange } from '../../src/core/names/reserved-addresses.ts';
 
-/** First and last address of each range where that shows its length. */
+/** First and last address of each range whose length that shows. */
 const reserved: readonly (readonly [address: string, range: string, source: string])[] = [
   ['0.0.0.0', 'unspecified', 'RFC 1122'],
   ['0.255.255.255', 'unspecified', 'RFC 1122'],
@@ -35,7 +35,7 @@ const reserved: readonly (readonly [address: string, range: string, source: stri
   ['::1', 'loopback', 'RFC 4291'],
   ['::a00:1', 'reserved', 'RFC 4291, 2.5.5.1, IPv4-compatible'],
   ['::808:808', 'reserved', 'the same'],
-  ['::10.0.0.1', 'ipv4Mapped', 'the same, which ipaddr.js takes for mapped when it is written so'],
+  ['::10.0.0.1', 'ipv4Mapped', 'the same in a notation that ipaddr.js parses as mapped'],
   ['::ffff:10.0.0.1', 'ipv4Mapped', 'RFC 4291, 2.5.5.2'],
   ['::ffff:8.8.8.8', 'ipv4Mapped', 'the same, though it leads to a public address'],
   ['::ffff:7f00:1', 'ipv4Mapped', 'the same, in hexadecimal'],
@@ -71,7 +71,7 @@ const reserved: readonly (readonly [address: string, range: string, source: stri
   ['ff02::fb', 'multicast', 'RFC 4291'],
 ];
 
-/** Servers that must be asked, and the neighbours of the ranges above. */
+/** Servers that must be queried, and the neighbors of the ranges above. */
 const open: readonly string[] = [
   '1.0.0.0',
   '8.8.8.8',
@@ -102,16 +102,16 @@ const open: readonly string[] = [
   '3fff:1000::1',
 ];
 
-describe('an address is in a range that nobody serves anything at', () => {
+describe('a reserved or invalid address is recognized', () => {
   it.each(reserved)('%s: %s (%s)', (address, range) => {
     expect(reservedRange(address)).toBe(range);
   });
 
-  it.each(['', 'localhost', '1.2.3.4.5', '::g', '10.0.0.1/8'])('or it is none: "%s"', (text) => {
+  it.each(['', 'localhost', '1.2.3.4.5', '::g', '10.0.0.1/8'])('as invalid: "%s"', (text) => {
     expect(reservedRange(text)).toBe('reserved');
   });
 
-  it('in whatever way it is written', () => {
+  it('in any notation', () => {
     for (const loopback of ['127.1', '0x7f.0.0.1', '2130706433', '0:0:0:0:0:0:0:1']) {
       expect(reservedRange(loopback)).toBe('loopback');
     }
@@ -119,7 +119,7 @@ describe('an address is in a range that nobody serves anything at', () => {
   });
 });
 
-describe('an address is public', () => {
+describe('a public address is accepted', () => {
   it.each(open)('%s', (address) => {
     expect(reservedRange(address)).toBeNull();
   });

@@ -18,7 +18,7 @@ const certificate = (
 });
 const compare = (one: Handshake) => compareServed([one], ['AA', 'BB', 'CC'])[0];
 
-describe('a certificate that an address shows', () => {
+describe('a served certificate', () => {
   it.each([
     ['AA', 'ours'],
     ['BB', 'ours_before'],
@@ -33,11 +33,11 @@ describe('a certificate that an address shows', () => {
     });
   });
 
-  it('is another one where none is stored any more', () => {
+  it('is another one when none is stored', () => {
     expect(compareServed([certificate({})], [])).toMatchObject([{ outcome: 'other' }]);
   });
 
-  it('is shown as text, and cut, whatever it says', () => {
+  it('is shown as escaped and truncated text', () => {
     const shown = compare(
       certificate({
         fingerprint: 'DD',
@@ -51,7 +51,7 @@ describe('a certificate that an address shows', () => {
   });
 });
 
-it('an address that shows none is told with why', () => {
+it('an address without a certificate is reported with the reason', () => {
   expect(compare({ address: '2001:db8::1', outcome: 'timeout' })).toEqual({
     address: '2001:db8::1',
     outcome: 'timeout',
@@ -60,7 +60,7 @@ it('an address that shows none is told with why', () => {
   });
 });
 
-describe('something is amiss', () => {
+describe('a check of the served certificate has a problem', () => {
   const nothing: ShownOutcome[] = ['ours', 'no_route', 'reserved'];
   const something: ShownOutcome[] = [
     'ours_before',

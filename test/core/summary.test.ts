@@ -62,12 +62,12 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
   ],
   ['lacks its record', pending, { now: absent, actor: 'customer', ...checked }],
   [
-    'has a check under way',
+    'has a check in progress',
     { ...pending, nextCheckAt: noon },
     { now: absent, actor: 'customer', next: 'Checking now…', nextAt: null },
   ],
   [
-    'has name servers that are silent, which nobody has to repair yet',
+    'has silent name servers, which need no repair yet',
     { ...pending, findings: [silent] },
     { now: expect.stringContaining('docs.shop.test'), actor: null, ...checked },
   ],
@@ -82,7 +82,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     },
   ],
   [
-    'is verified, and was refused',
+    'is verified after a refusal',
     { ...verified, certificate: again },
     {
       now: 'The DNS is correct, but the certificate authority has refused the certificate so far.',
@@ -92,7 +92,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     },
   ],
   [
-    'is verified, and has a case open',
+    'is verified with an escalation',
     { ...verified, certificate: again, hasEscalation: true },
     {
       now: 'The DNS is correct, but no certificate was issued yet. An operator was notified.',
@@ -102,7 +102,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     },
   ],
   [
-    'is verified, and its name servers disagree since',
+    'is verified while its name servers disagree',
     { ...verified, findings: [disagree] },
     {
       now: expect.stringMatching(/^The certificate cannot be obtained yet\. /),
@@ -126,7 +126,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     { now: expect.stringMatching(/^Live\. .*\*\.shop\.test/), actor: 'customer', ...checked },
   ],
   [
-    'is live with something to know, and nothing to do',
+    'is live with an informational finding',
     { ...live, findings: [partial] },
     {
       now: 'Live. No action needed: its certificate renews automatically.',
@@ -135,7 +135,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     },
   ],
   [
-    'is live, and its renewal was refused',
+    'is live after a refused renewal',
     { ...live, certificate: { ...end, isRefused: true } },
     {
       now: 'Live, but the certificate authority has refused the renewal so far. It is retried automatically.',
@@ -144,7 +144,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     },
   ],
   [
-    'is live, and its renewal has a case open',
+    'is live with an escalated renewal',
     { ...live, hasEscalation: true },
     {
       now: 'Live, but its certificate has not been renewed. An operator was notified.',
@@ -153,7 +153,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     },
   ],
   [
-    'is live, and was missed once',
+    'is live after one missed check',
     { ...live, findings: [missing], missedAt: noon },
     {
       now: `Live, but the last check found a problem. ${absent}`,
@@ -181,7 +181,7 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
     },
   ],
   [
-    'has failed after it was live, and is checked no more',
+    'has failed after it was live and is no longer checked',
     { ...pending, status: 'failed', verifiedAt: noon, nextCheckAt: null },
     {
       now: `No longer live: its certificate has expired. ${absent}`,
@@ -192,12 +192,12 @@ const rows: readonly (readonly [what: string, SummaryInput, Summary])[] = [
   ],
 ];
 
-describe('where a domain stands', () => {
+describe('the summary of a domain', () => {
   test.each(rows)('that %s', (_what, input, summary) => {
     expect(summaryOf(input, noon)).toEqual(summary);
   });
 
-  it('is one line, with its time exact', () => {
+  it('is one line with an exact time', () => {
     expect(summaryLine(summaryOf(pending, noon))).toBe(
       `${absent} The next check is on 2026-11-20 at 12:00:16 UTC.`,
     );

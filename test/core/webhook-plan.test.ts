@@ -32,7 +32,7 @@ function decide(answer: WebhookResponse, parts: Partial<AttemptMade> = {}) {
 }
 
 describe('an attempt', () => {
-  it.each([200, 201, 204, 299])('that is answered %d has delivered', (status) => {
+  it.each([200, 201, 204, 299])('with the response %d has delivered', (status) => {
     expect(decide(answered(status))).toEqual({ kind: 'delivered', httpStatus: status });
   });
 
@@ -46,7 +46,7 @@ describe('an attempt', () => {
     [silent, 'timed_out', null],
     [{ kind: 'unanswered', problem: 'address_refused' }, 'address_refused', null],
   ];
-  it.each(missed)('that is answered %j is made again and says %s', (answer, problem, status) => {
+  it.each(missed)('with the response %j is repeated and reports %s', (answer, problem, status) => {
     expect(decide(answer)).toEqual({
       kind: 'again',
       at: later(noon, 5 * SECOND),
@@ -55,13 +55,13 @@ describe('an attempt', () => {
     });
   });
 
-  it('that is answered 410 is the last one, and switches the webhook off', () => {
+  it('with the response 410 is the last one and disables the webhook', () => {
     const verdict = { kind: 'failed', problem: 'gone', httpStatus: 410, disables: 'gone' };
     expect(decide(answered(410))).toEqual(verdict);
   });
 });
 
-describe('the ladder of attempts', () => {
+describe('the retries', () => {
   const rows: readonly (readonly [attempt: number, waitMs: number])[] = [
     [1, 5 * SECOND],
     [2, 300 * SECOND],
@@ -71,11 +71,11 @@ describe('the ladder of attempts', () => {
     [6, 10 * HOUR],
     [7, 10 * HOUR],
   ];
-  it.each(rows)('after attempt %d waits %d ms', (attempt, waitMs) => {
+  it.each(rows)('wait after attempt %d for %d ms', (attempt, waitMs) => {
     expect(decide(silent, { attempts: attempt - 1 })).toMatchObject({ at: later(noon, waitMs) });
   });
 
-  it('has 8 attempts over 27.6 hours, and then the delivery has failed', () => {
+  it('end after 8 attempts over 27.6 hours with a failed delivery', () => {
     expect(deliveryWaitsMs).toHaveLength(7);
     const hours = deliveryWaitsMs.reduce((sum, wait) => sum + wait, 0) / HOUR;
     expect(hours.toFixed(1)).toBe('27.6');
@@ -87,45 +87,42 @@ describe('the ladder of attempts', () => {
     });
   });
 
-  it('is spread by 10 % each way', () => {
+  it('have a jitter of 10% each way', () => {
     const least = decide(silent, { attempts: 3, jitter: 0 });
     const most = decide(silent, { attempts: 3, jitter: 1 });
     expect(least).toMatchObject({ at: later(noon, 1.8 * HOUR) });
     expect(most).toMatchObject({ at: later(noon, 2.2 * HOUR) });
   });
 
-  it('is divided by TIME_SCALE, to a quarter of a second at least', () => {
+  it('are scaled by TIME_SCALE down to a quarter of a second', () => {
     const timeScale = 1_000;
     expect(decide(silent, { timeScale })).toMatchObject({ at: later(noon, 250) });
     expect(decide(silent, { timeScale, attempts: 2 })).toMatchObject({ at: later(noon, 1_800) });
   });
 });
 
-describe('a receiver that asks to be left alone', () => {
+describe('a receiver with Retry-After', () => {
   const rows: readonly (readonly [status: number, asked: string, waitMs: number])[] = [
     [429, '60', 60 * SECOND],
     [503, '60', 60 * SECOND],
     [503, 'Fri, 20 Nov 2026 13:00:00 GMT', HOUR],
-    [429, '1', 5 * SECOND], // never earlier than the ladder
+    [429, '1', 5 * SECOND], // never earlier than the usual retry
     [503, 'Fri, 20 Nov 2026 11:00:00 GMT', 5 * SECOND],
     [429, '99999999999', DAY],
     [429, 'soon', 5 * SECOND],
     [429, '-5', 5 * SECOND],
     [500, '60', 5 * SECOND],
   ];
-  it.each(rows)(
-    'with %d and Retry-After %s is asked again after %d ms',
-    (status, asked, waitMs) => {
-      expect(decide(answered(status, asked))).toMatchObject({ at: later(noon, waitMs) });
-    },
-  );
+  it.each(rows)('and status %d (%s) gets the next attempt after %d ms', (status, asked, waitMs) => {
+    expect(decide(answered(status, asked))).toMatchObject({ at: later(noon, waitMs) });
+  });
 
-  it('is not asked again after the last attempt', () => {
+  it('gets no attempt after the last one', () => {
     expect(decide(answered(429, '60'), { attempts: 7 })).toMatchObject({ kind: 'failed' });
   });
 });
 
-describe('a webhook of which nothing has arrived', () => {
+describe('a webhook without a successful delivery', () => {
   it.each([
     [FAILING_MS - 1, null],
     [FAILING_MS, 'failing'],

@@ -7,9 +7,9 @@ import { later, noon } from '../support/builders.ts';
 
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
-const rounds = [1, 2, 3, 4, 5]; // a race that is lost once in two rounds is seen
+const rounds = [1, 2, 3, 4, 5]; // finds a race that is lost in every second round
 
-describe.each(databases)('keys on %s', (storage) => {
+describe.each(databases)('API keys on %s', (storage) => {
   let database: TestDatabase;
   let prisma: PrismaClient;
   let keys: ApiKeyStore;
@@ -36,7 +36,7 @@ describe.each(databases)('keys on %s', (storage) => {
   const live = async (now: Date) =>
     (await keys.list()).filter((key) => isLive(key, now)).map(({ id }) => id);
 
-  it('are listed oldest first, with everything but their digests', async () => {
+  it('are listed oldest first without their digests', async () => {
     await make('b');
     await make('a', { expiresAt: later(noon, DAY) });
     await prisma.apiKey.update({ where: { id: 'b' }, data: { createdAt: later(noon, -1) } });
@@ -57,7 +57,7 @@ describe.each(databases)('keys on %s', (storage) => {
     expect(await keys.get('c')).toBeNull();
   });
 
-  it('are found by their id, and by their digest where that is all there is', async () => {
+  it('are found by their ID, or by their digest alone', async () => {
     await make('a');
     const digest = digestOf('the key a');
     expect(await keys.find({ id: null, digest })).toMatchObject({ id: 'a' });
@@ -66,7 +66,7 @@ describe.each(databases)('keys on %s', (storage) => {
     expect(await keys.find({ id: 'b', digest: digestOf('wrong') })).toBeNull();
   });
 
-  it('that replace the one before under the same id have nothing of it', async () => {
+  it('with a reused ID inherit nothing from the previous one', async () => {
     const put = (token: string) =>
       keys.put({
         id: 'c',
@@ -86,8 +86,8 @@ describe.each(databases)('keys on %s', (storage) => {
     expect(await keys.get('c')).toMatchObject({ name: 'the second', ...nothing });
   });
 
-  describe('that are rotated', () => {
-    it('live on beside their successors, and end after the grace', async () => {
+  describe('with a rotation', () => {
+    it('stay valid beside their successors until the grace period ends', async () => {
       await make('a');
       expect(await rotate('a', 'b')).toMatchObject({
         kind: 'rotated',
@@ -104,10 +104,10 @@ describe.each(databases)('keys on %s', (storage) => {
       grace: number,
       old: number,
     ])[] = [
-      ['a key without an end ends after the grace', null, DAY, DAY],
-      ['a key that ends later ends after the grace', 90 * DAY, DAY, DAY],
-      ['a key that ends within the grace keeps its end', MINUTE, DAY, MINUTE],
-      ['without a grace a key ends now', null, 0, 0],
+      ['a key without an expiry ends after the grace period', null, DAY, DAY],
+      ['a key that expires later ends after the grace period', 90 * DAY, DAY, DAY],
+      ['a key that expires within the grace period keeps its expiry', MINUTE, DAY, MINUTE],
+      ['without a grace period a key ends now', null, 0, 0],
     ];
     it.each(ends)('%s', async (_what, own, graceMs, old) => {
       await make('a', own === null ? {} : { expiresAt: later(noon, own) });
@@ -115,14 +115,14 @@ describe.each(databases)('keys on %s', (storage) => {
       expect((await keys.get('a'))?.expiresAt).toEqual(later(noon, old));
     });
 
-    it('give their successors as long a life as they had', async () => {
+    it('give their successors the same lifetime', async () => {
       await make('a', { expiresAt: later(noon, 90 * DAY) });
       const now = later(noon, 80 * DAY);
       await rotate('a', 'b', { now });
       expect((await keys.get('b'))?.expiresAt).toEqual(later(now, 90 * DAY));
     });
 
-    it('are not rotated again, nor are those that have ended', async () => {
+    it('are not rotated twice, nor after they have ended', async () => {
       await make('a');
       await rotate('a', 'b');
       await make('c', { expiresAt: noon });
@@ -148,7 +148,7 @@ describe.each(databases)('keys on %s', (storage) => {
       expect(await live(noon)).toEqual(['c', 'd']);
     });
 
-    it.each(rounds)('by several at once get one successor (round %i)', async () => {
+    it.each(rounds)('by concurrent calls get one successor (round %i)', async () => {
       await make('a');
       const results = await Promise.all(['b', 'c', 'd'].map((to) => rotate('a', to)));
       expect(results.filter(({ kind }) => kind === 'rotated')).toHaveLength(1);
@@ -156,8 +156,8 @@ describe.each(databases)('keys on %s', (storage) => {
     });
   });
 
-  describe('that are revoked', () => {
-    it('end, and stay as they ended', async () => {
+  describe('with a revocation', () => {
+    it('end once and keep that time', async () => {
       await make('a');
       expect(await keys.revoke('a', noon)).toBe('revoked');
       expect(await keys.revoke('a', later(noon, MINUTE))).toBe('revoked');
@@ -165,7 +165,7 @@ describe.each(databases)('keys on %s', (storage) => {
       expect(await keys.revoke('b', noon)).toBe('not_found');
     });
 
-    it('are not the last one that may manage keys', async () => {
+    it('include at least one that can manage keys', async () => {
       await make('a', admin);
       await make('b');
       await make('revoked', admin);
@@ -179,7 +179,7 @@ describe.each(databases)('keys on %s', (storage) => {
       expect(await live(noon)).toEqual(['b', 'c']);
     });
 
-    it.each(rounds)('by several at once leave one that may manage keys (round %i)', async () => {
+    it.each(rounds)('by concurrent calls keep one that can manage keys (round %i)', async () => {
       const ids = ['a', 'b', 'c', 'd'];
       for (const id of ids) await make(id, admin);
       await Promise.all([

@@ -1,8 +1,7 @@
-/** Tokens of an authority's limits: taken with their order or not at all, exactly as many as there are, by however many workers. */
+/** Rate limit tokens are taken together with their order, and never more than exist. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type AuthorityLimit, refillMs } from '../../src/core/certificates/budget.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { type AuthorityBudgets, dropFullBuckets } from '../../src/db/issuance/authority-budget.ts';
@@ -21,7 +20,6 @@ const DAY = 24 * HOUR;
 const issued = { chain: 'PEM', issuer: 'CA', issuedAt: noon, expiresAt: later(noon, 90 * DAY) };
 const first = 'https://first.test/dir';
 const second = 'https://second.test/dir';
-/** What a first order takes. */
 const ofOne = { orders: 1, project_orders: 1, registrable_domain: 1, same_names: 1 };
 const budgets: AuthorityBudgets = [
   { directoryUrl: first, budget: 'letsencrypt' },
@@ -36,7 +34,7 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
   beforeAll(async () => {
     if (!available) return;
     db = await openStoredOrders(name);
-    const options = { verifyWindowMs: VERIFY_WINDOW_MS, timeScale: 1 };
+    const options = { timeScale: 1 };
     store = createCertificateStore(db.database.prisma, options, budgets);
   });
   beforeEach(async () => {
@@ -44,7 +42,6 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
   });
   afterAll(() => db?.close());
 
-  /** Names of one registrable domain of the test's own. */
   const aZone = () => {
     names += 1;
     return `zone-${names}.example`;
@@ -65,7 +62,7 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
   const refuse = (domain: LoadedDomain, { id }: Certificate, at: Date, type = 'connection') =>
     store.refuse(domain, id, { problem: { type, detail: 'no' }, nextAttemptAt: at }, at);
 
-  /** Of each limit how many tokens are missing; of none that is full. */
+  /** The number of missing tokens per limit, without full ones. */
   async function missing(at = noon): Promise<Partial<Record<AuthorityLimit, number>>> {
     const rows = await db.database.prisma.authorityBudget.findMany({ orderBy: { key: 'asc' } });
     const used = rows.flatMap(({ key, fullAt }) => {
@@ -76,37 +73,34 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
     return Object.fromEntries(used);
   }
 
-  it.skipIf(!available)(
-    'lets exactly as many through as it has left, whoever comes first',
-    async () => {
-      const zone = aZone();
-      const key = `registrable_domain ${first} ${zone}`;
-      const fullAt = later(noon, 47 * refillMs('registrable_domain'));
-      await db.database.prisma.authorityBudget.create({ data: { key, fullAt } });
-      const domains: LoadedDomain[] = [];
-      for (let nth = 0; nth < 10; nth += 1) domains.push(await db.verified(`d${nth}.${zone}`));
-      const waits = await Promise.all(domains.map((domain) => ask(domain)));
-      const until = later(noon, refillMs('registrable_domain'));
-      const wait = { limit: 'registrable_domain', subject: zone, until };
-      expect(waits.filter((one) => one !== null)).toEqual(Array.from({ length: 7 }, () => wait));
-      const open = { hostname: { endsWith: `.${zone}` }, status: 'ordering' } as const;
-      expect(await db.database.prisma.certificate.count({ where: open })).toBe(3);
-      // Who got none has taken nothing of the account's either.
-      expect(await missing()).toEqual({
-        orders: 3,
-        project_orders: 1,
-        registrable_domain: 50,
-        same_names: 1,
-      });
-      // A moment before its time there is none yet; then there is one, for one.
-      const left = domains.filter((_domain, nth) => waits[nth] !== null).slice(0, 2);
-      for (const domain of left) expect(await ask(domain, later(until, -1))).not.toBeNull();
-      const last = await Promise.all(left.map((domain) => ask(domain, until)));
-      expect(last.filter((one) => one === null)).toHaveLength(1);
-    },
-  );
+  it.skipIf(!available)('admits exactly as many orders as it has tokens', async () => {
+    const zone = aZone();
+    const key = `registrable_domain ${first} ${zone}`;
+    const fullAt = later(noon, 47 * refillMs('registrable_domain'));
+    await db.database.prisma.authorityBudget.create({ data: { key, fullAt } });
+    const domains: LoadedDomain[] = [];
+    for (let nth = 0; nth < 10; nth += 1) domains.push(await db.verified(`d${nth}.${zone}`));
+    const waits = await Promise.all(domains.map((domain) => ask(domain)));
+    const until = later(noon, refillMs('registrable_domain'));
+    const wait = { limit: 'registrable_domain', subject: zone, until };
+    expect(waits.filter((one) => one !== null)).toEqual(Array.from({ length: 7 }, () => wait));
+    const open = { hostname: { endsWith: `.${zone}` }, status: 'ordering' } as const;
+    expect(await db.database.prisma.certificate.count({ where: open })).toBe(3);
+    // Refused orders have taken no token of the account either.
+    expect(await missing()).toEqual({
+      orders: 3,
+      project_orders: 1,
+      registrable_domain: 50,
+      same_names: 1,
+    });
+    // A moment before the refill there is no token; then there is one, for one order.
+    const left = domains.filter((_domain, nth) => waits[nth] !== null).slice(0, 2);
+    for (const domain of left) expect(await ask(domain, later(until, -1))).not.toBeNull();
+    const last = await Promise.all(left.map((domain) => ask(domain, until)));
+    expect(last.filter((one) => one === null)).toHaveLength(1);
+  });
 
-  it.skipIf(!available)('counts an order once: resumed, it takes nothing', async () => {
+  it.skipIf(!available)('charges an order once, even when it is resumed', async () => {
     const domain = await db.verified(`docs.${aZone()}`);
     const order = await orderFor(domain);
     const again = await Promise.all([orderFor(domain), orderFor(domain)]);
@@ -114,48 +108,45 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
     expect(await missing()).toEqual(ofOne);
   });
 
-  it.skipIf(!available)('gives back what an order took that was not opened after all', async () => {
+  it.skipIf(!available)('returns the tokens of an order that was not opened', async () => {
     const { id } = await orderFor(await db.verified(`one.${aZone()}`));
     await db.database.prisma.authorityBudget.deleteMany();
     const domain = await db.verified(`two.${aZone()}`);
-    // Its key's id is taken: what the transaction did is undone, as where its worker dies.
+    // The ID of its key exists already: the transaction is rolled back, as after a crash.
     const order = { id, sealedKey: new Uint8Array(4) };
     await expect(store.openOrder(domain, order, noon)).rejects.toThrow();
     expect(await missing()).toEqual({});
   });
 
-  it.skipIf(!available)('gets certificates back that were refused, but no order', async () => {
+  it.skipIf(!available)('returns only the certificate tokens of a refused order', async () => {
     const domain = await db.verified(`docs.${aZone()}`);
     const order = await orderFor(domain);
     await Promise.all([refuse(domain, order, noon), refuse(domain, order, noon)]);
     expect(await missing()).toEqual({ orders: 1, project_orders: 1, failed_authorizations: 1 });
   });
 
-  it.skipIf(!available)('keeps what an order took that the authority has lost', async () => {
+  it.skipIf(!available)('keeps the tokens of an order that the CA has lost', async () => {
     const domain = await db.verified(`docs.${aZone()}`);
     await refuse(domain, await orderFor(domain), noon, 'order_lost');
     expect(await missing()).toEqual({ ...ofOne, failed_authorizations: 1 });
   });
 
-  it.skipIf(!available)(
-    'allows five refusals an hour, however often verify is pressed',
-    async () => {
-      let domain = await db.verified(`docs.${aZone()}`);
-      const { projectId, hostname, id } = domain;
-      for (let nth = 0; nth < 5; nth += 1) {
-        await refuse(domain, await orderFor(domain), noon);
-        await db.domains.requestVerify(projectId, hostname, noon, VERIFY_WINDOW_MS);
-        domain = await db.load(id);
-      }
-      const until = later(noon, 12 * MINUTE);
-      const wait = { limit: 'failed_authorizations', subject: hostname, until } as const;
-      expect(await ask(domain)).toEqual(wait);
-      expect((await store.loadWork(id, noon))?.budgetWaits).toEqual([wait, null]);
-      expect(await ask(domain, until)).toBeNull();
-    },
-  );
+  it.skipIf(!available)('allows five refusals per hour, even with verify', async () => {
+    let domain = await db.verified(`docs.${aZone()}`);
+    const { projectId, hostname, id } = domain;
+    for (let nth = 0; nth < 5; nth += 1) {
+      await refuse(domain, await orderFor(domain), noon);
+      await db.domains.requestVerify(projectId, hostname, noon);
+      domain = await db.load(id);
+    }
+    const until = later(noon, 12 * MINUTE);
+    const wait = { limit: 'failed_authorizations', subject: hostname, until } as const;
+    expect(await ask(domain)).toEqual(wait);
+    expect((await store.loadWork(id, noon))?.budgetWaits).toEqual([wait, null]);
+    expect(await ask(domain, until)).toBeNull();
+  });
 
-  it.skipIf(!available)('is another one at another authority', async () => {
+  it.skipIf(!available)('is separate per CA', async () => {
     const domain = await db.verified(`docs.${aZone()}`);
     for (let nth = 0; nth < 5; nth += 1) await refuse(domain, await orderFor(domain), noon);
     expect(await ask(domain, noon, first)).not.toBeNull();
@@ -178,25 +169,25 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
       return db.load(domain.id);
     }
 
-    it('is only that for the same name', async () => {
+    it('is only the limit per name', async () => {
       await orderFor(await renewing());
       expect(await missing()).toEqual({ same_names: 1 });
     });
 
-    it('is none in the window that the authority asked for', async () => {
+    it("is not charged inside the CA's renewal window", async () => {
       const window = { start: later(noon, -HOUR), end: later(noon, HOUR) };
       const order = await orderFor(await renewing({ window }));
       expect([await missing(), order.buckets]).toEqual([{}, []]);
     });
 
-    it('at another authority is all of it: the name is new there', async () => {
+    it('is charged in full at another CA, where the name is new', async () => {
       const domain = await renewing();
       expect(await ask(domain, noon, second)).toBeNull();
       expect(await missing()).toEqual(ofOne);
     });
   });
 
-  it.skipIf(!available)('keeps apart orders and refusals that come together', async () => {
+  it.skipIf(!available)('separates concurrent orders and refusals', async () => {
     const zone = aZone();
     const domains: LoadedDomain[] = [];
     for (let nth = 0; nth < 10; nth += 1) domains.push(await db.verified(`d${nth}.${zone}`));
@@ -209,13 +200,13 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
     expect(await missing()).toMatchObject({ orders: 10, registrable_domain: 5 });
   });
 
-  it.skipIf(!available)('keeps no bucket that is full again', async () => {
+  it.skipIf(!available)('deletes buckets that are full again', async () => {
     const { prisma } = db.database;
     await orderFor(await db.verified(`docs.${aZone()}`));
     await dropFullBuckets(prisma, later(noon, HOUR));
     const limits = (await prisma.authorityBudget.findMany()).map(({ key }) => key.split(' ')[0]);
     expect(limits.sort()).toEqual(['registrable_domain', 'same_names']);
-    // Whoever opens an order sweeps; the next one's are all that is left.
+    // Opening an order sweeps full buckets; only those of the next order remain.
     const next = await orderFor(await db.verified(`docs.${aZone()}`), later(noon, 7 * DAY));
     const left = (await prisma.authorityBudget.findMany()).map(({ key }) => key);
     expect(left.sort()).toEqual([...next.buckets].sort());

@@ -1,4 +1,4 @@
-/** Whether the database is away: asked of a server that is there, busy, full, shut, and gone. */
+/** Whether the database is unavailable: up, busy, full, stopped, and disconnected. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
@@ -8,7 +8,7 @@ import { lacks } from '../support/programs.ts';
 import { freePort, type PostgresServer, startPostgres } from '../support/servers.ts';
 
 const silent = pino({ level: 'silent' });
-const without = lacks('postgres', 'a database that goes away');
+const without = lacks('postgres', 'a database outage');
 
 describe.skipIf(without)('The database', () => {
   let postgres: PostgresServer;
@@ -30,13 +30,13 @@ describe.skipIf(without)('The database', () => {
     await postgres.close();
   });
 
-  it('is not away while every connection of the process is taken', async () => {
+  it('is available while all connections of the process are in use', async () => {
     const taken = await Promise.all(Array.from({ length: 10 }, () => database.pool.connect()));
     expect(await isAway()).toBe(false);
     for (const client of taken) client.release();
   });
 
-  it('is not away where it says that it has no connection left', async () => {
+  it('is available when it has no connection left', async () => {
     await database.pool.query(`CREATE ROLE small LOGIN CONNECTION LIMIT 0`);
     const small = new URL(postgres.url);
     small.username = 'small';
@@ -45,7 +45,7 @@ describe.skipIf(without)('The database', () => {
     await full.close();
   });
 
-  it('is away while it is stopped, or the way there is cut, and there again afterwards', async () => {
+  it('is unavailable while it is stopped or unreachable, and then available again', async () => {
     expect(await isAway()).toBe(false);
     await postgres.stop();
     expect(await isAway()).toBe(true);

@@ -1,4 +1,4 @@
-/** Loads and saves of checks: gathered, prepared, and with observations held in memory. */
+/** Loading and saving checks: batched, prepared, and with observations cached in memory. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
@@ -18,7 +18,6 @@ import {
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-/** One that no other is equal to. */
 function observed(nth: number): Observation {
   return { ...anObservation(), cost: { questions: nth, bytes: 1, ms: 1 } };
 }
@@ -33,10 +32,10 @@ function saveOf(
 }
 
 describe.each(databasesOfRun().filter(({ available }) => available))(
-  'looks on $name',
+  'checks on $name',
   ({ name }) => {
     let stored: StoredDomains;
-    /** Two processes on one database: each has its own memory. */
+    /** Two processes on one database, each with its own cache. */
     let one: CheckStore;
     let other: CheckStore;
 
@@ -53,7 +52,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       return domain;
     }
 
-    it('loads a domain with every time, finding and observation that a check has left', async () => {
+    it('load with every time, finding and observation', async () => {
       const domain = await stored.pending('all.shop.test');
       const save = saveOf(domain, observed(7), missing);
       expect(await one.save(save)).toEqual({ kind: 'saved', epoch: 1 });
@@ -70,11 +69,11 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       expect(await loaded(other, domain)).toEqual(expected);
     });
 
-    it('returns the same observation object until another one is stored', async () => {
+    it('return the same observation object until another one is stored', async () => {
       const domain = await stored.pending('same.shop.test');
       await one.save(saveOf(domain, observed(1), missing));
       const first = await loaded(one, domain);
-      // A check that finds nothing new returns what was loaded; only times and the count change.
+      // A check with the same result returns the loaded objects; only times and the count change.
       expect(first.observation).not.toBeNull();
       await one.save(
         saveOf(first, first.observation ?? observed(0), missing, later(noon, 120_000)),
@@ -85,7 +84,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
     });
 
-    it('never judges by an observation that another process has replaced', async () => {
+    it('never use an observation that another process has replaced', async () => {
       const domain = await stored.pending('replaced.shop.test');
       for (let round = 1; round <= 4; round += 1) {
         const [writer, reader] = round % 2 === 0 ? [one, other] : [other, one];
@@ -100,7 +99,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       }
     });
 
-    it('lets one of two processes save that have loaded the same, and tells the other', async () => {
+    it('let one of two processes save and tell the other that it is stale', async () => {
       const domain = await stored.pending('both.shop.test');
       const [mine, theirs] = await Promise.all([loaded(one, domain), loaded(other, domain)]);
       const results = await Promise.all([
@@ -114,7 +113,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       expect(there).toEqual(here);
     });
 
-    it('behaves with two processes as with one, whatever a check finds', async () => {
+    it('behave with two processes as with one', async () => {
       const domain = await stored.pending('turns.shop.test');
       let last: Observation | null = null;
       for (let turn = 0; turn < 24; turn += 1) {
@@ -124,7 +123,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
           observation: last,
           attempts: turn,
         });
-        // Every fourth look sees something else.
+        // Every fourth check has another result.
         last = turn % 4 === 0 || now.observation === null ? observed(turn) : now.observation;
         const findings = turn % 8 === 0 ? unknown.findings : missing.findings;
         const save = saveOf(now, last, { verdict: 'unknown', findings });
@@ -132,7 +131,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       }
     });
 
-    it('is stale where the check was loaded before another save, and changes nothing', async () => {
+    it('are stale and unchanged when loaded before another save', async () => {
       const domain = await stored.pending('late.shop.test');
       const save = saveOf(domain, observed(1), missing);
       await one.save(save);
@@ -142,13 +141,12 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       const verified = await loaded(one, domain);
       expect(verified.state.status).toBe('verified');
       expect(verified.observation).toEqual(observed(2));
-      // Its state is another one by now.
       const asBefore = { ...before, version: verified.version };
       expect(await one.save(saveOf(asBefore, observed(3), missing))).toEqual({ kind: 'stale' });
       expect(await loaded(other, domain)).toEqual(verified);
     });
 
-    it('counts the first of two checks of one job in the same moment', async () => {
+    it('count the first of two checks of one job at the same time', async () => {
       const domain = await stored.pending('twice.shop.test');
       const saves = [1, 2].map((nth) => one.save(saveOf(domain, observed(nth), missing)));
       const kinds = (await Promise.all(saves)).map(({ kind }) => kind);
@@ -156,7 +154,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       expect((await loaded(one, domain)).observation).toEqual(observed(1));
     });
 
-    it('loads many at once, without those that are removed or unknown', async () => {
+    it('load in bulk without removed or unknown domains', async () => {
       const domains = await Promise.all(
         Array.from({ length: 20 }, (_, nth) => stored.pending(`many-${nth}.shop.test`)),
       );
@@ -173,13 +171,13 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       );
     });
 
-    it('fails the check that the database cannot store, and no other of its batch', async () => {
+    it('fail only for the one that the database cannot store', async () => {
       const domains = await Promise.all(
         ['x', 'y', 'z'].map((label) => stored.pending(`${label}.poison.test`)),
       );
       const results = await Promise.allSettled(
         domains.map((domain, nth) => {
-          // PostgreSQL's jsonb has no place for U+0000.
+          // PostgreSQL's jsonb does not support U+0000.
           const observation = { ...observed(nth), hostname: nth === 1 ? '\u0000' : 'x' };
           return one.save(saveOf(domain, observation, missing));
         }),
@@ -191,7 +189,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       expect(counts).toEqual([1, 0, 1]);
     });
 
-    it('is part of its caller’s transaction, and holds nothing of one that was undone', async () => {
+    it('join the caller’s transaction and cache nothing of one that was rolled back', async () => {
       const domain = await stored.pending('undone.shop.test');
       const { prisma } = stored.database;
       const undone = transact(prisma, async () => {

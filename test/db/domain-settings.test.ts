@@ -1,4 +1,3 @@
-/** The settings of a project in a real database, and what removal and replacement do to each other. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
@@ -16,7 +15,6 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
   });
   afterAll(() => stored?.close());
 
-  /** A project with these domains, and the stores. */
   async function aProject(...hostnames: readonly string[]) {
     const { prisma } = stored.database;
     const [settings, domains] = [createDomainSettingsStore(prisma), createDomainStore(prisma)];
@@ -37,16 +35,13 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
   const redirect = (from: string, to: string, status = 301) => ({ from, to, status });
   const nothing = { primary: null, redirects: [] };
 
-  it.skipIf(!available)(
-    'there are none at first, and none of a project that is not there',
-    async () => {
-      const { settings, projectId } = await aProject('a.example');
-      expect(await settings.load(projectId)).toEqual(nothing);
-      expect(await settings.load(randomUUID())).toEqual(nothing);
-    },
-  );
+  it.skipIf(!available)('are empty at first, also for an unknown project', async () => {
+    const { settings, projectId } = await aProject('a.example');
+    expect(await settings.load(projectId)).toEqual(nothing);
+    expect(await settings.load(randomUUID())).toEqual(nothing);
+  });
 
-  it.skipIf(!available)('they are replaced as a whole, and keep their order', async () => {
+  it.skipIf(!available)('are replaced as a whole and keep their order', async () => {
     const { settings, projectId } = await aProject('a.example', 'b.example', 'c.example');
     const first = {
       primary: 'a.example',
@@ -61,7 +56,7 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
     expect(await settings.load(projectId)).toEqual(second);
   });
 
-  it.skipIf(!available)('nothing is changed by those that do not fit', async () => {
+  it.skipIf(!available)('are unchanged when invalid', async () => {
     const { settings, projectId } = await aProject('a.example', 'b.example');
     const good = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
     await settings.replace(projectId, good);
@@ -70,68 +65,59 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
     expect(await settings.load(projectId)).toEqual(good);
   });
 
-  it.skipIf(!available)(
-    'a domain of another project, or a removed one, is none of this one',
-    async () => {
-      const { settings, projectId, domains } = await aProject('a.example', 'gone.example');
-      await aProject('theirs.example');
-      await domains.remove(projectId, 'gone.example', noon);
-      for (const primary of ['theirs.example', 'gone.example']) {
-        expect(await settings.replace(projectId, { primary, redirects: [] })).toMatchObject({
-          code: 'settings_unknown_host',
-        });
-      }
-    },
-  );
-
-  it.skipIf(!available)(
-    'a domain that they lead to is not removed, and nothing is changed',
-    async () => {
-      const { settings, projectId, domains, removedEvents } = await aProject(
-        'a.example',
-        'b.example',
-      );
-      const kept = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
-      await settings.replace(projectId, kept);
-      expect(await domains.remove(projectId, 'a.example', noon)).toEqual({
-        kind: 'in_use',
-        primary: true,
-        redirects: kept.redirects,
+  it.skipIf(!available)('reject a removed domain and one of another project', async () => {
+    const { settings, projectId, domains } = await aProject('a.example', 'gone.example');
+    await aProject('theirs.example');
+    await domains.remove(projectId, 'gone.example', noon);
+    for (const primary of ['theirs.example', 'gone.example']) {
+      expect(await settings.replace(projectId, { primary, redirects: [] })).toMatchObject({
+        code: 'settings_unknown_host',
       });
-      expect(await settings.load(projectId)).toEqual(kept);
-      expect(await domains.find(projectId, 'a.example')).toMatchObject({
-        epoch: 1,
-        removedAt: null,
-      });
-      expect(await removedEvents()).toEqual([]);
-    },
-  );
+    }
+  });
 
-  it.skipIf(!available)(
-    'it is removed where they may go with it, and the event says so',
-    async () => {
-      const { settings, projectId, domains, removedEvents } = await aProject(
-        'a.example',
-        'b.example',
-        'c.example',
-        'd.example',
-      );
-      await settings.replace(projectId, {
-        primary: 'a.example',
-        redirects: [redirect('b.example', 'a.example', 307), redirect('d.example', 'c.example')],
-      });
-      const removed = await domains.remove(projectId, 'a.example', noon, 'drop');
-      expect(removed).toMatchObject({ kind: 'removed', epoch: 1 });
-      const rest = { primary: null, redirects: [redirect('d.example', 'c.example')] };
-      expect(await settings.load(projectId)).toEqual(rest);
-      expect(await removedEvents()).toEqual([
-        { primary: true, redirects: [redirect('b.example', 'a.example', 307)] },
-      ]);
-      expect(await domains.remove(projectId, 'a.example', noon, 'drop')).toBeNull();
-    },
-  );
+  it.skipIf(!available)('block the removal of a domain that they lead to', async () => {
+    const { settings, projectId, domains, removedEvents } = await aProject(
+      'a.example',
+      'b.example',
+    );
+    const kept = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
+    await settings.replace(projectId, kept);
+    expect(await domains.remove(projectId, 'a.example', noon)).toEqual({
+      kind: 'in_use',
+      primary: true,
+      redirects: kept.redirects,
+    });
+    expect(await settings.load(projectId)).toEqual(kept);
+    expect(await domains.find(projectId, 'a.example')).toMatchObject({
+      epoch: 1,
+      removedAt: null,
+    });
+    expect(await removedEvents()).toEqual([]);
+  });
 
-  it.skipIf(!available)('one that only redirects away goes with its redirect', async () => {
+  it.skipIf(!available)('are dropped with a removed domain on request', async () => {
+    const { settings, projectId, domains, removedEvents } = await aProject(
+      'a.example',
+      'b.example',
+      'c.example',
+      'd.example',
+    );
+    await settings.replace(projectId, {
+      primary: 'a.example',
+      redirects: [redirect('b.example', 'a.example', 307), redirect('d.example', 'c.example')],
+    });
+    const removed = await domains.remove(projectId, 'a.example', noon, 'drop');
+    expect(removed).toMatchObject({ kind: 'removed', epoch: 1 });
+    const rest = { primary: null, redirects: [redirect('d.example', 'c.example')] };
+    expect(await settings.load(projectId)).toEqual(rest);
+    expect(await removedEvents()).toEqual([
+      { primary: true, redirects: [redirect('b.example', 'a.example', 307)] },
+    ]);
+    expect(await domains.remove(projectId, 'a.example', noon, 'drop')).toBeNull();
+  });
+
+  it.skipIf(!available)('drop the redirect of a removed redirecting domain', async () => {
     const { settings, projectId, domains, removedEvents } = await aProject(
       'a.example',
       'b.example',
@@ -147,7 +133,7 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
     ]);
   });
 
-  it.skipIf(!available)('of twelve that may replace the same version, one does', async () => {
+  it.skipIf(!available)('are replaced by one of twelve concurrent calls', async () => {
     const hostnames = Array.from({ length: 12 }, (_, n) => `d${n}.example`);
     const { settings, projectId } = await aProject(...hostnames);
     const answers = await Promise.all(
@@ -161,29 +147,26 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
     expect(primary).toBe(hostnames[answers.indexOf(null)]);
   });
 
-  it.skipIf(!available)(
-    'removal and replacement at once never leave them naming what is gone',
-    async () => {
-      for (let round = 0; round < 10; round += 1) {
-        const { settings, projectId, domains } = await aProject(
-          'a.example',
-          'b.example',
-          'c.example',
-        );
-        const toA = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
-        const toC = { primary: 'c.example', redirects: [redirect('a.example', 'c.example')] };
-        await Promise.all([
-          settings.replace(projectId, toA),
-          domains.remove(projectId, 'a.example', noon),
-          settings.replace(projectId, toC),
-          domains.remove(projectId, 'b.example', noon),
-          domains.remove(projectId, 'a.example', noon, round % 2 === 0 ? 'drop' : 'refuse'),
-        ]);
-        const left = (await domains.list(projectId)).map(({ hostname }) => hostname);
-        const { primary, redirects } = await settings.load(projectId);
-        const named = [primary, ...redirects.flatMap(({ from, to }) => [from, to])];
-        expect(named.filter((one) => one !== null && !left.includes(one))).toEqual([]);
-      }
-    },
-  );
+  it.skipIf(!available)('never name a removed domain after a concurrent removal', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const { settings, projectId, domains } = await aProject(
+        'a.example',
+        'b.example',
+        'c.example',
+      );
+      const toA = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
+      const toC = { primary: 'c.example', redirects: [redirect('a.example', 'c.example')] };
+      await Promise.all([
+        settings.replace(projectId, toA),
+        domains.remove(projectId, 'a.example', noon),
+        settings.replace(projectId, toC),
+        domains.remove(projectId, 'b.example', noon),
+        domains.remove(projectId, 'a.example', noon, round % 2 === 0 ? 'drop' : 'refuse'),
+      ]);
+      const left = (await domains.list(projectId)).map(({ hostname }) => hostname);
+      const { primary, redirects } = await settings.load(projectId);
+      const named = [primary, ...redirects.flatMap(({ from, to }) => [from, to])];
+      expect(named.filter((one) => one !== null && !left.includes(one))).toEqual([]);
+    }
+  });
 });

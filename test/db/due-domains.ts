@@ -1,4 +1,4 @@
-/** What the tests of sweeps share: a database, domains with the columns that make them due, and both sweeps. */
+/** A database, due domains and both sweeps, for tests of sweeps. */
 import { randomUUID } from 'node:crypto';
 import { createDueDomains, type DueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
@@ -8,7 +8,6 @@ import { openStoredDomains } from '../support/stored-domains.ts';
 
 export const MINUTE = 60_000;
 export const leasesMs = [2, 2, 2, 5, 60].map((minutes) => minutes * MINUTE);
-/** When what is taken at noon, not for the fourth time or more, comes due again. */
 export const lease = later(noon, 2 * MINUTE);
 
 export type StoredDueDomains = Awaited<ReturnType<typeof openDueDomains>>;
@@ -23,9 +22,7 @@ export async function openDueDomains(name: StorageName) {
       rechecks: createDueDomains(prisma, 'recheck-live'),
       renewals: createDueDomains(prisma, 'renew-certificate'),
     },
-    /** What another test has taken comes due again. */
     removeAll: () => prisma.domain.updateMany({ data: { removedAt: noon } }),
-    /** A domain with these columns; the names are only there to be different. */
     async domainWith(data: Prisma.DomainUpdateInput): Promise<string> {
       const { id } = await stored.pending(`${randomUUID()}.example.com`);
       await prisma.domain.update({ where: { id }, data: { nextCheckAt: null, ...data } });

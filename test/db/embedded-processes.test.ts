@@ -1,4 +1,4 @@
-/** What happens to a data directory when processes die or compete; each is a process of its own, from dist/. */
+/** A data directory when processes crash or compete; each process runs from dist/. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,7 @@ import { type FreshStorage, freshStorage } from '../support/storage.ts';
 const log = pino({ level: 'silent' });
 const client = new URL('../../dist/src/db/engine/client.js', import.meta.url);
 
-/** Opens the folder and writes rows one after the other; prints each number when its row is acknowledged. */
+/** Opens the folder and writes rows; prints each number when its row is acknowledged. */
 const writer = (dataDir: string) => `
   import { openDatabase } from ${JSON.stringify(client.href)};
   const log = { warn() {}, fatal() {} };
@@ -46,7 +46,7 @@ function startWriter() {
   return { child: started, lines: createInterface(started.stdout) };
 }
 
-/** Kills the writer after so many acknowledged rows; returns the last number it was told is safe. */
+/** Kills the writer after this many acknowledged rows; returns the last acknowledged number. */
 async function writeAndKill(rows: number): Promise<number> {
   const { child: process, lines } = startWriter();
   let last = 0;
@@ -60,18 +60,18 @@ async function writeAndKill(rows: number): Promise<number> {
   return last;
 }
 
-test('a process killed while it writes loses no row that it was told is stored', async () => {
+test('a process killed while it writes loses no acknowledged row', async () => {
   const acknowledged = [await writeAndKill(40), await writeAndKill(25)];
   const database = await openDatabase(fresh.storage, log);
   const { rows } = await database.pool.query(
     'SELECT count(*)::int AS count, max(n) AS max FROM row',
   );
   expect(rows[0].max).toBeGreaterThanOrEqual(acknowledged[1] ?? Number.NaN);
-  expect(rows[0].count).toBe(rows[0].max); // none is missing in between either
+  expect(rows[0].count).toBe(rows[0].max); // none is missing in between
   await database.close();
 });
 
-test('a folder that another process has open is refused, with its pid', async () => {
+test('a folder that another process has open is refused, with its PID', async () => {
   const { child: owner, lines } = startWriter();
   await once(lines, 'line');
   await expect(openDatabase(fresh.storage, log)).rejects.toThrow(`in use by process ${owner.pid}`);

@@ -22,7 +22,7 @@ describe('embedded storage', () => {
   const notes = async () =>
     (await database.pool.query('SELECT text FROM note ORDER BY text')).rows.map(({ text }) => text);
 
-  test('a transaction is alone: others wait until it ends', async () => {
+  test('isolates a transaction: others wait until it ends', async () => {
     const first = await database.pool.connect();
     await first.query('BEGIN');
     await first.query(`INSERT INTO note VALUES ('first')`);
@@ -39,7 +39,7 @@ describe('embedded storage', () => {
     expect(await notes()).toEqual(['first', 'second']);
   });
 
-  test('a connection lost inside a transaction takes it along', async () => {
+  test('rolls back a transaction when its connection is lost', async () => {
     const client = await database.pool.connect();
     await client.query('BEGIN');
     await client.query(`INSERT INTO note VALUES ('lost')`);
@@ -47,7 +47,7 @@ describe('embedded storage', () => {
     expect(await notes()).not.toContain('lost');
   });
 
-  test('a failed statement fails its transaction and nobody else', async () => {
+  test('fails only the transaction of a failed statement', async () => {
     const client = await database.pool.connect();
     await client.query('BEGIN');
     await expect(client.query('SELECT * FROM nowhere')).rejects.toMatchObject({ code: '42P01' });
@@ -57,7 +57,7 @@ describe('embedded storage', () => {
     expect(await database.probe()).toBe(true);
   });
 
-  test('NOTIFY reaches everybody who listens', async () => {
+  test('delivers NOTIFY to all listeners', async () => {
     const listeners = [await database.pool.connect(), await database.pool.connect()];
     const received = listeners.map(
       (client) =>
@@ -74,7 +74,7 @@ describe('embedded storage', () => {
     for (const client of listeners) client.release(true);
   });
 
-  test('two clients may give one name to two prepared statements', async () => {
+  test('lets two clients use one name for two prepared statements', async () => {
     const clients = [await database.pool.connect(), await database.pool.connect()];
     for (const _ of [1, 2]) {
       const answers = await Promise.all(
@@ -89,7 +89,7 @@ describe('embedded storage', () => {
     expect(rows).toEqual([]);
   });
 
-  test('ids are exact at both ends of int64', async () => {
+  test('keeps IDs exact at both ends of int64', async () => {
     const ends = [-(2n ** 63n), 2n ** 63n - 1n];
     for (const categoryId of ends) {
       const { id } = await database.prisma.pet.create({ data: { name: 'x', categoryId } });
@@ -99,22 +99,22 @@ describe('embedded storage', () => {
     }
   });
 
-  test('an interactive transaction of Prisma is rolled back by an error', async () => {
+  test('rolls back an interactive Prisma transaction after an error', async () => {
     const before = await database.prisma.pet.count();
     const failing = database.prisma.$transaction(async (tx) => {
       await tx.pet.create({ data: { name: 'y', categoryId: 1n } });
-      throw new Error('changed my mind');
+      throw new Error('on purpose');
     });
-    await expect(failing).rejects.toThrow('changed my mind');
+    await expect(failing).rejects.toThrow('on purpose');
     expect(await database.prisma.pet.count()).toBe(before);
   });
 
-  test('an answer of several megabytes arrives whole', async () => {
+  test('returns a result of several megabytes in full', async () => {
     const { rows } = await database.pool.query(`SELECT repeat('x', 5000000) AS long`);
     expect(rows[0].long).toHaveLength(5_000_000);
   });
 
-  test('keeps what it was given when it is opened again', async () => {
+  test('keeps its data when it is reopened', async () => {
     const kept = await freshStorage('embedded');
     const first = await openDatabase(kept.storage, log);
     await first.pool.query(`CREATE TABLE kept AS SELECT 'here' AS word`);
@@ -125,7 +125,7 @@ describe('embedded storage', () => {
     await kept.close();
   });
 
-  test('in memory needs no folder', async () => {
+  test('needs no folder in memory', async () => {
     const memory = await openDatabase({ kind: 'embedded', dataDir: 'memory://' }, log);
     expect(await memory.probe()).toBe(true);
     await memory.close();

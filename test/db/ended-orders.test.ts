@@ -1,8 +1,7 @@
-/** What orders count for that end without an answer, are placed late, or are placed as another kind than they were opened as. */
+/** Rate limit tokens of orders that end without a result, are placed late, or change their kind. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bucketOf, refillMs } from '../../src/core/certificates/budget.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { AuthorityBudgets } from '../../src/db/issuance/authority-budget.ts';
@@ -32,7 +31,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   beforeAll(async () => {
     if (!available) return;
     db = await openStoredOrders(name);
-    const options = { verifyWindowMs: VERIFY_WINDOW_MS, timeScale: 1 };
+    const options = { timeScale: 1 };
     store = createCertificateStore(db.database.prisma, options, budgets);
   });
   beforeEach(async () => {
@@ -49,7 +48,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     const domain = await db.verified(`${randomUUID()}.example`);
     return { domain, order: await orderFor(domain) };
   }
-  /** Of each limit how many tokens are missing, of any authority. */
+  /** The number of missing tokens per limit, of any CA. */
   async function missing(at = noon) {
     const rows = await db.database.prisma.authorityBudget.findMany({ orderBy: { key: 'asc' } });
     const used = rows.flatMap(({ key, fullAt }) => {
@@ -71,18 +70,18 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   describe.skipIf(!available)('that is ended with its domain', () => {
     const certificates = { registrable_domain: 1, same_names: 1 };
     const orders = { orders: 1, project_orders: 1 };
-    it('gives certificates back that nobody was asked for', async () => {
+    it('returns the certificate tokens when it was not placed', async () => {
       const { domain } = await anOrder();
       await remove(domain);
       expect(await missing()).toEqual(orders);
     });
-    it('gives them back where it was placed', async () => {
+    it('returns them when it was placed', async () => {
       const { domain, order } = await anOrder();
       await store.orderPlaced(order.id, 'https://first.test/order/1');
       await remove(domain);
       expect(await missing()).toEqual(orders);
     });
-    it('keeps them where the authority was at work on it', async () => {
+    it('keeps them when the CA was working on it', async () => {
       const { domain, order } = await anOrder();
       await store.orderPlaced(order.id, 'https://first.test/order/1');
       const setback = { at: noon, since: noon, answered: true, detail: 'slow', retryAfter: null };
@@ -90,7 +89,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
       await remove(domain);
       expect(await missing()).toEqual({ ...orders, ...certificates });
     });
-    it('keeps nobody from the sixth of a week', async () => {
+    it('does not block the sixth one of a week', async () => {
       const hostname = `${randomUUID()}.example`;
       for (let nth = 0; nth < 6; nth += 1) {
         const domain = await db.verified(hostname);
@@ -101,8 +100,8 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     });
   });
 
-  describe.skipIf(!available)('that goes on at another authority', () => {
-    it('counts for certificates at that one alone', async () => {
+  describe.skipIf(!available)('that continues at another CA', () => {
+    it('charges its certificates only to that CA', async () => {
       const { domain, order } = await anOrder();
       await moveTo(domain, second, order.id, noon);
       const rows = await db.database.prisma.authorityBudget.findMany();
@@ -112,7 +111,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
       ]);
     });
 
-    it('is known, and crowds no refusal out', async () => {
+    it('is remembered and displaces no refusal', async () => {
       const { domain, order } = await anOrder();
       const refusal = { problem: { type: 'connection', detail: 'no' }, nextAttemptAt: noon };
       await store.refuse(domain, order.id, refusal, noon);
@@ -132,13 +131,13 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     const placed = ({ id }: Certificate, at: Date, kind: 'opened' | 'plain' = 'opened') =>
       store.beforePlacing(id, kind, at);
 
-    it('within a minute has its tokens', async () => {
+    it('within a minute keeps its tokens', async () => {
       const { order } = await anOrder();
       expect(await placed(order, later(noon, MINUTE))).toBeNull();
       expect(await missing()).toMatchObject({ orders: 1, same_names: 1 });
     });
 
-    it('after an outage of a day takes its turn: what the account allows now, and no more', async () => {
+    it("after an outage of a day waits for the account's current limit", async () => {
       const key = `orders ${first}`;
       const morning = later(noon, DAY);
       const domains = [await anOrder(), await anOrder(), await anOrder(), await anOrder()];
@@ -154,7 +153,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
       expect(next.filter((one) => one === null)).toHaveLength(1);
     });
 
-    it('without naming what it replaces counts as any renewal, once', async () => {
+    it('without naming its predecessor is charged once, like any renewal', async () => {
       const { domain, order } = await anOrder();
       const life = { issuedAt: noon, expiresAt: later(noon, 90 * DAY) };
       await store.store(domain, order.id, { chain: 'PEM', issuer: 'CA', ...life }, noon);
@@ -175,7 +174,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
       expect(await missing()).toEqual({ failed_authorizations: 1 });
     });
 
-    it('is not where it has ended', async () => {
+    it('fails when it has ended', async () => {
       const { domain, order } = await anOrder();
       await remove(domain);
       await expect(placed(order, noon)).rejects.toThrow('has ended');
@@ -199,7 +198,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     expect((await anOrder()).order.status).toBe('ordering');
   });
 
-  it.skipIf(!available)('that moves one way waits for none that moves the other', async () => {
+  it.skipIf(!available)('does not deadlock with one that moves the opposite way', async () => {
     const zone = `${randomUUID()}.example`;
     const there = await Promise.all([0, 1, 2, 3].map((nth) => db.verified(`a${nth}.${zone}`)));
     const back = await Promise.all([0, 1, 2, 3].map((nth) => db.verified(`b${nth}.${zone}`)));

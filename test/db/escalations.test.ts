@@ -22,7 +22,7 @@ function aCase(cause: EscalationCause, refusals = 0): NewEscalation {
   return { cause, ...escalationWords(cause, evidence), evidence };
 }
 
-describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('escalations on $name', ({ name, available }) => {
   let stored: StoredDomains;
 
   beforeAll(async () => {
@@ -40,19 +40,16 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
   const eventsOf = async (domain: LoadedDomain) =>
     (await stored.events(domain)).filter((type) => type.startsWith('escalation.'));
 
-  it.skipIf(!available)(
-    'one is opened, by whichever of many runs is first, and checked again',
-    async () => {
-      const domain = await stored.verified('one.example.com');
-      const runs = Array.from({ length: 5 }, () => open(domain, aCase('platform_fault')));
-      expect((await Promise.all(runs)).sort()).toEqual(['kept', 'kept', 'kept', 'kept', 'opened']);
-      expect(await casesOf(domain)).toHaveLength(1);
-      expect(await eventsOf(domain)).toEqual(['escalation.opened']);
-      expect((await stored.load(domain.id)).escalateAt).toEqual(later(noon, HOUR));
-    },
-  );
+  it.skipIf(!available)('are opened once by concurrent runs, with a next check', async () => {
+    const domain = await stored.verified('one.example.com');
+    const runs = Array.from({ length: 5 }, () => open(domain, aCase('platform_fault')));
+    expect((await Promise.all(runs)).sort()).toEqual(['kept', 'kept', 'kept', 'kept', 'opened']);
+    expect(await casesOf(domain)).toHaveLength(1);
+    expect(await eventsOf(domain)).toEqual(['escalation.opened']);
+    expect((await stored.load(domain.id)).escalateAt).toEqual(later(noon, HOUR));
+  });
 
-  it.skipIf(!available)('the same cause again only brings it up to date', async () => {
+  it.skipIf(!available)('with the same cause are only updated', async () => {
     const domain = await stored.verified('same.example.com');
     await open(domain, aCase('authority_refused', 1));
     expect(await open(domain, aCase('authority_refused', 2), later(noon, HOUR))).toBe('kept');
@@ -64,7 +61,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
     expect(await eventsOf(domain)).toEqual(['escalation.opened']);
   });
 
-  it.skipIf(!available)('another cause closes it and opens the next one', async () => {
+  it.skipIf(!available)('with another cause are closed and opened anew', async () => {
     const domain = await stored.verified('next.example.com');
     await open(domain, aCase('authority_unreachable'));
     expect(await open(domain, aCase('authority_refused'), later(noon, HOUR))).toBe('opened');
@@ -83,32 +80,28 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
     expect(closed?.data).toEqual({ cause: 'authority_unreachable', reason: 'cause_changed' });
   });
 
-  /** Saves a check that finds the record gone, with a case, as the worker does. */
+  /** Saves a check with a missing record and an escalation, as the worker does. */
   function takeBack(domain: LoadedDomain, escalation: NewEscalation) {
     return createCheckStore(stored.database).save({ ...aCheckSave(domain, missing), escalation });
   }
 
-  it.skipIf(!available)(
-    'the way back to pending and its case are one step, or none of it happened',
-    async () => {
-      const domain = await stored.verified('back.example.com');
-      expect(await takeBack({ ...domain, version: 7 }, aCase('dns_changed'))).toEqual({
-        kind: 'stale',
-      });
-      expect(await casesOf(domain)).toEqual([]);
-      expect(await takeBack(domain, aCase('dns_changed'))).toEqual({ kind: 'saved', epoch: 2 });
-      expect((await stored.load(domain.id)).state.status).toBe('pending');
-      expect(await casesOf(domain)).toMatchObject([{ cause: 'dns_changed', closedAt: null }]);
-      expect((await stored.events(domain)).slice(-2)).toEqual([
-        'domain.unverified',
-        'escalation.opened',
-      ]);
-      // A late run of the life before finds nothing to do.
-      expect(await open(domain, aCase('platform_fault'))).toBe('gone');
-    },
-  );
+  it.skipIf(!available)('are saved atomically with the way back to pending', async () => {
+    const domain = await stored.verified('back.example.com');
+    expect(await takeBack({ ...domain, version: 7 }, aCase('dns_changed'))).toEqual({
+      kind: 'stale',
+    });
+    expect(await casesOf(domain)).toEqual([]);
+    expect(await takeBack(domain, aCase('dns_changed'))).toEqual({ kind: 'saved', epoch: 2 });
+    expect((await stored.load(domain.id)).state.status).toBe('pending');
+    expect(await casesOf(domain)).toMatchObject([{ cause: 'dns_changed', closedAt: null }]);
+    expect((await stored.events(domain)).slice(-2)).toEqual([
+      'domain.unverified',
+      'escalation.opened',
+    ]);
+    expect(await open(domain, aCase('platform_fault'))).toBe('gone');
+  });
 
-  it.skipIf(!available)('removal ends it', async () => {
+  it.skipIf(!available)('end with a removal', async () => {
     const domain = await stored.verified('removed.example.com');
     await open(domain, aCase('platform_fault'));
     await createDomainStore(stored.database.prisma).remove(
@@ -121,7 +114,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
     expect((await eventsOf(domain)).at(-1)).toBe('escalation.closed');
   });
 
-  it.skipIf(!available)('are listed newest first, a page at a time, open or closed', async () => {
+  it.skipIf(!available)('are listed newest first in pages, open or closed', async () => {
     const prisma = stored.database.prisma;
     await prisma.escalation.deleteMany();
     const domain = await stored.verified('list.example.com');
@@ -141,7 +134,7 @@ describe.each(databasesOfRun())('cases on $name', ({ name, available }) => {
     expect(await causesOf('closed')).toEqual(['dns_unknown', 'caa_unknown']);
   });
 
-  it.skipIf(!available)('that were opened at the same moment are each on one page', async () => {
+  it.skipIf(!available)('opened at the same moment are on one page each', async () => {
     const prisma = stored.database.prisma;
     await prisma.escalation.deleteMany();
     for (const label of ['a', 'b', 'c', 'd', 'e']) {

@@ -10,15 +10,14 @@ import {
   syncMessage,
 } from '../../src/db/engine/embedded/frames.ts';
 
-/** A message as a server or client writes it. */
 function message(type: string, body: string): Buffer {
   const bytes = Buffer.from(`${type}0000${body}`, 'latin1');
   bytes.writeInt32BE(bytes.length - 1, 1);
   return bytes;
 }
 
-describe("messages of PostgreSQL's protocol", () => {
-  test('come out whole, wherever the stream was cut', () => {
+describe('messages of the PostgreSQL protocol', () => {
+  test('are read whole, however the stream is split', () => {
     const sent = [
       startupMessage({ user: 'u' }),
       queryMessage('SELECT 1'),
@@ -43,7 +42,7 @@ describe("messages of PostgreSQL's protocol", () => {
     );
   });
 
-  test('without a letter say what they ask for', () => {
+  test('without a type are recognized by their code', () => {
     const untyped = (code: number) => {
       const bytes = Buffer.alloc(8);
       bytes.writeInt32BE(8, 0);
@@ -58,8 +57,8 @@ describe("messages of PostgreSQL's protocol", () => {
   test.each([
     ['a negative length', Buffer.from([0x51, 0xff, 0xff, 0xff, 0xff])],
     ['a length shorter than itself', Buffer.from([0x51, 0, 0, 0, 3])],
-    ['a startup shorter than its header', Buffer.from([0, 0, 0, 4, 0])],
-  ])('with %s are refused', (_what, bytes) => {
+    ['a startup message shorter than its header', Buffer.from([0, 0, 0, 4, 0])],
+  ])('with %s are rejected', (_what, bytes) => {
     expect(() => cutFrames(bytes)).toThrow('not a message of the PostgreSQL protocol');
   });
 
@@ -73,7 +72,7 @@ describe("messages of PostgreSQL's protocol", () => {
     expect(readOutput(output).status).toBe(status);
   });
 
-  test('that notify are found in whatever else was answered', () => {
+  test('with notifications are found among other responses', () => {
     const note = message('A', '\0\0\0\x01jobs\0{}\0');
     const output = Buffer.concat([message('C', 'COMMIT\0'), note, message('Z', 'I')]);
     expect(readOutput(output)).toEqual({ own: output, notifications: [note], status: 'I' });
@@ -88,7 +87,7 @@ describe("messages of PostgreSQL's protocol", () => {
     ['Describe of a portal', message('D', 'Pfind\0'), message('D', 'Pfind\0')],
     ['Execute', message('E', 'find\0\0\0\0\0'), message('E', 'find\0\0\0\0\0')],
   ];
-  test.each(named)('a statement of %s is renamed where it has a name', (_what, from, to) => {
+  test.each(named)('a statement of %s is renamed if it has a name', (_what, from, to) => {
     const type = from.toString('latin1', 0, 1);
     expect(renameStatement({ type, bytes: from }, 'c1_').frame.bytes).toEqual(to);
   });

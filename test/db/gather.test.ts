@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { gather } from '../../src/db/engine/statements.ts';
 import { isLostRace } from '../../src/db/engine/unavailable.ts';
 
-describe('gathering calls', () => {
-  it('turns calls that arrive together into one', async () => {
+describe('batched calls', () => {
+  it('combine concurrent calls into one', async () => {
     const batches: number[][] = [];
     const double = gather(
       async (items: readonly number[]) => {
@@ -16,7 +16,7 @@ describe('gathering calls', () => {
     expect(batches).toEqual([[1, 2, 3]]);
   });
 
-  it('keeps batches below their limit and answers every call with its own result', async () => {
+  it('have a size limit and return each caller its result', async () => {
     const sizes: number[] = [];
     const same = gather(
       async (items: readonly number[]) => {
@@ -31,7 +31,7 @@ describe('gathering calls', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(100);
   });
 
-  it('tries a batch once more that lost a race, and only then lets its calls fail', async () => {
+  it('are retried once after a deadlock before they fail', async () => {
     const deadlock = Object.assign(new Error('deadlock detected'), { code: '40P01' });
     let [losses, runs] = [1, 0];
     const same = gather(
@@ -52,7 +52,7 @@ describe('gathering calls', () => {
     expect(runs).toBe(4);
   });
 
-  it('lets the calls of a failed batch fail, and goes on', async () => {
+  it('fail together and do not affect the next batch', async () => {
     let fails = true;
     const same = gather(
       async (items: readonly number[]) => {

@@ -12,7 +12,7 @@ const DAY = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY);
 
 for (const { name, available } of databasesOfRun()) {
-  describe.skipIf(!available)(`the state of an installation on ${name}`, () => {
+  describe.skipIf(!available)(`the metrics of an installation on ${name}`, () => {
     let stored: StoredDomains;
     beforeAll(async () => {
       stored = await openStoredDomains(name);
@@ -20,14 +20,14 @@ for (const { name, available } of databasesOfRun()) {
     afterAll(() => stored?.close());
     const read = () => readInstallation(stored.database.prisma);
 
-    it('is all noughts where there is nothing', async () => {
+    it('are all zero in an empty database', async () => {
       expect(await read()).toEqual({
         ...nothing,
         repairs: { missing_job: 0, overdue_job: 0, orphaned_job: 0, missing_sweep: 0 },
       });
     });
 
-    it('says what waits, for how long, and how late it is', async () => {
+    it('have the number, age and delay of waiting domains', async () => {
       const { prisma } = stored.database;
       const [late, later, removed] = [
         await stored.pending('late.shop.test'),
@@ -46,7 +46,7 @@ for (const { name, available } of databasesOfRun()) {
       expect(overdueSeconds['issue-certificate']).toBe(0);
     });
 
-    it('says which certificates end when, of those that are served', async () => {
+    it('have the expiry of served certificates', async () => {
       const { prisma } = stored.database;
       const ends = [-0.5, 0.5, 3, 5, 20, 80];
       for (const [index, days] of ends.entries()) {
@@ -63,7 +63,7 @@ for (const { name, available } of databasesOfRun()) {
       expect(Math.round((soonestEndSeconds ?? 0) / 3_600)).toBe(-12);
     });
 
-    it('says what is escalated, set aside and repaired, and when a worker last took its turn', async () => {
+    it('have escalations, quarantines, repairs and the last worker run', async () => {
       const { prisma } = stored.database;
       const escalated = { evidence: {}, nextAction: 'Wait.', openedAt: inDays(-1) };
       for (const [hostname, closedAt] of [

@@ -1,4 +1,4 @@
-/** Who writes many domains at once waits for nobody who waits for them: on servers, where there are several connections. */
+/** Bulk writes do not deadlock on servers with several connections. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
@@ -20,7 +20,7 @@ import { until } from '../support/world.ts';
 
 const servers = storages.filter(({ name, available }) => name === 'postgres' && available);
 
-describe.each(servers)('many domains on $name', ({ name }) => {
+describe.each(servers)('bulk writes of domains on $name', ({ name }) => {
   let stored: StoredDomains;
   let checks: CheckStore;
   let other: pg.PoolClient;
@@ -35,7 +35,7 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     await stored.close();
   });
 
-  /** The later one in the order of ids was written first, so that nothing but an order keeps it from being locked first. */
+  /** The higher ID was written first, so only explicit ordering locks the lower one first. */
   async function laterAndEarlier(label: string): Promise<readonly [LoadedDomain, LoadedDomain]> {
     let first = await stored.pending(`${label}0.shop.test`);
     for (let nth = 1; ; nth += 1) {
@@ -45,7 +45,7 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     }
   }
 
-  /** Two projects' domains of one name, the lower id first. */
+  /** Domains of two projects with one name, the lower ID first. */
   async function namesakes(hostname: string): Promise<readonly [LoadedDomain, LoadedDomain]> {
     const [one, two] = [await stored.pending(hostname), await stored.pending(hostname)];
     return one.id < two.id ? [one, two] : [two, one];
@@ -70,7 +70,7 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     });
   }
 
-  it.each(['news', 'nothing new'])('are saved in one order, with %s', async (what) => {
+  it.each(['news', 'nothing new'])('lock in one order with %s', async (what) => {
     let domains = await laterAndEarlier(what.slice(0, 3));
     if (what === 'nothing new') {
       for (const domain of domains) await save(domain, missing);
@@ -78,17 +78,16 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     }
     await other.query('BEGIN');
     await lock(domains[1].id);
-    // The last of a batch is its statement's first.
     const saves = Promise.all(domains.toReversed().map((domain) => save(domain, missing)));
     await somebodyWaitsForALock();
-    // Who holds the earlier one gets the later one, too: the batch has not locked it before the other.
+    // A lock on the earlier row then also gets the later one: the batch has not locked that first.
     await other.query(`SELECT FROM domain WHERE id = '${domains[0].id}' FOR UPDATE NOWAIT`);
     await other.query('COMMIT');
     expect((await saves).map(({ kind }) => kind)).toEqual(['saved', 'saved']);
   });
 
   it.each(['its holder', 'the claimant'])(
-    'lose no name to a deadlock: the row of %s is locked first where its id is the lower one',
+    'do not deadlock if %s is locked first',
     async (first) => {
       const [low, high] = await namesakes(`${first.replace(' ', '-')}.shop.test`);
       const [holder, claimant] = first === 'its holder' ? [low, high] : [high, low];
@@ -103,7 +102,7 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     },
   );
 
-  it('of which one claims the other’s name while both are checked end in no deadlock', async () => {
+  it("do not deadlock with a claim of another domain's name", async () => {
     const [claimant, holder] = await namesakes('both.shop.test');
     await stored.check(holder, right);
     const held = await stored.load(holder.id);
@@ -114,12 +113,12 @@ describe.each(servers)('many domains on $name', ({ name }) => {
     const claim = stored.check(claimant, right, later(noon, 60_000));
     await waitingForLocks(2);
     await other.query('COMMIT');
-    // The looks waited first; the claim finds that somebody has saved since, which is no fault of its job.
+    // The checks waited first; the claim is then stale, which is not a fault of its job.
     expect((await saves).map(({ kind }) => kind)).toEqual(['saved', 'saved']);
     expect(await claim).toEqual({ kind: 'stale' });
   });
 
-  it('are watched without waiting for one that is being saved', async () => {
+  it('skip a domain in progress when watched', async () => {
     const [one, two] = await laterAndEarlier('watched');
     const watch = () =>
       createWatchedDomainStore(stored.database.prisma).watch([one.id, two.id], later(noon, 30_000));

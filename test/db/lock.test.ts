@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-test('a directory belongs to one at a time, also within a process', async () => {
+test('a directory is locked by one owner, also within a process', async () => {
   const unlock = await lockDirectory(directory);
   await expect(lockDirectory(directory)).rejects.toThrow(`in use by process ${process.pid}`);
   await unlock();
@@ -30,8 +30,8 @@ test('a living process keeps its directory', async () => {
 });
 
 const stale: readonly [string, string][] = [
-  ['a process that is gone', JSON.stringify({ pid: 2 ** 22 + 1, startedAt: '1' })],
-  ['an earlier process with our own pid', JSON.stringify({ pid: process.pid, startedAt: '1' })],
+  ['a dead process', JSON.stringify({ pid: 2 ** 22 + 1, startedAt: '1' })],
+  ['an earlier process with our own PID', JSON.stringify({ pid: process.pid, startedAt: '1' })],
   ['a machine that lost power while writing it', ''],
 ];
 test.each(stale)('a lock of %s is taken over', async (_owner, content) => {
@@ -42,14 +42,14 @@ test.each(stale)('a lock of %s is taken over', async (_owner, content) => {
 });
 
 test.runIf(process.platform === 'linux')(
-  'a lock of an earlier process whose pid another one has now is taken over',
+  'a lock of an earlier process whose PID was reused is taken over',
   async () => {
     await writeFile(file, JSON.stringify({ pid: process.ppid, startedAt: '1' }));
     await (await lockDirectory(directory))();
   },
 );
 
-test('of many who find a stale lock, one gets the directory', async () => {
+test('one of several processes gets the directory of a stale lock', async () => {
   await writeFile(file, JSON.stringify({ pid: 2 ** 22 + 1, startedAt: '1' }));
   const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockDirectory(directory)));
   expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);

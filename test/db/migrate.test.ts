@@ -44,7 +44,7 @@ for (const { name, available } of servers) {
       (await database.pool.query('SELECT to_regclass($1) AS found', [table])).rows[0].found !==
       null;
 
-    test('keeps the books as Prisma does', async () => {
+    test('keeps the same records as Prisma', async () => {
       expect(await run()).toEqual(['001_shop']);
       const [migration] = await readMigrations(pathToFileURL(`${folder}/`));
       expect(await records()).toEqual([
@@ -62,7 +62,7 @@ for (const { name, available } of servers) {
       expect(migration?.checksum).toMatch(/^[0-9a-f]{64}$/);
     });
 
-    test('applies only what is new, in the order of the names', async () => {
+    test('applies only new migrations, in the order of their names', async () => {
       await run();
       await write('003_last', 'CREATE VIEW customers AS SELECT id FROM customer');
       await write('002_customer', "CREATE TABLE customer (id int, note text DEFAULT 'a;b')");
@@ -70,7 +70,7 @@ for (const { name, available } of servers) {
       expect(await run()).toEqual([]);
     });
 
-    test('two processes that start at once apply each file once', async () => {
+    test('applies each file once when two processes start together', async () => {
       const other =
         fresh.storage.kind === 'embedded' ? database : await openDatabase(fresh.storage, log);
       const both = await Promise.all([run(), migrate(other.pool, pathToFileURL(`${folder}/`))]);
@@ -79,7 +79,7 @@ for (const { name, available } of servers) {
       if (other !== database) await other.close();
     });
 
-    test('a migration that fails leaves nothing behind and is named', async () => {
+    test('rolls back and names a failed migration', async () => {
       await write('002_broken', 'CREATE TABLE half (id int); SELECT * FROM nowhere;');
       await expect(run()).rejects.toThrow('migration 002_broken failed; nothing of it remains');
       expect(await tableExists('shop')).toBe(true);
@@ -89,13 +89,13 @@ for (const { name, available } of servers) {
       expect(await run()).toEqual(['002_broken']);
     });
 
-    test('a file that was edited after it had been applied is refused', async () => {
+    test('rejects a file that was edited after it was applied', async () => {
       await run();
       await write('001_shop', 'CREATE TABLE shop (id bigint);');
       await expect(run()).rejects.toThrow('migration 001_shop was edited after it was applied');
     });
 
-    test('a migration that another tool left unfinished stops the next', async () => {
+    test('stops at a migration that another tool left unfinished', async () => {
       await run();
       await database.pool.query(
         `INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('x', 'y', '002_by_hand')`,
@@ -108,7 +108,7 @@ for (const { name, available } of servers) {
       expect(await run()).toEqual(['003_next']);
     });
 
-    test('an older release leaves a newer database as it is', async () => {
+    test('leaves a newer database unchanged', async () => {
       await cp(join(folder, '001_shop'), join(folder, '002_newer'), { recursive: true });
       await write('002_newer', 'CREATE TABLE newer (id int)');
       await run();

@@ -29,17 +29,17 @@ describe('the migrations and schema.prisma', () => {
   });
 
   const differences: readonly [string, string, string, RegExp][] = [
-    ['a column more', 'model Turn {', 'model Turn {\n  extra Int?', /ADD COLUMN +"extra"/],
-    ['an index less', '  @@index([status, id])\n', '', /DROP INDEX "pet_status_id_idx"/],
+    ['an extra column', 'model Turn {', 'model Turn {\n  extra Int?', /ADD COLUMN +"extra"/],
+    ['a missing index', '  @@index([status, id])\n', '', /DROP INDEX "pet_status_id_idx"/],
     [
-      'a partial index for other rows',
+      'a changed partial index',
       `"status = 'ordering'"`,
       `"status = 'issued'"`,
       /"certificate_open_order_key"/,
     ],
-    ['an enum value more', 'enum Plan {', 'enum Plan {\n  trial', /ADD VALUE 'trial'|'trial'/],
+    ['an extra enum value', 'enum Plan {', 'enum Plan {\n  trial', /ADD VALUE 'trial'|'trial'/],
   ];
-  test.each(differences)('%s in the schema is noticed', async (_what, from, to, expected) => {
+  test.each(differences)('%s in the schema is detected', async (_what, from, to, expected) => {
     const changed = schema.replace(from, to);
     expect(changed).not.toBe(schema);
     expect(await diffToSchema(database.pool, changed)).toMatch(expected);

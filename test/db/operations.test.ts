@@ -1,4 +1,4 @@
-/** What the operator's first page reads, where much has happened. */
+/** The queries of the operator's first page on a large installation. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { readOperations } from '../../src/db/operations.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => database?.close());
 beforeEach(() => database.prisma.event.deleteMany());
 
-/** So many events, evenly between these hours before noon, in the order of their times. */
+/** `count` events spread evenly between these hours before noon, in the order of their times. */
 async function events(count: number, fromHours: number, toHours: number): Promise<void> {
   await database.pool.query(
     `INSERT INTO event (project_id, number, domain_id, type, data, at)
@@ -45,35 +45,32 @@ async function counted() {
   return { total, hoursBack: (noon.getTime() - recent.since.getTime()) / HOUR };
 }
 
-it('counts nothing where nothing has happened', async () => {
+it('counts nothing in an empty installation', async () => {
   expect(await counted()).toEqual({ total: 0, hoursBack: 24 });
 });
 
-it.each([1, 999, 1_001, 7_500])(
-  'counts %d events of a day, and none that is older',
-  async (count) => {
-    await events(3_000, 100, 25);
-    await events(count, 23, 1);
-    expect(await counted()).toEqual({ total: count, hoursBack: 24 });
-  },
-);
+it.each([1, 999, 1_001, 7_500])('counts %d events of a day and no older ones', async (count) => {
+  await events(3_000, 100, 25);
+  await events(count, 23, 1);
+  expect(await counted()).toEqual({ total: count, hoursBack: 24 });
+});
 
-it('counts all that there are where the installation is young', async () => {
+it('counts all events of a young installation', async () => {
   await events(2_500, 20, 1);
   expect(await counted()).toEqual({ total: 2_500, hoursBack: 24 });
 });
 
-it('remembers less where too much happens, and says since when', async () => {
-  // In parts: all at once may take a busy machine longer than a statement may.
+it('covers a shorter time when there are too many events, and reports since when', async () => {
+  // In parts: one statement could hit its timeout on a busy machine.
   for (let hour = 10; hour > 0; hour -= 1) await events(15_000, hour, hour - 1);
   const { total, hoursBack } = await counted();
   expect(total).toBeGreaterThan(100_000);
   expect(total).toBeLessThan(130_000);
-  // All between then and now: 15,000 an hour.
+  // 15,000 per hour over that time.
   expect(Math.abs(total / 15_000 - hoursBack)).toBeLessThan(0.01);
 });
 
-it('has a domain that nobody could tell about, also where no name server is known', async () => {
+it('includes a domain with unknown DNS, also without known name servers', async () => {
   const { prisma } = database;
   const untold = async () => (await readOperations(prisma, noon)).untold;
   const where = { id: ids.domain };
@@ -87,7 +84,7 @@ it('has a domain that nobody could tell about, also where no name server is know
   const value = { delegation: { atParent } };
   await prisma.storedObservation.create({ data: { domainId: ids.domain, value } });
   expect(await untold()).toEqual([{ hostname: 'docs.example.com', servers: atParent }]);
-  // Our own target could not be looked up.
+  // Our own target could not be resolved.
   await prisma.domain.update({ where, data: { findings: findings([]) } });
   expect(await untold()).toEqual([{ hostname: 'docs.example.com', servers: [] }]);
 });

@@ -18,12 +18,12 @@ describe.skipIf(!available)('when the database fails', () => {
   let url: string;
   let database: Database;
   let pets: PetStore;
-  /** Somebody else's connection. */
+  /** A connection outside the pool. */
   let operator: pg.Client;
 
   beforeAll(async () => {
     fresh = await freshStorage('postgres');
-    if (fresh.storage.kind !== 'postgres') throw new Error('asked for PostgreSQL');
+    if (fresh.storage.kind !== 'postgres') throw new Error('needs PostgreSQL');
     url = fresh.storage.databaseUrl;
     database = await openDatabase(fresh.storage, silent);
     pets = createPetStore(database);
@@ -52,18 +52,18 @@ describe.skipIf(!available)('when the database fails', () => {
       ),
     );
 
-  it('every call that waits for a lost connection is told so, and the next ones are answered', async () => {
+  it('calls on a lost connection fail, and the next ones succeed', async () => {
     const locker = new pg.Client(url);
     await locker.connect();
     await locker.query('BEGIN; LOCK TABLE pet');
     const calls = everyCall(pets);
     await untilWaiting(operator, 4);
-    // The lock outlives the connections: ended with them, it would let some statements finish.
+    // The lock outlives the connections; otherwise some statements would finish.
     const cut = await operator.query<{ pid: number }>(
       `SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );
-    // One that was told to go still takes a statement, and fails it.
+    // A terminated connection can still take a statement and fail it.
     await untilGone(
       operator,
       cut.rows.map(({ pid }) => pid),
@@ -71,14 +71,14 @@ describe.skipIf(!available)('when the database fails', () => {
     await locker.end();
     const outcomes = await Promise.all(calls);
     const failed = outcomes.filter((outcome) => outcome !== 'answered');
-    // One statement of each kind was under way when its connection was cut.
+    // One statement of each kind was active when its connection was cut.
     expect(failed.length).toBeGreaterThanOrEqual(4);
     expect(failed.filter((fault) => !isUnavailable(fault))).toEqual([]);
-    await nextTurn(); // in which the pool reads their last words
+    await nextTurn(); // the pool processes the closed connections
     expect(await Promise.all(everyCall(pets))).toEqual(Array(80).fill('answered'));
   });
 
-  it('every call of a database that falls silent is told so, and nothing hangs', async () => {
+  it('calls to a silent database fail and none hangs', async () => {
     const proxy = await startProxy(url);
     const behind = await openDatabase({ kind: 'postgres', databaseUrl: proxy.url }, silent);
     try {
@@ -93,7 +93,7 @@ describe.skipIf(!available)('when the database fails', () => {
     }
   });
 
-  it('an animal that the database does not take fails alone, and the others of its burst are stored', async () => {
+  it('an invalid pet fails alone and the rest of its batch is stored', async () => {
     await operator.query(`ALTER TABLE pet ADD CONSTRAINT no_cats CHECK (name <> 'Cat')`);
     try {
       const names = Array.from({ length: 30 }, (_, n) => (n % 10 === 3 ? 'Cat' : `Dog ${n}`));
@@ -113,7 +113,6 @@ describe.skipIf(!available)('when the database fails', () => {
   });
 });
 
-/** Waits until so many statements of others wait for a lock. */
 async function untilWaiting(client: pg.Client, count: number): Promise<void> {
   for (;;) {
     const { rows } = await client.query(
@@ -128,7 +127,7 @@ async function untilGone(client: pg.Client, pids: readonly number[]): Promise<vo
   while ((await client.query(sql, [pids])).rowCount !== 0);
 }
 
-/** Passes bytes between clients and a server, until it is told to keep them to itself. */
+/** Forwards bytes between clients and a server until it is told to drop them. */
 async function startProxy(databaseUrl: string) {
   const { hostname, port } = new URL(databaseUrl);
   const sockets: Socket[] = [];

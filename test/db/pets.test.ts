@@ -34,7 +34,7 @@ const awkwardNames = [
   'x'.repeat(255),
   '🐈'.repeat(255),
 ];
-/** What the API lets through: 1 to 255 characters without NUL and without half a surrogate pair. */
+/** Names that the API accepts: 1 to 255 characters without NUL or lone surrogates. */
 const anyName = fc.oneof(
   fc
     .string({ unit: 'binary', minLength: 1, maxLength: 255 })
@@ -52,7 +52,7 @@ function textOf({ id, name, categoryId, status }: StoredPet): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
 
-describe.each(databasesOfRun())('animals on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('pets on $name', ({ name, available }) => {
   let fresh: FreshStorage;
   let database: Database;
   let pets: PetStore;
@@ -78,7 +78,7 @@ describe.each(databasesOfRun())('animals on $name', ({ name, available }) => {
     ...parts,
   });
 
-  it.skipIf(!available)('are stored and shown exactly as they were given', async () => {
+  it.skipIf(!available)('are stored and returned exactly as given', async () => {
     const property = fc.asyncProperty(
       fc.array(anyPet, { minLength: 1, maxLength: 20 }),
       async (given) => {
@@ -97,41 +97,38 @@ describe.each(databasesOfRun())('animals on $name', ({ name, available }) => {
     await fc.assert(property, { numRuns: 60 });
   });
 
-  it.skipIf(!available)(
-    'come in the order of their ids, page by page, each once, from the least int64 to the greatest',
-    async () => {
-      const anyStored = fc.uniqueArray(
-        fc.record({ id: anyInt64, name: anyName, categoryId: anyInt64, status: anyStatus }),
-        { selector: ({ id }) => id, maxLength: 30 },
-      );
-      const property = fc.asyncProperty(
-        anyStored,
-        fc.integer({ min: 1, max: 12 }),
-        fc.option(anyStatus, { nil: null }),
-        fc.option(anyInt64, { nil: null }),
-        async (stored, limit, status, after) => {
-          await database.prisma.pet.deleteMany();
-          await database.prisma.pet.createMany({ data: stored });
-          const wanted = stored
-            .filter(
-              (pet) => (after === null || pet.id > after) && pet.status === (status ?? pet.status),
-            )
-            .sort((a, b) => (a.id < b.id ? -1 : 1))
-            .map(textOf);
-          for (let from = after, start = 0; ; start += limit) {
-            const { json, next } = await pets.list({ after: from, status, limit });
-            expect(json).toBe(`[${wanted.slice(start, start + limit).join()}]`);
-            expect(next !== null).toBe(start + limit < wanted.length);
-            if (next === null) return;
-            from = next;
-          }
-        },
-      );
-      await fc.assert(property, { numRuns: 60 });
-    },
-  );
+  it.skipIf(!available)('are listed in pages by ID over the whole range of int64', async () => {
+    const anyStored = fc.uniqueArray(
+      fc.record({ id: anyInt64, name: anyName, categoryId: anyInt64, status: anyStatus }),
+      { selector: ({ id }) => id, maxLength: 30 },
+    );
+    const property = fc.asyncProperty(
+      anyStored,
+      fc.integer({ min: 1, max: 12 }),
+      fc.option(anyStatus, { nil: null }),
+      fc.option(anyInt64, { nil: null }),
+      async (stored, limit, status, after) => {
+        await database.prisma.pet.deleteMany();
+        await database.prisma.pet.createMany({ data: stored });
+        const wanted = stored
+          .filter(
+            (pet) => (after === null || pet.id > after) && pet.status === (status ?? pet.status),
+          )
+          .sort((a, b) => (a.id < b.id ? -1 : 1))
+          .map(textOf);
+        for (let from = after, start = 0; ; start += limit) {
+          const { json, next } = await pets.list({ after: from, status, limit });
+          expect(json).toBe(`[${wanted.slice(start, start + limit).join()}]`);
+          expect(next !== null).toBe(start + limit < wanted.length);
+          if (next === null) return;
+          from = next;
+        }
+      },
+    );
+    await fc.assert(property, { numRuns: 60 });
+  });
 
-  it.skipIf(!available)('that are asked for together each come to who asked', async () => {
+  it.skipIf(!available)('requested together are returned to the right callers', async () => {
     const created = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
         pets.create({
@@ -157,29 +154,26 @@ describe.each(databasesOfRun())('animals on $name', ({ name, available }) => {
     expect(rest).toEqual({ json: `[${json.slice(38).join()}]`, next: null });
   });
 
-  it.skipIf(!available)(
-    'that are added in a burst cost a few statements, not one each',
-    async () => {
-      const query = vi.spyOn(database.pool, 'query');
-      try {
-        const names = Array.from({ length: 300 }, (_, n) => `pet ${n}`);
-        const created = await Promise.all(
-          names.map((each) => pets.create({ name: each, categoryId: 1n, status: 'sold' })),
-        );
-        expect(new Set(created.map(({ id }) => id)).size).toBe(300);
-        expect(created.map(({ json }) => JSON.parse(json).name)).toEqual(names);
-        expect(await database.prisma.pet.count()).toBe(300);
-        const ofPets = query.mock.calls.filter(
-          ([asked]) => (asked as { readonly name?: string }).name === 'pets_create',
-        );
-        expect(ofPets).toHaveLength(1);
-      } finally {
-        query.mockRestore();
-      }
-    },
-  );
+  it.skipIf(!available)('created in a burst take a few statements, not one each', async () => {
+    const query = vi.spyOn(database.pool, 'query');
+    try {
+      const names = Array.from({ length: 300 }, (_, n) => `pet ${n}`);
+      const created = await Promise.all(
+        names.map((each) => pets.create({ name: each, categoryId: 1n, status: 'sold' })),
+      );
+      expect(new Set(created.map(({ id }) => id)).size).toBe(300);
+      expect(created.map(({ json }) => JSON.parse(json).name)).toEqual(names);
+      expect(await database.prisma.pet.count()).toBe(300);
+      const ofPets = query.mock.calls.filter(
+        ([asked]) => (asked as { readonly name?: string }).name === 'pets_create',
+      );
+      expect(ofPets).toHaveLength(1);
+    } finally {
+      query.mockRestore();
+    }
+  });
 
-  it.skipIf(!available)('that are added in a transaction are gone when it fails', async () => {
+  it.skipIf(!available)('created in a transaction are rolled back when it fails', async () => {
     const rex: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
     const failing = transact(database.prisma, async () => {
       const { id, json } = await pets.create({ ...rex, status: 'pending' });
@@ -189,14 +183,14 @@ describe.each(databasesOfRun())('animals on $name', ({ name, available }) => {
       expect(pending).toEqual({ json: `[${json}]`, next: null });
       throw new Error('on purpose');
     });
-    // Beside it, not in it: these are not undone with it.
+    // Outside of the transaction, so not rolled back with it.
     const beside = Promise.all([pets.create(rex), pets.create(rex)]);
     await expect(failing).rejects.toThrow('on purpose');
     const json = (await beside).map((pet) => pet.json).sort();
     expect((await pets.list(page())).json).toBe(`[${json.join()}]`);
   });
 
-  it.skipIf(!available)('that are added in a transaction are as exact as the others', async () => {
+  it.skipIf(!available)('created in a transaction are as exact as the others', async () => {
     const created = await transact(database.prisma, () =>
       Promise.all(
         awkwardNames.map((each) =>
@@ -211,27 +205,24 @@ describe.each(databasesOfRun())('animals on $name', ({ name, available }) => {
     expect(await Promise.all(created.map(({ id }) => pets.get(id)))).toEqual(expected);
   });
 
-  it.skipIf(!available)(
-    'are never read as they were before a write that was answered',
-    async () => {
-      const { id } = await pets.create({ name: 'version 0', categoryId: 1n, status: 'sold' });
-      const watched = {
-        get: () => pets.get(id),
-        list: async () => (await pets.list(page())).json,
-      };
-      let writing = true;
-      // A constant stream of the same reads, so that one of them is always under way.
-      const stream = Array.from({ length: 12 }, async (_, n) => {
-        while (writing) await (n % 2 ? watched.get() : watched.list());
-      });
-      for (let version = 1; version <= 150; version += 1) {
-        await database.prisma.pet.update({ where: { id }, data: { name: `version ${version}` } });
-        const [one, list] = await Promise.all([watched.get(), watched.list()]);
-        expect(one).toContain(`"version ${version}"`);
-        expect(list).toContain(`"version ${version}"`);
-      }
-      writing = false;
-      await Promise.all(stream);
-    },
-  );
+  it.skipIf(!available)('are never read in a state from before an acknowledged write', async () => {
+    const { id } = await pets.create({ name: 'version 0', categoryId: 1n, status: 'sold' });
+    const watched = {
+      get: () => pets.get(id),
+      list: async () => (await pets.list(page())).json,
+    };
+    let writing = true;
+    // A constant stream of equal reads, so that one is always in progress.
+    const stream = Array.from({ length: 12 }, async (_, n) => {
+      while (writing) await (n % 2 ? watched.get() : watched.list());
+    });
+    for (let version = 1; version <= 150; version += 1) {
+      await database.prisma.pet.update({ where: { id }, data: { name: `version ${version}` } });
+      const [one, list] = await Promise.all([watched.get(), watched.list()]);
+      expect(one).toContain(`"version ${version}"`);
+      expect(list).toContain(`"version ${version}"`);
+    }
+    writing = false;
+    await Promise.all(stream);
+  });
 });

@@ -1,4 +1,3 @@
-/** Jobs that were set aside: why and until when, and the end of that before its time. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createQuarantineStore, type QuarantineStore } from '../../src/db/domains/quarantine.ts';
@@ -9,7 +8,7 @@ import { openStoredDomains, type StoredDomains } from '../support/stored-domains
 const HOUR = 3_600_000;
 const queue = 'issue-certificate';
 
-describe.each(databasesOfRun())('a job that is set aside on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('a quarantined job on $name', ({ name, available }) => {
   let stored: StoredDomains;
   let quarantine: QuarantineStore;
 
@@ -29,7 +28,7 @@ describe.each(databasesOfRun())('a job that is set aside on $name', ({ name, ava
   }
   const until = later(noon, HOUR);
 
-  it.skipIf(!available)('is found with its reason until its time is over', async () => {
+  it.skipIf(!available)('is found with its reason until the quarantine ends', async () => {
     const jobId = await setAside();
     const found = { reason: 'Error: no such file', until };
     expect(await quarantine.find(queue, jobId, noon)).toEqual(found);
@@ -37,29 +36,20 @@ describe.each(databasesOfRun())('a job that is set aside on $name', ({ name, ava
     expect(await quarantine.find(queue, jobId, until)).toBeNull();
   });
 
-  it.skipIf(!available)(
-    'may be tried before its time, and is remembered all the same',
-    async () => {
-      const jobId = await setAside();
-      expect(await quarantine.endAt(queue, jobId, later(noon, 1_000))).toBe(true);
-      expect(await quarantine.find(queue, jobId, later(noon, 1_000))).toBeNull();
-      expect(await quarantine.untils(queue, [jobId])).toEqual(
-        new Map([[jobId, later(noon, 1_000)]]),
-      );
-      // Its next fault sets it aside for longer.
-      const suspect = { queue, jobId, domainId: null, reason: 'again' } as const;
-      const again = await quarantine.setAside(suspect, until, [HOUR, 2 * HOUR]);
-      expect(again).toEqual({ times: 2, until: later(until, 2 * HOUR) });
-    },
-  );
+  it.skipIf(!available)('can be retried early and keeps its history', async () => {
+    const jobId = await setAside();
+    expect(await quarantine.endAt(queue, jobId, later(noon, 1_000))).toBe(true);
+    expect(await quarantine.find(queue, jobId, later(noon, 1_000))).toBeNull();
+    expect(await quarantine.untils(queue, [jobId])).toEqual(new Map([[jobId, later(noon, 1_000)]]));
+    const suspect = { queue, jobId, domainId: null, reason: 'again' } as const;
+    const again = await quarantine.setAside(suspect, until, [HOUR, 2 * HOUR]);
+    expect(again).toEqual({ times: 2, until: later(until, 2 * HOUR) });
+  });
 
-  it.skipIf(!available)(
-    'is not made later by being tried, and a job that never was is none',
-    async () => {
-      const jobId = await setAside();
-      await quarantine.endAt(queue, jobId, later(noon, 9 * HOUR));
-      expect(await quarantine.untils(queue, [jobId])).toEqual(new Map([[jobId, until]]));
-      expect(await quarantine.endAt(queue, 'never', noon)).toBe(false);
-    },
-  );
+  it.skipIf(!available)('is not extended by a retry, and ignores unknown jobs', async () => {
+    const jobId = await setAside();
+    await quarantine.endAt(queue, jobId, later(noon, 9 * HOUR));
+    expect(await quarantine.untils(queue, [jobId])).toEqual(new Map([[jobId, until]]));
+    expect(await quarantine.endAt(queue, 'never', noon)).toBe(false);
+  });
 });

@@ -1,4 +1,4 @@
-/** What the relay gives to the queue, gives again and forgets, in real databases. */
+/** What the relay queues, queues again and deletes, in real databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
@@ -10,7 +10,7 @@ import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
-/** What takes seconds takes longer on a machine that does much else meanwhile. */
+/** It takes longer on a busy machine. */
 vi.setConfig({ testTimeout: 180_000 });
 
 const MINUTE = 60_000;
@@ -55,7 +55,7 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     return { run: createRelay(deps), queued };
   }
 
-  it.skipIf(!available)('gives a few of each webhook, in turn and in order', async () => {
+  it.skipIf(!available)('queues a few deliveries per webhook, in turn and in order', async () => {
     const long = await aWebhook();
     await happen(300);
     const short = await aWebhook();
@@ -65,13 +65,12 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     const [backlog, [one]] = [await idsOf(long.id), await idsOf(short.id)];
     expect(queued.filter((id) => id !== one)).toEqual(backlog.slice(0, 10));
     expect(queued.indexOf(one ?? '')).toBeLessThan(2);
-    // As one is over, the next one takes its place.
     await end(queued.find((id) => id !== one) ?? '', arrived);
     expect(await run()).toBe(1);
     expect(queued.at(-1)).toBe(backlog[10]);
   });
 
-  it.skipIf(!available)('gives nothing twice, however many relays there are', async () => {
+  it.skipIf(!available)('queues each delivery once with several relays', async () => {
     const { id } = await aWebhook();
     await happen(40);
     const relays = Array.from({ length: 4 }, () => relay({ inFlight: 5 }));
@@ -81,7 +80,7 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     );
   });
 
-  it.skipIf(!available)('keeps a retry until its time', async () => {
+  it.skipIf(!available)('holds a retry until its time', async () => {
     const { id } = await aWebhook();
     await happen(1);
     await relay().run();
@@ -92,7 +91,7 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     expect(await relay({ now: () => later(noon, 600_000) }).run()).toBe(1);
   });
 
-  it.skipIf(!available)('gives again what the queue did not take, or has lost', async () => {
+  it.skipIf(!available)('queues a delivery again that the queue refused or lost', async () => {
     const { id } = await aWebhook();
     await happen(3);
     const away = relay({ enqueue: () => Promise.reject(new Error('Connection is closed.')) });
@@ -112,20 +111,17 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     expect(late.queued.sort()).toEqual(lost.sort());
   });
 
-  it.skipIf(!available)(
-    'ends what a webhook that is off still has, and gives none of it',
-    async () => {
-      const { id } = await aWebhook();
-      await happen(2);
-      await db.prisma.webhook.update({ where: { id }, data: { disabledAt: noon } });
-      expect(await relay().run()).toBe(0);
-      expect(await db.prisma.webhookDelivery.findMany({ where: { webhookId: id } })).toMatchObject(
-        Array(2).fill({ status: 'failed', lastError: 'webhook_disabled', queuedAt: null }),
-      );
-    },
-  );
+  it.skipIf(!available)('ends deliveries of a disabled webhook without queuing', async () => {
+    const { id } = await aWebhook();
+    await happen(2);
+    await db.prisma.webhook.update({ where: { id }, data: { disabledAt: noon } });
+    expect(await relay().run()).toBe(0);
+    expect(await db.prisma.webhookDelivery.findMany({ where: { webhookId: id } })).toMatchObject(
+      Array(2).fill({ status: 'failed', lastError: 'webhook_disabled', queuedAt: null }),
+    );
+  });
 
-  it.skipIf(!available)('forgets what ended 30 days ago, all of it, and no more', async () => {
+  it.skipIf(!available)('deletes everything that ended 30 days ago, and no more', async () => {
     const { id, projectId } = await aWebhook();
     await happen(1);
     await happen(1, later(noon, DAY));

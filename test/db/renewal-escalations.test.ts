@@ -1,4 +1,4 @@
-/** Cases of served domains, in the database: one at most, for the certificate that was checked, due again whoever dies. */
+/** Escalations of served domains: one at most per checked certificate, due again after a crash. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 import { escalateRenewalAt } from '../../src/core/certificates/plan.ts';
@@ -27,7 +27,7 @@ const aCase: NewEscalation = {
   evidence,
 };
 
-describe.each(databasesOfRun())('cases of served domains on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('escalations of served domains on $name', ({ name, available }) => {
   let stored: StoredDomains;
 
   beforeAll(async () => {
@@ -35,8 +35,7 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
   });
   afterAll(() => stored?.close());
 
-  const store = () =>
-    createCertificateStore(stored.database.prisma, { verifyWindowMs: 48 * HOUR, timeScale: 1 });
+  const store = () => createCertificateStore(stored.database.prisma, { timeScale: 1 });
   const row = ({ id }: LoadedDomain) =>
     stored.database.prisma.domain.findUniqueOrThrow({ where: { id } });
   const casesOf = ({ id }: LoadedDomain) =>
@@ -66,7 +65,7 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
     expect((await row(domain)).escalateAt).toEqual(escalateRenewalAt(life));
   });
 
-  it.skipIf(!available)('are opened once, by whichever of many runs is first', async () => {
+  it.skipIf(!available)('are opened once by concurrent runs', async () => {
     const domain = await live('once.example.com');
     const runs = await Promise.all(Array.from({ length: 5 }, () => open(domain)));
     expect(runs.sort()).toEqual(['kept', 'kept', 'kept', 'kept', 'opened']);
@@ -75,7 +74,7 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
     expect((await row(domain)).escalateAt).toEqual(later(noon, 72 * DAY + HOUR));
   });
 
-  it.skipIf(!available)('have the renewal due at once in the same step, where asked', async () => {
+  it.skipIf(!available)('make the renewal due in the same transaction, if requested', async () => {
     const domain = await live('wake.example.com');
     const planned = (await row(domain)).renewAt;
     await open(domain);
@@ -84,7 +83,7 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
     expect((await row(domain)).renewAt).toEqual(later(noon, 72 * DAY));
   });
 
-  it.skipIf(!available)('are none of a certificate that was renewed meanwhile', async () => {
+  it.skipIf(!available)('are not opened for a renewed certificate', async () => {
     const domain = await live('renewed.example.com');
     const renewed = await certify(domain, later(noon, 60 * DAY));
     expect(await open(domain)).toBe('gone');
@@ -103,7 +102,7 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
     expect(await casesOf(domain)).toMatchObject([{ closedAt: later(noon, 80 * DAY) }]);
   });
 
-  it.skipIf(!available)('outlive a drift and the recovery from it, with their time', async () => {
+  it.skipIf(!available)('survive drift and recovery, with their time', async () => {
     const domain = await live('drift.example.com');
     const at = later(noon, 75 * DAY);
     await open(domain);
@@ -117,7 +116,7 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
     expect(await open(await stored.load(domain.id))).toBe('kept');
   });
 
-  it.skipIf(!available)('that a killed worker had taken come due again', async () => {
+  it.skipIf(!available)('taken by a killed worker are due again', async () => {
     const { id } = await live('killed.example.com');
     const due = createDueDomains(stored.database.prisma, 'escalate-renewals');
     const take = async (now: Date) => {
@@ -127,7 +126,7 @@ describe.each(databasesOfRun())('cases of served domains on $name', ({ name, ava
     const at = later(noon, 72 * DAY);
     expect(await take(later(at, -1))).toEqual([]);
     expect(await take(at)).toEqual([{ id, takes: 1 }]);
-    // It died.
+    // The worker was killed.
     expect(await take(later(at, 1))).toEqual([]);
     expect(await take(later(at, 5 * 60_000))).toEqual([{ id, takes: 2 }]);
     const domain = await stored.load(id);

@@ -1,4 +1,4 @@
-/** What an authority said about when to renew, in the database: for one certificate, and while that is the one served. */
+/** Renewal information in the database: for one certificate, while it is the served one. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { plannedRenewalAt } from '../../src/core/certificates/plan.ts';
@@ -28,7 +28,7 @@ const plan: RenewalPlan = {
   },
 };
 
-describe.each(databasesOfRun())('renewals by their authority on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('renewal information on $name', ({ name, available }) => {
   let db: StoredOrders;
   beforeAll(async () => {
     if (available) db = await openStoredOrders(name);
@@ -42,7 +42,6 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
   const certificateOf = ({ id }: Certificate) =>
     db.database.prisma.certificate.findUniqueOrThrow({ where: { id } });
 
-  /** Stores the domain's next certificate. */
   async function certify(domain: LoadedDomain, days: number, at = noon): Promise<Certificate> {
     const order = await openAt(db.certificates, domain, at);
     const life = { issuedAt: at, expiresAt: later(at, days * DAY) };
@@ -60,8 +59,8 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
     return { domain: await db.load(verified.id), certificate };
   }
 
-  describe.skipIf(!available)('a certificate that is stored', () => {
-    it('is asked about within six hours, at a time of its own', async () => {
+  describe.skipIf(!available)('for a new certificate', () => {
+    it('is due within six hours, spread over certificates', async () => {
       const times: Date[] = [];
       for (let nth = 0; nth < 8; nth += 1) {
         const { domain } = await live(`first${nth}.example.com`);
@@ -74,7 +73,7 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
       expect(new Set(times.map(Number)).size).toBeGreaterThan(6);
     });
 
-    it('is asked about again where it takes the place of another', async () => {
+    it('is due again when it replaces another one', async () => {
       const { domain, certificate } = await live('next.example.com');
       await save(domain, certificate, { ...plan, askAt: later(noon, DAY) });
       await certify(domain, 90, later(noon, 60 * DAY));
@@ -83,8 +82,8 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
     });
   });
 
-  describe.skipIf(!available)('an answer', () => {
-    it('is kept with the certificate, and moves the renewal', async () => {
+  describe.skipIf(!available)('with a response', () => {
+    it('is stored with the certificate and moves the renewal', async () => {
       const { domain, certificate } = await live('answer.example.com');
       await save(domain, certificate, plan);
       expect(await row(domain)).toMatchObject({
@@ -98,7 +97,7 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
       expect(work?.usable && renewableOf(work.usable)?.window).toEqual(plan.known.window);
     });
 
-    it('that is none leaves the renewal where it was', async () => {
+    it('without a window leaves the renewal unchanged', async () => {
       const { domain, certificate } = await live('silence.example.com');
       const { renewAt } = await row(domain);
       const known = { window: null, explanationUrl: null, silentSince: noon };
@@ -108,10 +107,10 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
     });
 
     it.each([
-      ['about a certificate that is served no more', 'renewed'],
-      ['in an earlier life', 'begun again'],
-      ['of a domain that was removed', 'removed'],
-      ['of a domain that has drifted', 'drifted'],
+      ['about a certificate that is no longer served', 'renewed'],
+      ['in an earlier epoch', 'begun again'],
+      ['of a removed domain', 'removed'],
+      ['of a drifted domain', 'drifted'],
     ] as const)('%s changes nothing', async (_what, end) => {
       const { domain, certificate } = await live(`${end.replace(' ', '-')}.example.com`);
       const where = { id: domain.id };
@@ -131,7 +130,7 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
     });
   });
 
-  it.skipIf(!available)('only live domains are asked about, once for a lease', async () => {
+  it.skipIf(!available)('is queried for live domains only, once per lease', async () => {
     const { prisma } = db.database;
     await prisma.domain.updateMany({ data: { renewalInfoAt: null } });
     const { domain } = await live('due.example.com');
@@ -148,7 +147,7 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
     expect(await take(later(noon, 7 * HOUR))).toEqual([domain.id]);
   });
 
-  it.skipIf(!available)('whoever is served no more is asked about no more', async () => {
+  it.skipIf(!available)('is no longer queried when the certificate is not served', async () => {
     const { domain } = await live('over.example.com');
     await db.domains.remove(domain.projectId, domain.hostname, noon);
     expect((await row(domain)).renewalInfoAt).toBeNull();
@@ -161,7 +160,7 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
     expect({ status, renewalInfoAt }).toEqual({ status: 'failed', renewalInfoAt: null });
   });
 
-  it.skipIf(!available)('the statement of the runbook has them renewed now', async () => {
+  it.skipIf(!available)("is due at once after the runbook's statement", async () => {
     const { pool } = db.database;
     const { domain, certificate } = await live('runbook.example.com');
     const page = readFileSync(
@@ -178,7 +177,7 @@ describe.each(databasesOfRun())('renewals by their authority on $name', ({ name,
     expect(Number((await row(domain)).renewAt)).toBeLessThanOrEqual(Date.now());
   });
 
-  it.skipIf(!available)('the newest certificate is served, though it may end first', async () => {
+  it.skipIf(!available)('leaves the newest certificate served, even if short', async () => {
     const verified = await db.verified('shorter.example.com');
     await certify(verified, 400, later(new Date(), -DAY));
     const domain = await db.load(verified.id);

@@ -1,4 +1,4 @@
-/** Events sent again, in real databases: what waits begins again, and only what was tried leaves a row behind. */
+/** Events that are replayed: waiting deliveries restart, and only attempted ones leave a row. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
@@ -10,7 +10,7 @@ import { databasesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
-/** Some make hundreds of rows, beside whatever else the machine does. */
+/** Some create hundreds of rows, which takes longer on a busy machine. */
 vi.setConfig({ testTimeout: 180_000 });
 
 const missed = { httpStatus: 500, problem: 'not_accepted' } as const;
@@ -59,7 +59,7 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
     expect(await db.deliveries.save(await loadOnly(), outcome, at)).toBe(true);
   }
 
-  it.skipIf(!available)('of a hundred events makes no more rows the twentieth time', async () => {
+  it.skipIf(!available)('of a hundred events adds no rows the twentieth time', async () => {
     await happen(100);
     await db.prisma.webhookDelivery.updateMany({
       where: { webhookId: webhook.id },
@@ -77,52 +77,45 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
     expect(new Set((await waiting()).map(({ eventId }) => eventId)).size).toBe(100);
   });
 
-  // Embedded storage runs one transaction after the other anyway.
+  // Embedded storage runs transactions one after the other.
   if (name !== 'embedded')
-    it.skipIf(!available)(
-      'three times at once leaves one waiting delivery of each event',
-      async () => {
-        await happen(50);
-        await db.prisma.$executeRaw`UPDATE webhook_delivery
+    it.skipIf(!available)('three times at once leaves one waiting delivery per event', async () => {
+      await happen(50);
+      await db.prisma.$executeRaw`UPDATE webhook_delivery
       SET status = 'delivered', attempts = 1, next_attempt_at = NULL
       WHERE webhook_id = ${webhook.id}::uuid AND event_id % 2 = 0`;
-        const other = await db.database.pool.connect();
-        // None is over before all of them have begun.
-        await other.query('BEGIN');
-        await other.query('SELECT FROM webhook_delivery FOR UPDATE');
-        const replays = Promise.all([replay(), replay(), replay()]);
-        await until('all of them wait', async () => {
-          const { rows } = await db.database.pool.query(`SELECT FROM pg_stat_activity
+      const other = await db.database.pool.connect();
+      await other.query('BEGIN');
+      await other.query('SELECT FROM webhook_delivery FOR UPDATE');
+      const replays = Promise.all([replay(), replay(), replay()]);
+      await until('all of them wait', async () => {
+        const { rows } = await db.database.pool.query(`SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'`);
-          return rows.length >= 3;
-        });
-        await other.query('COMMIT');
-        other.release();
-        expect(await replays).toEqual(Array(3).fill({ queued: 50, lastEvent: 51n }));
-        const events = (await waiting()).map(({ eventId }) => eventId);
-        expect([events.length, new Set(events).size]).toEqual([50, 50]);
-        expect(await rows()).toHaveLength(75);
-      },
-    );
+        return rows.length >= 3;
+      });
+      await other.query('COMMIT');
+      other.release();
+      expect(await replays).toEqual(Array(3).fill({ queued: 50, lastEvent: 51n }));
+      const events = (await waiting()).map(({ eventId }) => eventId);
+      expect([events.length, new Set(events).size]).toEqual([50, 50]);
+      expect(await rows()).toHaveLength(75);
+    });
 
-  it.skipIf(!available)(
-    'begins again with what waits for its next attempt, in its row',
-    async () => {
-      await happen(1);
-      await give();
-      await comesTo(again);
-      const before = await loadOnly();
-      await replay();
-      expect(await rows()).toMatchObject([
-        { id: before.id, attempts: 0, nextAttemptAt: muchLater, createdAt: muchLater },
-      ]);
-      const after = await loadOnly();
-      expect(messageIdOf(after.event)).toBe(messageIdOf(before.event));
-      expect(await give(muchLater)).toMatchObject([{ id: before.id }]);
-    },
-  );
+  it.skipIf(!available)('restarts a delivery that waits for a retry, in its row', async () => {
+    await happen(1);
+    await give();
+    await comesTo(again);
+    const before = await loadOnly();
+    await replay();
+    expect(await rows()).toMatchObject([
+      { id: before.id, attempts: 0, nextAttemptAt: muchLater, createdAt: muchLater },
+    ]);
+    const after = await loadOnly();
+    expect(messageIdOf(after.event)).toBe(messageIdOf(before.event));
+    expect(await give(muchLater)).toMatchObject([{ id: before.id }]);
+  });
 
-  it.skipIf(!available)('gives the queue a second to forget the attempt of before', async () => {
+  it.skipIf(!available)('waits a second for the queue to drop the last attempt', async () => {
     await happen(1);
     await give();
     await comesTo(again);
@@ -130,43 +123,37 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
     expect((await loadOnly()).nextAttemptAt).toEqual(later(noon, 1_000));
   });
 
-  it.skipIf(!available)(
-    'leaves what is due alone: whoever has it tells what came of it',
-    async () => {
-      await happen(1);
-      await give();
-      const held = await loadOnly();
-      await replay();
-      expect(await loadOnly()).toEqual(held);
-      expect(await db.deliveries.save(held, again, noon)).toBe(true);
-      expect(await db.deliveries.save(held, again, noon)).toBe(false);
-      expect(await loadOnly()).toMatchObject({ attempts: 1, nextAttemptAt: again.at });
-    },
-  );
+  it.skipIf(!available)('leaves a due delivery to the worker that has it', async () => {
+    await happen(1);
+    await give();
+    const held = await loadOnly();
+    await replay();
+    expect(await loadOnly()).toEqual(held);
+    expect(await db.deliveries.save(held, again, noon)).toBe(true);
+    expect(await db.deliveries.save(held, again, noon)).toBe(false);
+    expect(await loadOnly()).toMatchObject({ attempts: 1, nextAttemptAt: again.at });
+  });
 
   const late = { delivered: ends['delivered'], failed: ends['failed'], again } as const;
-  it.skipIf(!available).each(Object.entries(late))(
-    'is sent again although an attempt under way has %s',
-    async (_, outcome) => {
-      await happen(1);
-      await give();
-      await comesTo(again);
-      await give(again.at);
-      const held = await loadOnly();
-      const at = later(again.at, 5_000);
-      await replay(again.at);
-      expect(await give(at)).toEqual([]); // the queue still has its job, and takes no other
-      expect(await db.deliveries.save(held, outcome as DeliveryDecision, at)).toBe(false);
-      const next = { attempts: 0, queuedAt: null, nextAttemptAt: later(at, 1_000) };
-      expect(await loadOnly()).toMatchObject(next);
-      expect(await give(later(at, 1_000))).toMatchObject([{ id: held.id }]);
-      // Another run of the same job comes later still.
-      expect(await db.deliveries.save(held, outcome as DeliveryDecision, at)).toBe(false);
-      expect(await loadOnly()).toMatchObject({ queuedAt: later(at, 1_000) });
-    },
-  );
+  it.skipIf(!available).each(Object.entries(late))('repeats what has %s', async (_, outcome) => {
+    await happen(1);
+    await give();
+    await comesTo(again);
+    await give(again.at);
+    const held = await loadOnly();
+    const at = later(again.at, 5_000);
+    await replay(again.at);
+    expect(await give(at)).toEqual([]); // the queue still has its job, which blocks another
+    expect(await db.deliveries.save(held, outcome as DeliveryDecision, at)).toBe(false);
+    const next = { attempts: 0, queuedAt: null, nextAttemptAt: later(at, 1_000) };
+    expect(await loadOnly()).toMatchObject(next);
+    expect(await give(later(at, 1_000))).toMatchObject([{ id: held.id }]);
+    // Another run of the same job ends even later.
+    expect(await db.deliveries.save(held, outcome as DeliveryDecision, at)).toBe(false);
+    expect(await loadOnly()).toMatchObject({ queuedAt: later(at, 1_000) });
+  });
 
-  it.skipIf(!available)('is not what an attempt of long before it tells', async () => {
+  it.skipIf(!available)('is not affected by the result of a much older attempt', async () => {
     await happen(1);
     await give();
     const first = await loadOnly();
@@ -179,21 +166,18 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
     expect(await loadOnly()).toMatchObject({ attempts: 0, queuedAt: muchLater });
   });
 
-  it.skipIf(!available)(
-    'puts back what finds no place in the line, and loses nothing',
-    async () => {
-      await happen(1);
-      await give();
-      await comesTo(again);
-      await give(again.at);
-      const held = await loadOnly();
-      await replay(again.at);
-      await db.deliveries.putBack(held, muchLater);
-      expect(await loadOnly()).toMatchObject({ queuedAt: null, nextAttemptAt: muchLater });
-    },
-  );
+  it.skipIf(!available)('postpones what exceeds the queue limit and loses nothing', async () => {
+    await happen(1);
+    await give();
+    await comesTo(again);
+    await give(again.at);
+    const held = await loadOnly();
+    await replay(again.at);
+    await db.deliveries.putBack(held, muchLater);
+    expect(await loadOnly()).toMatchObject({ queuedAt: null, nextAttemptAt: muchLater });
+  });
 
-  it.skipIf(!available)('leaves nothing behind of what was switched off untried', async () => {
+  it.skipIf(!available)('leaves no rows of deliveries disabled without an attempt', async () => {
     await happen(10);
     const turn = (enabled: boolean) =>
       db.webhooks.update(webhook.projectId, webhook.id, { enabled }, noon);
@@ -206,19 +190,16 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
     }
   });
 
-  it.skipIf(!available).each(Object.entries(ends))(
-    'keeps what has %s, and sends another with its id',
-    async (status, outcome) => {
-      await happen(1);
-      await give();
-      const first = await loadOnly();
-      await comesTo(outcome);
-      await replay();
-      await replay();
-      const second = await loadOnly();
-      expect((await rows()).map((row) => row.status).sort()).toEqual([status, 'pending'].sort());
-      expect(second.id).not.toBe(first.id);
-      expect(messageIdOf(second.event)).toBe(messageIdOf(first.event));
-    },
-  );
+  it.skipIf(!available).each(Object.entries(ends))('repeats what %s', async (status, outcome) => {
+    await happen(1);
+    await give();
+    const first = await loadOnly();
+    await comesTo(outcome);
+    await replay();
+    await replay();
+    const second = await loadOnly();
+    expect((await rows()).map((row) => row.status).sort()).toEqual([status, 'pending'].sort());
+    expect(second.id).not.toBe(first.id);
+    expect(messageIdOf(second.event)).toBe(messageIdOf(first.event));
+  });
 });

@@ -1,4 +1,4 @@
-/** What the database tells edge processes, and what it does not; and that whoever listens knows whether they hear. */
+/** Which changes notify edges, and how a listener detects that notifications are missing. */
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RouteNotification } from '../../src/core/operations/edge-route.ts';
@@ -23,7 +23,7 @@ const issued = {
 };
 const closings = closeAfterEach();
 
-/** Listens, and keeps what it hears, beats apart. */
+/** Listens and records notifications, heartbeats separately. */
 function listenTo(deps: Omit<RouteNotificationDeps, 'onNotification' | 'log'>) {
   const received: RouteNotification[] = [];
   const lines: string[] = [];
@@ -38,7 +38,7 @@ function listenTo(deps: Omit<RouteNotificationDeps, 'onNotification' | 'log'>) {
   return { received, kinds, lines, close };
 }
 
-/** In one line, and none for how well we hear. */
+/** One line, or none for a subscription state. */
 function inWords(change: RouteNotification): string[] {
   if ('hostname' in change) return [`${change.kind} ${change.hostname}`];
   return change.kind === 'project_changed' ? [`project ${change.projectId}`] : [];
@@ -53,7 +53,6 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
   });
   afterAll(() => db?.close());
 
-  /** What is told of an act, and of nothing else. */
   async function notificationsOf(act: () => Promise<unknown>): Promise<string[]> {
     const { pool } = db.database;
     const { received, kinds, close } = listenTo(db);
@@ -67,65 +66,58 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     return received.flatMap(inWords).filter((change) => change !== end);
   }
 
-  /** A live domain. */
   async function live(hostname: string) {
     const { domain, order } = await db.anOrder(hostname);
     await db.certificates.store(domain, order.id, issued, noon);
     return db.load(domain.id);
   }
 
-  it.skipIf(!available)(
-    'are told nothing of a check that moves no domain between held and not',
-    async () => {
-      const pending = await db.pending('pending.acme.test');
-      const served = await live('looked-at.acme.test');
-      const sent = await notificationsOf(async () => {
-        for (const diagnosis of [missing, missing])
-          await db.check(await db.load(pending.id), diagnosis);
-        for (const hours of [1, 2]) {
-          await db.check(await db.load(served.id), missing, later(noon, hours * HOUR));
-        }
-      });
-      expect((await db.load(served.id)).state.status).toBe('drifted');
-      expect(sent).toEqual([]);
-    },
-  );
+  it.skipIf(!available)('are not notified of a check that does not move the name', async () => {
+    const pending = await db.pending('pending.acme.test');
+    const served = await live('looked-at.acme.test');
+    const sent = await notificationsOf(async () => {
+      for (const diagnosis of [missing, missing])
+        await db.check(await db.load(pending.id), diagnosis);
+      for (const hours of [1, 2]) {
+        await db.check(await db.load(served.id), missing, later(noon, hours * HOUR));
+      }
+    });
+    expect((await db.load(served.id)).state.status).toBe('drifted');
+    expect(sent).toEqual([]);
+  });
 
-  it.skipIf(!available)(
-    'are told of a name that is held now, has a certificate, and is removed',
-    async () => {
-      const hostname = 'life.acme.test';
-      const domain = await db.pending(hostname);
-      expect(await notificationsOf(() => db.check(domain, right))).toEqual([`changed ${hostname}`]);
-      const verified = await db.load(domain.id);
-      const order = await db.newOrder(verified);
-      const store = () => db.certificates.store(verified, order?.id ?? '', issued, noon);
-      expect(await notificationsOf(store)).toEqual([`changed ${hostname}`]);
-      const renewed = { ...issued, expiresAt: later(issued.expiresAt, HOUR) };
-      const served = await db.load(domain.id);
-      const next = await db.newOrder(served);
-      const renew = () => db.certificates.store(served, next?.id ?? '', renewed, noon);
-      expect(await notificationsOf(renew)).toEqual([`changed ${hostname}`]);
-      const remove = () => db.domains.remove(domain.projectId, hostname, noon);
-      expect(await notificationsOf(remove)).toEqual([`gone ${hostname}`]);
-    },
-  );
+  it.skipIf(!available)('are notified of a held name, a certificate and a removal', async () => {
+    const hostname = 'life.acme.test';
+    const domain = await db.pending(hostname);
+    expect(await notificationsOf(() => db.check(domain, right))).toEqual([`changed ${hostname}`]);
+    const verified = await db.load(domain.id);
+    const order = await db.newOrder(verified);
+    const store = () => db.certificates.store(verified, order?.id ?? '', issued, noon);
+    expect(await notificationsOf(store)).toEqual([`changed ${hostname}`]);
+    const renewed = { ...issued, expiresAt: later(issued.expiresAt, HOUR) };
+    const served = await db.load(domain.id);
+    const next = await db.newOrder(served);
+    const renew = () => db.certificates.store(served, next?.id ?? '', renewed, noon);
+    expect(await notificationsOf(renew)).toEqual([`changed ${hostname}`]);
+    const remove = () => db.domains.remove(domain.projectId, hostname, noon);
+    expect(await notificationsOf(remove)).toEqual([`gone ${hostname}`]);
+  });
 
-  it.skipIf(!available)('do not take what others are told for news', async () => {
+  it.skipIf(!available)('do not treat notifications to others as their own', async () => {
     const { pool } = db.database;
     const { kinds } = listenTo(db);
-    await until('a beat', async () => kinds().includes('complete'));
+    await until('a heartbeat', async () => kinds().includes('complete'));
     await pool.query(`SELECT pg_notify('bullmq:check-dns', 'gone fishing')`);
-    await until('the next beat', async () => kinds().lastIndexOf('complete') > 1);
+    await until('the next heartbeat', async () => kinds().lastIndexOf('complete') > 1);
     expect(new Set(kinds().slice(1))).toEqual(new Set(['complete']));
   });
 
-  it.skipIf(!available)('are told nothing of the removal of a name that nobody held', async () => {
+  it.skipIf(!available)('are not notified of the removal of an unheld name', async () => {
     const { projectId, hostname } = await db.pending('never-right.acme.test');
     expect(await notificationsOf(() => db.domains.remove(projectId, hostname, noon))).toEqual([]);
   });
 
-  it.skipIf(!available)('are told of a name that goes over to another project', async () => {
+  it.skipIf(!available)('are notified of a name that moves to another project', async () => {
     const hostname = 'moves.acme.test';
     const holder = await live(hostname);
     const claimant = await db.pending(hostname);
@@ -136,7 +128,7 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     expect((await db.load(holder.id)).state.status).toBe('pending');
   });
 
-  it.skipIf(!available)('are told of redirects, of the primary domain and of deploys', async () => {
+  it.skipIf(!available)('are notified of redirects, the primary domain and deploys', async () => {
     const { projectId } = await live('to.acme.test');
     const from = 'from.acme.test';
     const target = 'x.edge.test';
@@ -156,7 +148,7 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     expect(await notificationsOf(deployed)).toEqual([`project ${projectId}`]);
   });
 
-  it.skipIf(!available)('are told of HSTS that is set, changed and ended', async () => {
+  it.skipIf(!available)('are notified of HSTS that is set, changed and ended', async () => {
     const hostname = 'hsts.acme.test';
     const { projectId } = await live(hostname);
     const settings = createDomainSettingsStore(db.database.prisma);
@@ -169,7 +161,7 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     expect(await notificationsOf(end)).toEqual([]);
   });
 
-  it.skipIf(!available)('are told of a project that signs with another key', async () => {
+  it.skipIf(!available)("are notified of a project's new signing key", async () => {
     const { projectId } = await live('signed.acme.test');
     const projects = createProjectStore(db.database.prisma);
     const rotate = () => projects.rotateSigning(projectId, noon);
@@ -181,14 +173,13 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
 
 const [postgres] = storages.filter(({ name }) => name === 'postgres');
 
-describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
+describe.skipIf(!postgres?.available)('a PostgreSQL listener', () => {
   let db: StoredOrders;
   beforeAll(async () => {
     db = await openStoredOrders('postgres');
   });
   afterAll(() => db?.close());
 
-  /** The server's processes that listen. */
   async function backends(): Promise<readonly string[]> {
     const { rows } = await db.database.pool.query<{ pid: string }>(
       `SELECT pid::text FROM pg_stat_activity
@@ -197,9 +188,9 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     return rows.map(({ pid }) => pid);
   }
 
-  it('knows that the connection was lost, and listens again', async () => {
+  it('detects a lost connection and listens again', async () => {
     const { kinds, lines } = listenTo(db);
-    await until('a beat', async () => kinds().includes('complete'));
+    await until('a heartbeat', async () => kinds().includes('complete'));
     await db.database.pool.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE query LIKE 'LISTEN%' AND datname = current_database()`,
@@ -216,10 +207,10 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     ]);
   });
 
-  it('knows that notifications do not arrive, as behind a pooler that passes none on', async () => {
+  it('detects that notifications do not arrive, as behind a pooler', async () => {
     const elsewhere = await openStoredOrders('postgres');
     closings.push(elsewhere.close);
-    // Beats go to another database, where nobody hears them.
+    // The heartbeats go to another database without a listener.
     const { pool } = elsewhere.database;
     const { kinds, lines } = listenTo({ database: { ...db.database, pool }, silenceMs: 50 });
     await until('three times', async () => kinds().length > 2);
@@ -227,13 +218,13 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     expect(lines).toEqual(['not receiving route notifications']);
   });
 
-  it('goes on listening while beats are late, and hears of a removal', async () => {
+  it('keeps listening while heartbeats are late, and receives a removal', async () => {
     const pool = db.database.openPool({ max: 1, statementTimeoutMs: 10_000 });
-    const late = { database: { ...db.database, pool }, silenceMs: 1_500 }; // more than a beat takes
+    const late = { database: { ...db.database, pool }, silenceMs: 1_500 }; // longer than a heartbeat interval
     const { received, kinds, lines } = listenTo(late);
-    await until('a beat', async () => kinds().includes('complete'));
+    await until('a heartbeat', async () => kinds().includes('complete'));
     const listening = await backends();
-    const busy = await pool.connect(); // somebody else has the only connection
+    const busy = await pool.connect(); // another client has the only connection
     await until('late', async () => lines.length > 0);
     for (const label of ['one', 'two', 'three']) {
       const before = received.length;
@@ -242,7 +233,7 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     }
     expect(kinds().slice(-3)).toEqual(['gone', 'gone', 'gone']);
     busy.release();
-    await until('beats again', async () => kinds().at(-1) === 'complete');
+    await until('heartbeats again', async () => kinds().at(-1) === 'complete');
     expect(kinds().filter((kind) => kind === 'listening')).toHaveLength(1);
     expect(await backends()).toEqual(listening);
     expect(lines).toEqual([
@@ -251,23 +242,23 @@ describe.skipIf(!postgres?.available)('Whoever listens on PostgreSQL', () => {
     ]);
   });
 
-  it('gives up a connection that does not answer, and listens on another', async () => {
+  it('replaces a connection that does not respond', async () => {
     const { kinds, lines } = listenTo({ database: db.database, silenceMs: 1_500 });
-    await until('a beat', async () => kinds().includes('complete'));
+    await until('a heartbeat', async () => kinds().includes('complete'));
     const [first] = await backends();
     process.kill(Number(first), 'SIGSTOP');
     try {
       await until('listening again', async () => kinds().lastIndexOf('listening') > 0);
-      await until('a beat', async () => kinds().at(-1) === 'complete');
+      await until('a heartbeat', async () => kinds().at(-1) === 'complete');
     } finally {
       process.kill(Number(first), 'SIGCONT');
     }
     expect(lines).toContain('receiving route notifications again');
   });
 
-  it('takes what a later version tells for a change of everything', async () => {
+  it('treats a notification from a later version as a change of everything', async () => {
     const { received, kinds } = listenTo(db);
-    await until('a beat', async () => kinds().includes('complete'));
+    await until('a heartbeat', async () => kinds().includes('complete'));
     const before = received.length;
     await db.database.pool.query(`SELECT pg_notify('signpost_edge', 'moved a.test b.test')`);
     await until('listening again', async () => kinds().slice(before).includes('listening'));

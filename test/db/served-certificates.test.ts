@@ -1,4 +1,3 @@
-/** What the addresses of a domain showed, as it is stored. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AddressShown, ServedCheck } from '../../src/core/certificates/served.ts';
@@ -21,7 +20,7 @@ const silent: ServedCheck = {
   addresses: [one, { address: '2001:db8::1', outcome: 'timeout', issuer: null, names: [] }],
 };
 
-describe('what addresses show', () => {
+describe('a served-certificate check', () => {
   let stored: StoredDomains;
   let store: ReturnType<typeof createServedCertificateStore>;
 
@@ -46,7 +45,7 @@ describe('what addresses show', () => {
     return stored.load(id);
   }
 
-  it('is read as it was noted', async () => {
+  it('is read as it was stored', async () => {
     const domain = await live();
     expect(shownIn((await row(domain.id)).shown)).toBeNull();
     for (const shown of [silent, ours]) {
@@ -55,7 +54,7 @@ describe('what addresses show', () => {
     }
   });
 
-  it('counts for a live domain, in the life that was checked', async () => {
+  it('is stored for a live domain in the checked epoch only', async () => {
     const [before, drifted, removed] = [
       await live(),
       await live({ status: 'drifted' }),
@@ -71,7 +70,7 @@ describe('what addresses show', () => {
     }
   });
 
-  it('is checked again soon where it is not as it should be, and never later for it', async () => {
+  it('brings the next check forward after a problem, and never delays it', async () => {
     const domain = await live();
     await store.save(domain, ours);
     expect((await row(domain.id)).recheckAt).toEqual(later(noon, 50 * MINUTE));
@@ -86,7 +85,7 @@ describe('what addresses show', () => {
     });
   });
 
-  it('is compared with the newest certificates, of which the edge has the key', async () => {
+  it('compares with the newest certificates whose key the edge has', async () => {
     const { id: domainId, hostname } = await live();
     const certificate = (chain: string | null, minutes: number, more = {}) => ({
       id: randomUUID(),

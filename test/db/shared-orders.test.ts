@@ -1,4 +1,4 @@
-/** Orders that outlive a life, or that two runs share: nothing of what came of them is lost, and nothing counts twice. */
+/** Orders that outlive an epoch or that two runs share: no result is lost or counted twice. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
@@ -22,21 +22,21 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   });
   afterAll(() => db?.close());
 
-  /** The same domain in its next life, verified at `at`; the order is still open. */
+  /** The same domain, verified at `at` in its next epoch; the order is still open. */
   async function nextEpoch(domain: LoadedDomain): Promise<LoadedDomain> {
     await db.check(domain, missing);
     await db.check(await db.load(domain.id), right, at);
     return db.load(domain.id);
   }
 
-  it.skipIf(!available)('says to each run whether it was the one that ended it', async () => {
+  it.skipIf(!available)('reports to each run whether it was the one that ended it', async () => {
     const { domain, order } = await db.anOrder('ended.example.com');
     expect(await db.certificates.store(domain, order.id, issued, at)).toBe(true);
     expect(await db.certificates.store(domain, order.id, issued, at)).toBe(false);
   });
 
   it.skipIf(!available)(
-    'whose certificate an earlier life stored is there for the next',
+    'with a certificate of an earlier epoch is usable in the next',
     async () => {
       const { domain, order } = await db.anOrder('earlier.example.com');
       const next = await nextEpoch(domain);
@@ -50,7 +50,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     },
   );
 
-  it.skipIf(!available)('that an earlier life saw refused plans nothing for it', async () => {
+  it.skipIf(!available)('refused in an earlier epoch plans nothing for that epoch', async () => {
     const { domain, order } = await db.anOrder('plans.example.com');
     const next = await nextEpoch(domain);
     const before = (await db.load(domain.id)).nextCheckAt;
@@ -59,7 +59,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
       isPlanned: false,
     });
     expect((await db.load(domain.id)).nextCheckAt).toEqual(before);
-    // The life that goes on plans for itself, and what happened once is told once.
+    // The current epoch makes its own plan, and one refusal has one event.
     expect(await db.certificates.refuse(next, order.id, refusal, at)).toEqual({
       hasEnded: false,
       isPlanned: true,
@@ -71,7 +71,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     expect(await db.certificates.postpone(next, at)).toBe(true);
   });
 
-  it.skipIf(!available)('that was refused after the domain was verified again counts', async () => {
+  it.skipIf(!available)('refused after the domain was verified again is counted', async () => {
     const { domain, order } = await db.anOrder('counts.example.com');
     const next = await nextEpoch(domain);
     const refusedAt = later(at, MINUTE);
@@ -86,7 +86,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
   const problemOf = (id: string) =>
     db.database.prisma.certificate.findUniqueOrThrow({ where: { id } });
 
-  it.skipIf(!available)('that ends with its domain says so', async () => {
+  it.skipIf(!available)('that ends with its domain has a reason', async () => {
     const { domain, order } = await db.anOrder('removed.example.com');
     await db.domains.remove(domain.projectId, domain.hostname, at);
     expect(await problemOf(order.id)).toMatchObject({
@@ -95,7 +95,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     });
   });
 
-  it.skipIf(!available)('that ends with the hold on its name says so', async () => {
+  it.skipIf(!available)('that ends with the loss of its name has a reason', async () => {
     const { order } = await db.anOrder('taken.example.com');
     const other = await db.pending('taken.example.com');
     expect(await db.check(other, right, at)).toMatchObject({ kind: 'saved' });

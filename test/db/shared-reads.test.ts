@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shareReads } from '../../src/db/engine/statements.ts';
 
-/** Reads whose runs end when the test says so; an answer names the run that gave it. */
+/** Reads whose runs end when the test says so; a result names its run. */
 function held(concurrency: number) {
   const runs: (readonly string[])[] = [];
   const underWay: (() => void)[] = [];
@@ -21,7 +21,7 @@ function held(concurrency: number) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Asks, waits and answers in the given order, then answers whatever is left. */
+/** Runs reads, waits and results in the given order, then ends what is left. */
 async function play(reads: ReturnType<typeof held>, steps: readonly string[]): Promise<void> {
   const asked: Promise<void>[] = [];
   for (const step of steps) {
@@ -43,8 +43,8 @@ async function ask({ runs, read }: ReturnType<typeof held>, question: string): P
   expect(Number(run)).toBeGreaterThanOrEqual(begun);
 }
 
-describe('reads that arrive together', () => {
-  it('ask the same once, and all of them get the answer', async () => {
+describe('concurrent reads', () => {
+  it('run equal queries once and return the result to all callers', async () => {
     const { runs, read, answer } = held(1);
     const answers = Promise.all(['a', 'b', 'a', 'a', 'b'].map(read));
     await turn();
@@ -53,7 +53,7 @@ describe('reads that arrive together', () => {
     expect(await answers).toEqual(['a@0', 'b@0', 'a@0', 'a@0', 'b@0']);
   });
 
-  it('take the next run of a query that is under way, never the one that began before', async () => {
+  it('wait for the next run of an active query, never for an earlier one', async () => {
     const { runs, read, answer } = held(1);
     const early = read('a');
     await turn();
@@ -69,7 +69,7 @@ describe('reads that arrive together', () => {
     expect(await late).toEqual(['a@1', 'a@1']);
   });
 
-  it('are answered by a run that began after they were asked, whatever comes when', async () => {
+  it('return a run that started after the call, in any order of events', async () => {
     const step = fc.constantFrom('a', 'b', 'c', 'turn', 'answer');
     const property = fc.asyncProperty(
       fc.array(step, { maxLength: 40 }),

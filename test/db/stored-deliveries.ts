@@ -1,4 +1,4 @@
-/** What the tests of deliveries share: a database with its stores, webhooks, and what they are sent. */
+/** A database with its stores, webhooks and deliveries, for tests of deliveries. */
 import { randomUUID } from 'node:crypto';
 import { createDeliveryStore } from '../../src/db/delivery/deliveries.ts';
 import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
@@ -18,12 +18,12 @@ export async function openStoredDeliveries(name: StorageName) {
     prisma,
     webhooks,
     deliveries,
-    /** A domain of a project of its own, whose events no webhook of before is told. */
+    /** A domain of a new project, so that no earlier webhook receives its events. */
     async anotherDomain() {
       await prisma.webhook.deleteMany();
       return stored.pending(`${randomUUID()}.example.com`);
     },
-    /** Told the events of a project, or of every one. */
+    /** Receives the events of a project, or of all of them. */
     async makeWebhook(projectId: string | null, eventTypes: readonly string[] = []) {
       const made = await webhooks.create(
         {
@@ -36,10 +36,9 @@ export async function openStoredDeliveries(name: StorageName) {
         },
         10,
       );
-      if (made === null) throw new Error('there was no place');
+      if (made === null) throw new Error('the webhook limit is reached');
       return made;
     },
-    /** In the order of their events. */
     rowsOf: (webhookId: string) =>
       prisma.webhookDelivery.findMany({ where: { webhookId }, orderBy: { eventId: 'asc' } }),
     async loadDelivery(id: string) {

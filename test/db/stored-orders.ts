@@ -1,6 +1,5 @@
-/** What the tests of orders share: a database with its stores, and domains that have an order. */
+/** A database with its stores, and domains with an order, for tests of orders. */
 import { randomUUID } from 'node:crypto';
-import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import {
@@ -12,7 +11,7 @@ import { noon } from '../support/builders.ts';
 import type { StorageName } from '../support/storage.ts';
 import { openStoredDomains } from '../support/stored-domains.ts';
 
-/** An order with a key of its own (null: another edge has it); null where the domain gets none. Throws for want of a token. */
+/** The key is null for another edge; null if the domain gets none. Throws if a token is missing. */
 export async function openAt(
   { openOrder }: CertificateStore,
   domain: LoadedDomain,
@@ -30,20 +29,16 @@ export async function openStoredOrders(name?: StorageName) {
   const stored = await openStoredDomains(name);
   const { prisma } = stored.database;
   const certificates = createCertificateStore(prisma, {
-    verifyWindowMs: VERIFY_WINDOW_MS,
     timeScale: 1,
   });
   /** As with CERTIFICATES=external. */
   const external = createCertificateStore(prisma, {
-    verifyWindowMs: VERIFY_WINDOW_MS,
     timeScale: 1,
     certificates: { source: 'external' },
   });
 
-  /** Null where it gets none. */
   const newOrder = (domain: LoadedDomain) => openAt(certificates, domain, noon);
 
-  /** The order of a verified domain. */
   async function anOrder(hostname: string) {
     const domain = await stored.verified(hostname);
     const order = await newOrder(domain);

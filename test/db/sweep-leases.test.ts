@@ -1,7 +1,6 @@
-/** A domain that a sweep takes in vain, again and again: more and more seldom, alone, noted; and forgiven by a save. */
+/** A domain that a sweep takes repeatedly without a save: it gets longer leases and is noted. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import { createDueDomains, type DueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
@@ -25,7 +24,7 @@ describe.each(available)('on $name, a domain', ({ name }) => {
   const notes = async (id: string) =>
     await db.prisma.quarantine.findMany({ where: { domainId: id } });
 
-  /** Takes it again and again, each time when its lease ends; answers for how long it was leased, in minutes. */
+  /** Takes it each time its lease ends; returns the leases in minutes. */
   async function takenInVain(due: DueDomains, id: string, times: number): Promise<number[]> {
     const minutes: number[] = [];
     let now = noon;
@@ -40,7 +39,7 @@ describe.each(available)('on $name, a domain', ({ name }) => {
     return minutes;
   }
 
-  it('is taken more and more seldom and alone where nothing comes of it, and noted', async () => {
+  it('without a save is taken less often and alone, and noted', async () => {
     const id = await domainWith({ recheckAt: noon });
     expect(await takenInVain(db.sweeps.rechecks, id, 2)).toEqual([2, 2]);
     expect(await notes(id)).toEqual([]);
@@ -60,7 +59,7 @@ describe.each(available)('on $name, a domain', ({ name }) => {
     expect(await row(id)).toMatchObject({ leases: 0, recheckAt: lease });
   });
 
-  it('is not new again because the other sweep saved it', async () => {
+  it('is not reset by a save of the other sweep', async () => {
     const id = await domainWith({ recheckAt: null, renewAt: noon });
     expect(await takenInVain(db.sweeps.renewals, id, 4)).toEqual([2, 2, 2, 5]);
     const { prisma } = db;
@@ -76,22 +75,21 @@ describe.each(available)('on $name, a domain', ({ name }) => {
     expect(await row(id)).toMatchObject({ renewAt: later(noon, 60 * MINUTE) });
   });
 
-  it('is forgiven whatever it was taken for in vain once a check is saved', async () => {
+  it('is reset for both sweeps once a check is saved', async () => {
     const { database, load, check, pending } = db;
     const domain = await pending(`${randomUUID()}.example.com`);
     await database.prisma.domain.update({ where: { id: domain.id }, data: { leases: 2 } });
-    expect(await check(domain, missing)).toMatchObject({ kind: 'saved' }); // with news
+    expect(await check(domain, missing)).toMatchObject({ kind: 'saved' }); // with new findings
     expect(await row(domain.id)).toMatchObject({ leases: 0 });
     await database.prisma.domain.update({ where: { id: domain.id }, data: { leases: 2 } });
     expect(await check(await load(domain.id), right)).toMatchObject({ kind: 'saved' }); // a move
     expect(await row(domain.id)).toMatchObject({ leases: 0, status: 'verified' });
   });
 
-  it('is forgiven, too, once it goes live', async () => {
+  it('is also reset once it goes live', async () => {
     const domain = await db.verified(`${randomUUID()}.example.com`);
     await db.prisma.domain.update({ where: { id: domain.id }, data: { leases: 2 } });
     const certificates = createCertificateStore(db.prisma, {
-      verifyWindowMs: VERIFY_WINDOW_MS,
       timeScale: 1,
     });
     const order = { id: randomUUID(), sealedKey: new Uint8Array(4) };
@@ -101,7 +99,7 @@ describe.each(available)('on $name, a domain', ({ name }) => {
     expect(await row(domain.id)).toMatchObject({ leases: 0, status: 'live' });
   });
 
-  it('does not count against it where an outage came between, however long that lasts', async () => {
+  it('is not penalized for an outage of any length', async () => {
     const id = await domainWith({ recheckAt: noon });
     const given = { now: noon, leasesMs };
     expect(await takenInVain(db.sweeps.rechecks, id, 3)).toEqual([2, 2, 2]);
@@ -109,7 +107,7 @@ describe.each(available)('on $name, a domain', ({ name }) => {
     expect(await row(id)).toMatchObject({ leases: 2, recheckAt: lease });
     expect(await notes(id)).toEqual([]);
 
-    // Where the database is away as well, it is given back before anything is taken.
+    // If the database is down as well, the lease is returned before the next one is taken.
     const { prisma } = db;
     let away = true;
     const faulty = new Proxy(prisma, {

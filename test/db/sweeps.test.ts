@@ -1,4 +1,3 @@
-/** What sweeps take: each due domain once, the longest due first, and again when its lease ends. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { later, noon } from '../support/builders.ts';
@@ -9,7 +8,7 @@ const ago = (minutes: number) => later(noon, -minutes * MINUTE);
 
 const available = databasesOfRun().filter(({ available }) => available);
 
-describe.each(available)('what is due on $name', ({ name }) => {
+describe.each(available)('a sweep on $name', ({ name }) => {
   let db: StoredDueDomains;
 
   beforeAll(async () => {
@@ -21,7 +20,7 @@ describe.each(available)('what is due on $name', ({ name }) => {
   const rechecks = (now: Date, limit?: number) => db.takeFrom(db.sweeps.rechecks, now, limit);
   const renewals = (now: Date, limit?: number) => db.takeFrom(db.sweeps.renewals, now, limit);
 
-  it('is taken once, the longest due first, until the lease ends', async () => {
+  it('takes each due domain once, the longest overdue first, until its lease ends', async () => {
     const ids: string[] = [];
     for (const [status, minutes] of [
       ['live', 1],
@@ -37,7 +36,7 @@ describe.each(available)('what is due on $name', ({ name }) => {
     expect((await rechecks(lease)).toSorted()).toEqual(ids.toSorted());
   });
 
-  it('is shared out between sweeps that run at once', async () => {
+  it('shares due domains with concurrent sweeps', async () => {
     const ids: string[] = [];
     for (let index = 0; index < 12; index += 1) {
       ids.push(await db.domainWith({ status: 'live', recheckAt: ago(60 + index) }));
@@ -46,7 +45,7 @@ describe.each(available)('what is due on $name', ({ name }) => {
     expect(taken.flat().toSorted()).toEqual(ids.toSorted());
   });
 
-  it('is nothing whose time is to come, or that is no one’s to look at', async () => {
+  it('skips domains that are not due or not to be checked', async () => {
     await db.domainWith({ status: 'live', recheckAt: later(noon, 1) });
     await db.domainWith({ status: 'live', recheckAt: null });
     await db.domainWith({ status: 'live', recheckAt: ago(1), removedAt: noon });
@@ -54,19 +53,19 @@ describe.each(available)('what is due on $name', ({ name }) => {
     expect(await rechecks(noon)).toEqual([]);
   });
 
-  it('is a served domain that somebody wants verified, at once', async () => {
+  it('takes a served domain at once after verify', async () => {
     const { prisma } = db;
     for (const status of ['live', 'drifted'] as const) {
       const id = await db.domainWith({ status, recheckAt: later(noon, 50 * MINUTE) });
       const { projectId, hostname } = await prisma.domain.findUniqueOrThrow({ where: { id } });
       const domains = createDomainStore(prisma);
-      const answer = await domains.requestVerify(projectId, hostname, noon, 48 * 60 * MINUTE);
+      const answer = await domains.requestVerify(projectId, hostname, noon);
       expect(answer).toMatchObject({ domain: { status, epoch: 1 }, ended: null });
       expect(await rechecks(noon)).toEqual([id]);
     }
   });
 
-  it('for renewal is a live domain, and a drifted one when it is repaired', async () => {
+  it('takes live domains for renewal, and drifted ones when they are repaired', async () => {
     const live = await db.domainWith({ status: 'live', renewAt: ago(1) });
     const drifted = await db.domainWith({ status: 'drifted', renewAt: ago(2) });
     await db.domainWith({ status: 'live', renewAt: later(noon, 1) });

@@ -11,7 +11,7 @@ describe.skipIf(!postgres?.available)('a database server in New York', () => {
   test('stores the same instant as one in Greenwich', async () => {
     const { storage, close } = await freshStorage('postgres');
     onTestFinished(close);
-    if (storage.kind !== 'postgres') throw new Error('asked for PostgreSQL');
+    if (storage.kind !== 'postgres') throw new Error('needs PostgreSQL');
     const client = new pg.Client(storage.databaseUrl);
     await client.connect();
     await client.query(`ALTER DATABASE ${client.database} SET timezone = 'America/New_York'`);
@@ -29,13 +29,13 @@ describe.skipIf(!postgres?.available)('a database server in New York', () => {
     await database.close();
   });
 
-  test('is told where a pooler drops the zone that connections ask for', async () => {
+  test('is detected when a pooler drops the time zone of connections', async () => {
     const { storage, close } = await freshStorage('postgres');
     onTestFinished(close);
-    if (storage.kind !== 'postgres') throw new Error('asked for PostgreSQL');
+    if (storage.kind !== 'postgres') throw new Error('needs PostgreSQL');
     const name = new URL(storage.databaseUrl).pathname.slice(1);
     const says = async (zone: string) => {
-      const pool = new pg.Pool({ connectionString: storage.databaseUrl }); // asks for none
+      const pool = new pg.Pool({ connectionString: storage.databaseUrl }); // requests none
       await pool.query(`ALTER DATABASE ${name} SET timezone = '${zone}'`);
       await pool.end();
       const next = new pg.Pool({ connectionString: storage.databaseUrl });
@@ -49,6 +49,6 @@ describe.skipIf(!postgres?.available)('a database server in New York', () => {
     await says('America/New_York').catch(() => {});
     const database = await openDatabase(storage, pino({ level: 'silent' }));
     onTestFinished(() => database.close());
-    await requireUtc(database.pool); // ours ask for it
+    await requireUtc(database.pool); // ours request it
   });
 });

@@ -1,4 +1,4 @@
-/** tls-alpn-01 knows a challenge by its name alone (RFC 8737, 3), so what is kept must be the one that is open. */
+/** A name identifies its tls-alpn-01 challenge (RFC 8737, 3), so only an open one is stored. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEdgeLookups, type EdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { later, noon } from '../support/builders.ts';
@@ -52,7 +52,7 @@ describe.each(databasesOfRun())('a tls-alpn-01 challenge on $name', ({ name, ava
     expect(await edge.findTlsChallenge('removed.example.com')).toBeNull();
   });
 
-  it.skipIf(!available)('is answered only while the name is held', async () => {
+  it.skipIf(!available)('is served only while the name is held', async () => {
     const { domain } = await challenged('unheld.example.com');
     const to = { where: { id: domain.id }, data: { status: 'pending' } } as const;
     await db.database.prisma.domain.update(to);

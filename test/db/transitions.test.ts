@@ -9,7 +9,7 @@ import { openStoredDomains, type StoredDomains } from '../support/stored-domains
 
 const HOUR = 3_600_000;
 
-describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) => {
   let stored: StoredDomains;
 
   beforeAll(async () => {
@@ -17,10 +17,10 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
   });
   afterAll(() => stored?.close());
 
-  it.skipIf(!available)('a check that moves nothing is saved with its finding, once', async () => {
+  it.skipIf(!available)('stores an unchanged state with its finding, once', async () => {
     const domain = await stored.pending('one.example.com');
     expect(await stored.check(domain, missing)).toMatchObject({ kind: 'saved' });
-    // The same job a second time, with what it had loaded.
+    // The same job again, with the data it had loaded.
     expect(await stored.check(domain, missing)).toEqual({ kind: 'stale' });
     const saved = await stored.load(domain.id);
     expect(saved).toMatchObject({ attempts: 1, findings: missing.findings });
@@ -29,7 +29,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
   });
 
-  it.skipIf(!available)('many looks at once are all saved, each its own', async () => {
+  it.skipIf(!available)('stores many concurrent checks separately', async () => {
     const domains: LoadedDomain[] = [];
     for (let index = 0; index < 50; index += 1) {
       domains.push(await stored.pending(`many-${index}.example.com`));
@@ -40,7 +40,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     expect(loaded.map(({ attempts }) => attempts)).toEqual(domains.map(() => 1));
   });
 
-  it.skipIf(!available)('the same check twice at once is saved once', async () => {
+  it.skipIf(!available)('stores the same check once when run twice at once', async () => {
     const domain = await stored.pending('twin.example.com');
     const results = await Promise.all([
       stored.check(domain, missing),
@@ -50,7 +50,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
   });
 
-  it.skipIf(!available)('a transition run twice is one transition with one event', async () => {
+  it.skipIf(!available)('makes one transition with one event when run twice', async () => {
     const domain = await stored.pending('twice.example.com');
     const results = await Promise.all([stored.check(domain, right), stored.check(domain, right)]);
     expect(results.map(({ kind }) => kind).sort()).toEqual(['saved', 'stale']);
@@ -58,10 +58,10 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     expect(await stored.events(domain)).toEqual(['domain.added', 'domain.verified']);
   });
 
-  it.skipIf(!available)('a late check changes nothing after removal or verify', async () => {
+  it.skipIf(!available)('ignores a late check after removal or verify', async () => {
     const store = createDomainStore(stored.database.prisma);
     const domain = await stored.pending('late.example.com');
-    await store.requestVerify(domain.projectId, domain.hostname, noon, 48 * HOUR);
+    await store.requestVerify(domain.projectId, domain.hostname, noon);
     expect(await stored.check(domain, missing)).toEqual({ kind: 'stale' });
     expect(await stored.check(domain, right)).toEqual({ kind: 'stale' });
     const again = await stored.load(domain.id);
@@ -70,28 +70,25 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     expect(await stored.check(again, right)).toEqual({ kind: 'stale' });
   });
 
-  it.skipIf(!available)(
-    'a name moves to the project that its CNAME points to, and the loser is told',
-    async () => {
-      const [loser, winner] = [
-        await stored.pending('moves.example.com'),
-        await stored.pending('moves.example.com'),
-      ];
-      await stored.check(loser, right);
-      expect(await stored.check(winner, right)).toMatchObject({ kind: 'saved' });
-      expect((await stored.load(winner.id)).state.status).toBe('verified');
-      expect(await stored.load(loser.id)).toMatchObject({ state: { status: 'pending' }, epoch: 2 });
-      expect((await stored.events(loser)).at(-1)).toBe('domain.claimed_elsewhere');
-    },
-  );
+  it.skipIf(!available)('moves a name to the project of its CNAME, with an event', async () => {
+    const [loser, winner] = [
+      await stored.pending('moves.example.com'),
+      await stored.pending('moves.example.com'),
+    ];
+    await stored.check(loser, right);
+    expect(await stored.check(winner, right)).toMatchObject({ kind: 'saved' });
+    expect((await stored.load(winner.id)).state.status).toBe('verified');
+    expect(await stored.load(loser.id)).toMatchObject({ state: { status: 'pending' }, epoch: 2 });
+    expect((await stored.events(loser)).at(-1)).toBe('domain.claimed_elsewhere');
+  });
 
-  it.skipIf(!available)('an apex stays with the project that holds it', async () => {
+  it.skipIf(!available)('keeps an apex with the project that holds it', async () => {
     const holder = await stored.verified('apex-example.com');
     const other = await stored.pending('apex-example.com');
     const holderProjectId = holder.projectId;
     const held = { kind: 'held_elsewhere', holderProjectId };
     expect(await stored.check(other, right)).toEqual(held);
-    // A proof that was judged against somebody else's record says nothing.
+    // A proof judged against another project's record is ignored.
     expect(await stored.check(other, right, noon, other.projectId)).toEqual(held);
     expect((await stored.load(holder.id)).state.status).toBe('verified');
     expect((await stored.load(other.id)).state.status).toBe('pending');
@@ -103,7 +100,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     expect((await stored.load(other.id)).state.status).toBe('verified');
   });
 
-  it.skipIf(!available)('so does a name that is the apex of a zone of its own', async () => {
+  it.skipIf(!available)('does the same for the apex of a delegated zone', async () => {
     const hostname = 'own-zone.example.com';
     await stored.verified(hostname);
     const other = await stored.pending(hostname);
@@ -119,7 +116,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     });
   });
 
-  it.skipIf(!available)('an apex that two have pending is nobody’s by its addresses', async () => {
+  it.skipIf(!available)('verifies no apex by its addresses while two claim it', async () => {
     const first = await stored.pending('contested-example.com');
     const second = await stored.pending('contested-example.com');
     const inTheWay = ({ projectId }: LoadedDomain) => ({
@@ -133,7 +130,7 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     }
   });
 
-  it.skipIf(!available)('of three that have it pending, who holds it is in the way', async () => {
+  it.skipIf(!available)('reports the holder when three claim an apex', async () => {
     const hostname = 'three-example.com';
     const all = [
       await stored.pending(hostname),
@@ -149,11 +146,11 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     });
     const held = { kind: 'held_elsewhere', holderProjectId: holder.projectId };
     expect(await stored.check(third, right)).toEqual(held);
-    // What was proven against a claim says nothing against the holder.
+    // A proof against a claimant is not a proof against the holder.
     expect(await stored.check(third, right, noon, all[2]?.projectId)).toEqual(held);
   });
 
-  it.skipIf(!available)('a claim that is not verified yet reserves nothing', async () => {
+  it.skipIf(!available)('reserves no name for an unverified claim', async () => {
     const [first, second] = [
       await stored.pending('free-example.com'),
       await stored.pending('free-example.com'),
@@ -166,54 +163,48 @@ describe.each(databasesOfRun())('saving looks on $name', ({ name, available }) =
     expect(await stored.events(first)).toEqual(['domain.added']);
   });
 
-  it.skipIf(!available)(
-    'of failed domains whose looks are right at once one has the name',
-    async () => {
-      for (let round = 0; round < 5; round += 1) {
-        const hostname = `race-${round}-example.com`;
-        const all = [
-          await stored.pending(hostname),
-          await stored.pending(hostname),
-          await stored.pending(hostname),
-        ];
-        const data = { status: 'failed', failedAt: noon } as const;
-        await stored.database.prisma.domain.updateMany({ where: { hostname }, data });
-        const failed = await Promise.all(all.map(({ id }) => stored.load(id)));
-        const results = await Promise.all(failed.map((domain) => stored.check(domain, right)));
-        expect(results.filter(({ kind }) => kind === 'saved')).toHaveLength(1);
-        const loaded = await Promise.all(all.map(({ id }) => stored.load(id)));
-        expect(loaded.filter(({ state }) => state.status === 'verified')).toHaveLength(1);
-      }
-    },
-  );
+  it.skipIf(!available)('gives a name to one of several domains right at once', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const hostname = `race-${round}-example.com`;
+      const all = [
+        await stored.pending(hostname),
+        await stored.pending(hostname),
+        await stored.pending(hostname),
+      ];
+      const data = { status: 'failed', failedAt: noon } as const;
+      await stored.database.prisma.domain.updateMany({ where: { hostname }, data });
+      const failed = await Promise.all(all.map(({ id }) => stored.load(id)));
+      const results = await Promise.all(failed.map((domain) => stored.check(domain, right)));
+      expect(results.filter(({ kind }) => kind === 'saved')).toHaveLength(1);
+      const loaded = await Promise.all(all.map(({ id }) => stored.load(id)));
+      expect(loaded.filter(({ state }) => state.status === 'verified')).toHaveLength(1);
+    }
+  });
 
-  it.skipIf(!available)(
-    'one case is open at most, and outlives the way back to pending',
-    async () => {
-      const domain = await stored.pending('case.example.com');
-      await stored.check(domain, right);
-      const escalation = {
-        cause: 'authority_refused',
-        summary: 'No.',
-        nextAction: 'Again.',
-        evidence: readEvidence({}),
-      } as const;
-      const times = { at: noon, againAt: later(noon, HOUR) };
-      const open = () => openEscalation(stored.database.prisma, domain, escalation, times);
-      expect((await Promise.all([open(), open()])).sort()).toEqual(['kept', 'opened']);
-      expect(
-        await stored.check(await stored.load(domain.id), missing, later(noon, HOUR)),
-      ).toMatchObject({
-        epoch: 2,
-      });
-      expect(await stored.events(domain)).toEqual([
-        'domain.added',
-        'domain.verified',
-        'escalation.opened',
-        'domain.findings_changed',
-        'domain.unverified',
-      ]);
-      expect(await open()).toBe('gone');
-    },
-  );
+  it.skipIf(!available)('keeps one escalation open, also back in pending', async () => {
+    const domain = await stored.pending('case.example.com');
+    await stored.check(domain, right);
+    const escalation = {
+      cause: 'authority_refused',
+      summary: 'No.',
+      nextAction: 'Again.',
+      evidence: readEvidence({}),
+    } as const;
+    const times = { at: noon, againAt: later(noon, HOUR) };
+    const open = () => openEscalation(stored.database.prisma, domain, escalation, times);
+    expect((await Promise.all([open(), open()])).sort()).toEqual(['kept', 'opened']);
+    expect(
+      await stored.check(await stored.load(domain.id), missing, later(noon, HOUR)),
+    ).toMatchObject({
+      epoch: 2,
+    });
+    expect(await stored.events(domain)).toEqual([
+      'domain.added',
+      'domain.verified',
+      'escalation.opened',
+      'domain.findings_changed',
+      'domain.unverified',
+    ]);
+    expect(await open()).toBe('gone');
+  });
 });

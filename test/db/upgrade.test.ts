@@ -1,4 +1,4 @@
-/** What stands in a database of before is looked after by this version: times, numbers and cases, by the migration alone. */
+/** A database of an older version: the migration alone sets times, numbers and escalations. */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const domains = {
 } as const;
 const certificateEndsAt = new Date('2031-03-01T00:00:00.000Z');
 
-/** As version 0 left it: two projects, a domain in each state, their events one after the other. */
+/** As version 0 left it: two projects, a domain in each state, and their events. */
 const before = `
   INSERT INTO project (id, name, slug, plan) VALUES
     ('${project}', 'Shop', 'shop', 'pro'), ('${neighbour}', 'Next', 'next', 'pro');
@@ -49,7 +49,7 @@ const before = `
 
 const servers = databases.filter(({ available }) => available);
 
-describe.each(servers)('a $name database of before', ({ name }) => {
+describe.each(servers)('an old $name database', ({ name }) => {
   let fresh: FreshStorage;
   let database: Database;
   let folder: string;
@@ -92,7 +92,7 @@ describe.each(servers)('a $name database of before', ({ name }) => {
     return rows.map(({ number, type }) => [Number(number), type] as const);
   }
 
-  it('goes on waiting for what waits, and keeps what was seen', async () => {
+  it('keeps waiting domains waiting and keeps their observations', async () => {
     const nothing = { recheckAt: null, renewAt: null, certificateEndsAt: null, leases: 0 };
     expect(await domain(domains.pending)).toMatchObject({
       ...nothing,
@@ -100,7 +100,7 @@ describe.each(servers)('a $name database of before', ({ name }) => {
       escalateAt: null,
       observation: { value: { nth: 1 } },
     });
-    // Its case was checked never again: from now on it is.
+    // Its escalation was never checked again: now it is.
     expect(await domain(domains.verified)).toMatchObject({
       ...nothing,
       nextCheckAt: new Date('2031-01-02T00:00:00.000Z'),
@@ -109,12 +109,12 @@ describe.each(servers)('a $name database of before', ({ name }) => {
     });
   });
 
-  it('has its settled domains looked at within the hour, and its certificates renewed', async () => {
+  it('has its settled domains checked within the hour and its certificates renewed', async () => {
     expect(await domain(domains.live)).toMatchObject({
       recheckAt: within(0, HOUR),
       certificateEndsAt,
       renewAt: new Date(certificateEndsAt.getTime() - 30 * DAY),
-      // A fifth of its 90 days before the end.
+      // A fifth of its 90 days before expiry.
       escalateAt: new Date(certificateEndsAt.getTime() - 18 * DAY),
       renewalInfoAt: within(0, 6 * HOUR),
       leases: 0,
@@ -132,7 +132,7 @@ describe.each(servers)('a $name database of before', ({ name }) => {
     });
   });
 
-  it('numbers its events by project, and the next ones after them', async () => {
+  it('has its events numbered per project, and new ones after them', async () => {
     const recorded = [
       [1, 'domain.added'],
       [2, 'domain.added'],
@@ -154,7 +154,7 @@ describe.each(servers)('a $name database of before', ({ name }) => {
     expect((await numbers(neighbour)).at(-1)).toEqual([3, 'domain.removed']);
   });
 
-  it('knows when each of its orders ended', async () => {
+  it('has the end of each order recorded', async () => {
     const rows = await database.prisma.certificate.findMany({ orderBy: { id: 'asc' } });
     expect(rows.map(({ endedAt }) => endedAt !== null)).toEqual([true, true, true, false]);
   });

@@ -1,4 +1,4 @@
-/** Verify, pressed in each state: whose name it stays, and what of the work under way still counts. */
+/** Verify in each state: who holds the name, and which work in progress still counts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainStore, type DomainStore } from '../../src/db/domains/domains.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
@@ -20,27 +20,24 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
   afterAll(() => stored?.close());
 
   const verify = ({ projectId, hostname }: { projectId: string; hostname: string }) =>
-    domains.requestVerify(projectId, hostname, at, 48 * HOUR);
+    domains.requestVerify(projectId, hostname, at);
   const columnsOf = (id: string) =>
     stored.database.prisma.domain.findUniqueOrThrow({ where: { id } });
 
-  it.skipIf(!available)(
-    'a verified domain keeps its name, its epoch, its count of checks and the time of its escalation',
-    async () => {
-      const domain = await stored.verified('keeps.example.com');
-      expect(await verify(domain)).toMatchObject({ ended: null, domain: { status: 'verified' } });
-      const { state, epoch, attempts, nextCheckAt, escalateAt } = await stored.load(domain.id);
-      expect({ state, epoch, escalateAt }).toEqual({
-        state: domain.state,
-        epoch: domain.epoch,
-        escalateAt: domain.escalateAt,
-      });
-      expect({ attempts, nextCheckAt }).toEqual({ attempts: domain.attempts, nextCheckAt: at });
-      expect((await stored.events(domain)).at(-1)).toBe('domain.reverify_requested');
-    },
-  );
+  it.skipIf(!available)('keeps name, epoch, count and escalation of a domain', async () => {
+    const domain = await stored.verified('keeps.example.com');
+    expect(await verify(domain)).toMatchObject({ ended: null, domain: { status: 'verified' } });
+    const { state, epoch, attempts, nextCheckAt, escalateAt } = await stored.load(domain.id);
+    expect({ state, epoch, escalateAt }).toEqual({
+      state: domain.state,
+      epoch: domain.epoch,
+      escalateAt: domain.escalateAt,
+    });
+    expect({ attempts, nextCheckAt }).toEqual({ attempts: domain.attempts, nextCheckAt: at });
+    expect((await stored.events(domain)).at(-1)).toBe('domain.reverify_requested');
+  });
 
-  it.skipIf(!available)('nobody takes a verified apex while its owner presses verify', async () => {
+  it.skipIf(!available)('keeps other projects from taking a verified apex', async () => {
     const owner = await stored.verified('apex-of-two.com');
     const other = await stored.pending('apex-of-two.com');
     await verify(owner);
@@ -48,7 +45,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
     expect((await stored.load(owner.id)).state.status).toBe('verified');
   });
 
-  it.skipIf(!available)('nobody takes an apex whose certificate has ended', async () => {
+  it.skipIf(!available)('keeps an apex with an expired certificate from others', async () => {
     const owner = await stored.verified('apex-of-three.com');
     const other = await stored.pending('apex-of-three.com');
     await stored.database.prisma.domain.update({
@@ -70,7 +67,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
     expect(await stored.check(other, right)).toMatchObject({ kind: 'held_elsewhere' });
   });
 
-  it.skipIf(!available)('a check under way at a verified domain counts no more', async () => {
+  it.skipIf(!available)('makes a running check of a verified domain stale', async () => {
     const domain = await stored.verified('fenced.example.com');
     await verify(domain);
     expect(await stored.check(domain, missing)).toEqual({ kind: 'stale' });
@@ -78,7 +75,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
   });
 
   it.skipIf(!available).each(['live', 'drifted'] as const)(
-    'a check under way at a %s domain does not put off the one that was asked for',
+    'is not delayed by a running check of a %s domain',
     async (status) => {
       const { id } = await stored.verified(`${status}-fenced.example.com`);
       const data = { status, driftedAt: noon, nextCheckAt: null, escalateAt: null };
@@ -92,7 +89,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
     },
   );
 
-  it.skipIf(!available)('a pending domain starts a new window', async () => {
+  it.skipIf(!available)('starts a new window for a pending domain', async () => {
     const domain = await stored.pending('pending.example.com');
     const { id, epoch } = domain;
     expect(await verify(domain)).toMatchObject({ ended: { id, epoch } });

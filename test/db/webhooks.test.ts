@@ -1,4 +1,4 @@
-/** Deliveries in real databases: made with their event, saved once, ended with their webhook. */
+/** Deliveries in real databases: created with their event, saved once, ended with their webhook. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
@@ -48,7 +48,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     return db.loadDelivery(row?.id ?? '');
   }
 
-  it.skipIf(!available)('are made for whoever wants the event, and nobody else', async () => {
+  it.skipIf(!available)('are created for subscribed webhooks only', async () => {
     const all = await aWebhook();
     const live = await aWebhook(['domain.live']);
     const added = await aWebhook(['domain.added']);
@@ -70,7 +70,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     });
   });
 
-  it.skipIf(!available)('are saved once for each attempt that was loaded', async () => {
+  it.skipIf(!available)('are saved once for each loaded attempt', async () => {
     const { id } = await aWebhook();
     await happen('domain.live');
     const delivery = await load(id);
@@ -83,7 +83,6 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     const second = await load(id);
     expect(second).toMatchObject({ attempts: 1, nextAttemptAt: later(noon, 5_000) });
     expect(await db.deliveries.save(second, arrived, noon)).toBe(true);
-    // The run of before comes late: what has arrived stays so.
     expect(await db.deliveries.save(delivery, failed, noon)).toBe(false);
     expect(await db.deliveries.save(second, failed, noon)).toBe(false);
     expect(await db.rowsOf(id)).toMatchObject([
@@ -91,7 +90,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     ]);
   });
 
-  it.skipIf(!available)('end with a webhook that is given up, all of them', async () => {
+  it.skipIf(!available)('all end with a disabled webhook', async () => {
     const { id, projectId } = await aWebhook();
     await happen('domain.live');
     await happen('domain.live');
@@ -106,7 +105,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     });
   });
 
-  it.skipIf(!available)('tell since when a webhook fails: since one arrived last', async () => {
+  it.skipIf(!available)('track since when a webhook fails, from its last success', async () => {
     const { id, projectId } = await aWebhook();
     const at = [0, 1, 2, 3, 4].map((day) => later(noon, day * DAY));
     for (const time of at) await happen('domain.live', time);
@@ -122,13 +121,13 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     expect(await comesTo(1, arrived)).toBeNull();
     expect(await comesTo(2, { ...missed, kind: 'again', at: noon })).toEqual(at[2]);
     expect(await comesTo(3, failed)).toEqual(at[2]);
-    // Another receiver, and a time when it was off, begin again; so does what ends without an attempt.
+    // A new URL and a disabled period start over; so does an end without an attempt.
     await db.webhooks.update(projectId, id, { url: 'https://new.example.com/' }, noon);
     expect(await since()).toBeNull();
     expect(await comesTo(4, { kind: 'ended', problem: 'webhook_disabled' })).toBeNull();
   });
 
-  it.skipIf(!available)('do not count the days when a webhook was off', async () => {
+  it.skipIf(!available)('do not count the days when a webhook was disabled', async () => {
     const { id, projectId } = await aWebhook();
     await happen('domain.live');
     await db.deliveries.save(await load(id), { ...missed, kind: 'again', at: noon }, noon);
@@ -137,32 +136,29 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     expect(await db.webhooks.find(projectId, id)).toMatchObject({ failingSince: null });
   });
 
-  // Embedded storage runs one transaction after the other.
-  it.skipIf(!available || name === 'embedded')(
-    'begin without failures at a URL that two change at once',
-    async () => {
-      const { id, projectId } = await aWebhook();
-      const { url } = (await db.webhooks.find(projectId, id)) ?? { url: '' };
-      const other = await db.database.pool.connect();
-      try {
-        await other.query('BEGIN');
-        const failing = `UPDATE webhook SET url = 'https://new.example.com/', failing_since = now() WHERE id = $1`;
-        await other.query(failing, [id]);
-        const back = db.webhooks.update(projectId, id, { url }, noon);
-        await until('it waits for the other', async () => {
-          const waiting = `SELECT 1 FROM pg_stat_activity
+  // Embedded storage runs transactions one after the other.
+  it.skipIf(!available || name === 'embedded')('reset failures with a concurrent URL', async () => {
+    const { id, projectId } = await aWebhook();
+    const { url } = (await db.webhooks.find(projectId, id)) ?? { url: '' };
+    const other = await db.database.pool.connect();
+    try {
+      await other.query('BEGIN');
+      const failing = `UPDATE webhook SET url = 'https://new.example.com/', failing_since = now() WHERE id = $1`;
+      await other.query(failing, [id]);
+      const back = db.webhooks.update(projectId, id, { url }, noon);
+      await until('it waits for the other', async () => {
+        const waiting = `SELECT 1 FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-          return (await other.query(waiting)).rowCount !== 0;
-        });
-        await other.query('COMMIT');
-        expect(await back).toMatchObject({ url, failingSince: null });
-      } finally {
-        other.release();
-      }
-    },
-  );
+        return (await other.query(waiting)).rowCount !== 0;
+      });
+      await other.query('COMMIT');
+      expect(await back).toMatchObject({ url, failingSince: null });
+    } finally {
+      other.release();
+    }
+  });
 
-  it.skipIf(!available)('to a URL of before switch nothing off, whatever it answers', async () => {
+  it.skipIf(!available)('to a previous URL never disable the webhook', async () => {
     const { id, projectId } = await aWebhook();
     await happen('domain.live');
     await happen('domain.live');
@@ -173,7 +169,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     expect(await db.rowsOf(id)).toMatchObject([{ status: 'failed' }, { status: 'pending' }]);
   });
 
-  it.skipIf(!available)('are ended by nobody but their owner', async () => {
+  it.skipIf(!available)('are ended by their owner only', async () => {
     const { id, projectId } = await aWebhook();
     await happen('domain.live');
     for (const stranger of [null, randomUUID()]) {

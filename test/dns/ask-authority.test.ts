@@ -6,9 +6,9 @@ import type { WireAnswer } from '../../src/dns/wire/exchange.ts';
 
 const [public4, public6] = ['93.184.215.14', '2606:2800::1'];
 
-/** One question to a server with these addresses; each of them ends as `answers` says, and no other is ever asked. */
+/** Queries a server at these glue addresses; others than those in `answers` fail the test. */
 async function contact(glue: readonly string[], answers: Readonly<Record<string, WireAnswer>>) {
-  const nobody = () => Promise.reject(new Error('nobody should be asked'));
+  const nobody = () => Promise.reject(new Error('unexpected query'));
   const recursive = { servers: [], inTurn: () => [], ask: nobody, askOne: nobody };
   const asker = createAuthorityAsker({
     hosts: createHosts({ recursive, allowPrivate: false }),
@@ -16,7 +16,7 @@ async function contact(glue: readonly string[], answers: Readonly<Record<string,
     throttle: {
       ask: async (_question, { address }) => {
         const answer = answers[address];
-        if (answer === undefined) throw new Error(`asked at ${address}`);
+        if (answer === undefined) throw new Error(`queried ${address}`);
         return answer;
       },
     },
@@ -51,27 +51,27 @@ it.each<[string, string[], Record<string, WireAnswer>, string | null, string]>([
     'timeout',
   ],
   [
-    'we cannot send by IPv4, it answers by IPv6',
+    'no IPv4 route, answers by IPv6',
     [public4, public6],
     { [public4]: unsent, [public6]: nonsense },
     public6,
     'malformed',
   ],
   [
-    'silent by IPv4, we cannot send by IPv6',
+    'silent by IPv4, no IPv6 route',
     [public4, public6],
     { [public4]: silence, [public6]: unsent },
     public4,
     'timeout',
   ],
   [
-    'we can send to neither',
+    'no route to either',
     [public4, public6],
     { [public4]: unsent, [public6]: unsent },
     public4,
     'not_asked',
   ],
-  ['we cannot send to the only one', [public6], { [public6]: unsent }, public6, 'not_asked'],
+  ['no route to the only one', [public6], { [public6]: unsent }, public6, 'not_asked'],
   [
     'one reserved, answers at the other',
     ['10.0.0.1', public6],
@@ -89,24 +89,24 @@ it.each<[string, string[], Record<string, WireAnswer>, string | null, string]>([
   ['both reserved', ['10.0.0.1', 'fd00::1'], {}, '10.0.0.1', 'reserved_address'],
   ['only a reserved one, by IPv6', ['fd00::1'], {}, 'fd00::1', 'reserved_address'],
 ])(
-  'of a server with addresses %s, the word that says most counts',
+  'a server with addresses %s: the most informative response counts',
   async (_what, glue, answers, address, state) => {
     const { found } = await contact(glue, answers);
     expect(found).toMatchObject({ address, reply: { state } });
   },
 );
 
-it('a reserved address is not asked either where somebody has kept it', async () => {
+it('a reserved address is not queried when it is cached', async () => {
   const { askAt } = await contact([public4], { [public4]: nonsense });
   expect(await askAt('169.254.169.254')).toMatchObject({ state: 'reserved_address' });
 });
 
 it.each([
   ['silence', silence, false],
-  ['a question that was never sent', unsent, false],
-  ['the beginning of an answer', { kind: 'timeout', responded: true } as const, true],
+  ['a query that was never sent', unsent, false],
+  ['a partial response', { kind: 'timeout', responded: true } as const, true],
   ['nonsense', nonsense, true],
-])('after %s the process has heard an authority: %j, %s', async (_what, answer, responded) => {
+])('after %s (%j), hasResponded is %s', async (_what, answer, responded) => {
   const { asker } = await contact([public4], { [public4]: answer });
   expect(asker.hasResponded()).toBe(responded);
 });

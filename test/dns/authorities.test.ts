@@ -13,8 +13,8 @@ const target = 'p1.edge.test';
 const checkTarget = (hostname: string, apex = false) => ({ hostname, target, apex });
 const right = 'CNAME p1.edge.test.';
 
-describe('finding who is responsible for a name', () => {
-  it('asks the resolver for the registry and its servers, the registry for the domain', async () => {
+describe('finding the name servers of a name', () => {
+  it('asks the resolver for the registry and its servers, and the registry for the domain', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': ['docs A 192.0.2.1'] });
     await observer.observe(checkTarget('docs.shop.test'));
     expect(asked(dns).slice(0, 6)).toEqual([
@@ -31,8 +31,8 @@ describe('finding who is responsible for a name', () => {
     ['a name that does not exist yet', 'new.shop.test', false],
     ['a name in a domain that does not exist yet', 'docs.unsold.test', false],
     ['a domain that does not exist yet', 'unsold.test', true],
-    ['the apex of a domain that is not right', 'shop.test', true],
-    ['a name in a zone of its own', 'b.shop.test', false],
+    ['the apex of a misconfigured domain', 'shop.test', true],
+    ['a name in a delegated zone', 'b.shop.test', false],
     ['a name with another CNAME', 'docs.shop.test', false],
   ])('never asks a resolver about %s', async (_what, hostname, apex) => {
     const { dns, observer } = await openLaboratory({
@@ -47,12 +47,12 @@ describe('finding who is responsible for a name', () => {
       ({ name, recursionDesired }) =>
         recursionDesired && (name === hostname || name.endsWith(`.${hostname}`)),
     );
-    // A name server's own address has to come from somewhere, where no glue came along.
+    // The address of a name server has to be resolved when the referral has no glue.
     expect(atOrBelow.filter(({ name }) => !name.startsWith('ns1.'))).toEqual([]);
     expect(asked(dns).filter((one) => one.endsWith(' rd')).length).toBeGreaterThan(0);
   });
 
-  it('asks resolvers about a name only after the zone’s servers have it right', async () => {
+  it('asks resolvers about a name only after the zone’s servers answer correctly', async () => {
     const { dns, observer } = await openLaboratory({
       'shop.test': [`docs ${right}`],
       'edge.test': ['p1 A 192.0.2.10'],
@@ -62,13 +62,13 @@ describe('finding who is responsible for a name', () => {
     expect(aboutIt).toEqual(['docs.shop.test A', 'docs.shop.test A rd']);
   });
 
-  it('says that an unsold domain does not exist, by the word of its registry', async () => {
+  it('reports an unregistered domain as nonexistent, as its registry says', async () => {
     const { observer } = await openLaboratory({ 'shop.test': [] });
     const { servers } = await observer.observe(checkTarget('docs.unsold.test'));
     expect(servers).toMatchObject([{ server: 'ns1.test', cname: { kind: 'nxdomain' } }]);
   });
 
-  it('follows referrals down, and remembers where they lead', async () => {
+  it('follows referrals and caches the delegations', async () => {
     const { dns, observer } = await openLaboratory({
       'shop.test': [],
       'b.shop.test': [],
@@ -85,7 +85,7 @@ describe('finding who is responsible for a name', () => {
     expect(asked(dns).filter((one) => / (NS|A rd)/.test(one))).toEqual([]);
   });
 
-  it('asks for one zone once, however many names are checked together', async () => {
+  it('looks up a zone once for concurrent checks', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     const { dns, observer } = await openLaboratory({
       'shop.test': names.map((name) => `${name} TXT "hello"`),
@@ -100,7 +100,7 @@ describe('finding who is responsible for a name', () => {
     ]);
   });
 
-  it('asks the registry again after a zone could not tell', async () => {
+  it('asks the registry again after a failed lookup', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': ['docs CNAME other.test.'] });
     dns.fail('docs.shop.test', 'A', 'refused');
     await observer.observe(checkTarget('docs.shop.test'));
@@ -111,8 +111,8 @@ describe('finding who is responsible for a name', () => {
   });
 });
 
-it('what servers say of their zone’s NS set is forgotten once it is delegated to others', async () => {
-  const nobody = () => Promise.reject(new Error('nobody should be asked'));
+it('the cached NS set of a zone is dropped when its delegation changes', async () => {
+  const nobody = () => Promise.reject(new Error('unexpected query'));
   const recursive = { servers: [], inTurn: () => [], ask: nobody, askOne: nobody };
   const asker = { ask: nobody, askAt: nobody, hasResponded: () => true };
   const authorities = createAuthorities({ recursive, asker });
@@ -136,10 +136,10 @@ it('what servers say of their zone’s NS set is forgotten once it is delegated 
   expect(authorities.knownOwnServers(zoneAt('ns.new.test'))).toBeNull();
 });
 
-describe('a zone whose servers are not all well', () => {
+describe('a zone with unhealthy servers', () => {
   const zone = (...lines: string[]) => ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', ...lines];
 
-  it('has a view for each server that could not tell when none could', async () => {
+  it('has a failed view for each server when all fail', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': zone('ns2 A 127.0.0.1') });
     dns.fail('docs.shop.test', 'A', 'refused');
     const { servers } = await observer.observe(checkTarget('docs.shop.test'));
@@ -149,18 +149,18 @@ describe('a zone whose servers are not all well', () => {
     ]);
   });
 
-  it('is lame, so could not tell, where a server has no such zone', async () => {
+  it('is lame and has no verdict when a server does not know it', async () => {
     const { observer } = await openLaboratory({
       'shop.test': ['b NS ns1.b', 'ns1.b A 127.0.0.1'],
     });
     const { servers } = await observer.observe(checkTarget('docs.b.shop.test'));
-    // The server refers to itself: it does not know the zone it is listed for.
+    // The server refers to itself, so it does not serve the zone.
     expect(servers).toMatchObject([
       { server: 'ns1.b.shop.test', state: 'not_authoritative', cname: { kind: 'refused' } },
     ]);
   });
 
-  it('is asked at four of its servers at most', async () => {
+  it('is queried at up to four of its servers', async () => {
     const numbers = [1, 2, 3, 4, 5, 6];
     const lines = numbers.flatMap((n) => [`@ NS ns${n}`, `ns${n} A 127.0.0.1`]);
     const { dns, observer } = await openLaboratory({ 'shop.test': lines });
@@ -174,12 +174,12 @@ describe('a zone whose servers are not all well', () => {
     ['has a loopback address', ['ns1 A 127.0.0.1'], 'reserved_address', '127.0.0.1'],
     ['has a link-local address', ['ns1 AAAA fe80::1'], 'reserved_address', 'fe80::1'],
     [
-      'is at IPv4 dressed as IPv6',
+      'is an IPv4-mapped IPv6 address',
       ['ns1 AAAA ::ffff:10.0.0.1'],
       'reserved_address',
       '::ffff:a00:1',
     ],
-  ])('is never asked where its server %s', async (_what, lines, state, address) => {
+  ])('is not queried when its server %s', async (_what, lines, state, address) => {
     const { dns, observer } = await openLaboratory(
       { 'shop.test': ['@ NS ns1', ...lines, `docs ${right}`] },
       { allowPrivate: false },
@@ -199,9 +199,9 @@ describe('a zone whose servers are not all well', () => {
     ['93.184.215.14', false, 4, 'address'],
     ['93.184.215.14', false, 6, 'none'],
   ] as const)(
-    'at %s, which came with a referral, allowed private %s, by IPv%i: %s',
+    'with glue %s, private addresses allowed: %s, by IPv%i: %s',
     async (address, allowPrivate, family, kind) => {
-      const nobody = () => Promise.reject(new Error('nobody should be asked'));
+      const nobody = () => Promise.reject(new Error('unexpected query'));
       const recursive = { servers: [], inTurn: () => [], ask: nobody, askOne: nobody };
       const hosts = createHosts({ recursive, allowPrivate });
       const server = { name: 'ns1.b.shop.test', glue: [address] };
@@ -211,20 +211,15 @@ describe('a zone whose servers are not all well', () => {
   );
 });
 
-describe('resolvers that could not tell', () => {
-  it.each(['servfail', 'refused', 'timeout'] as const)(
-    'are named with the reason: %s',
-    async (fault) => {
-      const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { timeoutMs: BRIEF_MS });
-      dns.fail('.', 'NS', fault, 'recursive');
-      const { servers } = await observer.observe(checkTarget('docs.shop.test'));
-      expect(servers).toMatchObject([
-        { server: '127.0.0.1', state: fault, cname: { kind: fault } },
-      ]);
-    },
-  );
+describe('resolvers that fail', () => {
+  it.each(['servfail', 'refused', 'timeout'] as const)('are reported: %s', async (fault) => {
+    const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { timeoutMs: BRIEF_MS });
+    dns.fail('.', 'NS', fault, 'recursive');
+    const { servers } = await observer.observe(checkTarget('docs.shop.test'));
+    expect(servers).toMatchObject([{ server: '127.0.0.1', state: fault, cname: { kind: fault } }]);
+  });
 
-  it('are passed over for the next one', async () => {
+  it('are skipped in favor of the next one', async () => {
     const dns = await openDns({ 'shop.test': [`docs ${right}`] });
     const unsubscribed = await openDns({}, dns.port, '127.0.0.9');
     unsubscribed.fail('docs.shop.test', '*', 'refused');
@@ -234,7 +229,7 @@ describe('resolvers that could not tell', () => {
     expect(seen.servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'records' } }]);
   });
 
-  it('and are silent are asked last for a while', async () => {
+  it('with a timeout are queried last for a while', async () => {
     const dns = await openDns({ 'shop.test': [] });
     const silent = await openDns({}, dns.port, '127.0.0.9');
     silent.fail('.', '*', 'timeout');
@@ -243,11 +238,11 @@ describe('resolvers that could not tell', () => {
     const { observer } = await openLaboratory({}, options);
     const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
-    // Once, and once more for want of an answer.
+    // One query and one retry.
     expect(asked(silent)).toEqual(['test NS rd', 'test NS rd']);
   });
 
-  it('by recursion, an alias whose target cannot be resolved is still seen', async () => {
+  it('a resolver still shows an alias whose target cannot be resolved', async () => {
     const { dns, observer } = await openLaboratory(
       { 'shop.test': [`docs ${right}`] },
       { authoritative: false },
@@ -269,7 +264,7 @@ it.each([
   expect(registrableDomain(name)).toBe(domain);
 });
 
-it('the system says its servers in four ways', () => {
+it('the system reports its servers in four formats', () => {
   const texts = ['192.0.2.1', '192.0.2.1:5353', '2001:db8::1', '[2001:db8::1]:5353', 'nonsense'];
   expect(systemServers(texts)).toEqual([
     { address: '192.0.2.1', port: 53 },

@@ -20,22 +20,22 @@ const edge = ['p1 A 192.0.2.10'];
 const subdomain = { hostname, target, apex: false };
 
 describe('a check', () => {
-  it('counts retries and questions over TCP, too', async () => {
+  it('counts retries and queries over TCP', async () => {
     const zones = { 'shop.test': ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1'] };
     const limits = { ...defaultLimits, questions: 6 };
     const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: BRIEF_MS });
     dns.fail('shop.test', 'NS', 'truncate');
     dns.fail(hostname, 'A', 'timeout');
     await observer.observe(subdomain);
-    // Eight would be sent: one again over TCP, and two more because nobody answers. The last one may still be on its way.
-    await until('all are heard', async () => dns.questions.length >= 6);
+    // Eight would be sent: one TCP retry and two UDP retries. The last may still be in flight.
+    await until('six queries', async () => dns.questions.length >= 6);
     expect(dns.questions).toHaveLength(6);
     expect(dns.questions.filter(({ transport }) => transport === 'tcp')).toHaveLength(1);
   });
 
-  it('leaves a failure because its time ran out unremembered for others', async () => {
+  it('does not cache a failure for others when its own time ran out', async () => {
     const zones = { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge };
-    const limits = { ...defaultLimits, ms: 1_500 }; // the second check has to do with as much
+    const limits = { ...defaultLimits, ms: 1_500 }; // the second check has the same budget
     const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
     dns.fail('shop.test', 'NS', 'timeout');
     const late = await observer.observe(subdomain);
@@ -45,7 +45,7 @@ describe('a check', () => {
     expect(servers).toMatchObject([{ server: 'ns1.shop.test', cname: { kind: 'records' } }]);
   });
 
-  it('asks an address over TCP once, whatever names it goes by', async () => {
+  it('queries an address over TCP once, under whatever names it has', async () => {
     const numbers = [1, 2, 3, 4];
     const lines = numbers.flatMap((n) => [`@ NS ns${n}`, `ns${n} A 127.0.0.1`]);
     const { dns, observer } = await openLaboratory({ 'shop.test': lines });
@@ -59,7 +59,7 @@ describe('a check', () => {
   it.each([
     ['fits', 64, 'records'],
     ['does not fit', 8, 'timeout'],
-  ])('takes a set of 14 KB where it %s: %i KiB allowed', async (_what, kib, kind) => {
+  ])('with a record set of 14 KB %s: %i KiB allowed', async (_what, kib, kind) => {
     const lines = Array.from({ length: 23 }, (_, i) => `docs CAA 0 ca${i} "${'x'.repeat(600)}"`);
     const limits = { ...defaultLimits, bytes: kib * 1024 };
     const { observer } = await openLaboratory({ 'shop.test': lines }, { limits });
@@ -71,7 +71,7 @@ describe('a check', () => {
 describe('a budget', () => {
   const limits = { questions: 3, ms: 60_000, bytes: 1_000 };
 
-  it('gives out as many questions as it has, TCP included, and says what was spent', () => {
+  it('allows its number of queries, including TCP, and reports what was spent', () => {
     const budget = startBudget(limits);
     expect([takeQuestion(budget), takeTcp(budget, '192.0.2.1'), takeQuestion(budget)]).toEqual([
       true,
@@ -83,14 +83,14 @@ describe('a budget', () => {
     expect(spent(budget, limits)).toMatchObject({ questions: 3, bytes: 0 });
   });
 
-  it('gives each address one question over TCP', () => {
+  it('allows each address one query over TCP', () => {
     const budget = startBudget(limits);
     const asks = ['192.0.2.1', '192.0.2.1', '2001:db8::1', '2001:db8::1'];
     expect(asks.map((address) => takeTcp(budget, address))).toEqual([true, false, true, false]);
     expect(spent(budget, limits).questions).toBe(2);
   });
 
-  it('counts the bytes that overran it', () => {
+  it('counts the bytes that exceed it', () => {
     const budget = startBudget(limits);
     expect([takeBytes(budget, 1_000), takeBytes(budget, 1)]).toEqual([true, false]);
     expect(spent(budget, limits)).toMatchObject({ questions: 0, bytes: 1_001 });
@@ -101,7 +101,7 @@ describe('a budget', () => {
     expect(spent(budget, limits).ms).toBeGreaterThanOrEqual(40);
   });
 
-  it('without limits is never spent, however often one address is asked', () => {
+  it('without limits is never spent, even for repeated queries to one address', () => {
     for (let i = 0; i < 100; i++) expect(takeTcp(unlimited, '192.0.2.1')).toBe(true);
     expect(isSpent(unlimited)).toBe(false);
   });

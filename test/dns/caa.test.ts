@@ -14,43 +14,43 @@ const set = [{ flags: 0, tag: 'issue', value: 'ca.example' }];
 const shown = (levels: readonly CaaLevel[] | null) =>
   levels?.map(({ name, answer }) => `${name}: ${answer.kind}`).join(', ');
 
-describe.each([true, false])('the climb (authoritative view: %s)', (authoritative) => {
+describe.each([true, false])('CAA tree climbing (authoritative view: %s)', (authoritative) => {
   const open = (zones: Record<string, string[]>, timeoutMs = 2_000) =>
     openLaboratory(zones, { authoritative, timeoutMs });
 
   it.each<[string, Record<string, string[]>, string]>([
     [
-      'ends at a set of the name itself',
+      'ends at a record set of the name itself',
       { 'shop.test': [`docs ${issue}`, `@ ${issue}`] },
       'docs.shop.test: records',
     ],
     [
-      'goes up to the domain',
+      'continues at the domain',
       { 'shop.test': ['docs A 192.0.2.1', `@ ${issue}`] },
       'docs.shop.test: nodata, shop.test: records',
     ],
     [
-      'goes up from a name that does not exist',
+      'continues above a nonexistent name',
       { 'shop.test': [`@ ${issue}`] },
       'docs.shop.test: nxdomain, shop.test: records',
     ],
     [
-      'goes up to the top level, not the root',
+      'reaches the top level, but not the root',
       { 'shop.test': [], test: [`@ ${issue}`] },
       'docs.shop.test: nxdomain, shop.test: nodata, test: records',
     ],
     [
-      'may find nothing anywhere',
+      'can end without a record set',
       { 'shop.test': ['docs A 192.0.2.1'] },
       'docs.shop.test: nodata, shop.test: nodata, test: nodata',
     ],
     [
-      'counts a set behind an alias as of the level',
+      'attributes a record set behind an alias to the level of the alias',
       { 'shop.test': ['docs CNAME p1.edge.test.', `@ ${issue}`], 'edge.test': [`p1 ${issue}`] },
       'docs.shop.test: records',
     ],
     [
-      'counts a set behind two aliases',
+      'attributes a record set behind two aliases to the level of the first',
       { 'shop.test': ['docs CNAME mid', 'mid CNAME p1.edge.test.'], 'edge.test': [`p1 ${issue}`] },
       'docs.shop.test: records',
     ],
@@ -63,17 +63,17 @@ describe.each([true, false])('the climb (authoritative view: %s)', (authoritativ
       'docs.shop.test: nodata, shop.test: records',
     ],
     [
-      'goes on above an alias to nowhere',
+      'continues above a dangling alias',
       { 'shop.test': ['docs CNAME gone.edge.test.', `@ ${issue}`], 'edge.test': [] },
       'docs.shop.test: nxdomain, shop.test: records',
     ],
     [
-      'cannot tell for aliases in a circle',
+      'fails on a loop of aliases',
       { 'shop.test': ['docs CNAME a', 'a CNAME docs', `@ ${issue}`] },
       'docs.shop.test: servfail',
     ],
     [
-      'cannot tell for a chain of nine aliases',
+      'fails on a chain of nine aliases',
       {
         'shop.test': [
           'docs CNAME n1',
@@ -92,12 +92,12 @@ describe.each([true, false])('the climb (authoritative view: %s)', (authoritativ
   });
 
   it.each<[string, string[], (string | undefined)[]]>([
-    ['by itself', [], [undefined, undefined, undefined]],
-    ['where its alias leads', ['docs CNAME p1.edge.test.'], ['p1.edge.test']],
-    ['where two aliases lead', ['docs CNAME m', 'm CNAME p1.edge.test.'], ['p1.edge.test']],
-    ['where an alias to nothing leads', ['docs CNAME no'], ['no.shop.test', undefined, undefined]],
-    ['nowhere, for a circle', ['docs CNAME m', 'm CNAME docs'], [undefined]],
-  ])('says at which name a level is published: %s', async (_where, shop, expected) => {
+    ['directly', [], [undefined, undefined, undefined]],
+    ['behind its alias', ['docs CNAME p1.edge.test.'], ['p1.edge.test']],
+    ['behind two aliases', ['docs CNAME m', 'm CNAME p1.edge.test.'], ['p1.edge.test']],
+    ['behind a dangling alias', ['docs CNAME no'], ['no.shop.test', undefined, undefined]],
+    ['at no name, for a loop', ['docs CNAME m', 'm CNAME docs'], [undefined]],
+  ])('reports the name that publishes a level: %s', async (_where, shop, expected) => {
     const { observer } = await open({ 'shop.test': shop, 'edge.test': [`p1 ${issue}`] });
     const levels = await observer.lookupCaa(hostname);
     expect(levels.map(({ publishedAt }) => publishedAt)).toEqual(expected);
@@ -108,22 +108,25 @@ describe.each([true, false])('the climb (authoritative view: %s)', (authoritativ
     ['refused', 'refused'],
     ['garbage', 'servfail'],
     ['timeout', 'timeout'],
-  ] as const)('stops at a level with the fault %s, as that may hide a set', async (fault, kind) => {
-    const { dns, observer } = await open({ 'shop.test': ['docs A 192.0.2.1', `@ ${issue}`] }, 50);
-    dns.fail(hostname, 'CAA', fault);
-    expect(shown(await observer.lookupCaa(hostname))).toBe(`docs.shop.test: ${kind}`);
-    expect(asked(dns).some((one) => one.startsWith('shop.test CAA'))).toBe(false);
-  });
+  ] as const)(
+    'stops at a level with the fault %s, as it can hide a record set',
+    async (fault, kind) => {
+      const { dns, observer } = await open({ 'shop.test': ['docs A 192.0.2.1', `@ ${issue}`] }, 50);
+      dns.fail(hostname, 'CAA', fault);
+      expect(shown(await observer.lookupCaa(hostname))).toBe(`docs.shop.test: ${kind}`);
+      expect(asked(dns).some((one) => one.startsWith('shop.test CAA'))).toBe(false);
+    },
+  );
 
-  it('does not care for what is broken above the set it found', async () => {
+  it('ignores a failure above the record set it found', async () => {
     const { dns, observer } = await open({ 'shop.test': [`docs ${issue}`] });
     dns.fail('shop.test', 'CAA', 'servfail');
     expect(shown(await observer.lookupCaa(hostname))).toBe('docs.shop.test: records');
   });
 
-  it('cannot tell where the top level itself does not exist', async () => {
+  it('fails when the top level does not exist', async () => {
     const { observer } = await open({ 'shop.test': [] });
-    // Only a resolver can speak of what has no registry; the authoritative view does not take its word for it.
+    // The authoritative view does not trust a resolver about a name without a registry.
     expect(shown(await observer.lookupCaa('shop.nowhere'))).toBe(
       authoritative ? 'shop.nowhere: servfail' : 'shop.nowhere: nxdomain, nowhere: servfail',
     );
@@ -142,7 +145,7 @@ describe.each([true, false])('the climb (authoritative view: %s)', (authoritativ
   });
 });
 
-describe('the climb of a check, as if the record were there', () => {
+describe('CAA climbing in a check, which assumes that the record exists', () => {
   const checkTarget = { hostname, target: 'p1.edge.test', apex: false };
   const climbOf = async (zones: Record<string, string[]>, authoritative = true) => {
     const { dns, observer } = await openLaboratory(zones, { authoritative });
@@ -153,25 +156,25 @@ describe('the climb of a check, as if the record were there', () => {
   it.each<[string, string[], string[], string]>([
     ['is missing', [`@ ${issue}`], [], 'docs.shop.test: nodata, shop.test: records'],
     [
-      'leads elsewhere, and has a set there',
+      'leads elsewhere, where a CAA set exists',
       ['docs CNAME www', `www ${issue}`],
       [],
       'docs.shop.test: nodata, shop.test: nodata, test: nodata',
     ],
     [
-      'has a set of its own, which a CNAME will replace',
+      'has CAA records that a CNAME will replace',
       ['docs A 192.0.2.1', `docs ${issue}`],
       [],
       'docs.shop.test: nodata, shop.test: nodata, test: nodata',
     ],
-    ['is missing, and the target has a set', [], [`p1 ${issue}`], 'docs.shop.test: records'],
+    ['is missing while the target has a CAA set', [], [`p1 ${issue}`], 'docs.shop.test: records'],
     [
-      'is right',
+      'is correct',
       ['docs CNAME p1.edge.test.', `@ ${issue}`],
       [],
       'docs.shop.test: nodata, shop.test: records',
     ],
-  ])('of a record that %s', async (_what, shop, edge, expected) => {
+  ])('for a record that %s', async (_what, shop, edge, expected) => {
     const zones = { 'shop.test': shop, 'edge.test': ['p1 A 192.0.2.10', ...edge] };
     expect((await climbOf(zones)).levels).toBe(expected);
   });
@@ -179,8 +182,8 @@ describe('the climb of a check, as if the record were there', () => {
   it.each<[string, string[], string]>([
     ['the target', ['p1 A 192.0.2.10'], 'p1.edge.test'],
     ['the target with a set', [`p1 ${issue}`], 'p1.edge.test'],
-    ['where the target leads', ['p1 CNAME lb', `lb ${issue}`], 'lb.edge.test'],
-  ])('says that its first level is published at %s', async (_where, edge, at) => {
+    ["the end of the target's alias", ['p1 CNAME lb', `lb ${issue}`], 'lb.edge.test'],
+  ])('reports that its first level is published at %s', async (_where, edge, at) => {
     for (const authoritative of [true, false]) {
       const { observer } = await openLaboratory(
         { 'shop.test': [], 'edge.test': edge },
@@ -192,7 +195,7 @@ describe('the climb of a check, as if the record were there', () => {
     }
   });
 
-  it('says where a level fails that is published elsewhere', async () => {
+  it('reports the publisher of a level that fails', async () => {
     const zones = { 'shop.test': [], 'edge.test': ['p1 CNAME lb'] };
     const { dns, observer } = await openLaboratory(zones);
     dns.fail('.edge.test', 'CAA', 'servfail');
@@ -201,12 +204,12 @@ describe('the climb of a check, as if the record were there', () => {
     ]);
   });
 
-  it('never asks about the host name itself', async () => {
+  it('never queries CAA at the hostname itself', async () => {
     const { dns } = await climbOf({ 'shop.test': ['docs A 192.0.2.1'], 'edge.test': [] });
     expect(asked(dns).filter((one) => one.startsWith(`${hostname} CAA`))).toEqual([]);
   });
 
-  it('asks the target’s own servers where the resolver could not tell', async () => {
+  it('queries the target’s own servers when the resolver fails', async () => {
     const { dns, observer } = await openLaboratory({
       'shop.test': [],
       'edge.test': [`p1 ${issue}`],
@@ -215,18 +218,18 @@ describe('the climb of a check, as if the record were there', () => {
     expect(shown((await observer.observe(checkTarget)).caa)).toBe('docs.shop.test: records');
   });
 
-  it('of an apex begins with its own set', async () => {
+  it('for an apex starts with its own record set', async () => {
     const { observer } = await openLaboratory({ 'shop.test': [`@ ${issue}`], 'edge.test': [] });
     const seen = await observer.observe({ ...checkTarget, hostname: 'shop.test', apex: true });
     expect(shown(seen.caa)).toBe('shop.test: records');
   });
 
-  it('is made by the word of resolvers where only those are asked', async () => {
+  it('uses resolvers in the recursive view', async () => {
     const zones = { 'shop.test': [`@ ${issue}`], 'edge.test': ['p1 A 192.0.2.10'] };
     expect((await climbOf(zones, false)).levels).toBe('docs.shop.test: nodata, shop.test: records');
   });
 
-  it('is not made where nobody could tell about the name', async () => {
+  it('is skipped when no server answered for the name', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [] });
     dns.fail(hostname, '*', 'refused');
     expect((await observer.observe(checkTarget)).caa).toBeNull();
@@ -235,7 +238,6 @@ describe('the climb of a check, as if the record were there', () => {
 
 type Shared = (typeof vectors.vectors)[number];
 
-/** The vectors' zones in the words of the laboratory, and what fails in them. */
 function laboratoryOf(vector: Shared) {
   const zones: Record<string, string[]> = { [registrableDomain(vector.request)]: [] };
   const faults: [string, 'servfail' | 'timeout'][] = [];
@@ -256,8 +258,8 @@ function laboratoryOf(vector: Shared) {
   return { zones, faults };
 }
 
-describe('the shared vectors', () => {
-  it.each(vectors.vectors)('$id: the set is found at $foundAt', async (vector) => {
+describe('the shared CAA vectors', () => {
+  it.each(vectors.vectors)('$id: the record set is found at $foundAt', async (vector) => {
     const { zones, faults } = laboratoryOf(vector);
     const { dns, observer } = await openLaboratory(zones, {
       timeoutMs: faults.length > 0 ? 50 : 2_000,

@@ -16,7 +16,7 @@ const open = (untilIn: number, openMs: number): Circuit => {
   return { kind: 'open', until: NOW + untilIn, openMs };
 };
 
-describe('after a question a circuit is', () => {
+describe('the circuit after a query', () => {
   it.each<[before: Circuit, outcome: QueryOutcome, after: Circuit]>([
     [closed, 'answer', closed],
     [closed, 'nothing', closed],
@@ -26,7 +26,7 @@ describe('after a question a circuit is', () => {
     [silentFor(2), 'nothing', silentFor(2)],
     [silentFor(2), 'answer', closed],
     [silentFor(2), 'silence', open(30_000, 30_000)],
-    // Questions from before the pause end in it: silence is no news, an answer is.
+    // Outcomes of queries from before the pause: a timeout changes nothing, a response closes it.
     [open(20_000, 30_000), 'silence', open(20_000, 30_000)],
     [open(20_000, 30_000), 'nothing', open(20_000, 30_000)],
     [open(20_000, 30_000), 'answer', closed],
@@ -36,33 +36,33 @@ describe('after a question a circuit is', () => {
     [probing(120_000), 'silence', open(240_000, 240_000)],
     [probing(240_000), 'silence', open(300_000, 300_000)],
     [probing(300_000), 'silence', open(300_000, 300_000)],
-    // The probe came to nothing: another one may go at once.
+    // The probe was not sent, so another one may go at once.
     [probing(60_000), 'nothing', open(0, 60_000)],
   ])('%j + %s = %j', (before, outcome, after) => {
     expect(afterOutcome(before, outcome, NOW)).toEqual(after);
   });
 });
 
-describe('a question may be sent', () => {
+describe('a query is allowed', () => {
   it.each<[circuit: Circuit, may: boolean, afterwards: Circuit]>([
     [closed, true, closed],
     [silentFor(2), true, silentFor(2)],
     [open(0, 30_000), true, probing(30_000)],
     [open(-5_000, 60_000), true, probing(60_000)],
-  ])('%j: %s, and it is %j then', (circuit, may, afterwards) => {
+  ])('%j: %s, followed by %j', (circuit, may, afterwards) => {
     expect(admits(circuit, NOW)).toBe(may);
     expect(afterSending(circuit)).toEqual(afterwards);
   });
 
   it.each<[circuit: Circuit]>([[open(1, 30_000)], [open(300_000, 300_000)], [probing(30_000)]])(
-    'not while %j',
+    'only later while %j',
     (circuit) => {
       expect(admits(circuit, NOW)).toBe(false);
     },
   );
 });
 
-describe('circuits', () => {
+describe('circuit breakers', () => {
   function openCircuits() {
     const clock = { now: NOW };
     const circuits = createCircuits(() => clock.now);
@@ -73,14 +73,14 @@ describe('circuits', () => {
     return { clock, circuits, silence };
   }
 
-  it('keep servers apart', () => {
+  it('are separate per server', () => {
     const { circuits, silence } = openCircuits();
     for (let i = 0; i < 3; i++) silence('a');
     expect(circuits.admits('a', 'shop.test')).toBe(false);
     expect(circuits.admits('b', 'shop.test')).toBe(true);
   });
 
-  it('let one question probe after the pause, and double the pause as long as it is silent', () => {
+  it('allow one probe after the pause and double the pause while the server is silent', () => {
     const { clock, circuits, silence } = openCircuits();
     for (let i = 0; i < 3; i++) silence('a');
     const pauses: number[] = [];
@@ -95,7 +95,7 @@ describe('circuits', () => {
     expect(pauses).toEqual([30, 60, 120, 240, 300, 300]);
   });
 
-  it('begin again after an answer', () => {
+  it('reset after a response', () => {
     const { clock, circuits, silence } = openCircuits();
     for (let i = 0; i < 3; i++) silence('a');
     clock.now += 30_000;
@@ -109,14 +109,14 @@ describe('circuits', () => {
     expect(circuits.admits('a', 'shop.test')).toBe(true);
   });
 
-  it('keep the zones of one server apart', () => {
+  it('are separate per zone of one server', () => {
     const { circuits, silence } = openCircuits();
     for (let i = 0; i < 9; i++) silence('a', 'evil.test');
     expect(circuits.admits('a', 'evil.test')).toBe(false);
     expect(circuits.admits('a', 'shop.test')).toBe(true);
   });
 
-  it('pause a whole server after silence about three zones in a row, until one question is answered', () => {
+  it('pause a whole server after timeouts for three zones in a row, until one response', () => {
     const { clock, circuits, silence } = openCircuits();
     for (const zone of ['one.test', 'two.test', 'two.test']) silence('a', zone);
     expect(circuits.admits('a', 'shop.test')).toBe(true);
@@ -130,7 +130,7 @@ describe('circuits', () => {
     expect(circuits.admits('a', 'other.test')).toBe(true);
   });
 
-  it('do not pause a server that answers in between', () => {
+  it('do not pause a server that responds in between', () => {
     const { circuits, silence } = openCircuits();
     for (const zone of ['one.test', 'two.test']) silence('a', zone);
     circuits.ended('a', 'shop.test', 'answer');

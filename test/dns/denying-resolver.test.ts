@@ -1,4 +1,4 @@
-/** Resolvers that filter or are broken deny names that exist; what the zone's own servers say must outweigh that. */
+/** Filtering or broken resolvers deny names that exist; the zone's own servers outweigh them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LabFault } from '../../src/lab/faults.ts';
 import { closeAll, openDns, openLaboratory } from './laboratory.ts';
@@ -11,13 +11,12 @@ const apex = { hostname: 'shop.test', target, apex: true };
 const right = 'docs CNAME p1.edge.test.';
 const address = '@ A 192.0.2.10';
 
-/** Zones whose servers are the honest ones, at 127.0.0.1. */
 const zones = (shop: readonly string[], edge: readonly string[] = ['p1 A 192.0.2.10']) => {
   const honest = (lines: readonly string[]) => ['@ NS ns1', 'ns1 A 127.0.0.1', ...lines];
   return { test: honest([]), 'shop.test': honest(shop), 'edge.test': honest(edge) };
 };
 
-/** An observer whose resolver, at another address, denies `name TYPE` for each of `denied`. */
+/** An observer with a resolver at another address that denies each `name TYPE` in `denied`. */
 async function openDenying(
   held: Record<string, readonly string[]>,
   denied: readonly string[],
@@ -41,8 +40,8 @@ async function openDenying(
   return observer;
 }
 
-describe.each(['nxdomain', 'nodata'] as const)('a resolver that says %s', (fault) => {
-  it('of a domain cannot hide what the domain’s own servers show', async () => {
+describe.each(['nxdomain', 'nodata'] as const)('a resolver that answers %s', (fault) => {
+  it('for a domain does not hide what the domain’s own servers show', async () => {
     const observer = await openDenying(zones([right]), ['shop.test', subdomain.hostname], fault);
     const { servers } = await observer.observe(subdomain);
     expect(servers).toMatchObject([
@@ -53,31 +52,28 @@ describe.each(['nxdomain', 'nodata'] as const)('a resolver that says %s', (fault
   it.each([
     ['subdomain', subdomain],
     ['apex', apex],
-  ])(
-    'of a whole top level leaves a %s open: nothing is known to be missing',
-    async (_what, checkTarget) => {
-      const observer = await openDenying(zones([right]), ['shop.test', 'test'], fault);
-      const { servers } = await observer.observe(checkTarget);
-      expect(servers).toMatchObject([{ server: '127.0.0.9', cname: { kind: 'servfail' } }]);
-      const levels = await observer.lookupCaa(checkTarget.hostname);
-      expect(levels).toEqual([{ name: checkTarget.hostname, answer: { kind: 'servfail' } }]);
-    },
-  );
+  ])('for a whole top level leaves a %s unknown, not missing', async (_what, checkTarget) => {
+    const observer = await openDenying(zones([right]), ['shop.test', 'test'], fault);
+    const { servers } = await observer.observe(checkTarget);
+    expect(servers).toMatchObject([{ server: '127.0.0.9', cname: { kind: 'servfail' } }]);
+    const levels = await observer.lookupCaa(checkTarget.hostname);
+    expect(levels).toEqual([{ name: checkTarget.hostname, answer: { kind: 'servfail' } }]);
+  });
 
-  it('of a name server’s address leaves the name open', async () => {
+  it('for a name server’s address leaves the name unknown', async () => {
     const observer = await openDenying(zones([right]), ['ns1.shop.test'], fault);
     const { servers } = await observer.observe(subdomain);
     expect(servers).toMatchObject([{ server: 'ns1.shop.test', cname: { kind: 'servfail' } }]);
   });
 
-  it('of the target makes no address of ours a foreign one', async () => {
+  it('for the target does not turn our own address into a foreign one', async () => {
     const observer = await openDenying(zones([address]), [target], fault);
     const seen = await observer.observe(apex);
     expect(seen.targetAddresses).toEqual(['192.0.2.10']);
     expect(seen.caa).not.toBeNull();
   });
 
-  it('of the target’s CAA records does not let those of the domain forbid, in a check', async () => {
+  it("for the target’s CAA records does not let the domain's records forbid issuance in a check", async () => {
     const held = zones(
       [right, '@ CAA 0 issue "other.example"'],
       ['p1 CAA 0 issue "ours.example"', 'p1 A 192.0.2.10'],
@@ -89,7 +85,7 @@ describe.each(['nxdomain', 'nodata'] as const)('a resolver that says %s', (fault
     ]);
   });
 
-  it('of the target’s CAA records does not let those of the domain forbid', async () => {
+  it("for the target’s CAA records does not let the domain's records forbid issuance", async () => {
     const held = zones(
       [right, '@ CAA 0 issue "other.example"'],
       ['p1 CAA 0 issue "ours.example"', 'p1 A 192.0.2.10'],
@@ -103,14 +99,14 @@ describe.each(['nxdomain', 'nodata'] as const)('a resolver that says %s', (fault
   });
 });
 
-describe('what makes a domain wrong', () => {
-  it('is the registry’s own word that the domain is not sold', async () => {
+describe('a resolver-only answer', () => {
+  it('is not needed when the registry says that the domain is unregistered', async () => {
     const observer = await openDenying(zones([]), []);
     const { servers } = await observer.observe({ ...subdomain, hostname: 'docs.unsold.test' });
     expect(servers).toMatchObject([{ server: 'ns1.test', cname: { kind: 'nxdomain' } }]);
   });
 
-  it('is no CAA set of the target that only the resolver has seen', async () => {
+  it('is not trusted for a CAA set of the target', async () => {
     const honest = await openDns(zones([right]));
     const resolver = await openDns(
       zones([right], ['p1 A 192.0.2.10', 'p1 CAA 0 issue "other.example"']),
@@ -127,7 +123,7 @@ describe('what makes a domain wrong', () => {
     ]);
   });
 
-  it('is no CAA set of a top level that only the resolver has seen', async () => {
+  it('is not trusted for a CAA set of a top level', async () => {
     const honest = await openDns(zones([right]));
     const forging = zones([right]);
     const resolver = await openDns(
@@ -141,7 +137,7 @@ describe('what makes a domain wrong', () => {
     expect(levels.at(-1)).toEqual({ name: 'test', answer: { kind: 'nodata' } });
   });
 
-  it('is the resolver’s word where only resolvers are asked', async () => {
+  it('is trusted in the recursive view', async () => {
     const observer = await openDenying(zones([right]), [subdomain.hostname], 'nxdomain', false);
     const { servers } = await observer.observe(subdomain);
     expect(servers).toMatchObject([{ server: '127.0.0.9', cname: { kind: 'nxdomain' } }]);

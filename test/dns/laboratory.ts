@@ -1,4 +1,4 @@
-/** A name server on loopback, a wire and an observer for one test; `closeAll` belongs into afterEach. */
+/** A name server, a DNS client and an observer per test; use `closeAll` in afterEach. */
 import type { Config } from '../../src/config/config.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { createObserver, type Earlier } from '../../src/dns/observe/observe.ts';
@@ -17,10 +17,10 @@ type Options = Partial<Config['dns']> & {
   readonly reachability?: Reachability;
 };
 
-/** Nobody waits for it where everything answers; tests in which something does not answer set their own. */
+/** Tests with silent servers set a shorter timeout. */
 const PATIENCE_MS = 5_000;
 
-/** For tests in which somebody is silent. A machine that stands still for a moment is not silent. */
+/** For tests with silent servers; long enough for a machine that stalls briefly. */
 export const BRIEF_MS = 200;
 
 const open: (() => unknown)[] = [];
@@ -44,12 +44,12 @@ export async function openDns(
   return dns;
 }
 
-/** For a check that asks each server whether it still shows what it did. */
+/** For a check that compares with what each server showed before. */
 export function comparedWith(observation: Observation): Earlier {
   return { observation, depth: 'compare' };
 }
 
-/** An observer whose only recursive server, and whose authorities, are the laboratory's. */
+/** An observer whose recursive and authoritative servers are those of the test. */
 export async function openLaboratory(zones: Zones, options: Options = {}) {
   const dns = await openDns(zones);
   const {
@@ -79,7 +79,7 @@ export async function openLaboratory(zones: Zones, options: Options = {}) {
   return { dns, wire, observer };
 }
 
-/** What was asked, retries included: `name TYPE`, with `rd` where recursion was desired. */
+/** The queries received, including retries: `name TYPE`, plus `rd` if recursion was desired. */
 export function asked(dns: LabDnsServer): readonly string[] {
   return dns.questions.map(
     ({ name, type, recursionDesired }) => `${name} ${type}${recursionDesired ? ' rd' : ''}`,

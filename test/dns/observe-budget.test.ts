@@ -1,4 +1,4 @@
-/** However hostile the servers are, a check ends in time and says what it left out. */
+/** With hostile servers, a check ends in time and reports what it left out. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../src/dns/wire/budget.ts';
 import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
@@ -12,7 +12,7 @@ const right = 'docs CNAME p1.edge.test.';
 const edge = ['p1 A 192.0.2.10'];
 
 describe('a check', () => {
-  it('costs no more questions than allowed, and the rest is a timeout', async () => {
+  it('sends at most the allowed number of queries and reports the rest as timeouts', async () => {
     const limits = { ...defaultLimits, questions: 5 };
     const zones = { 'shop.test': [right], 'edge.test': edge };
     const { dns, observer } = await openLaboratory(zones, { limits });
@@ -23,7 +23,7 @@ describe('a check', () => {
     expect(caa).toEqual([{ name: hostname, publishedAt: target, answer: { kind: 'timeout' } }]);
   });
 
-  it.each([0, 1, 2, 3, 4])('that may ask %i questions cannot tell', async (questions) => {
+  it.each([0, 1, 2, 3, 4])('limited to %i queries has no verdict', async (questions) => {
     const limits = { ...defaultLimits, questions };
     const zones = { 'shop.test': [right], 'edge.test': edge };
     const { dns, observer } = await openLaboratory(zones, { limits });
@@ -33,8 +33,8 @@ describe('a check', () => {
     expect(asked(dns)).toHaveLength(questions);
   });
 
-  it('takes no longer than allowed where servers hold their answers back', async () => {
-    const limits = { ...defaultLimits, ms: 1_500 }; // what is not held back has to come meanwhile
+  it('ends in time when servers delay their responses', async () => {
+    const limits = { ...defaultLimits, ms: 1_500 }; // undelayed responses need time to arrive
     const zones = { 'shop.test': [right], 'edge.test': edge };
     const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
     dns.fail('.', 'CAA', 'hold');
@@ -44,7 +44,7 @@ describe('a check', () => {
     expect(caa).toEqual([{ name: hostname, publishedAt: target, answer: { kind: 'timeout' } }]);
   });
 
-  it('receives no more than 64 KiB of nonsense', async () => {
+  it('receives at most 64 KiB of garbage', async () => {
     const numbers = [1, 2, 3, 4];
     const lines = numbers.flatMap((n) => [`@ NS ns${n}`, `ns${n} A 127.0.0.${n}`]);
     const dns = await openDns({ 'shop.test': lines });
@@ -61,7 +61,7 @@ describe('a check', () => {
     expect(seen.caa).toBeNull();
   });
 
-  it('is not led astray for ever by servers that refer further and further down', async () => {
+  it('ends when servers refer ever deeper', async () => {
     const labels = Array.from({ length: 12 }, (_, i) => `l${i}`);
     const zones = Object.fromEntries(
       labels.map((_, i) => [[...labels.slice(0, i).toReversed(), 'shop.test'].join('.'), []]),

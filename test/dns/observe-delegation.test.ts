@@ -1,4 +1,4 @@
-/** Who is responsible for a host name, by the word of the zone above and of the zone itself. */
+/** The delegation of a hostname, by the parent zone and by the zone itself. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
 
@@ -8,7 +8,7 @@ const target = 'p1.edge.test';
 const checkTarget = (hostname: string, apex = false) => ({ hostname, target, apex });
 const right = 'docs CNAME p1.edge.test.';
 
-/** A registry at 127.0.0.1, which delegates shop.test by these lines, and shop.test at 127.0.0.2. */
+/** A registry at 127.0.0.1 with these lines about shop.test, which is at 127.0.0.2. */
 async function openMoved(
   registry: readonly string[],
   shop: readonly string[],
@@ -27,7 +27,7 @@ async function openMoved(
 }
 
 describe('a registered domain', () => {
-  it('has its delegation at the registry and its own NS set told', async () => {
+  it('has its delegation at the registry and its own NS set reported', async () => {
     const lines = ['@ NS ns2', '@ NS ns1', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1', right];
     const { observer } = await openLaboratory({ 'shop.test': lines });
     expect((await observer.observe(checkTarget('docs.shop.test'))).delegation).toEqual({
@@ -40,7 +40,7 @@ describe('a registered domain', () => {
     });
   });
 
-  it('that moved to another provider by half is told by both, and asked at the servers of both', async () => {
+  it('in the middle of a move has both NS sets reported and all their servers queried', async () => {
     const { recursive, child, observer } = await openMoved(
       [
         'shop 120 NS ns1.shop',
@@ -65,7 +65,7 @@ describe('a registered domain', () => {
       'new.shop.test answers',
     ]);
     expect(asked(child).filter((one) => one === 'docs.shop.test A')).toHaveLength(3);
-    // Glue came along with the delegation, so nobody was asked for the addresses of those servers.
+    // The delegation has glue, so resolvers are not asked for those addresses.
     expect(asked(recursive).filter((one) => / A rd$/.test(one))).toEqual([
       'ns1.test A rd',
       'new.shop.test A rd',
@@ -73,7 +73,7 @@ describe('a registered domain', () => {
     ]);
   });
 
-  it('is not asked at addresses that its registry may not speak for', async () => {
+  it('is not queried at out-of-bailiwick glue addresses', async () => {
     const { recursive, observer } = await openMoved(
       ['shop NS ns.elsewhere.example.', 'elsewhere NS ns.elsewhere', 'ns.elsewhere A 127.0.0.3'],
       ['@ NS ns.elsewhere.example.', right],
@@ -83,7 +83,7 @@ describe('a registered domain', () => {
     expect(asked(recursive)).toContain('ns.elsewhere.example A rd');
   });
 
-  it('in a zone of its own has the zone above it as its parent', async () => {
+  it('in a delegated zone has the zone above as its parent', async () => {
     const { observer } = await openLaboratory({ 'shop.test': [], 'b.shop.test': [right] });
     const { delegation } = await observer.observe(checkTarget('docs.b.shop.test'));
     expect(delegation).toMatchObject({
@@ -94,7 +94,7 @@ describe('a registered domain', () => {
     });
   });
 
-  it('is found by a resolver where the registry could not tell, and has no delegation then', async () => {
+  it('is found by a resolver when the registry fails, and then has no delegation', async () => {
     const { parent, observer } = await openMoved(
       ['shop NS ns1.shop', 'ns1.shop A 127.0.0.2'],
       ['@ NS ns1', 'ns1 A 127.0.0.2', right],
@@ -105,13 +105,13 @@ describe('a registered domain', () => {
     expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
   });
 
-  it('below a suffix of two labels is asked for at the deepest zone above it', async () => {
+  it('below a suffix of two labels is looked up at the deepest zone above it', async () => {
     const { observer } = await openLaboratory({ 'co.uk': [], 'shop.co.uk': [right] });
     const { delegation } = await observer.observe(checkTarget('docs.shop.co.uk'));
     expect(delegation).toMatchObject({ zone: 'shop.co.uk', parent: 'co.uk' });
   });
 
-  it('is found by its registry though resolvers deny the suffix above it', async () => {
+  it('is found by its registry even if resolvers deny the suffix above it', async () => {
     const { dns, observer } = await openLaboratory({ 'co.uk': [], 'shop.co.uk': [right] });
     dns.fail('co.uk', '*', 'nxdomain', 'recursive');
     const { delegation, servers } = await observer.observe(checkTarget('docs.shop.co.uk'));
@@ -119,7 +119,7 @@ describe('a registered domain', () => {
     expect(servers).toMatchObject([{ cname: { kind: 'records' } }]);
   });
 
-  it('has its own NS set left open where its servers do not tell', async () => {
+  it('has an unknown own NS set when its servers do not answer for it', async () => {
     const { dns, observer } = await openMoved(
       ['shop NS ns1.shop', 'ns1.shop A 127.0.0.2'],
       ['@ NS ns1', 'ns1 A 127.0.0.2', right],
@@ -130,11 +130,11 @@ describe('a registered domain', () => {
   });
 });
 
-describe('a domain that nobody has registered', () => {
+describe('an unregistered domain', () => {
   it.each([
     ['a name in it', 'docs.unsold.test', false],
     ['itself', 'unsold.test', true],
-  ])('is told by its registry for %s, and nothing else is asked', async (_what, name, apex) => {
+  ])('is reported by its registry for %s, without further queries', async (_what, name, apex) => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [] });
     const seen = await observer.observe(checkTarget(name, apex));
     const nxdomain = { kind: 'nxdomain' };
@@ -163,7 +163,7 @@ describe('a domain that nobody has registered', () => {
     expect(asked(dns)).toEqual(['test NS rd', 'ns1.test A rd', 'unsold.test NS']);
   });
 
-  it('is no such thing by the word of a server that does not speak for the registry', async () => {
+  it('is not assumed from a server that is not authoritative for the registry', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [right], 'edge.test': [] });
     dns.fail('shop.test', 'NS', 'not_authoritative', 'authority');
     const seen = await observer.observe(checkTarget('docs.shop.test'));

@@ -1,4 +1,4 @@
-/** Whole looks at zones whose servers say far more than any honest one does. */
+/** Full checks of zones whose servers return far more than any honest one. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { serverAddresses } from '../../src/dns/servers/select.ts';
@@ -24,9 +24,9 @@ function namesIn({ delegation }: Observation, side: 'atParent' | 'atZone') {
 describe('an NS set', () => {
   it.each([
     ['of 32 names is kept', 31, short, 32],
-    ['of 33 names is none', 32, short, undefined],
-    ['of 450 names is none', 449, short, undefined],
-    ['of 30 very long names is none', 29, longName, undefined],
+    ['of 33 names is ignored', 32, short, undefined],
+    ['of 450 names is ignored', 449, short, undefined],
+    ['of 30 very long names is ignored', 29, longName, undefined],
   ])('of the zone itself %s', async (_what, more, name, kept) => {
     const atZone = { 'evil.test': ['ns1', ...numbers(more).map(name)] };
     const { observe } = await openInternet({ zones, atZone });
@@ -37,14 +37,14 @@ describe('an NS set', () => {
 
   it.each([
     ['of 32 names is kept', 31, 32],
-    ['of 33 names is none, and only resolvers know the zone', 32, undefined],
-  ])('in the zone above %s', async (_what, more, kept) => {
+    ['of 33 names is ignored, which leaves only the resolver view', 32, undefined],
+  ])('of the parent zone %s', async (_what, more, kept) => {
     const atParent = { 'evil.test': ['ns1', ...numbers(more).map(short)] };
     const { observe } = await openInternet({ zones, atParent });
     expect(namesIn(await observe('docs.evil.test'), 'atParent')).toBe(kept);
   });
 
-  it('of 33 names by the word of a resolver leaves nobody to ask', async () => {
+  it('of 33 names from a resolver leaves no servers to query', async () => {
     const names = numbers(33).map((i) => `@ NS ${short(i)}.`);
     const { observer } = await openLaboratory({ 'evil.test': [...names, right] });
     const { servers } = await observer.observe(checkTarget);
@@ -52,13 +52,13 @@ describe('an NS set', () => {
   });
 });
 
-describe('what a check keeps is bounded', () => {
+describe('the size of an observation is bounded', () => {
   it.each([
     ['aliases with long names', (i: number) => `docs CNAME ${longName(i)}.`],
     ['mail servers with long names', (i: number) => `docs MX ${i} ${longName(i)}.`],
     ['long texts', (i: number) => `docs TXT "${i} ${'x'.repeat(240)}"`],
     ['long CAA records', (i: number) => `docs CAA 0 issue "${i}${'x'.repeat(240)}.test"`],
-  ])('where a name has many %s', async (_what, line) => {
+  ])('when a name has many %s', async (_what, line) => {
     const { observer } = await openLaboratory({ 'evil.test': numbers(90).map(line) });
     const seen = await observer.observe(checkTarget);
     expect(seen.servers).toMatchObject([{ state: 'answers' }]);
@@ -66,7 +66,7 @@ describe('what a check keeps is bounded', () => {
   });
 });
 
-it('of one name server no more than 16 addresses of each family are remembered', () => {
+it('at most 16 addresses per family of a name server are cached', () => {
   const name = 'ns1.evil.test';
   const records: readonly ResourceRecord[] = numbers(100).flatMap((i) => [
     { type: 'A', name, ttlSeconds: 60, address: `192.0.2.${i}` } as const,
@@ -78,7 +78,7 @@ it('of one name server no more than 16 addresses of each family are remembered',
 });
 
 describe('a name server of two customers', () => {
-  it('that is silent about the domain of one is asked about the other’s', async () => {
+  it('that is silent for the domain of one is still queried for the other’s', async () => {
     const shared = { 'ns1.host.test': [right] };
     const {
       check: checkAt,
@@ -97,7 +97,7 @@ describe('a name server of two customers', () => {
   });
 });
 
-it('a name server that this host cannot send to is not asked, and not to blame', async () => {
+it('a name server without a route from this host is not queried and not blamed', async () => {
   const lines = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 255.255.255.255', right];
   const { observer } = await openLaboratory({
     'evil.test': lines,
@@ -110,7 +110,7 @@ it('a name server that this host cannot send to is not asked, and not to blame',
   ]);
 });
 
-it('a process that cannot send to any authority goes by the word of resolvers', async () => {
+it('a process without a route to any name server uses the resolver view', async () => {
   const nowhere = ['@ NS ns1', 'ns1 A 255.255.255.255'];
   const { observer } = await openLaboratory({
     test: nowhere,

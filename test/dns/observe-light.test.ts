@@ -1,4 +1,4 @@
-/** A check that asks one server whether it still shows what was not right. */
+/** A check that asks one server whether a known problem still exists. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { questions } from '../../bench/ladder/ladders.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
@@ -10,7 +10,7 @@ afterEach(closeAll);
 
 const lightAt = (observation: Observation): Earlier => ({ observation, depth: 'light' });
 
-describe('a light check of what was not right', () => {
+describe('a light check of a known problem', () => {
   it.each(unhealthy)('costs $light: $title', async ({ lines, edge: edgeLines, light }) => {
     const { observer, count, forget } = await openZone(lines, edgeLines);
     const previous = await observer.observe(checkTarget);
@@ -19,8 +19,8 @@ describe('a light check of what was not right', () => {
     expect(count()).toHaveLength(light);
   });
 
-  /** bench/ladder/ladders.ts reckons with these. */
-  it('costs one where each server is asked for two, and a full check nine', async () => {
+  /** bench/ladder/ladders.ts relies on these numbers. */
+  it('costs one query where a full comparison costs two, and a full check nine', async () => {
     const { observer, openAnother, count, forget } = await openZone([]);
     const previous = await observer.observe(checkTarget);
     const counted = async (one: Observer, earlier?: Earlier) => {
@@ -37,7 +37,7 @@ describe('a light check of what was not right', () => {
     );
   });
 
-  it('asks another server each time, so that the record is seen wherever it comes first', async () => {
+  it('asks another server each time, so that it detects the record at any of them', async () => {
     const { observer, both, forget } = await openZone([]);
     const previous = await observer.observe(checkTarget);
     forget();
@@ -58,7 +58,7 @@ describe('a light check of what was not right', () => {
     }
   });
 
-  it('asks each of them where they did not agree', async () => {
+  it('asks each server when they disagreed', async () => {
     const { observer, both, count, forget } = await openZone([]);
     both[1]?.edit('shop.test', { add: ['docs CNAME other.test.'] });
     const previous = await observer.observe(checkTarget);
@@ -67,7 +67,7 @@ describe('a light check of what was not right', () => {
     expect(count()).toHaveLength(2);
   });
 
-  it('leaves alone a server that did not answer', async () => {
+  it('skips a server that did not answer before', async () => {
     const { observer, both, forget } = await openZone([]);
     both[1]?.fail(hostname, 'A', 'refused');
     const previous = await observer.observe(checkTarget);

@@ -1,4 +1,4 @@
-/** What is asked beside the host name, to say what probably went wrong. */
+/** Queries beside the hostname that explain what probably went wrong. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { asked, closeAll, openLaboratory } from './laboratory.ts';
 
@@ -15,21 +15,21 @@ async function observed(shop: string[], others: Record<string, string[]> = {}, w
   return { dns, seen: await observer.observe(what) };
 }
 
-describe('a random name beside the host name', () => {
-  it('shows that a wildcard answers, where the record is right', async () => {
+describe('a random name beside the hostname', () => {
+  it('shows that a wildcard answers for the correct record', async () => {
     const { seen } = await observed(['* CNAME p1.edge.test.']);
     expect(seen.nearby.sibling).toMatchObject({ cname: { records: [target] } });
     expect(seen.servers).toMatchObject([{ soa: { serial: 1 } }]);
   });
 
-  it('shows that there is none, and the zone’s serial number with it', async () => {
+  it('shows that there is no wildcard, and the zone’s serial number', async () => {
     const { dns, seen } = await observed([right]);
     expect(seen.nearby.sibling).toEqual({ cname: { kind: 'nxdomain' }, a: { kind: 'nxdomain' } });
     expect(seen.servers).toMatchObject([{ soa: { serial: 1, negativeTtlSeconds: 60 } }]);
     expect(asked(dns).filter((one) => one.endsWith(' SOA'))).toEqual([]);
   });
 
-  it('is asked of every server where the record is right, else of one', async () => {
+  it('is queried at every server for a correct record, otherwise at one', async () => {
     const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1'];
     const well = await observed([...two, right]);
     expect(asked(well.dns).filter(isRandom)).toHaveLength(2);
@@ -41,14 +41,14 @@ describe('a random name beside the host name', () => {
     });
   });
 
-  it('is another one with each check', async () => {
+  it('differs in each check', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [right], 'edge.test': [] });
     await observer.observe(checkTarget);
     await observer.observe(checkTarget);
     expect(new Set(asked(dns).filter(isRandom)).size).toBe(2);
   });
 
-  it('is not asked for beside an apex', async () => {
+  it('is not queried beside an apex', async () => {
     const apex = { ...checkTarget, hostname: 'shop.test', apex: true };
     const { seen } = await observed(['@ A 192.0.2.10'], { 'edge.test': ['p1 A 192.0.2.10'] }, apex);
     expect(seen.nearby.sibling).toBeNull();
@@ -56,12 +56,12 @@ describe('a random name beside the host name', () => {
   });
 });
 
-describe('the places where a record ends up by mistake', () => {
+describe('the usual wrong places for a record', () => {
   it.each([
     ['the full name typed before the zone', 'docs.shop.test CNAME p1.edge.test.', 'doubled'],
-    ['www before it', 'www.docs CNAME p1.edge.test.', 'www.docs.shop.test'],
+    ['www before the name', 'www.docs CNAME p1.edge.test.', 'www.docs.shop.test'],
     ['the domain itself', '@ CNAME p1.edge.test.', 'shop.test'],
-  ])('are asked for: %s', async (_what, line, where) => {
+  ])('are queried: %s', async (_what, line, where) => {
     const { seen } = await observed([line]);
     const { doubled, wrongHosts } = seen.nearby;
     expect(doubled?.name).toBe('docs.shop.test.shop.test');
@@ -72,13 +72,13 @@ describe('the places where a record ends up by mistake', () => {
     ]);
   });
 
-  it('are not asked for where the record is right', async () => {
+  it('are not queried when the record is correct', async () => {
     const { dns, seen } = await observed([right]);
     expect(seen.nearby).toMatchObject({ doubled: null, wrongHosts: [], chain: null });
     expect(asked(dns).filter((one) => / (MX|TXT|CNAME)/.test(one))).toEqual([]);
   });
 
-  it('of an apex are not the apex itself', async () => {
+  it('of an apex do not include the apex itself', async () => {
     const apex = { ...checkTarget, hostname: 'shop.test', apex: true };
     const { dns, seen } = await observed(
       ['@ A 192.0.2.1', '@ MX 10 mail'],
@@ -90,7 +90,7 @@ describe('the places where a record ends up by mistake', () => {
     expect(asked(dns).filter((one) => / (MX|TXT)/.test(one))).toEqual([]);
   });
 
-  it('are left out where they would be too long for a name', async () => {
+  it('are skipped when the name would be too long', async () => {
     const long = `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.shop.test`;
     const { seen } = await observed(['www A 192.0.2.1'], {}, { ...checkTarget, hostname: long });
     expect(seen.nearby.doubled).toBeNull();
@@ -98,7 +98,7 @@ describe('the places where a record ends up by mistake', () => {
     expect(seen.servers).toMatchObject([{ cname: { kind: 'nxdomain' } }]);
   });
 
-  it('have mail and text beside them, asked of one server', async () => {
+  it('include MX and TXT, queried at one server', async () => {
     const { seen } = await observed([
       'docs MX 10 mail.example.net.',
       'docs MX 5 backup',
@@ -115,45 +115,45 @@ describe('the places where a record ends up by mistake', () => {
   it.each([
     ['an alias', ['docs CNAME other.test.']],
     ['nothing', []],
-  ])('have no mail asked for where there is %s', async (_what, shop) => {
+  ])('exclude mail when there is %s', async (_what, shop) => {
     const { dns, seen } = await observed(shop);
     expect(seen.servers).toMatchObject([{ mx: null, txt: null }]);
     expect(asked(dns).filter((one) => / (MX|TXT)/.test(one))).toEqual([]);
   });
 });
 
-describe('where an alias leads that is not the target', () => {
+describe('an alias to another name', () => {
   const nine = Array.from({ length: 9 }, (_, i) => `n${i + 1} CNAME n${i + 2}`);
   it.each<[string, string[], string, string[]]>([
     [
-      'to the target in the end',
+      'reaches the target in the end',
       ['docs CNAME mid', 'mid CNAME p1.edge.test.'],
       'target',
       ['mid.shop.test', target],
     ],
-    ['through another zone', ['docs CNAME a.other.test.'], 'target', ['a.other.test', target]],
+    ['crosses another zone', ['docs CNAME a.other.test.'], 'target', ['a.other.test', target]],
     ['elsewhere', ['docs CNAME mid', 'mid A 192.0.2.1'], 'elsewhere', ['mid.shop.test']],
-    ['to nothing', ['docs CNAME gone'], 'elsewhere', ['gone.shop.test']],
-    ['back to itself', ['docs CNAME docs'], 'loop', [hostname]],
+    ['leads to a nonexistent name', ['docs CNAME gone'], 'elsewhere', ['gone.shop.test']],
+    ['leads back to itself', ['docs CNAME docs'], 'loop', [hostname]],
     [
-      'back to itself by a detour',
+      'leads back to itself indirectly',
       ['docs CNAME a', 'a CNAME docs'],
       'loop',
       ['a.shop.test', hostname],
     ],
     [
-      'into a circle',
+      'leads into a loop',
       ['docs CNAME a', 'a CNAME b', 'b CNAME a'],
       'loop',
       ['a.shop.test', 'b.shop.test', 'a.shop.test'],
     ],
     [
-      'too far',
+      'is too long a chain',
       ['docs CNAME n1', ...nine],
       'unknown',
       Array.from({ length: 8 }, (_, i) => `n${i + 1}.shop.test`),
     ],
-    ['to who cannot tell', ['docs CNAME a.silent.test.'], 'unknown', ['a.silent.test']],
+    ['leads to a server that fails', ['docs CNAME a.silent.test.'], 'unknown', ['a.silent.test']],
   ])('%s', async (_where, shop, end, names) => {
     const { dns, observer } = await openLaboratory({
       'shop.test': shop,
@@ -166,7 +166,7 @@ describe('where an alias leads that is not the target', () => {
     expect(nearby.chain).toEqual({ names, end });
   });
 
-  it('is asked of the zones’ own servers only', async () => {
+  it('is followed at the zones’ own servers only', async () => {
     const { dns, seen } = await observed(['docs CNAME a.other.test.'], {
       'other.test': ['a CNAME p1.edge.test.'],
     });
@@ -174,7 +174,7 @@ describe('where an alias leads that is not the target', () => {
     expect(asked(dns).filter((one) => one.startsWith('a.other.test'))).toEqual(['a.other.test A']);
   });
 
-  it('is told by resolvers where only those are asked', async () => {
+  it('is followed by resolvers in the recursive view', async () => {
     const zones = { 'shop.test': ['docs CNAME mid', 'mid CNAME p1.edge.test.'], 'edge.test': [] };
     const { dns, observer } = await openLaboratory(zones, { authoritative: false });
     const { nearby } = await observer.observe(checkTarget);

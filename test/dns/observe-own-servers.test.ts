@@ -1,4 +1,4 @@
-/** Servers that only the zone's own NS set names: some resolvers ask those as well. */
+/** Servers that only the zone's own NS set names: some resolvers query those as well. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { asked, closeAll, comparedWith, openDns, openLaboratory } from './laboratory.ts';
 
@@ -10,7 +10,7 @@ const checkTarget = { hostname, target, apex: false };
 const right = 'docs CNAME p1.edge.test.';
 const registry = ['@ NS ns1', 'ns1 A 127.0.0.1'];
 
-/** A zone whose delegation has some of these servers, and whose own NS set others, at 127.0.0.2; those that `lag` at 127.0.0.3. */
+/** The delegation and the NS set name these servers, at 127.0.0.2; `lag` ones at 127.0.0.3. */
 async function open(
   atParent: readonly string[],
   atZone: readonly string[],
@@ -44,7 +44,7 @@ async function open(
 const shortNames = (servers: readonly { readonly server: string }[]) =>
   servers.map(({ server }) => server.split('.')[0]).join(' ');
 
-describe('a zone whose own NS set is not that of its delegation', () => {
+describe('a zone whose own NS set differs from its delegation', () => {
   it.each([
     ['a', 'a b', 'a b'],
     ['b', 'a', 'b a'],
@@ -53,7 +53,7 @@ describe('a zone whose own NS set is not that of its delegation', () => {
     ['b c d e', 'a b', 'b c d e'],
     ['a b c d e', 'a f', 'a b c d'],
     ['a b', 'a', 'a b'],
-  ])('by %s above and %s in it is asked at %s', async (atParent, atZone, expected) => {
+  ])('by %s above and %s in it is queried at %s', async (atParent, atZone, expected) => {
     const { observer } = await open(atParent.split(' '), atZone.split(' '));
     const { servers, delegation } = await observer.observe(checkTarget);
     expect(shortNames(servers)).toBe(expected);
@@ -61,7 +61,7 @@ describe('a zone whose own NS set is not that of its delegation', () => {
     expect(delegation).toMatchObject({ atZone: atZone.split(' ').map((n) => `${n}.shop.test`) });
   });
 
-  it('is not right where a server that only the zone names has it otherwise', async () => {
+  it('is not right when a server named only by the zone has another record', async () => {
     const { observer } = await open(['a'], ['a', 'b'], { lag: ['b'], old: ['docs A 192.0.2.1'] });
     const seen = await observer.observe(checkTarget);
     expect(seen.servers).toMatchObject([
@@ -71,7 +71,7 @@ describe('a zone whose own NS set is not that of its delegation', () => {
     expect(seen.world).toEqual([]);
   });
 
-  it('is right by the others where such a server does not answer', async () => {
+  it('is right by the others when such a server does not answer', async () => {
     const { observer, lagging } = await open(['a'], ['a', 'b'], { lag: ['b'] });
     lagging.fail('.', '*', 'refused');
     const seen = await observer.observe(checkTarget);
@@ -79,7 +79,7 @@ describe('a zone whose own NS set is not that of its delegation', () => {
     expect(seen.world).toHaveLength(1);
   });
 
-  it('has its own NS set asked for once', async () => {
+  it('has its own NS set queried once', async () => {
     const { observer, zone } = await open(['a'], ['a', 'b']);
     await observer.observe(checkTarget);
     await observer.observe({ ...checkTarget, hostname: 'www.shop.test' });
@@ -87,8 +87,8 @@ describe('a zone whose own NS set is not that of its delegation', () => {
   });
 });
 
-describe('an earlier look at such a zone', () => {
-  it('still holds by one question to each server and one more', async () => {
+describe('an earlier check of such a zone', () => {
+  it('is confirmed by one query to each server and one more', async () => {
     const { observer, forget, count } = await open(['a'], ['a', 'b'], { lines: [] });
     const previous = await observer.observe(checkTarget);
     forget();
@@ -99,7 +99,7 @@ describe('an earlier look at such a zone', () => {
     expect(count().length).toBeLessThanOrEqual(3);
   });
 
-  it('is made again where only the server has changed that the zone alone names', async () => {
+  it('is repeated when only a server named by the zone alone has changed', async () => {
     const { observer, lagging } = await open(['a'], ['a', 'b'], { lag: ['b'], lines: [] });
     const previous = await observer.observe(checkTarget);
     lagging.edit('shop.test', { add: [right] });

@@ -1,4 +1,4 @@
-/** What has been repaired is seen by the next check, wherever it was: an earlier one does not hold then. */
+/** The next check detects a repair, wherever it was. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { asked, BRIEF_MS, closeAll, comparedWith, openDns, openLaboratory } from './laboratory.ts';
 
@@ -26,9 +26,9 @@ describe('an apex', () => {
   });
 
   it.each([
-    ['changed to where it points', ['p1 A 192.0.2.77'], false],
-    ['stay as they are', edge, true],
-  ])('is checked again where our addresses %s', async (_what, after, holds) => {
+    ['change to those of the record', ['p1 A 192.0.2.77'], false],
+    ['do not change', edge, true],
+  ])('is checked again when our addresses %s', async (_what, after, holds) => {
     const { dns, observer } = await openLaboratory({
       'shop.test': ['@ A 192.0.2.77'],
       'edge.test': edge,
@@ -40,7 +40,7 @@ describe('an apex', () => {
     expect(observation.world).toHaveLength(holds ? 0 : 1);
   });
 
-  it('whose servers did not tell about AAAA is checked again', async () => {
+  it('whose servers failed for AAAA is checked again', async () => {
     const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.2', '@ A 192.0.2.10'];
     const dns = await openDns({ 'shop.test': two, 'edge.test': edge });
     const other = await openDns({ 'shop.test': two }, dns.port, '127.0.0.2');
@@ -56,12 +56,12 @@ describe('an apex', () => {
   });
 });
 
-describe('bad signatures', () => {
+describe('invalid signatures', () => {
   const zones = { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge };
   const bogus = { kind: 'bogus', errors: [{ code: 7, text: '' }] } as const;
 
   it.each(['timeout', 'servfail'] as const)(
-    'are seen to be repaired by the second resolver where the first says %s',
+    'are detected as repaired by the second resolver when the first answers %s',
     async (fault) => {
       const dns = await openDns(zones);
       const [first, second] = [
@@ -84,12 +84,12 @@ describe('bad signatures', () => {
     },
   );
 
-  it('are not those of a resolver that nobody has configured any more', async () => {
+  it('reported by a resolver that is no longer configured are checked again', async () => {
     const { dns, observer } = await openLaboratory(zones);
     dns.fail(checkTarget.hostname, 'A', bogus, 'recursive');
     const before = await observer.observe(checkTarget);
     const [view] = before.world;
-    if (view === undefined) throw new Error('nobody was asked');
+    if (view === undefined) throw new Error('no resolver was queried');
     const previous = { ...before, world: [{ ...view, server: '127.0.0.66' }] };
     expect((await observer.observeAgain(checkTarget, comparedWith(previous))).kind).toBe(
       'observed',
@@ -97,10 +97,10 @@ describe('bad signatures', () => {
   });
 });
 
-describe('a name below others', () => {
+describe('a name several levels deep', () => {
   const set = 'CAA 0 issue "other.example"';
 
-  it('is checked again where a nearer CAA set permits', async () => {
+  it('is checked again when a closer CAA set permits issuance', async () => {
     const lines = ['docs.eu CNAME p1.edge.test.', `@ ${set}`];
     const { dns, observer } = await openLaboratory({ 'shop.test': lines, 'edge.test': edge });
     const before = await observer.observe(deep);
@@ -113,7 +113,7 @@ describe('a name below others', () => {
     });
   });
 
-  it('in a delegated zone still holds where only the zone above is remembered', async () => {
+  it('in a delegated zone is compared correctly when only the parent zone is cached', async () => {
     const zones = { 'shop.test': [], 'eu.shop.test': ['docs A 198.51.100.1'], 'edge.test': edge };
     const { dns, observer } = await openLaboratory(zones);
     const before = await observer.observe(deep);

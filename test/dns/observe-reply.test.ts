@@ -1,4 +1,4 @@
-/** What the answers of servers amount to: who may be believed, and about what. */
+/** How responses of servers are classified and what they are trusted for. */
 import { describe, expect, it } from 'vitest';
 import { classifyAuthoritative, classifyRecursive } from '../../src/dns/servers/reply.ts';
 import { soaIn, textsAt } from '../../src/dns/servers/select.ts';
@@ -39,11 +39,11 @@ const a = (name: string, address: string): ResourceRecord => ({
   ttlSeconds: 60,
 });
 
-describe('the answer of a server of shop.test about docs.b.shop.test', () => {
+describe('the response of a server of shop.test about docs.b.shop.test', () => {
   const replyTo = (fields: Partial<Message>) =>
     classifyAuthoritative(response(fields), 'shop.test', 'docs.b.shop.test');
 
-  it('is a referral downwards, with the addresses it may speak for', () => {
+  it('is a downward referral with in-bailiwick glue', () => {
     const reply = replyTo({
       authority: [ns('b.shop.test', 'ns.b.shop.test'), ns('b.shop.test', 'ns.other.test')],
       additional: [a('ns.b.shop.test', '192.0.2.1'), a('ns.other.test', '192.0.2.66')],
@@ -63,20 +63,20 @@ describe('the answer of a server of shop.test about docs.b.shop.test', () => {
     ['refers to the root', { authority: [ns('.', 'a.root-servers.net')] }, 'not_authoritative'],
     ['refers above itself', { authority: [ns('test', 'ns1.test')] }, 'not_authoritative'],
     ['refers to itself', { authority: [ns('shop.test', 'ns1.shop.test')] }, 'not_authoritative'],
-    ['refers beside', { authority: [ns('c.shop.test', 'ns1.shop.test')] }, 'not_authoritative'],
+    ['refers sideways', { authority: [ns('c.shop.test', 'ns1.shop.test')] }, 'not_authoritative'],
     ['answers without AA', { answers: [a('docs.b.shop.test', '192.0.2.1')] }, 'not_authoritative'],
     ['denies without AA', { rcode: 3 }, 'not_authoritative'],
     ['refuses', { rcode: 5, authoritative: true }, 'refused'],
-    ['is not the authority', { rcode: 9 }, 'refused'],
-    ['does not understand', { rcode: 1 }, 'servfail'],
+    ['has RCODE REFUSED', { rcode: 9 }, 'refused'],
+    ['has RCODE FORMERR', { rcode: 1 }, 'servfail'],
     ['fails', { rcode: 2 }, 'servfail'],
-    ['does not know how', { rcode: 4 }, 'servfail'],
-  ])('is none where it %s', (_what, fields, state) => {
+    ['has RCODE NOTIMP', { rcode: 4 }, 'servfail'],
+  ])('is rejected when it %s', (_what, fields, state) => {
     const { rcode = 0, authoritative: aa = false } = fields;
     expect(replyTo(fields)).toMatchObject({ state, aa, rcode, rttMs: 3 });
   });
 
-  it.each(['timeout', 'malformed', 'not_asked'] as const)('is none where it is: %s', (kind) => {
+  it.each(['timeout', 'malformed', 'not_asked'] as const)('is a failure when it is: %s', (kind) => {
     expect(classifyAuthoritative({ kind }, 'shop.test', 'docs.shop.test')).toMatchObject({
       state: kind,
       aa: null,
@@ -84,12 +84,12 @@ describe('the answer of a server of shop.test about docs.b.shop.test', () => {
     });
   });
 
-  it('is to be believed with AA', () => {
+  it('is trusted with AA', () => {
     expect(replyTo({ authoritative: true, rcode: 3 })).toMatchObject({ kind: 'message', rttMs: 3 });
   });
 });
 
-it('a server that does not offer recursion is none to ask', () => {
+it('a server without recursion is rejected as a resolver', () => {
   const answers = [a('docs.shop.test', '192.0.2.1')];
   expect(classifyRecursive(response({ answers }))).toMatchObject({ kind: 'refused' });
   expect(classifyRecursive(response({ answers, recursionAvailable: true }))).toMatchObject({
@@ -97,7 +97,7 @@ it('a server that does not offer recursion is none to ask', () => {
   });
 });
 
-it('an alias whose label holds a dot is not the name with two labels', () => {
+it('an alias with a dot inside a label differs from the name with two labels', () => {
   const answers: ResourceRecord[] = [
     { type: 'CNAME', name: 'docs.shop.test', target: 'p1\\.edge.test', ttlSeconds: 60 },
   ];
@@ -106,7 +106,7 @@ it('an alias whose label holds a dot is not the name with two labels', () => {
   });
 });
 
-it('the SOA record of another zone says nothing about the name', () => {
+it('the SOA record of another zone is ignored', () => {
   const soa = (name: string): ResourceRecord => ({
     type: 'SOA',
     name,

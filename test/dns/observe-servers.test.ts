@@ -1,4 +1,4 @@
-/** Every server of a zone is asked by itself, and told of with the reason where it tells nothing. */
+/** Every server of a zone is queried separately and reported with its state. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LabFault } from '../../src/lab/faults.ts';
 import { BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
@@ -11,7 +11,7 @@ const checkTarget = { hostname, target, apex: false };
 const right = 'docs CNAME p1.edge.test.';
 const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.2'];
 
-/** shop.test on two servers, the resolver and the registry beside the first. */
+/** shop.test on two servers; the resolver and the registry run beside the first. */
 async function openPair(first: readonly string[], second: readonly string[], timeoutMs = 2_000) {
   const dns = await openDns({ 'shop.test': [...two, ...first], 'edge.test': ['p1 A 192.0.2.10'] });
   const other = await openDns({ 'shop.test': [...two, ...second] }, dns.port, '127.0.0.2');
@@ -21,7 +21,7 @@ async function openPair(first: readonly string[], second: readonly string[], tim
 }
 
 describe('a zone with two servers', () => {
-  it('is seen as both have it, where only one has the record', async () => {
+  it('is reported per server when only one has the record', async () => {
     const { observer } = await openPair([right], []);
     const { servers, world } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([
@@ -31,7 +31,7 @@ describe('a zone with two servers', () => {
     expect(world).toEqual([]);
   });
 
-  it('has the serial number of each, so that one that lags behind can be told', async () => {
+  it('has the serial number of each server, which shows a lagging one', async () => {
     const { observer } = await openPair(
       ['@ SOA ns1 hostmaster 8 3600 600 86400 300', right],
       ['@ SOA ns1 hostmaster 7 3600 600 86400 30', right],
@@ -54,7 +54,7 @@ describe('a zone with two servers', () => {
     ],
     ['not_authoritative', { state: 'not_authoritative', aa: false, cname: { kind: 'refused' } }],
     ['upward_referral', { state: 'not_authoritative', aa: false, cname: { kind: 'refused' } }],
-  ])('is right by one of them where the other has the fault %s', async (fault, expected) => {
+  ])('is right by one server when the other has the fault %s', async (fault, expected) => {
     const { other, observer } = await openPair([right], [right], BRIEF_MS);
     other.fail(hostname, '*', fault);
     const { servers, caa, world } = await observer.observe(checkTarget);
@@ -73,7 +73,7 @@ describe('a zone with two servers', () => {
     expect(world).toHaveLength(1);
   });
 
-  it('keeps a server that has no address, and asks the other', async () => {
+  it('reports a server without an address and queries the other', async () => {
     const lines = ['@ NS ns1', '@ NS gone', 'ns1 A 127.0.0.1', right];
     const { observer } = await openLaboratory({ 'shop.test': lines, 'edge.test': [] });
     expect((await observer.observe(checkTarget)).servers).toMatchObject([
@@ -82,7 +82,7 @@ describe('a zone with two servers', () => {
     ]);
   });
 
-  it('keeps a server as not asked whose address the resolver does not tell', async () => {
+  it('reports a server as not queried when the resolver fails for its address', async () => {
     const { dns, observer } = await openPair([right], [right], BRIEF_MS);
     dns.fail('ns2.shop.test', '*', 'timeout', 'recursive');
     expect((await observer.observe(checkTarget)).servers).toMatchObject([
@@ -91,7 +91,7 @@ describe('a zone with two servers', () => {
     ]);
   });
 
-  it('is asked at a second address where the first is silent', async () => {
+  it('is queried at a second address when the first is silent', async () => {
     const lines = ['@ NS ns1', 'ns1 A 127.0.0.3', 'ns1 AAAA ::1', right];
     const dns = await openDns({ 'shop.test': lines, 'edge.test': [] });
     await openDns({ 'shop.test': lines }, dns.port, '::1');
@@ -110,7 +110,7 @@ describe('a zone with two servers', () => {
     ['timeout', ['ns2 A 127.0.0.3', 'ns2 AAAA fe80::1'], { address: '127.0.0.3' }],
     ['timeout', ['ns2 A 127.0.0.3'], { address: '127.0.0.3' }],
     ['no_address', ['ns2 TXT "none"'], { address: null }],
-  ])('of one that cannot be reached says %s for %j', async (state, lines, expected) => {
+  ])('whose other server is unreachable reports %s for %j', async (state, lines, expected) => {
     const { observer } = await openLaboratory(
       {
         'shop.test': ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', ...lines, right],
@@ -122,7 +122,7 @@ describe('a zone with two servers', () => {
     expect(servers).toMatchObject([{ state: 'answers' }, { state, ...expected }]);
   });
 
-  it('stays silent where the first address is, and nobody tells the second', async () => {
+  it('reports silence when the first address is silent and the second unknown', async () => {
     const { dns, other, observer } = await openPair([right], [right], BRIEF_MS);
     other.fail(hostname, '*', 'timeout');
     dns.fail('ns2.shop.test', 'AAAA', 'timeout', 'recursive');
@@ -132,7 +132,7 @@ describe('a zone with two servers', () => {
     ]);
   });
 
-  it('whose other server knows of a zone below is seen as that zone’s servers have it', async () => {
+  it('with a delegation known only to the other server is reported from the delegated zone’s servers', async () => {
     const { dns, observer } = await openPair(
       ['docs NS ns.docs', 'ns.docs A 127.0.0.3'],
       ['docs NS ns.docs', 'ns.docs A 127.0.0.3'],
@@ -142,13 +142,13 @@ describe('a zone with two servers', () => {
     const { servers, delegation, nearby } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([{ server: 'ns.docs.shop.test', a: { kind: 'records' } }]);
     expect(delegation).toMatchObject({ zone: hostname, parent: 'shop.test' });
-    // What is beside the apex of a zone belongs to another one.
+    // Names beside the apex of a zone belong to another zone.
     expect(nearby.sibling).toBeNull();
   });
 });
 
-describe('what our own limits leave out', () => {
-  it('is not asked, which says nothing of a server', async () => {
+describe('a check and its own limits', () => {
+  it('marks servers beyond the query limit as not queried, without blaming them', async () => {
     const { dns } = await openPair([right], [right]);
     const { observer } = await openLaboratory(
       {},
@@ -166,7 +166,7 @@ describe('what our own limits leave out', () => {
     expect(cost.questions).toBe(6);
   });
 
-  it('is told with every check: what it took, and when it was', async () => {
+  it('reports its cost and its time', async () => {
     const now = () => new Date('2026-01-02T03:04:05Z');
     const zones = { 'shop.test': [right], 'edge.test': [] };
     const { dns, observer } = await openLaboratory(zones, { now });

@@ -1,4 +1,4 @@
-/** A zone delegated below the registrable domain: its record goes into it, and a name that it begins at is an apex. */
+/** A zone delegated below the registrable domain: a name at its start is an apex. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createExamine } from '../../src/dns/examine.ts';
 import { asked, closeAll, comparedWith, openLaboratory } from './laboratory.ts';
@@ -15,8 +15,8 @@ async function open(zones: Record<string, string[]>) {
   return openLaboratory({ 'shop.test': [], 'edge.test': edge, ...zones });
 }
 
-describe('a host name at which a delegated zone begins', () => {
-  it('is checked as an apex: by our addresses, its own CAA set, and nothing beside it', async () => {
+describe('a hostname at the start of a delegated zone', () => {
+  it('is checked as an apex: our addresses, its own CAA set, and no names beside it', async () => {
     const { dns, observer } = await open({
       'docs.shop.test': ['@ A 192.0.2.10', '@ CAA 0 issue "ca.example"'],
       'edge.test': [...edge, 'p1 CAA 0 issue "other.example"'],
@@ -35,10 +35,10 @@ describe('a host name at which a delegated zone begins', () => {
   });
 
   it.each([
-    ['it has nothing', []],
-    ['its address is another', ['@ A 198.51.100.1']],
+    ['it has no records', []],
+    ['its address is foreign', ['@ A 198.51.100.1']],
     ['a CNAME stands beside its SOA', ['@ CNAME p1.edge.test.']],
-  ])('is not right, and has our addresses told, where %s', async (_what, lines) => {
+  ])('is not right and includes our addresses when %s', async (_what, lines) => {
     const { dns, observer } = await open({ 'docs.shop.test': lines });
     const seen = await observer.observe(apex);
     expect(seen).toMatchObject({
@@ -49,21 +49,21 @@ describe('a host name at which a delegated zone begins', () => {
     expect(asked(dns).filter((one) => /^docs\.shop\.test \S+ rd$/.test(one))).toEqual([]);
     dns.forget();
     expect((await observer.observeAgain(apex, comparedWith(seen))).kind).toBe('unchanged');
-    // A and AAAA of the name, and of the target where there is an address to compare with ours.
+    // A and AAAA of the name, and of the target if there is an address to compare.
     expect(asked(dns).length).toBeLessThanOrEqual(4);
   });
 
-  it('is no earlier look that holds once it is right', async () => {
+  it('is checked in full again once it is right', async () => {
     const { dns, observer } = await open({ 'docs.shop.test': ['@ A 198.51.100.1'] });
     const before = await observer.observe(apex);
     dns.edit('docs.shop.test', { remove: ['@ A 198.51.100.1'], add: ['@ A 192.0.2.10'] });
     const { observation: seen } = await observer.observeAgain(apex, comparedWith(before));
     expect(seen.world).toHaveLength(1);
-    // Right, so a full check each time.
+    // A right record always gets a full check.
     expect((await observer.observeAgain(apex, comparedWith(seen))).kind).toBe('observed');
   });
 
-  it('has its CAA set compared where that is what was not right', async () => {
+  it('has its CAA set compared if that was the problem', async () => {
     const lines = ['@ A 192.0.2.10', '@ CAA 0 issue "ca.example"'];
     const { dns, observer } = await open({ 'docs.shop.test': lines });
     const before = await observer.observe(apex);
@@ -73,11 +73,11 @@ describe('a host name at which a delegated zone begins', () => {
   });
 });
 
-describe('a host name in a delegated zone', () => {
+describe('a hostname in a delegated zone', () => {
   it.each([
     ['typed in full', 'a.sub.shop.test'],
     ['typed relative to the domain', 'a.sub'],
-  ])('is asked for where it ends up %s', async (_how, typed) => {
+  ])('is also queried where it ends up if %s', async (_how, typed) => {
     const { observer } = await open({ 'sub.shop.test': [`${typed} CNAME p1.edge.test.`] });
     const { doubled, wrongHosts } = (await observer.observe(inside)).nearby;
     expect(doubled?.name).toBe('a.sub.shop.test.sub.shop.test');
@@ -90,7 +90,7 @@ describe('a host name in a delegated zone', () => {
     expect(found).toMatchObject([{ name: `${typed}.sub.shop.test`, cname: { records: [target] } }]);
   });
 
-  it('is right by its CNAME', async () => {
+  it('is right with its CNAME', async () => {
     const { observer } = await open({ 'sub.shop.test': ['a CNAME p1.edge.test.'] });
     const seen = await observer.observe(inside);
     expect(seen.world).toMatchObject([{ cname: { records: [target] } }]);
@@ -98,7 +98,7 @@ describe('a host name in a delegated zone', () => {
   });
 });
 
-describe('the record that the doctor shows', () => {
+describe('the record shown by the doctor', () => {
   it.each([
     [apex.hostname, { 'docs.shop.test': ['@ A 192.0.2.10'] }, { type: 'ALIAS', name: '@' }],
     [inside.hostname, { 'sub.shop.test': [] }, { type: 'CNAME', name: 'a' }],

@@ -1,4 +1,4 @@
-/** What a check costs, and when an earlier one still holds. */
+/** The cost of a check, and when an earlier one is confirmed. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { asked, closeAll, comparedWith, openLaboratory } from './laboratory.ts';
@@ -6,15 +6,15 @@ import { checkTarget, hostname, openZone, right, target, unhealthy } from './two
 
 afterEach(closeAll);
 
-describe('a full check at a healthy subdomain with two name servers', () => {
-  it('costs fourteen questions where nothing is known', async () => {
+describe('a full check of a healthy subdomain with two name servers', () => {
+  it('costs fourteen queries with an empty cache', async () => {
     const { observer, count } = await openZone([right]);
     const { cost } = await observer.observe(checkTarget);
     expect(count()).toHaveLength(14);
     expect(cost.questions).toBe(14);
   });
 
-  it('costs seven, there and back fourteen packets, where the zone and its servers are known', async () => {
+  it('costs seven queries, fourteen packets in total, with the zone and its servers cached', async () => {
     const { observer, count, forget } = await openZone([right]);
     await observer.observe(checkTarget);
     forget();
@@ -35,7 +35,7 @@ describe('a full check at a healthy subdomain with two name servers', () => {
     expect(cost.questions).toBe(7);
   });
 
-  it('costs seven with a CAA set of the domain, too', async () => {
+  it('costs seven with a CAA set of the domain', async () => {
     const { observer, count, forget } = await openZone([right, '@ CAA 0 issue "ca.example"']);
     await observer.observe(checkTarget);
     forget();
@@ -44,9 +44,9 @@ describe('a full check at a healthy subdomain with two name servers', () => {
   });
 });
 
-describe('an earlier look that was not right', () => {
+describe('an earlier check with a problem', () => {
   it.each(unhealthy)(
-    'still holds by $questions questions: $title',
+    'costs $questions queries: $title',
     async ({ lines, edge: edgeLines, questions }) => {
       const { observer, count, forget } = await openZone(lines, edgeLines);
       const previous = await observer.observe(checkTarget);
@@ -60,11 +60,11 @@ describe('an earlier look that was not right', () => {
 
   it.each<[string, string[], string[], string[]]>([
     ['the record appears', [], [], [right]],
-    ['another CNAME stands there', ['docs CNAME other.test.'], ['docs CNAME other.test.'], [right]],
-    ['another address', ['docs A 192.0.2.1'], ['docs A 192.0.2.1'], ['docs A 192.0.2.2']],
-    ['a CNAME beside the address', ['docs A 192.0.2.1'], [], [right]],
-    ['one more address', ['docs A 192.0.2.1'], [], ['docs A 192.0.2.2']],
-    ['an AAAA record', ['docs A 192.0.2.1'], [], ['docs AAAA 2001:db8::1']],
+    ['the CNAME has changed', ['docs CNAME other.test.'], ['docs CNAME other.test.'], [right]],
+    ['the address has changed', ['docs A 192.0.2.1'], ['docs A 192.0.2.1'], ['docs A 192.0.2.2']],
+    ['a CNAME appears beside the address', ['docs A 192.0.2.1'], [], [right]],
+    ['one more address appears', ['docs A 192.0.2.1'], [], ['docs A 192.0.2.2']],
+    ['an AAAA record appears', ['docs A 192.0.2.1'], [], ['docs AAAA 2001:db8::1']],
     ['only the name appears', [], [], ['docs TXT "x"']],
     [
       'the zone’s serial number has changed',
@@ -78,8 +78,8 @@ describe('an earlier look that was not right', () => {
       ['@ CAA 0 issue "a.example"'],
       ['@ CAA 0 issue "b.example"'],
     ],
-    ['a nearer CAA set', [right, '@ CAA 0 issue "a.example"'], ['@ CAA 0 issue "a.example"'], []],
-  ])('is made again where %s', async (_what, lines, remove, add) => {
+    ['a closer CAA set', [right, '@ CAA 0 issue "a.example"'], ['@ CAA 0 issue "a.example"'], []],
+  ])('is repeated when %s', async (_what, lines, remove, add) => {
     const { observer, edit } = await openZone(lines);
     const previous = await observer.observe(checkTarget);
     edit(remove, add);
@@ -92,7 +92,7 @@ describe('an earlier look that was not right', () => {
     });
   });
 
-  it('is made again where one of two servers shows something else', async () => {
+  it('is repeated when one of two servers changes', async () => {
     const { observer, both } = await openZone([]);
     const previous = await observer.observe(checkTarget);
     both[1]?.edit('shop.test', { add: [right] });
@@ -100,7 +100,7 @@ describe('an earlier look that was not right', () => {
     expect(observation.servers.map(({ cname }) => cname.kind)).toEqual(['nxdomain', 'records']);
   });
 
-  it('is made again where the AAAA record of the second server alone is gone', async () => {
+  it('is repeated when only the second server has lost its AAAA record', async () => {
     const apex = { hostname: 'shop.test', target, apex: true };
     const { observer, both } = await openZone(['@ A 192.0.2.10']);
     both[1]?.edit('shop.test', { add: ['@ AAAA 2001:db8::bad'] });
@@ -110,7 +110,7 @@ describe('an earlier look that was not right', () => {
     expect((await observer.observeAgain(apex, comparedWith(previous))).kind).toBe('observed');
   });
 
-  it('is made again where the CNAME beside the addresses of an apex is gone', async () => {
+  it('is repeated when the CNAME beside the addresses of an apex is gone', async () => {
     const apex = { hostname: 'shop.test', target, apex: true };
     const { observer, edit } = await openZone(['@ A 192.0.2.10', '@ CNAME other.test.']);
     const previous = await observer.observe(apex);
@@ -119,7 +119,7 @@ describe('an earlier look that was not right', () => {
     expect((await observer.observeAgain(apex, comparedWith(previous))).kind).toBe('observed');
   });
 
-  it('asks nothing twice where it is made again', async () => {
+  it('sends no query twice when it is repeated', async () => {
     const { observer, edit, count, forget } = await openZone([]);
     const previous = await observer.observe(checkTarget);
     edit([], [right]);
@@ -129,16 +129,16 @@ describe('an earlier look that was not right', () => {
   });
 
   it.each([
-    ['it is of another name', (seen: Observation) => ({ ...seen, hostname: 'x.shop.test' })],
-    ['resolvers told', (seen: Observation) => ({ ...seen, view: 'recursive' as const })],
+    ['it is for another name', (seen: Observation) => ({ ...seen, hostname: 'x.shop.test' })],
+    ['it used the resolver view', (seen: Observation) => ({ ...seen, view: 'recursive' as const })],
     [
-      'the registry said something else',
+      'the registry answered differently',
       (seen: Observation) => ({
         ...seen,
         delegation: { kind: 'unregistered' as const, zone: 'shop.test', parent: 'test' },
       }),
     ],
-  ])('is made again where %s', async (_why, changed) => {
+  ])('is repeated when %s', async (_why, changed) => {
     const { observer } = await openZone([]);
     const previous = changed(await observer.observe(checkTarget));
     const { kind, observation } = await observer.observeAgain(checkTarget, comparedWith(previous));
@@ -146,7 +146,7 @@ describe('an earlier look that was not right', () => {
     expect(observation.servers).toHaveLength(2);
   });
 
-  it('is made again where it was right', async () => {
+  it('is repeated when it was right', async () => {
     const { observer } = await openZone([right]);
     const previous = await observer.observe(checkTarget);
     expect((await observer.observeAgain(checkTarget, comparedWith(previous))).kind).toBe(
@@ -154,7 +154,7 @@ describe('an earlier look that was not right', () => {
     );
   });
 
-  it('holds as the database gives it back, with its fields in another order', async () => {
+  it('is confirmed with its fields in the order of the database', async () => {
     const { observer } = await openZone([right, '@ CAA 0 issue "ca.example"']);
     const previous = withFieldsReversed(await observer.observe(checkTarget));
     expect((await observer.observeAgain(checkTarget, comparedWith(previous))).kind).toBe(
@@ -162,14 +162,14 @@ describe('an earlier look that was not right', () => {
     );
   });
 
-  it('of a domain that nobody has registered holds by the registry’s word', async () => {
+  it('of an unregistered domain is confirmed by the registry', async () => {
     const { observer } = await openZone([]);
     const unsold = { ...checkTarget, hostname: 'docs.unsold.test' };
     const previous = await observer.observe(unsold);
     expect((await observer.observeAgain(unsold, comparedWith(previous))).kind).toBe('unchanged');
   });
 
-  it('with bad signatures holds until a resolver finds them good', async () => {
+  it('with invalid signatures is confirmed until a resolver validates them', async () => {
     const { observer, both, count, forget } = await openZone([right]);
     both[0]?.fail(hostname, 'A', { kind: 'bogus', errors: [{ code: 7, text: '' }] }, 'recursive');
     const previous = await observer.observe(checkTarget);
@@ -184,7 +184,7 @@ describe('an earlier look that was not right', () => {
     );
   });
 
-  it('is made again where the CAA set is published elsewhere', async () => {
+  it('is repeated when the CAA set is published elsewhere', async () => {
     const set = 'CAA 0 issue "ca.example"';
     const { observer, edit } = await openZone([right, '@ CNAME a', `a ${set}`, `b ${set}`]);
     const previous = await observer.observe(checkTarget);
@@ -197,7 +197,7 @@ describe('an earlier look that was not right', () => {
     );
   });
 
-  it('of four servers is asked for at all of them', async () => {
+  it('of four servers is compared at all of them', async () => {
     const four = [1, 2, 3, 4].flatMap((n) => [`@ NS s${n}`, `s${n} A 127.0.0.1`]);
     const { dns, observer } = await openLaboratory({ 'shop.test': [...four, 'docs A 192.0.2.1'] });
     const previous = await observer.observe(checkTarget);
@@ -210,7 +210,6 @@ describe('an earlier look that was not right', () => {
   });
 });
 
-/** The same JSON with the fields of every object the other way round. */
 function withFieldsReversed<T>(value: T): T {
   return JSON.parse(JSON.stringify(value), (_key, inner: unknown) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner)

@@ -1,4 +1,4 @@
-/** What public resolvers see once the zone has it right; and checks by their word alone. */
+/** What public resolvers see once the zone is right, and checks in the recursive view. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createObserver } from '../../src/dns/observe/observe.ts';
 import { createReachability } from '../../src/dns/servers/reachability.ts';
@@ -17,7 +17,7 @@ const right = 'docs CNAME p1.edge.test.';
 const edge = ['p1 A 192.0.2.10'];
 const zones = { 'shop.test': [right, '@ A 192.0.2.10'], 'edge.test': edge };
 
-/** Several resolvers beside the zones' own server, the first of which finds the zones for us. */
+/** Several resolvers beside the zones' own server; the first one finds the zones. */
 async function openWithResolvers(
   count: number,
   options: { readonly signed?: readonly string[] } = {},
@@ -40,7 +40,7 @@ async function openWithResolvers(
   return { dns, resolvers, observer };
 }
 
-/** A resolver that behaves in another way from the first question on that does not want signatures checked. */
+/** A resolver that changes its behavior from the first query with CD on. */
 async function openFickle(then: 'heal' | LabFault) {
   const { dns, wire } = await openLaboratory(zones, { timeoutMs: BRIEF_MS });
   const ask: Wire['ask'] = async (question, ...rest) => {
@@ -62,8 +62,8 @@ const dnsZones = () => ({
   'edge.test': ['@ NS ns1', 'ns1 A 127.0.0.1', ...edge],
 });
 
-describe('the world', () => {
-  it('is asked of two resolvers at most, each by itself', async () => {
+describe('the resolver cross-check', () => {
+  it('queries up to two resolvers, each separately', async () => {
     const { observer } = await openWithResolvers(3);
     const { world } = await observer.observe(checkTarget);
     expect(world).toEqual(
@@ -81,14 +81,14 @@ describe('the world', () => {
     );
   });
 
-  it('is asked whether the signatures are good', async () => {
+  it('requests the signature status', async () => {
     const { observer, resolvers } = await openWithResolvers(1, { signed: ['shop.test'] });
     expect((await observer.observe(checkTarget)).world).toMatchObject([{ authenticated: true }]);
     const about = resolvers[0]?.questions.filter(({ name }) => name === hostname);
     expect(about).toMatchObject([{ type: 'A', dnssecOk: true, checkingDisabled: false }]);
   });
 
-  it('says what it remembers, and for how long', async () => {
+  it('reports a cached answer and its TTL', async () => {
     const { observer, resolvers } = await openWithResolvers(1);
     const remembered = { kind: 'remembered', lines: [], ttlSeconds: 17 } as const;
     resolvers[0]?.fail(hostname, 'A', remembered, 'recursive');
@@ -97,7 +97,7 @@ describe('the world', () => {
     ]);
   });
 
-  it('says that it fails because of the signatures', async () => {
+  it('reports a failure because of invalid signatures', async () => {
     const { observer, resolvers } = await openWithResolvers(1);
     const errors = [{ code: 7, text: 'expired' }];
     resolvers[0]?.fail(hostname, 'A', { kind: 'bogus', errors }, 'recursive');
@@ -106,7 +106,7 @@ describe('the world', () => {
     ]);
   });
 
-  it('says that it fails for another reason', async () => {
+  it('reports a failure for another reason', async () => {
     const { observer, resolvers } = await openWithResolvers(2);
     resolvers[0]?.fail(hostname, 'A', 'servfail', 'recursive');
     resolvers[1]?.fail(hostname, 'A', 'refused', 'recursive');
@@ -119,14 +119,17 @@ describe('the world', () => {
   it.each([
     ['answers', 'heal', { cname: { kind: 'records' }, answersUnchecked: null, errors: [] }],
     ['is silent', 'timeout', { cname: { kind: 'servfail' }, answersUnchecked: null }],
-  ] as const)('does not blame signatures where it then %s', async (_what, then, expected) => {
-    const { dns, observer } = await openFickle(then);
-    dns.fail(hostname, 'A', { kind: 'bogus', errors: [] }, 'recursive');
-    expect((await observer.observe(checkTarget)).world).toMatchObject([expected]);
-    expect(asked(dns).filter((one) => one === `${hostname} A rd`).length).toBeGreaterThan(2);
-  });
+  ] as const)(
+    'does not blame signatures when the resolver then %s',
+    async (_what, then, expected) => {
+      const { dns, observer } = await openFickle(then);
+      dns.fail(hostname, 'A', { kind: 'bogus', errors: [] }, 'recursive');
+      expect((await observer.observe(checkTarget)).world).toMatchObject([expected]);
+      expect(asked(dns).filter((one) => one === `${hostname} A rd`).length).toBeGreaterThan(2);
+    },
+  );
 
-  it('says what only a second failure tells of the signatures', async () => {
+  it('reports the signature status that only a second failure shows', async () => {
     const [vague, exact] = [
       { code: 22, text: '' },
       { code: 7, text: 'expired' },
@@ -138,7 +141,7 @@ describe('the world', () => {
     ]);
   });
 
-  it('is asked for both kinds of addresses at an apex', async () => {
+  it('queries both address families at an apex', async () => {
     const { observer } = await openWithResolvers(1);
     expect((await observer.observe(apex)).world).toMatchObject([
       { cname: { kind: 'nodata' }, a: { records: ['192.0.2.10'] }, aaaa: { kind: 'nodata' } },
@@ -146,8 +149,8 @@ describe('the world', () => {
   });
 });
 
-describe('a check by the word of resolvers', () => {
-  it('has it both as the server’s view and as the world', async () => {
+describe('a check in the recursive view', () => {
+  it('has the same answer as the server’s view and as the cross-check', async () => {
     const { observer } = await openLaboratory(zones, { authoritative: false });
     expect(await observer.observe(checkTarget)).toMatchObject({
       view: 'recursive',
@@ -166,14 +169,14 @@ describe('a check by the word of resolvers', () => {
     });
   });
 
-  it('asks nothing around the name: that would plant a "there is none"', async () => {
+  it('sends no queries around the name, as resolvers would cache negative answers', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { authoritative: false });
     await observer.observe(checkTarget);
     const about = asked(dns).filter((one) => one.includes('shop.test') && !one.includes(' CAA'));
     expect(about).toEqual(['docs.shop.test A rd']);
   });
 
-  it('keeps what each resolver said that was asked', async () => {
+  it('keeps the answer of each queried resolver', async () => {
     const dns = await openDns(zones);
     const bad = await openDns(zones, dns.port, '127.0.0.9');
     bad.fail(hostname, '*', { kind: 'bogus', errors: [{ code: 6, text: '' }] });
@@ -188,9 +191,9 @@ describe('a check by the word of resolvers', () => {
   });
 });
 
-describe('resolvers that are silent', () => {
+describe('silent resolvers', () => {
   it.each([true, false])(
-    'are asked last by the next check (authoritative view: %s)',
+    'are queried last afterwards (authoritative: %s)',
     async (authoritative) => {
       const dns = await openDns(dnsZones());
       const three = [10, 11, 12].map((n) => openDns(dnsZones(), dns.port, `127.0.0.${n}`));
@@ -204,14 +207,14 @@ describe('resolvers that are silent', () => {
       for (const { forget } of resolvers) forget();
       const { world } = await observer.observe(checkTarget);
       expect(world.at(-1)).toMatchObject({ server: '127.0.0.12', cname: { records: [target] } });
-      // One of them may speak beside it, but nobody waits for both.
+      // One of them may be tried as well, but a check does not wait for both.
       expect(world.length).toBeLessThanOrEqual(authoritative ? 2 : 1);
     },
   );
 });
 
-describe('where port 53 is blocked', () => {
-  it('the same check goes on by resolvers, if no authority has ever answered', async () => {
+describe('with port 53 blocked', () => {
+  it('a check continues with resolvers if no name server has ever answered', async () => {
     const { dns, observer } = await openLaboratory(zones, { timeoutMs: BRIEF_MS });
     dns.fail('.', '*', 'timeout', 'authority');
     const seen = await observer.observe(checkTarget);
@@ -221,7 +224,7 @@ describe('where port 53 is blocked', () => {
     expect(await observer.lookupCaa(hostname)).toHaveLength(3);
   });
 
-  it('a registry that is silent is no block once an authority has answered', async () => {
+  it('a silent registry does not mean blocked once a name server has answered', async () => {
     const { dns, observer } = await openLaboratory(
       { ...zones, 'shop.example': [right] },
       { timeoutMs: BRIEF_MS },
@@ -233,7 +236,7 @@ describe('where port 53 is blocked', () => {
     expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
   });
 
-  it('is known from other looks, and nobody waits for authorities', async () => {
+  it('a check learns this from earlier ones and does not wait for name servers', async () => {
     const reachability = createReachability();
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       reachability.note(address, false);
@@ -243,7 +246,7 @@ describe('where port 53 is blocked', () => {
     expect(asked(dns).every((one) => one.endsWith(' rd'))).toBe(true);
   });
 
-  it('leaves the check that may probe enough time to go on by resolvers', async () => {
+  it('a probing check has enough time left for resolvers', async () => {
     const reachability = createReachability();
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       reachability.note(address, false);
@@ -256,7 +259,7 @@ describe('where port 53 is blocked', () => {
     expect(seen.servers).toMatchObject([{ cname: { records: [target] } }]);
   });
 
-  it('is found out to be over by the check that may probe', async () => {
+  it('a probing check detects the end of the block', async () => {
     const reachability = createReachability();
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       reachability.note(address, false);

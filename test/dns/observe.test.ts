@@ -17,10 +17,10 @@ const records = (...list: [string, ...string[]]): DnsAnswer<string> => ({
 });
 const [nodata, nxdomain] = [{ kind: 'nodata' }, { kind: 'nxdomain' }] as const;
 
-/** The questions about the host name itself, in the authoritative view. */
+/** The queries about the hostname itself, in the authoritative view. */
 const table: { title: string; zone: string[]; view: Partial<ServerView>; questions: string[] }[] = [
   {
-    title: 'the right CNAME costs one question',
+    title: 'a right CNAME costs one query',
     zone: ['docs CNAME p1.edge.test.'],
     view: { cname: records(target), a: nodata, aaaa: nodata },
     questions: ['A'],
@@ -38,25 +38,25 @@ const table: { title: string; zone: string[]; view: Partial<ServerView>; questio
     questions: ['A'],
   },
   {
-    title: 'addresses behind an alias are not those of the name',
+    title: 'addresses behind an alias are not addresses of the name',
     zone: ['docs CNAME mid', 'mid A 192.0.2.1'],
     view: { cname: records('mid.shop.test'), a: nodata, aaaa: nodata },
     questions: ['A'],
   },
   {
-    title: 'a CNAME to a label with a dot in it is not the one with two labels',
+    title: 'a CNAME to a label with a dot differs from two labels',
     zone: ['docs CNAME p1.edge.test'],
     view: { cname: records('p1.edge.test.shop.test'), a: nodata, aaaa: nodata },
     questions: ['A'],
   },
   {
-    title: 'a name that does not exist costs one question',
+    title: 'a nonexistent name costs one query',
     zone: ['www A 192.0.2.1'],
     view: { cname: nxdomain, a: nxdomain, aaaa: nxdomain },
     questions: ['A'],
   },
   {
-    title: 'a name that only has names below it exists',
+    title: 'a name with only names below it exists',
     zone: ['a.docs A 192.0.2.1'],
     view: { cname: nodata, a: nodata, aaaa: nodata },
     questions: ['A', 'AAAA'],
@@ -74,7 +74,7 @@ const table: { title: string; zone: string[]; view: Partial<ServerView>; questio
     questions: ['A', 'AAAA'],
   },
   {
-    title: 'records of other types are none of ours',
+    title: 'records of other types are ignored',
     zone: ['docs MX 10 mail', 'docs TXT "hello"'],
     view: { cname: nodata, a: nodata, aaaa: nodata },
     questions: ['A', 'AAAA'],
@@ -93,7 +93,7 @@ const table: { title: string; zone: string[]; view: Partial<ServerView>; questio
   },
 ];
 
-describe.each(['authoritative', 'recursive'] as const)('by the %s view', (view) => {
+describe.each(['authoritative', 'recursive'] as const)('in the %s view', (view) => {
   const authoritative = view === 'authoritative';
 
   it.each(table)('$title', async ({ zone, view: expected, questions }) => {
@@ -104,14 +104,14 @@ describe.each(['authoritative', 'recursive'] as const)('by the %s view', (view) 
     const seen = await observer.observe(subdomain);
     const server = authoritative ? 'ns1.shop.test' : '127.0.0.1';
     const addresses = expected.a?.kind === 'records' || expected.aaaa?.kind === 'records';
-    // What stands in the CNAME's way may be ours.
+    // The record that conflicts with the CNAME may be ours.
     expect(seen).toMatchObject({ hostname, view, targetAddresses: addresses ? ours : [] });
     expect(seen.servers).toMatchObject([
       { server, address: '127.0.0.1', state: 'answers', aa: authoritative, ...expected },
     ]);
     const aboutIt = asked(dns).filter((one) => /^docs\.shop\.test A/.test(one));
     const rd = authoritative ? '' : ' rd';
-    // Once the zone has it right, the world is asked, too.
+    // Resolvers are queried once the zone is right.
     expect(aboutIt.filter((one) => !authoritative || !one.endsWith(' rd'))).toEqual(
       questions.map((type) => `${hostname} ${type}${rd}`),
     );
@@ -124,7 +124,7 @@ describe.each(['authoritative', 'recursive'] as const)('by the %s view', (view) 
     ['garbage', 'servfail', 'malformed'],
     ['wrong_id', 'timeout', 'timeout'],
     ['timeout', 'timeout', 'timeout'],
-  ] as const)('a server with the fault %s could not tell: %s (%s)', async (fault, kind, state) => {
+  ] as const)('a server with the fault %s is in state %s (%s)', async (fault, kind, state) => {
     const { dns, observer } = await openLaboratory(
       { 'shop.test': ['docs CNAME p1.edge.test.'] },
       { authoritative, timeoutMs: BRIEF_MS },
@@ -135,7 +135,7 @@ describe.each(['authoritative', 'recursive'] as const)('by the %s view', (view) 
     expect(caa).toBeNull();
   });
 
-  it('a truncated answer is still the answer', async () => {
+  it('a truncated answer is completed', async () => {
     const { dns, observer } = await openLaboratory(
       { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge },
       { authoritative },
@@ -145,7 +145,7 @@ describe.each(['authoritative', 'recursive'] as const)('by the %s view', (view) 
     expect(servers).toMatchObject([{ cname: { kind: 'records', records: [target] } }]);
   });
 
-  it('a failing AAAA question leaves the A answer standing', async () => {
+  it('a failed AAAA query leaves the A answer valid', async () => {
     const { dns, observer } = await openLaboratory(
       { 'shop.test': ['docs A 192.0.2.1'] },
       { authoritative },
@@ -162,7 +162,7 @@ describe('the apex of a domain', () => {
   const apex = { hostname: 'shop.test', target, apex: true };
   const zones = { 'shop.test': ['@ A 192.0.2.10'], 'edge.test': edge };
 
-  it('comes with what the target resolves to', async () => {
+  it('is compared with the addresses of the target', async () => {
     const { observer } = await openLaboratory(zones);
     const seen = await observer.observe(apex);
     expect(seen.targetAddresses).toEqual(ours);
@@ -170,7 +170,7 @@ describe('the apex of a domain', () => {
     expect(seen.caa).not.toBeNull();
   });
 
-  it('comes with the configured addresses where there are some, in one form', async () => {
+  it('is compared with the configured addresses in normalized form', async () => {
     const platformAddresses = ['192.0.2.77', '2001:DB8:0:0::77'];
     const { dns, observer } = await openLaboratory(zones, { platformAddresses });
     const seen = await observer.observe(apex);
@@ -178,7 +178,7 @@ describe('the apex of a domain', () => {
     expect(asked(dns).some((one) => one.startsWith(target))).toBe(false);
   });
 
-  it('may have a real CNAME to the target, as some providers allow: its CAA is the target’s', async () => {
+  it("can have a real CNAME to the target, as some providers allow; the target's CAA applies", async () => {
     const { observer } = await openLaboratory({
       ...zones,
       'shop.test': ['@ CNAME p1.edge.test.'],
@@ -191,17 +191,14 @@ describe('the apex of a domain', () => {
     ]);
   });
 
-  it.each(['A', 'AAAA'])(
-    'comes with none of our addresses where the %s half is missing',
-    async (type) => {
-      const { dns, observer } = await openLaboratory(zones);
-      dns.fail(target, type, 'servfail');
-      const seen = await observer.observe(apex);
-      expect(seen).toMatchObject({ targetAddresses: [], world: [] });
-    },
-  );
+  it.each(['A', 'AAAA'])('has no target addresses when the %s half is missing', async (type) => {
+    const { dns, observer } = await openLaboratory(zones);
+    dns.fail(target, type, 'servfail');
+    const seen = await observer.observe(apex);
+    expect(seen).toMatchObject({ targetAddresses: [], world: [] });
+  });
 
-  it('comes with the addresses behind the aliases of the target, in whatever zone', async () => {
+  it('follows the aliases of the target into any zone', async () => {
     const { observer } = await openLaboratory({
       ...zones,
       'edge.test': ['p1 CNAME lb', 'lb CNAME lb.cloud.test.'],
@@ -215,7 +212,7 @@ describe('the apex of a domain', () => {
     ['one of its addresses is foreign', ['@ A 192.0.2.10', '@ A 198.51.100.1']],
     ['an AAAA record is foreign', ['@ A 192.0.2.10', '@ AAAA 2001:db8::bad']],
     ['it has no address', ['@ TXT "hello"']],
-  ])('is not right, so no resolver is asked about it, when %s', async (_why, zone) => {
+  ])('is not right, so that no resolver is queried, when %s', async (_why, zone) => {
     const { dns, observer } = await openLaboratory({ ...zones, 'shop.test': zone });
     expect(await observer.observe(apex)).toMatchObject({ world: [] });
     expect(asked(dns).filter((one) => /^shop\.test \S+ rd$/.test(one))).toEqual([]);

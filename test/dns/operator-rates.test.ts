@@ -7,7 +7,7 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 afterEach(() => {
-  // Nobody waits any more, so nothing may run.
+  // No caller waits, so no timer may remain.
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
@@ -18,7 +18,7 @@ describe('an operator', () => {
   const rate = { perSecond: 10, burst: 3 };
   const serverOf = (i: number) => `198.51.100.${i}`;
 
-  it('gets a burst, then so many questions a second, in order, over all of its servers', async () => {
+  it('allows a burst, then a fixed rate over all its servers, in order', async () => {
     const { wire, ask } = playThrottle({ rate });
     for (let i = 0; i < 8; i++) ask(`q${i}`, serverOf(i));
     const counts: number[] = [];
@@ -30,7 +30,7 @@ describe('an operator', () => {
     expect(wire.sent).toEqual(wire.sent.map((_, i) => `q${i}@${serverOf(i)}`));
   });
 
-  it('has a burst again after a rest, and no more than one', async () => {
+  it('has a full burst again after a pause, but no more', async () => {
     const { wire, ask } = playThrottle({ rate });
     for (let i = 0; i < 3; i++) ask(`q${i}`, serverOf(i));
     await pass(60_000);
@@ -41,7 +41,7 @@ describe('an operator', () => {
     expect(wire.sent).toHaveLength(9);
   });
 
-  it('slows down no other', async () => {
+  it('does not slow down other operators', async () => {
     const { wire, ask } = playThrottle({ rate });
     for (let i = 0; i < 5; i++) ask(`q${i}`, serverOf(i));
     ask('other', serverOf(9), unlimited, { operator: 'other.test' });
@@ -50,7 +50,7 @@ describe('an operator', () => {
     await pass(1_000);
   });
 
-  it('lets nobody pass who comes when it may be asked again, but others wait', async () => {
+  it('keeps waiting callers before a new one when a slot is free', async () => {
     const clock = { ms: 0 };
     const { wire, ask } = playThrottle({ rate: { perSecond: 10, burst: 1 }, now: () => clock.ms });
     for (const i of [0, 1]) ask(`q${i}`, serverOf(i));
@@ -65,7 +65,7 @@ describe('an operator', () => {
     expect(wire.sent).toEqual([0, 1, 2].map((i) => `q${i}@${serverOf(i)}`));
   });
 
-  it('is fair to its servers: one with many questions holds two places in the line', async () => {
+  it('shares fairly among its servers: a busy one holds two places in the queue', async () => {
     const { wire, ask } = playThrottle({ rate: { perSecond: 10, burst: 1 } });
     for (let i = 0; i < 5; i++) ask(`many${i}`, serverOf(1));
     ask('single', serverOf(2));
@@ -81,7 +81,7 @@ describe('an operator', () => {
     }
   });
 
-  it('is not asked what cannot be sent before the deadline, and others take the place', async () => {
+  it('skips queries that would miss their deadline and gives the slots to others', async () => {
     const { wire, ask, ended } = playThrottle({ rate: { perSecond: 1, burst: 1 } });
     ask('first', serverOf(1));
     for (const name of ['hasty0', 'hasty1']) {
@@ -96,7 +96,7 @@ describe('an operator', () => {
     expect(wire.sent).toEqual([`first@${serverOf(1)}`, `patient@${serverOf(2)}`]);
   });
 
-  it('keeps no timer when all who waited are gone', async () => {
+  it('keeps no timer when all waiting callers are gone', async () => {
     const { ask, ended } = playThrottle({ rate: { perSecond: 0.001, burst: 1 } });
     ask('first', serverOf(1));
     ask('hasty', serverOf(2), startBudget({ ...defaultLimits, ms: 500 }));
@@ -105,7 +105,7 @@ describe('an operator', () => {
   });
 });
 
-describe('the operator of a name server is', () => {
+describe('the operator of a name server', () => {
   it.each([
     ['ns1.cloudflare.com', 'cloudflare.com'],
     ['ns-1.awsdns-00.co.uk', 'awsdns-00.co.uk'],
@@ -116,7 +116,7 @@ describe('the operator of a name server is', () => {
     ['.', '.'],
     ['192.0.2.1', '192.0.2.1'],
     ['2001:db8::1', '2001:db8::1'],
-  ])('%s: %s', (server, expected) => {
+  ])('%s is %s', (server, expected) => {
     expect(operatorOf(server)).toBe(expected);
   });
 });

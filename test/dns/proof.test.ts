@@ -1,4 +1,4 @@
-/** What proves an apex is asked for where it is published, within what the check has left. */
+/** The proof of an apex is queried where it is published, within the check's remaining budget. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createReachability } from '../../src/dns/servers/reachability.ts';
 import { defaultLimits } from '../../src/dns/wire/budget.ts';
@@ -17,7 +17,7 @@ describe('the TXT records at a name', () => {
     ['several, in any order', [`${name}. TXT "b"`, `${name}. TXT "a"`], records('a', 'b')],
     ['one in several strings', [`${name}. TXT "a=" "1"`], records('a=1')],
     ['none of this type', [`${name}. A 192.0.2.1`], { kind: 'nodata' }],
-    ['nothing of this name', [], { kind: 'nxdomain' }],
+    ['none at this name', [], { kind: 'nxdomain' }],
     [
       'an alias, which is not followed',
       [`${name}. CNAME x.shop.test.`, 'x TXT "a"'],
@@ -29,21 +29,21 @@ describe('the TXT records at a name', () => {
     expect(await observer.lookupTexts(name, nothing)).toEqual([expect.objectContaining(expected)]);
   });
 
-  it('are asked of the zone’s own servers, so that no resolver remembers “there is none”', async () => {
+  it('are queried at the zone’s own servers, so that resolvers cache no negative answer', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [] });
     await observer.lookupTexts(name, nothing);
     expect(asked(dns)).toContain(`${name} TXT`);
     expect(asked(dns)).not.toContain(`${name} TXT rd`);
   });
 
-  it('are asked of the resolvers where the zone’s own servers must not be', async () => {
+  it('are queried at the resolvers in the recursive view', async () => {
     const zones = { 'shop.test': [`${name}. TXT "a"`] };
     const { dns, observer } = await openLaboratory(zones, { authoritative: false });
     expect(await observer.lookupTexts(name, nothing)).toMatchObject([records('a')]);
     expect(asked(dns)).toEqual([`${name} TXT rd`]);
   });
 
-  it('are asked of the resolvers where nobody else can be reached from here', async () => {
+  it('are queried at the resolvers when no name server is reachable', async () => {
     const zones = { 'shop.test': [`${name}. TXT "a"`] };
     const reachability = { ...createReachability(), isBlocked: () => true };
     const { dns, observer } = await openLaboratory(zones, { reachability });
@@ -63,7 +63,7 @@ describe('the TXT records at a name', () => {
     expect(await observer.lookupTexts(name, nothing)).toEqual([{ kind }]);
   });
 
-  it('are told by each server of the zone', async () => {
+  it('are reported per server of the zone', async () => {
     const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.2'];
     const dns = await openDns({ 'shop.test': [...two, `${name}. TXT "a"`] });
     await openDns({ 'shop.test': two }, dns.port, '127.0.0.2');
@@ -73,7 +73,7 @@ describe('the TXT records at a name', () => {
     expect(answers).toMatchObject([records('a'), { kind: 'nxdomain' }]);
   });
 
-  it('cost no more than the check before has left', async () => {
+  it('are limited by the remaining budget of the check', async () => {
     const { dns, observer } = await openLaboratory({ 'shop.test': [`${name}. TXT "a"`] });
     const { questions } = defaultLimits;
     expect(await observer.lookupTexts(name, { ...nothing, questions })).toEqual([
@@ -82,7 +82,7 @@ describe('the TXT records at a name', () => {
     expect(asked(dns)).toEqual([]);
   });
 
-  it('are not asked for at a name that is too long for the DNS', async () => {
+  it('are not queried at a name that is too long for the DNS', async () => {
     const { observer } = await openLaboratory({});
     const long = `${'a'.repeat(63)}.`.repeat(4);
     expect(await observer.lookupTexts(`_signpost.${long}test`, nothing)).toEqual([]);

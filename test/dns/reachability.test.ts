@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createReachability } from '../../src/dns/servers/reachability.ts';
 
-/** At a second: a server was silent, a server answered, or how it looks then. */
+/** At a second: a server was silent, a server answered, or the expected state. */
 type Step =
   | readonly [second: number, what: 'silent' | 'answers', server: string]
   | readonly [second: number, what: 'blocked' | 'free'];
@@ -13,9 +13,9 @@ const threeSilent = (second: number): readonly Step[] => [
 ];
 
 const lives: readonly (readonly [title: string, steps: readonly Step[]])[] = [
-  ['nothing was asked yet', [[0, 'free']]],
+  ['no query was sent yet', [[0, 'free']]],
   [
-    'two are silent, however often',
+    'two servers are silent repeatedly',
     [
       [0, 'silent', 'ns1.shop.test'],
       [1, 'silent', 'ns2.shop.test'],
@@ -23,9 +23,9 @@ const lives: readonly (readonly [title: string, steps: readonly Step[]])[] = [
       [1_000, 'free'],
     ],
   ],
-  ['three are silent, and nobody has ever answered', [...threeSilent(0), [0, 'blocked']]],
+  ['three servers are silent and none has ever answered', [...threeSilent(0), [0, 'blocked']]],
   [
-    'three are silent, and somebody answered before',
+    'three servers are silent and another one answered before',
     [
       [0, 'answers', 'ns.other.test'],
       ...threeSilent(1),
@@ -45,7 +45,7 @@ const lives: readonly (readonly [title: string, steps: readonly Step[]])[] = [
     ],
   ],
   [
-    'somebody answers in between',
+    'a server answers in between',
     [
       [0, 'answers', 'ns.other.test'],
       ...threeSilent(1),
@@ -56,11 +56,11 @@ const lives: readonly (readonly [title: string, steps: readonly Step[]])[] = [
     ],
   ],
   [
-    'after an hour in which nobody was asked three are silent',
+    'three servers are silent after an hour without queries',
     [[0, 'answers', 'ns.other.test'], ...threeSilent(3_600), [3_601, 'free'], [3_660, 'blocked']],
   ],
   [
-    'one of the silent ones answers',
+    'one of the silent servers answers',
     [...threeSilent(0), [90, 'blocked'], [91, 'answers', 'ns3.shop.test'], [91, 'free']],
   ],
 ];
@@ -71,7 +71,7 @@ function openReachability() {
   return { clock, reachability };
 }
 
-describe('port 53 is blocked or free when', () => {
+describe('the state of port 53 is right when', () => {
   it.each(lives)('%s', (_title, steps) => {
     const { clock, reachability } = openReachability();
     for (const [second, what, server] of steps) {
@@ -85,13 +85,13 @@ describe('port 53 is blocked or free when', () => {
   });
 });
 
-describe('authorities may be asked', () => {
-  it('by every check while nothing is blocked', () => {
+describe('name servers may be queried', () => {
+  it('by every check while port 53 is not blocked', () => {
     const { reachability } = openReachability();
     expect([reachability.mayProbe(), reachability.mayProbe()]).toEqual([true, true]);
   });
 
-  it('by one check a minute while port 53 is blocked, and by all after one answer', () => {
+  it('by one check per minute while port 53 is blocked, and by all after one response', () => {
     const { clock, reachability } = openReachability();
     for (const n of [1, 2, 3]) reachability.note(`ns${n}.shop.test`, false);
     const probes: number[] = [];

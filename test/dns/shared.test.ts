@@ -6,7 +6,7 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 afterEach(async () => {
-  // Nobody waits any more, so nothing may run; the cache looks at the clock once in a millisecond.
+  // No caller waits, so no timer may remain; the cache reads the clock once per millisecond.
   await vi.advanceTimersByTimeAsync(1);
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
@@ -15,7 +15,7 @@ afterEach(async () => {
 const budgetOf = (ms: number) => startBudget({ ...defaultLimits, ms });
 const found = <V>(value: V): Loaded<V> => ({ value, ttlMs: 60_000, failed: false });
 
-it('who waits for the look-up of another waits no longer than its own budget lasts', async () => {
+it("a caller that shares another's lookup waits only within its own budget", async () => {
   const shared = createShared<string>({ max: 10 });
   let end = (_: Loaded<string>) => {};
   const slow = shared.get(
@@ -43,9 +43,9 @@ it('who waits for the look-up of another waits no longer than its own budget las
   expect(shared.peek('a.test')).toBe('slow');
 });
 
-it('who waits for the look-up of another gets its value, and leaves no timer behind', async () => {
+it("a caller that shares another's lookup gets its value and leaves no timer", async () => {
   const shared = createShared<string>({ max: 10 });
-  const never = () => Promise.reject(new Error('asked twice'));
+  const never = () => Promise.reject(new Error('second lookup'));
   const values = [
     shared.get('a.test', budgetOf(7_000), async () => found('once')),
     shared.get('a.test', budgetOf(200), never),
@@ -54,7 +54,7 @@ it('who waits for the look-up of another gets its value, and leaves no timer beh
   expect(await Promise.all(values)).toEqual(['once', 'once', 'once']);
 });
 
-it('ten thousand values that are as large as a zone can make them are not all remembered', () => {
+it('the cache evicts some of ten thousand values of maximum size', () => {
   const shared = createShared<string>({ max: 10_000 });
   const keys = Array.from({ length: 10_000 }, (_, i) => `${i}.test`);
   for (const key of keys) shared.put(key, found('x'.repeat(4_096)));

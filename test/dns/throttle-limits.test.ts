@@ -15,14 +15,14 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 afterEach(() => {
-  // Nobody waits any more, so nothing may run.
+  // No caller waits, so no timer may remain.
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-/** Where `silence` asks one question that its server leaves without an answer. */
+/** `silence` sends one query that its server does not answer. */
 function play(options: ThrottleOptions = {}) {
   const played = playThrottle(options);
   async function silence(name: string, address: string, ms = 3_000) {
@@ -35,7 +35,7 @@ function play(options: ThrottleOptions = {}) {
 }
 
 describe('a server', () => {
-  it('has two questions at once also after a lull', async () => {
+  it('has two concurrent queries, also after a pause', async () => {
     const { wire, ask } = playThrottle();
     for (const name of ['a', 'b']) ask(name, '198.51.100.1');
     await pass(0);
@@ -50,12 +50,12 @@ describe('a server', () => {
   });
 });
 
-describe('a budget that is spent', () => {
+describe('a spent budget', () => {
   it.each<[string, Partial<QueryBudget>]>([
-    ['of questions', { questionsLeft: 0 }],
+    ['of queries', { questionsLeft: 0 }],
     ['of bytes', { bytesLeft: 0 }],
     ['of time', { deadline: Number.NEGATIVE_INFINITY }],
-  ])('%s: not asked', async (_what, spent) => {
+  ])('%s: not queried', async (_what, spent) => {
     const { wire, ask, ended } = play();
     ask('q', '198.51.100.1', { ...unlimited, ...spent });
     await pass(0);
@@ -63,7 +63,7 @@ describe('a budget that is spent', () => {
     expect(wire.sent).toEqual([]);
   });
 
-  it('is noticed before any waiting', async () => {
+  it('is detected before any waiting', async () => {
     const { ask, ended } = playThrottle();
     for (const name of ['a', 'b']) ask(name, '198.51.100.1');
     ask('c', '198.51.100.1', { ...unlimited, questionsLeft: 0 });
@@ -71,7 +71,7 @@ describe('a budget that is spent', () => {
     expect(ended).toEqual({ c: 'not_asked' });
   });
 
-  it('while the question waits: not asked', async () => {
+  it('is detected while the query waits', async () => {
     const { wire, ask, ended } = play();
     const budget = startBudget(defaultLimits);
     ask('a', '198.51.100.1');
@@ -85,10 +85,10 @@ describe('a budget that is spent', () => {
   });
 });
 
-describe('a server that is silent', () => {
+describe('a silent server', () => {
   const address = '198.51.100.1';
 
-  it('three times in a row is left alone for 30 s: a timeout at once, also for those who wait', async () => {
+  it('is paused for 30 s after three timeouts in a row; waiting callers time out at once', async () => {
     const { wire, ask, ended, silence } = play();
     await silence('a', address);
     await silence('b', address);
@@ -104,7 +104,7 @@ describe('a server that is silent', () => {
     expect(wire.sent).toHaveLength(4);
   });
 
-  it('is asked one question after that, and all when it answers', async () => {
+  it('receives one probe after that, and all queries when it answers', async () => {
     const { wire, ask, ended, silence } = play();
     for (const name of ['a', 'b', 'c']) await silence(name, address);
     await pass(30_000);
@@ -119,7 +119,7 @@ describe('a server that is silent', () => {
     expect(wire.sent.slice(4)).toEqual([`f@${address}`, `g@${address}`]);
   });
 
-  it('makes nobody wait behind what is still under way', async () => {
+  it('does not delay callers behind queries in flight', async () => {
     const { wire, ask, ended, silence } = play();
     for (const name of ['a', 'b']) await silence(name, address);
     for (const name of ['c', 'endless']) ask(name, address);
@@ -134,7 +134,7 @@ describe('a server that is silent', () => {
     expect(wire.sent.at(-1)).toBe(`probe@${address}`);
   });
 
-  it('is left alone for twice as long when it is silent again', async () => {
+  it('is paused for twice as long when it is silent again', async () => {
     const { wire, ask, silence } = play();
     for (const name of ['a', 'b', 'c']) await silence(name, address);
     await pass(30_000);
@@ -147,7 +147,7 @@ describe('a server that is silent', () => {
     expect(wire.sent.slice(4)).toEqual([`e@${address}`]);
   });
 
-  it('does not keep its probe when that came to nothing', async () => {
+  it('gets another probe when the first was not sent', async () => {
     const { wire, ask, ended, silence } = play();
     for (const name of ['a', 'b', 'c']) await silence(name, address);
     await pass(30_000);
@@ -161,7 +161,7 @@ describe('a server that is silent', () => {
     expect(wire.sent.at(-1)).toBe(`probe@${address}`);
   });
 
-  it('for too short a while is not blamed: no route, or a budget that ended', async () => {
+  it('is not blamed when the wait was cut short by a missing route or a spent budget', async () => {
     const { wire, ask, silence } = play();
     for (const name of ['a', 'b', 'c', 'd']) await silence(name, address, 999);
     ask('e', address);
@@ -169,7 +169,7 @@ describe('a server that is silent', () => {
     expect(wire.sent).toHaveLength(5);
   });
 
-  it('is not blamed while port 53 is blocked, which the throttle finds out by itself', async () => {
+  it('is not blamed while port 53 is blocked, which the throttle detects', async () => {
     const reachability = createReachability();
     const { wire, ask, silence } = play({ reachability });
     for (const n of [1, 2, 3]) await silence(`q${n}`, `198.51.100.${n}`);
@@ -183,7 +183,7 @@ describe('a server that is silent', () => {
     expect(reachability.isBlocked()).toBe(false);
   });
 
-  it('says nothing of port 53 where our own budget ended', async () => {
+  it('is no evidence about port 53 when the budget ended first', async () => {
     const note = vi.fn();
     const { wire, ask } = play({ reachability: { note, isBlocked: () => false } });
     ask('a', address, startBudget({ ...defaultLimits, ms: 100 }));
@@ -193,7 +193,7 @@ describe('a server that is silent', () => {
     expect(note).not.toHaveBeenCalled();
   });
 
-  it('about one zone is asked about others', async () => {
+  it('for one zone is still queried for others', async () => {
     const { wire, ask, silence } = play();
     for (const name of ['a', 'b', 'c']) await silence(name, address);
     ask('d', address, unlimited, { zone: 'other.test' });
@@ -201,7 +201,7 @@ describe('a server that is silent', () => {
     expect(wire.sent.at(-1)).toBe(`d@${address}`);
   });
 
-  it('is not one whose answer has begun and never came whole', async () => {
+  it('is not assumed from a truncated response', async () => {
     const note = vi.fn();
     const { wire, ask } = play({ reachability: { note, isBlocked: () => false } });
     for (const name of ['a', 'b', 'c', 'd']) {
@@ -214,7 +214,7 @@ describe('a server that is silent', () => {
     expect(note.mock.calls.every(([, answered]) => answered)).toBe(true);
   });
 
-  it('is not one that we could not send to: nobody is told of it', async () => {
+  it('is not assumed or reported without a route to it', async () => {
     const note = vi.fn();
     const { wire, ask, ended } = play({ reachability: { note, isBlocked: () => false } });
     for (const name of ['a', 'b', 'c', 'd']) {
@@ -227,7 +227,7 @@ describe('a server that is silent', () => {
     expect(note).not.toHaveBeenCalled();
   });
 
-  it('is told of by its name, as it may have several addresses', async () => {
+  it('is reported by name, as it can have several addresses', async () => {
     const note = vi.fn();
     const { wire, ask } = play({ reachability: { note, isBlocked: () => false } });
     for (const at of [address, '2001:db8::1']) {
@@ -243,8 +243,8 @@ describe('a server that is silent', () => {
   });
 });
 
-describe('who waits for an operator', () => {
-  it('keeps no place at a server', async () => {
+describe("a caller that waits for an operator's rate", () => {
+  it('holds no slot at a server', async () => {
     const address = '198.51.100.1';
     const { wire, ask } = play({ rate: { perSecond: 1, burst: 1 } });
     for (const name of ['a', 'b', 'c']) ask(name, address);

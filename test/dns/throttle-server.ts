@@ -1,4 +1,4 @@
-/** What the tests of the throttle ask: a real server that holds its answers back, and a wire played by hand. */
+/** For throttle tests: a real server that holds its responses, and a fake DNS client. */
 import { createSocket } from 'node:dgram';
 import { EventEmitter, once } from 'node:events';
 import { decode, encode } from 'dns-packet';
@@ -8,16 +8,12 @@ import { type QueryBudget, unlimited } from '../../src/dns/wire/budget.ts';
 import type { WireAnswer } from '../../src/dns/wire/exchange.ts';
 import type { Wire } from '../../src/dns/wire/wire.ts';
 
-/** A name server on loopback that answers only when told to. */
+/** A name server on loopback that answers on demand. */
 export type HoldingServer = SocketAddress & {
-  /** The names of all questions that have come, in order. */
   readonly asked: readonly string[];
-  /** The most questions it ever held at once. */
   readonly mostHeld: () => number;
-  /** Waits until it holds so many questions. */
   readonly holds: (count: number) => Promise<void>;
-  /** Answers the question it has held for longest. */
-  /** With this RCODE, 0 where none is given. */
+  /** Answers the oldest query with this RCODE, default 0. */
   readonly answerOne: (rcode?: number) => void;
   readonly close: () => void;
 };
@@ -30,7 +26,7 @@ export async function openHoldingServer(address = '127.0.0.1'): Promise<HoldingS
   let most = 0;
   socket.on('message', (query, { port, address: from }) => {
     const { id = 0, questions = [] } = decode(query);
-    // The wire may mix the case of a name.
+    // The case of a name may be randomized.
     asked.push(questions[0]?.name.toLowerCase() ?? '');
     held.push((rcode) =>
       socket.send(encode({ type: 'response', id, flags: 0x0400 | rcode, questions }), port, from),
@@ -53,14 +49,13 @@ export async function openHoldingServer(address = '127.0.0.1'): Promise<HoldingS
   };
 }
 
-/** An answer, the shortest one to write down. */
+/** The shortest possible outcome. */
 export const answered: WireAnswer = { kind: 'malformed' };
 
-/** A wire on which each question ends as the test says; one that it never mentioned throws. */
+/** A fake DNS client whose queries end on demand; `end` for an unknown name throws. */
 export type PlayedWire = Wire & {
-  /** `name@address` of all questions sent, in order. */
+  /** `name@address` of all queries sent, in order. */
   readonly sent: readonly string[];
-  /** Ends the question for a name. */
   readonly end: (name: string, answer: WireAnswer | Error) => void;
 };
 
@@ -78,7 +73,7 @@ function playWire(): PlayedWire {
       }),
     end(name, answer) {
       const settle = underWay.get(name);
-      if (settle === undefined) throw new Error(`not under way: ${name}`);
+      if (settle === undefined) throw new Error(`not in flight: ${name}`);
       underWay.delete(name);
       settle(answer);
     },
@@ -88,15 +83,14 @@ function playWire(): PlayedWire {
 
 const operator = 'provider.test';
 
-/** Of a question, whose it is. */
 export const whose = { operator, zone: 'shop.test', serverName: 'ns1.provider.test' } as const;
 
-/** A question for the address of a name, to an authority. */
+/** A query for the address of a name at an authoritative server. */
 export function about(name: string) {
   return { name, type: 'A', recursionDesired: false } as const;
 }
 
-/** A throttle on a wire played by hand. `ended` tells how each question ended, by its name. */
+/** A throttle on a fake DNS client. `ended` has the outcome of each query by name. */
 export function playThrottle(options: ThrottleOptions = {}) {
   const wire = playWire();
   const throttle = createThrottle(wire, options);

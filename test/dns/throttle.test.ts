@@ -12,7 +12,7 @@ afterEach(() => {
   for (const close of open.splice(0)) close();
 });
 
-describe('over the wire', () => {
+describe('the throttle over real DNS', () => {
   async function openServer(address?: string) {
     const server = await openHoldingServer(address);
     open.push(server.close);
@@ -25,7 +25,7 @@ describe('over the wire', () => {
     return { wire, throttle: createThrottle(wire, options) };
   }
 
-  it('a server has two questions at once, and gets them in order', async () => {
+  it('sends a server two queries at once, in order', async () => {
     const server = await openServer();
     const { throttle } = openThrottle();
     const names = Array.from({ length: 9 }, (_, i) => `q${i}.test`);
@@ -48,7 +48,7 @@ describe('over the wire', () => {
     ['SERVFAIL', 2, 'failed'],
     ['NXDOMAIN', 3, 'answered'],
     ['REFUSED', 5, 'failed'],
-  ])('%s (%i) is counted as %s', async (_name, rcode, outcome) => {
+  ])('%s (%i) counts as %s', async (_name, rcode, outcome) => {
     const server = await openServer();
     const counted: string[] = [];
     const { throttle } = openThrottle({ count: (_operator, what) => counted.push(what) });
@@ -59,7 +59,7 @@ describe('over the wire', () => {
     expect(counted).toEqual([outcome]);
   });
 
-  it('a server that answers slowly keeps no other from being asked', async () => {
+  it('does not delay other servers behind a slow one', async () => {
     const slow = await openServer();
     const quick = await openServer('127.0.0.2');
     const { throttle } = openThrottle();
@@ -81,7 +81,7 @@ describe('over the wire', () => {
     await Promise.all(waiting);
   });
 
-  it('two ports of one address are two servers', async () => {
+  it('treats two ports of one address as two servers', async () => {
     const [one, other] = [await openServer(), await openServer()];
     const { throttle } = openThrottle();
     const answers = [one, one, other, other].map((server, i) =>
@@ -92,7 +92,7 @@ describe('over the wire', () => {
     await Promise.all(answers);
   });
 
-  it('a question that waits until the deadline is not asked, and is no timeout', async () => {
+  it('does not send a query whose deadline passed while waiting, and reports no timeout', async () => {
     const server = await openServer();
     const { throttle } = openThrottle();
     const first = ['a.test', 'b.test'].map((name) =>
@@ -108,7 +108,7 @@ describe('over the wire', () => {
     expect(server.asked).toEqual(['a.test', 'b.test']);
   });
 
-  it('whatever waits when the wire closes is a timeout, and so is what comes later', async () => {
+  it('times out waiting and later queries when it is closed', async () => {
     const server = await openServer();
     const { wire, throttle } = openThrottle();
     const ask = (name: string) =>
@@ -121,7 +121,7 @@ describe('over the wire', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  it('a name that cannot be asked is refused as by the wire, and keeps no place', async () => {
+  it('rejects an invalid name and holds no slot for it', async () => {
     const server = await openServer();
     const { throttle } = openThrottle();
     const ask = (name: string) =>

@@ -1,4 +1,4 @@
-/** docs.shop.test in a zone on two name servers, and what may be wrong with it. */
+/** docs.shop.test in a zone on two name servers, and its possible problems. */
 import { asked, openDns, openLaboratory } from './laboratory.ts';
 
 export const target = 'p1.edge.test';
@@ -6,11 +6,9 @@ export const hostname = 'docs.shop.test';
 export const checkTarget = { hostname, target, apex: false };
 export const right = 'docs CNAME p1.edge.test.';
 const edge = ['p1 A 192.0.2.10'];
-/** Another customer's zone at the same name servers. */
 const others = ['@ NS ns1.shop.test.', '@ NS ns2.shop.test.'];
 const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.2'];
 
-/** shop.test on both servers with the same records. */
 export async function openZone(lines: string[], edgeLines = edge) {
   const shop = [...two, ...lines];
   const dns = await openDns({ 'shop.test': shop, 'edge.test': edgeLines, 'other.test': others });
@@ -20,7 +18,7 @@ export async function openZone(lines: string[], edgeLines = edge) {
   const both = [dns, other];
   return {
     observer: await openObserver(),
-    /** Another process, which knows the registry and the name servers from another customer's zone. */
+    /** Another process with the registry and the name servers cached from another zone. */
     async openAnother() {
       const observer = await openObserver();
       await observer.observe({ hostname: 'docs.other.test', target, apex: false });
@@ -35,7 +33,7 @@ export async function openZone(lines: string[], edgeLines = edge) {
   };
 }
 
-/** `glance`: questions where one server is asked; `questions`: where each is. */
+/** `light`: queries when one server is asked; `questions`: when each is. */
 export type Unhealthy = {
   title: string;
   lines: string[];
@@ -61,7 +59,7 @@ export const unhealthy: readonly Unhealthy[] = [
     light: 2,
   },
   {
-    title: 'a right record and a CAA set that may forbid',
+    title: 'a right record and a CAA set that may forbid issuance',
     lines: [right, '@ CAA 0 issue "a.example"', '@ CAA 0 issue "b.example"'],
     questions: 3,
     light: 2,

@@ -1,4 +1,4 @@
-/** One order at the authority for one certificate, whatever happens between the two of us. */
+/** One order at the CA per certificate, whatever happens in between. */
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
@@ -18,7 +18,7 @@ type Running = {
 };
 const closings = closeAfterEach();
 
-/** A whole service whose authority is a Pebble behind a front. */
+/** A whole service with a Pebble behind a front as its CA. */
 async function start(env: Readonly<Record<string, string>> = {}): Promise<Running> {
   const { storage, close } = await freshStorage();
   closings.push(close);
@@ -35,7 +35,6 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<Runnin
   return { world, front, client: createClient(world), signpost };
 }
 
-/** The customer does everything right. */
 async function publish({ world, client }: Running): Promise<void> {
   const { record } = await client.addDomain();
   await world.publish([`docs CNAME ${record.value}.`]);
@@ -54,7 +53,7 @@ describe.skipIf(lacks('pebble', 'one order for one certificate'))(
   'One order is placed',
   { timeout: 180_000 },
   () => {
-    it('although the certificate could not be stored at first', async () => {
+    it('even if the certificate cannot be stored at first', async () => {
       const running = await start();
       const { certificates } = running.signpost.parts;
       const store = vi.spyOn(certificates, 'store');
@@ -64,7 +63,7 @@ describe.skipIf(lacks('pebble', 'one order for one certificate'))(
       expect(store.mock.calls.length).toBeGreaterThan(1);
     });
 
-    it('although the authority asks to slow down while it is under way', async () => {
+    it('even if the CA sends rate limits during the order', async () => {
       const running = await start();
       const type = 'urn:ietf:params:acme:error:rateLimited';
       let slowed = 0;
@@ -80,7 +79,7 @@ describe.skipIf(lacks('pebble', 'one order for one certificate'))(
       expect(slowed).toBeGreaterThan(1);
     });
 
-    it('and none with another profile than the operator wants; what is offered is noted', async () => {
+    it('only with the configured profile; otherwise the log lists the offered ones', async () => {
       const running = await start({ ACME_PROFILE: 'shortlived' });
       const { database } = running.signpost.parts;
       await publish(running);

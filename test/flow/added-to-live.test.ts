@@ -1,4 +1,4 @@
-/** The whole life, on each storage and with each authority: from the request that adds the domain to a verified handshake. */
+/** A domain's whole life on each storage and with each CA, up to a verified handshake. */
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
@@ -37,7 +37,6 @@ async function publish({ world, client }: Service, records: string[], codes: str
 
 const withoutPebble = lacks('pebble', 'a domain’s life with certificates from Pebble');
 
-/** Every storage, and every authority: the long run has each with each. */
 const quickPairs: Readonly<Record<StorageName, CaKind>> = {
   embedded: 'Pebble',
   postgres: 'local authority',
@@ -48,9 +47,9 @@ for (const { name, available } of storages) {
   for (const ca of rowsOfRun(cas, (one) => one === quickPairs[name])) {
     describe.skipIf(!available || (ca === 'Pebble' && withoutPebble))(
       `on ${name} with ${ca}`,
-      { timeout: 180_000 }, // seconds on a machine that is not busy
+      { timeout: 180_000 }, // seconds, except on a busy machine
       () => {
-        it('a domain goes live by itself, whatever the customer got wrong first', async () => {
+        it('a domain goes live after various mistakes of the customer', async () => {
           const running = await start(name, ca);
           const { world, client, signpost } = running;
           const { record, status, checks } = await client.addDomain();
@@ -89,8 +88,8 @@ for (const { name, available } of storages) {
             'certificate.issued',
             'domain.live',
           ]);
-          // Every finding appeared, in this order at first, and is gone. A check that a change of the zone fell into may
-          // have seen a little of both, so how often is not said.
+          // Every finding appeared and was resolved. A check during a zone change may have seen
+          // parts of both states, so counts are open.
           const seen = story.filter((event) => event.startsWith('+'));
           expect([...new Set(seen)]).toEqual(codes.map((code) => `+${code}`));
           for (const code of codes) {

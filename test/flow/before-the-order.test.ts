@@ -1,4 +1,4 @@
-/** What is checked right before an order, on a real service: the challenge at each address, and the authority's limits. */
+/** The checks right before an order on a real service: the challenge probe and the rate limits. */
 import { pino } from 'pino';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { PLATFORM_DOMAIN } from '../../src/cli/demo/laboratory.ts';
@@ -12,7 +12,7 @@ import { freePort } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';
 import { startWorld, until, type WorldOptions } from '../support/world.ts';
 
-/** A whole service whose authority is a Pebble behind a front, which hears every order. */
+/** A whole service with a Pebble behind a front that counts orders. */
 async function start(
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
   env: Readonly<Record<string, string>> = {},
@@ -30,7 +30,7 @@ async function start(
   if (!config.ok) throw new Error(JSON.stringify(config.problems));
   const signpost = await startSignpost(config.config, pino({ level: 'silent' }));
   onTestFinished(() => signpost.close(10_000));
-  /** How often one was asked for; one in twenty is for nothing, because Pebble refuses its nonce. */
+  /** The number of requested orders; one in twenty has no effect, as Pebble refuses its nonce. */
   const asked = () => front.requests.filter(({ step }) => step === 'newOrder').length;
   const orders = () => front.placed().length;
   return { world, client: createClient(world), front, asked, orders, signpost };
@@ -38,9 +38,9 @@ async function start(
 
 type Case = { readonly cause: string; readonly summary: string; readonly evidence: object };
 
-/** The open case once it is as `isWanted` says. */
+/** The open escalation once `isWanted` accepts it. */
 function theCase(client: Client, isWanted: (one: Case) => boolean) {
-  return until('the case', async () => {
+  return until('the escalation', async () => {
     const cases = (await client.call('GET', '/v1/escalations?status=open')).body as Case[]; // docs/run/operators-api.md
     return cases.find(isWanted);
   });
@@ -49,13 +49,13 @@ function theCase(client: Client, isWanted: (one: Case) => boolean) {
 const live = (client: Client) =>
   until('live', async () => (await client.domain()).status === 'live');
 
-describe.skipIf(lacks('pebble', 'what is checked before an order'))(
+describe.skipIf(lacks('pebble', 'the checks before an order'))(
   'Before an order',
   { timeout: 240_000, concurrent: true },
   () => {
-    it('each address is asked for the challenge: none is placed while one of them is dead', async (test) => {
+    it('each address is probed for the challenge: no order is placed while one is dead', async (test) => {
       const { asked, client, orders, world } = await start(test);
-      // The edge listens at the first of them alone.
+      // The edge only listens at the first of them.
       await world.publish(['* A 127.0.0.1', '* A 127.0.0.2'], PLATFORM_DOMAIN);
       const { record } = await client.addDomain();
       await world.publish([`docs CNAME ${record.value}.`]);
@@ -76,7 +76,7 @@ describe.skipIf(lacks('pebble', 'what is checked before an order'))(
       expect(await client.story()).not.toContain('certificate.failed');
     });
 
-    it('nobody asks where the operator wants it so: the authority’s own problem tells', async (test) => {
+    it("the probe can be disabled: then the CA's own problem is reported", async (test) => {
       const challengePort = await freePort();
       const { client, orders, world } = await start(
         test,
@@ -90,7 +90,7 @@ describe.skipIf(lacks('pebble', 'what is checked before an order'))(
       expect(orders()).toBeGreaterThan(0);
     });
 
-    it('its limits are kept: the case says which, whose and until when, and nothing is placed', async (test) => {
+    it('rate limits are respected: the escalation names the limit and its end, and no order is placed', async (test) => {
       const { asked, client, front, orders, signpost, world } = await start(test, {
         ACME_BUDGET: 'letsencrypt',
       });
@@ -102,7 +102,7 @@ describe.skipIf(lacks('pebble', 'what is checked before an order'))(
       const { record } = await client.addDomain();
       await world.publish([`docs CNAME ${record.value}.`]);
 
-      // Until its order was thought of, it may have had another one.
+      // Before its order was planned, it may have had another one.
       const { summary, evidence } = await theCase(
         client,
         ({ cause }) => cause === 'authority_rate_limited',

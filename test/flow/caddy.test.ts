@@ -1,4 +1,4 @@
-/** Caddy in front of the edge in production's shape: an API with workers, an edge of its own process, PostgreSQL and Redis. */
+/** Caddy in front of the edge as in production, with separate processes, PostgreSQL and Redis. */
 import { createHash, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
@@ -28,7 +28,6 @@ let edge: Awaited<ReturnType<typeof startReplaceableProcess>>;
 let caddy: Caddy;
 let caddyfile: string;
 let ca: string;
-/** Where a browser is open at the domain, over HTTP/3. */
 let page: Page | null = null;
 
 const what = 'Caddy in front of the edge, with certificates from Pebble';
@@ -74,7 +73,7 @@ async function startCaddy(): Promise<Caddy> {
 
 const place = () => ({ host: '127.0.0.1', port: service.world.edgeHttpsPort, ca });
 
-/** One visit over HTTP/1.1 on a connection of its own; rejects where the handshake is refused. */
+/** One visit over HTTP/1.1 on a new connection; rejects when the handshake fails. */
 async function visit(hostname = service.world.hostname) {
   const headers = { host: hostname };
   const options = { ...place(), servername: hostname, headers, agent: false };
@@ -101,19 +100,19 @@ function openHttp2(hostname = service.world.hostname) {
 const isServed = async () => (await visit().catch(() => null))?.body === greeting;
 
 describe.skipIf(without)('Behind Caddy', { timeout: 180_000 }, () => {
-  it('a domain has gone live by itself, over HTTP/1.1 and HTTP/2', async () => {
+  it('a domain goes live over HTTP/1.1 and HTTP/2', async () => {
     expect(await visit()).toEqual({ status: 200, body: greeting });
     expect(await openHttp2().get()).toEqual({ status: 200, body: greeting });
   });
 
-  it('the certificate is Pebble’s, and Caddy has stored none', async () => {
+  it('the certificate is from Pebble, and Caddy stores none', async () => {
     const { certificate } = await service.client.domain();
     expect(certificate.issuer).toMatch(/Pebble/);
     const stored = await readdir(caddy.folder, { recursive: true });
     expect(stored.filter((name) => name.includes(service.world.hostname))).toEqual([]);
   });
 
-  it.skipIf(lacks('chromium', 'HTTP/3 by a browser'))('a browser comes over HTTP/3', async () => {
+  it.skipIf(lacks('chromium', 'HTTP/3 by a browser'))('a browser uses HTTP/3', async () => {
     const { world } = service;
     const origin = `${world.hostname}:${world.edgeHttpsPort}`;
     const socket = connectTls({ ...place(), servername: world.hostname });
@@ -136,10 +135,10 @@ describe.skipIf(without)('Behind Caddy', { timeout: 180_000 }, () => {
     expect(protocol).toBe('h3');
   });
 
-  it('an edge that is killed comes back, and what is open goes on', async () => {
+  it('a killed edge restarts while open connections continue', async () => {
     const open = openHttp2();
     expect((await open.get()).status).toBe(200);
-    // Requests all the while: a connection that is idle for 15 s is closed, and a start may take longer.
+    // Constant requests: a connection is closed after 15 idle seconds and a start can take longer.
     let isReplaced = false;
     const replacing = edge.replace().finally(() => {
       isReplaced = true;
@@ -150,14 +149,14 @@ describe.skipIf(without)('Behind Caddy', { timeout: 180_000 }, () => {
     expect(await open.get()).toEqual({ status: 200, body: greeting });
   });
 
-  it('a Caddy that is killed comes back with nothing but its configuration', async () => {
+  it('a killed Caddy restarts with only its configuration', async () => {
     caddy.child.kill('SIGKILL');
     await once(caddy.child, 'exit');
     caddy = await startCaddy();
     await until('served again', isServed);
   });
 
-  it('known names are served while PostgreSQL is away, in full handshakes too; then a removal counts', async () => {
+  it('known names are served while PostgreSQL is down, and a removal takes effect afterwards', async () => {
     const { client, world } = service;
     const open = openHttp2();
     expect((await open.get()).status).toBe(200);
@@ -171,9 +170,9 @@ describe.skipIf(without)('Behind Caddy', { timeout: 180_000 }, () => {
     await until('removed', async () => {
       return (await client.call('DELETE', client.domainPath)).status === 204;
     });
-    await until('refused on what is open', async () => (await open.get()).status === 421);
+    await until('refused on open connections', async () => (await open.get()).status === 421);
     await expect(visit()).rejects.toThrow(/alert|ECONNRESET/i);
-    // A browser answers 421 with another connection, which fails in its handshake.
+    // A browser answers 421 with another connection, whose handshake fails.
     const again = await page?.evaluate(`fetch('/').then((it) => it.status, () => 'refused')`);
     if (page !== null) expect([421, 'refused']).toContain(again);
   });

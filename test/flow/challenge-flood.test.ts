@@ -1,4 +1,4 @@
-/** Anybody may ask an edge for challenges. However many do, visitors are served, and a removal counts. */
+/** Challenge requests are unauthenticated: a flood must not affect visitors or removals. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { request as secureRequest } from 'node:https';
@@ -18,13 +18,12 @@ import { freshStorage } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const FLOOD = sizeOfRun({ quick: 250, long: 1_000 });
-/** The edge's own connections wait no longer (src/db/engine/client.ts): on a very busy machine some are told so meanwhile. */
+/** The statement timeout of the edge (src/db/engine/client.ts), which a busy machine can hit. */
 const STATEMENT_MS = 10_000;
 const greeting = 'Hello from the project’s deploy.\n';
 const closings = closeAfterAll();
 const without = lacks('postgres', 'a flood of challenges');
 let service: Service;
-/** An edge apart from the API and the workers. */
 let edge: { readonly httpPort: number; readonly httpsPort: number };
 let ca: string;
 
@@ -61,7 +60,7 @@ beforeAll(async () => {
 });
 const at = '127.0.0.1';
 
-/** One visit on a connection of its own; null where the handshake is refused. */
+/** One visit on a new connection; null when the handshake fails. */
 async function visit(hostname: string): Promise<string | null> {
   const options = { host: at, port: edge.httpsPort, servername: hostname, ca, agent: false };
   const asked = secureRequest({ ...options, headers: { host: hostname } }).end();
@@ -69,13 +68,13 @@ async function visit(hostname: string): Promise<string | null> {
   return answer === null ? null : text(answer);
 }
 
-describe.skipIf(without)('While many requests for challenges wait', { timeout: 180_000 }, () => {
+describe.skipIf(without)('While many challenge requests wait', { timeout: 180_000 }, () => {
   let lock: pg.Client;
   let lockedAt: number;
   let answered: number;
   let flood: Promise<unknown>[];
 
-  /** The status; the token is a new one each time. */
+  /** The status for a new token. */
   async function ask(hostname: string, nth: number): Promise<number> {
     const path = `/.well-known/acme-challenge/nobodys-${nth}`;
     const headers = { host: hostname };
@@ -89,7 +88,7 @@ describe.skipIf(without)('While many requests for challenges wait', { timeout: 1
     const { signpost, world } = service;
     answered = 0;
     expect(await visit(`docs.${world.zone}`)).toBe(greeting);
-    // Nothing that looks at a challenge is answered.
+    // Blocks every challenge lookup.
     lock = new pg.Client(world.env['DATABASE_URL']);
     await lock.connect();
     lockedAt = performance.now();
@@ -97,7 +96,7 @@ describe.skipIf(without)('While many requests for challenges wait', { timeout: 1
     flood = Array.from({ length: FLOOD }, (_, nth) => ask(`docs.${world.zone}`, nth));
     const waiting = `SELECT 1 FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    // Not over the connection that locks: within a transaction it would see the same again and again.
+    // On another connection than the lock's, whose transaction would keep returning the same.
     const { pool } = signpost.parts.database;
     await until('one waits', async () => (await pool.query(waiting)).rowCount === 1);
   });
@@ -112,13 +111,13 @@ describe.skipIf(without)('While many requests for challenges wait', { timeout: 1
     if (performance.now() - lockedAt < STATEMENT_MS) expect(answered).toBe(count);
   }
 
-  /** As an operator would by hand; to remove a domain is to end its challenges, and the table is locked. */
+  /** Directly in SQL: removing a domain ends its challenges, and that table is locked. */
   async function remove(hostname: string): Promise<void> {
     const { prisma } = service.signpost.parts.database;
     await prisma.domain.updateMany({ where: { hostname }, data: { removedAt: new Date() } });
   }
 
-  /** A connection that waits for a request; gives what tells its end. */
+  /** A connection that waits for a request; the result waits for its end. */
   async function openConnection(servername: string): Promise<() => Promise<unknown>> {
     const socket = connect({ host: at, port: edge.httpsPort, ca, servername });
     socket.on('error', () => {});
@@ -127,7 +126,7 @@ describe.skipIf(without)('While many requests for challenges wait', { timeout: 1
     return () => closed;
   }
 
-  it('names are served, a removal counts, and no more than one connection is taken', async () => {
+  it('names are served, a removal takes effect, and at most one database connection is used', async () => {
     const { zone } = service.world;
     const closed = await openConnection(`told.${zone}`);
     await remove(`told.${zone}`);
@@ -135,10 +134,10 @@ describe.skipIf(without)('While many requests for challenges wait', { timeout: 1
     expect(await visit(`told.${zone}`)).toBeNull();
     for (let nth = 0; nth < 20; nth += 1) expect(await visit(`docs.${zone}`)).toBe(greeting);
     expect(await ask(`nobody.${zone}`, 0)).toBe(404);
-    expectAnswered(1); // nobody is asked for a name that is not held
+    expectAnswered(1); // an unheld name is not looked up
   });
 
-  it('a removal counts whose notification was lost', async () => {
+  it('a removal takes effect whose notification was lost', async () => {
     const { zone } = service.world;
     const closed = await openConnection(`untold.${zone}`);
     await lock.query(

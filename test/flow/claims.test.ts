@@ -1,4 +1,4 @@
-/** Two projects, one name: the DNS decides, the loser is told, and visitors see who won. */
+/** Two projects, one name: the DNS decides, the loser is notified, and the winner is served. */
 import { describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
@@ -17,15 +17,15 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<Servic
   return service;
 }
 
-/** An apex, whose address proves no project, and two projects that may add it. */
+/** An apex, whose address proves no ownership, and two projects that may add it. */
 async function startApex() {
   const { world } = await start({ PLATFORM_ADDRESSES: '127.0.0.1' });
   const apex = { ...world, hostname: world.zone };
   return { apex, one: createClient(apex), other: createClient(apex) };
 }
 
-describe('a name that two projects add', () => {
-  it('goes to the one that its record points to, and moves when the record does', async () => {
+describe('a name added by two projects', () => {
+  it('goes to the project its record points to, and moves with the record', async () => {
     const service = await start();
     const { world, signpost } = service;
     const [one, other] = [service.client, createClient(world)];
@@ -35,22 +35,24 @@ describe('a name that two projects add', () => {
 
     await world.publish([`docs CNAME ${first.record.value}.`]);
     await until('the first is live', async () => (await one.domain()).status === 'live');
-    await until('the second is told', async () =>
+    await until('the event of the second', async () =>
       (await other.domain()).findings.some(({ code }) => code === 'cname_mismatch'),
     );
 
     await world.publish([`docs CNAME ${second.record.value}.`]);
     await until('the second is live', async () => (await other.domain()).status === 'live');
     expect((await one.domain()).status).toBe('pending');
-    await until('the first is told', async () => (await one.story()).includes('+cname_mismatch'));
+    await until('the event of the first', async () =>
+      (await one.story()).includes('+cname_mismatch'),
+    );
     expect(await one.story()).toContain('domain.claimed_elsewhere');
     const roots = await world.rootCertificates(signpost.parts.rootCertificate);
     expect((await visitDomain(world, roots)).status).toBe(200);
   }, 180_000);
 });
 
-describe('an apex that two projects add', () => {
-  it('goes to the one whose TXT record is there, and back again with the record', async () => {
+describe('an apex added by two projects', () => {
+  it('goes to the project with the TXT record, and moves with it', async () => {
     const { apex, one, other } = await startApex();
     await one.addDomain();
     await apex.publish([address]);
@@ -58,7 +60,7 @@ describe('an apex that two projects add', () => {
 
     await other.addDomain();
     const proofOf = (client: Client, wanted = 'There is no TXT record') =>
-      until('the record is told', async () => {
+      until('the requested record', async () => {
         const [finding] = (await client.domain()).findings;
         if (finding?.code !== 'held_elsewhere' || !finding.found.includes(wanted)) return null;
         expect(finding.actor).toBe('customer');
@@ -69,7 +71,7 @@ describe('an apex that two projects add', () => {
 
     await apex.publish([address, ...txt('v=of somebody else')]);
     expect(await proofOf(other, 'v=of somebody else')).toBe(theirs);
-    // Removed and added again it asks for the same record.
+    // Its record stays the same after a removal.
     await other.call('DELETE', other.domainPath);
     const again = await other.addAgain();
     expect(again.findings).toEqual([]);
@@ -82,9 +84,9 @@ describe('an apex that two projects add', () => {
     expect(lost).toEqual([evidence]);
     const ours = await proofOf(one, theirs);
 
-    // Both at once: it stays where it is, and nobody takes it from anybody.
+    // Both records at once: it stays with its holder.
     await apex.publish([address, ...txt(theirs, ours)]);
-    await until('the first is told', async () =>
+    await until('the finding of the first', async () =>
       (await one.domain()).findings.some(({ action }) => action.includes('Delete the other TXT')),
     );
     expect((await other.domain()).status).toBe('live');
@@ -96,13 +98,13 @@ describe('an apex that two projects add', () => {
   }, 180_000);
 });
 
-describe('an apex that a stranger has added, too, before it is live', () => {
-  it('is not had by whose check comes first: its owner adds the TXT record and has it', async () => {
+describe('an apex also added by another project before it is live', () => {
+  it('stays free for its owner, who gets it with the TXT record', async () => {
     const { apex, one: owner, other: stranger } = await startApex();
     await owner.addDomain();
     await stranger.addDomain();
     await apex.publish([address]);
-    // The stranger presses first, so that his check is the first to see the address.
+    // The other project calls verify first, so its check is the first to see the address.
     await stranger.call('POST', `${stranger.domainPath}/verify`);
     const [, wanted] = [await heldIn(stranger), await heldIn(owner)];
     expect(wanted.actor).toBe('customer');
@@ -117,7 +119,7 @@ describe('an apex that a stranger has added, too, before it is live', () => {
     expect(await stranger.story()).not.toContain('domain.claimed_elsewhere');
   }, 180_000);
 
-  it('is had by its address once the other one is removed', async () => {
+  it('goes to its address once the other project removes it', async () => {
     const { apex, one: owner, other } = await startApex();
     await owner.addDomain();
     await other.addDomain();
@@ -128,9 +130,9 @@ describe('an apex that a stranger has added, too, before it is live', () => {
   }, 180_000);
 });
 
-/** The finding that asks for the record, once it is there. */
+/** The finding with the requested record, once it exists. */
 function heldIn(client: Client) {
-  return until('it is told which record decides', async () =>
+  return until('the record to prove ownership', async () =>
     (await client.domain()).findings.find(({ code }) => code === 'held_elsewhere'),
   );
 }

@@ -1,4 +1,4 @@
-/** Pages that stay right while others act, while the service is away, and whatever a zone says. */
+/** Pages stay correct while others act, during an outage, and with hostile zone content. */
 import { randomUUID } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -45,7 +45,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       await fixture?.close();
     });
 
-    /** A domain that is pending, and the page of it, which listens. */
+    /** A pending domain and its open page, which receives events. */
     async function openDomain(owner: string, name = 'The shop') {
       const made = { name, slug: `shop-${randomUUID().slice(0, 8)}`, plan: 'pro' };
       const project = await fixture.call('POST', '/v1/projects', JSON.stringify(made));
@@ -63,7 +63,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       return { hostname, target: record.value, domains: `${fixture.url}${domains}` };
     }
 
-    it('moves with another tab, in which somebody acts', async () => {
+    it('follows actions in another tab', async () => {
       const { hostname, target, domains } = await openDomain('tabs');
       const other = pointing(await page.context().newPage());
       await other.page.goto(domains);
@@ -74,7 +74,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       await fixture.publish('tabs', `CNAME ${target}.`);
       await Promise.all([driver.see(badge('Live')), other.see(row('Live'))]);
       await Promise.all([driver.expectMarked(), other.expectMarked()]);
-      // Nobody would move a time there.
+      // That page has no times to update.
       expect(await other.page.locator('#domains time').count()).toBe(0);
 
       await driver.press(`More for ${hostname}`);
@@ -87,7 +87,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       expect(visited.complaints).toEqual([]);
     });
 
-    it('catches up by itself after the service was stopped and started', async () => {
+    it('recovers after the service was restarted', async () => {
       const { hostname, target } = await openDomain('restart');
       await fixture.stop();
       await driver.see('[data-state="away"]:has-text("Reconnecting")');
@@ -139,7 +139,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       },
     ];
 
-    it.each(zones)('shows what a zone says as text: $owner', async (zone) => {
+    it.each(zones)('shows zone content as escaped text: $owner', async (zone) => {
       const { owner, at = [], says, shown } = zone;
       const { target } = await openDomain(owner, MARKUP);
       await fixture.publish('@', ...at);
@@ -152,11 +152,11 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       for (const width of [1280, 360]) {
         await page.setViewportSize({ width, height: 800 });
         expect(await overflowOf(page)).toBe(0);
-        // It reads the page's structure, which is the same whatever a zone says.
+        // axe examines the page's structure, which is the same for all zone content.
         if (isLongRun || owner === 'text') expect(await complaintsOfAxe(page)).toEqual([]);
       }
       await driver.expectMarked();
-      // Not before: without these lines the domain turns live, and nothing of them is shown any more.
+      // Not earlier: without these lines the domain goes live and the page no longer shows them.
       await fixture.publish('@');
       expect(visited.complaints).toEqual([]);
     });

@@ -1,4 +1,4 @@
-/** The customer's procedure for everybody: by the keyboard alone, on a phone, in the dark, and without a script. */
+/** The customer's procedure by keyboard, on a phone, in dark mode, and without JavaScript. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { complaintsOfAxe } from '../dashboard/support/axe.ts';
@@ -18,7 +18,7 @@ const phone: BrowserContextOptions = {
 };
 
 type Way = readonly [name: string, driver: (page: Page) => PageDriver, BrowserContextOptions];
-/** Where what axe finds is worth its time. */
+/** The cases in which axe is worth its time. */
 const examined = ['phone', 'dark'];
 
 const ways: readonly Way[] = [
@@ -28,7 +28,7 @@ const ways: readonly Way[] = [
   ['plain', withoutScript, { javaScriptEnabled: false }],
 ];
 
-describe.skipIf(lacks('chromium', 'the procedure by keyboard, by phone and without a script'))(
+describe.skipIf(lacks('chromium', 'the procedure by keyboard, phone and without JavaScript'))(
   'the whole procedure',
   { timeout: 240_000 },
   () => {
@@ -43,9 +43,9 @@ describe.skipIf(lacks('chromium', 'the procedure by keyboard, by phone and witho
       await fixture?.close();
     });
 
-    // In the quick run dashboard.test.ts points, and pages-browser.test.ts has a phone, the dark and no script.
+    // In the quick run other tests cover mouse, phone, dark mode and no JavaScript.
     it.each(rowsOfRun(ways, ([name]) => name === 'keyboard'))(
-      'is done: %s',
+      '%s',
       async (name, driverOf, options) => {
         const { page, complaints, close } = await visit(browser, fixture.url, options);
         const found: string[] = [];

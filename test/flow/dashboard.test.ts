@@ -1,4 +1,4 @@
-/** The customer's procedure in a real browser, as the service interface tells it, while the DNS changes under it. */
+/** The customer's procedure in a real browser while the DNS changes. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBrowser, visit } from '../support/browser.ts';
@@ -22,7 +22,7 @@ const isThere = ({ storage, ca }: Row): boolean =>
   !(ca === 'Pebble' && lacks('pebble', 'the customer’s procedure with Pebble'));
 
 describe.skipIf(lacks('chromium', 'the customer’s procedure in a browser'))(
-  'a customer publishes a project under an own domain in the dashboard',
+  'a customer publishes a project under a custom domain in the dashboard',
   { timeout: 240_000 },
   () => {
     let browser: Browser;

@@ -1,4 +1,4 @@
-/** `npm run demo -- --keep`: the tour is the one of docs/tour.md, its last lines work, and Ctrl-C stops everything. */
+/** `npm run demo -- --keep` matches docs/tour.md, its last lines work, and Ctrl-C stops it. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -25,7 +25,6 @@ function withoutChance(output: string): string {
     .replace(/valid until .*/g, 'valid for 90 days');
 }
 
-/** Compares a tour with docs/tour.md. UPDATE_TOUR=1 writes the page first. */
 function expectTour(output: string): void {
   const tour = `\`\`\`\n${withoutChance(output).trim()}\n\`\`\`\n`;
   const text = readFileSync(page, 'utf8');
@@ -38,7 +37,7 @@ function expectTour(output: string): void {
   expect(tourInPage.exec(readFileSync(page, 'utf8'))?.[0]).toBe(tour);
 }
 
-/** Runs the README's command and resolves with what it printed, up to the command that visits the domain. */
+/** Runs the README's command and resolves with its output up to the one that visits the domain. */
 async function startDemo() {
   const [, line = ''] = blocksOf('README.md', 'sh');
   const { output, interrupt } = await startLine(
@@ -46,13 +45,13 @@ async function startDemo() {
     {},
     /^Everything keeps running[\s\S]*curl .*\n/m,
   );
-  // Without what npm prints about the script.
+  // Without npm's own lines about the script.
   return { output: output.replace(/^(\n|> .*\n)+/, ''), interrupt };
 }
 
 const captured = (text: string, pattern: RegExp): string => pattern.exec(text)?.[1] ?? '';
 
-// Repeated if a check fell between two answers of a zone that was changing, which prints the same in another order.
+// Repeated, as a check between two responses of a changing zone prints in another order.
 it('shows a domain going live, and keeps everything running until Ctrl-C', {
   retry: 2,
 }, async () => {

@@ -1,4 +1,4 @@
-/** Several edge processes beside an API: what changes reaches each of them, and visitors outlast an outage of the database. */
+/** Changes reach each of several edge processes, and a database outage does not affect visitors. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { request } from 'node:https';
@@ -21,13 +21,13 @@ const greeting = 'Hello from the project’s deploy.\n';
 const closings = closeAfterAll();
 let postgres: PostgresServer;
 let service: Service;
-/** The HTTPS ports of two edges apart from the API and the workers, one of them a process of its own in every run. */
+/** The HTTPS ports of two edges outside the API and workers; one is always a separate process. */
 let edges: readonly number[];
 let ca: string;
 let projectPath: string;
 const records: string[] = [];
 
-const without = lacks('postgres', 'edges as processes of their own');
+const without = lacks('postgres', 'separate edge processes');
 
 beforeAll(async () => {
   if (without) return;
@@ -58,7 +58,6 @@ async function startEdge(start: (env: Service['world']['env']) => Promise<Beside
   return https;
 }
 
-/** Adds a domain and waits until both edges serve it. */
 async function publish(label: string): Promise<string> {
   const { client, world } = service;
   const hostname = `${label}.${world.zone}`;
@@ -71,7 +70,7 @@ async function publish(label: string): Promise<string> {
 
 type Seen = { status: number; to: string | undefined; body: string; serial: string };
 
-/** One visit on a connection of its own; rejects where the handshake is refused. */
+/** One visit on a new connection; rejects when the handshake fails. */
 async function visit(hostname: string, port: number): Promise<Seen> {
   const options = { host: '127.0.0.1', port, servername: hostname, ca, agent: false } as const;
   const [answer] = await once(
@@ -98,7 +97,6 @@ async function isRefused(hostname: string, port: number): Promise<boolean> {
   return refused instanceof Error;
 }
 
-/** Both edges stop serving it, and do not begin again. */
 async function expectGone(hostname: string): Promise<void> {
   for (const port of edges) {
     await until(`${hostname} refused at ${port}`, () => isRefused(hostname, port));
@@ -108,7 +106,7 @@ async function expectGone(hostname: string): Promise<void> {
   }
 }
 
-/** A connection that waits for its next request, at each edge. */
+/** An idle open connection to each edge. */
 async function openConnections(hostname: string): Promise<readonly TLSSocket[]> {
   return Promise.all(
     edges.map(async (port) => {
@@ -121,7 +119,7 @@ async function openConnections(hostname: string): Promise<readonly TLSSocket[]> 
   );
 }
 
-/** One more request on a connection that is open; gives what was answered up to the deploy's words. */
+/** Another request on an open connection; returns the response up to the deploy's body. */
 function askOn(socket: TLSSocket, hostname: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
@@ -142,8 +140,8 @@ const remove = (hostname: string) =>
 const setDomains = (domains: unknown) =>
   service.client.call('PUT', `${projectPath}/domain-settings`, { domains });
 
-describe.skipIf(without)('At two edges in processes of their own', { timeout: 180_000 }, () => {
-  it('a removal stops the traffic, open connections too, and it never comes back', async () => {
+describe.skipIf(without)('At two edge processes', { timeout: 180_000 }, () => {
+  it('a removal stops the traffic for good, also on open connections', async () => {
     const hostname = await publish('removed');
     const closed = (await openConnections(hostname)).map((socket) => once(socket, 'close'));
     expect((await remove(hostname)).status).toBe(204);
@@ -152,7 +150,7 @@ describe.skipIf(without)('At two edges in processes of their own', { timeout: 18
     expect(await everywhere(service.world.hostname, ({ body }) => body === greeting)).toBe(true);
   });
 
-  it('a removal stops the traffic where its notification is lost', async () => {
+  it('a removal whose notification is lost stops the traffic', async () => {
     const hostname = await publish('unheard');
     const closed = (await openConnections(hostname)).map((socket) => once(socket, 'close'));
     const { parts } = service.signpost;
@@ -168,7 +166,7 @@ describe.skipIf(without)('At two edges in processes of their own', { timeout: 18
     await expectGone(hostname);
   });
 
-  it('redirects, the primary domain and a deploy arrive', async () => {
+  it('redirects, the primary domain and a deploy take effect', async () => {
     const { world, client } = service;
     const from = await publish('from');
     const redirects = [{ from, to: world.hostname, status: 302 }];
@@ -195,16 +193,16 @@ describe.skipIf(without)('At two edges in processes of their own', { timeout: 18
       status: 'succeeded',
       upstream: world.upstream,
     });
-    await until('the deploy of before', () => everywhere(from, ({ body }) => body === greeting));
+    await until('the previous deploy', () => everywhere(from, ({ body }) => body === greeting));
   });
 
-  it('a new certificate is shown, and what is open stays open', async () => {
+  it('a new certificate is served while open connections stay open', async () => {
     const hostname = await publish('renewed');
     const [first] = await Promise.all(edges.map((port) => visit(hostname, port)));
     const open = await openConnections(hostname);
     await age(service.signpost.parts.database, hostname);
     await until('the new one', async () => {
-      // An edge ends what asks for nothing for seconds, which is not what this is about.
+      // An edge closes connections that are idle for seconds, which would fail this test.
       for (const socket of open) await askOn(socket, hostname);
       return everywhere(hostname, ({ serial }) => serial !== first?.serial);
     });
@@ -214,7 +212,7 @@ describe.skipIf(without)('At two edges in processes of their own', { timeout: 18
     }
   });
 
-  it('known names are served while PostgreSQL is away, unknown ones refused; then removals count', async () => {
+  it('known names are served while PostgreSQL is down, unknown ones rejected, and removals take effect later', async () => {
     const hostname = await publish('outage');
     const unknown = `nobody.${service.world.zone}`;
     await postgres.stop();

@@ -1,4 +1,4 @@
-/** What a project's domain settings do at the edge of a real service: as soon as it hears of them. */
+/** Domain settings at the edge of a real service take effect on notification. */
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -19,7 +19,6 @@ const closings = closeAfterEach();
 
 const greeting = 'Hello from the project’s deploy.\n';
 
-/** A project whose two domains are live. */
 async function publishTwo({ world, client }: Service): Promise<string> {
   const { record } = await client.addDomain();
   const projectPath = client.domainPath.replace(/\/domains\/.*$/, '');
@@ -33,7 +32,7 @@ async function publishTwo({ world, client }: Service): Promise<string> {
   return projectPath;
 }
 
-/** A service with such a project, visitors of it, and what its own deploy says. */
+/** A service with such a project, its visitors, and the response of its deploy. */
 async function startPublished(name: StorageName) {
   const { storage, close } = await freshStorage(name);
   closings.push(close);
@@ -54,7 +53,7 @@ async function startPublished(name: StorageName) {
   return { ...service, projectPath, visit };
 }
 
-/** A deploy over https, by an authority of its own, that answers with the signature of what it was asked. */
+/** An HTTPS deploy with a private CA that responds with the signature headers it received. */
 async function startSignedDeploy() {
   const { chain, key, root } = await localhostCertificate();
   const server = createServer({ cert: chain, key }, ({ method, url, headers }, response) => {
@@ -72,7 +71,7 @@ async function startSignedDeploy() {
 
 describe.each(storagesOfRun())('on $name', ({ name, available }) => {
   it.skipIf(!available)(
-    'redirects count as soon as the edge has heard of them, and end so',
+    'redirects take effect and end on notification',
     async () => {
       const { projectPath, client, signpost, world, visit } = await startPublished(name);
 
@@ -83,7 +82,6 @@ describe.each(storagesOfRun())('on $name', ({ name, available }) => {
 
       expect(await visit(old)).toMatchObject({ status: 200, body: greeting });
 
-      /** Visits until it is answered so. */
       const answers = (status: number) =>
         until(`${status}`, async () => (await visit(old)).status === status);
 
@@ -110,7 +108,7 @@ describe.each(storagesOfRun())('on $name', ({ name, available }) => {
   );
 
   it.skipIf(!available)(
-    'so do HSTS, the authorities of a deploy, and another signing secret',
+    'so do HSTS, the CAs of a deploy and a new secret',
     async () => {
       const { projectPath, client, visit } = await startPublished(name);
       const call = async (method: string, path: string, body?: object) =>
@@ -128,7 +126,7 @@ describe.each(storagesOfRun())('on $name', ({ name, available }) => {
         const { body } = await visit(www);
         return body === greeting ? null : body;
       });
-      /** By the secrets: the ones that have signed it, in their order. */
+      /** The secrets that signed the response, in their order. */
       const signersOf = (body: string, secrets: readonly string[]) => {
         const { signature, lines } = JSON.parse(body);
         const [t, ...signatures] = signature.split(',');

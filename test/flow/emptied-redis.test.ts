@@ -1,4 +1,4 @@
-/** The queue is the alarm clock, the database the truth: whoever empties Redis half way delays a domain, and loses nothing. */
+/** Redis is only the timer and the database the truth: emptying Redis only delays a domain. */
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
@@ -35,8 +35,8 @@ async function start(ca: CaKind) {
 const onRedis = storages.find(({ name }) => name === 'postgres_redis');
 const withoutPebble = lacks('pebble', 'Redis emptied during an order');
 
-describe.skipIf(!onRedis?.available)('Redis emptied half way', () => {
-  it('does not keep a waiting domain from going live', async () => {
+describe.skipIf(!onRedis?.available)('Redis emptied midway', () => {
+  it('does not keep a pending domain from going live', async () => {
     const { client, operator, repair } = await start('local authority');
     await operator.flushall();
     await repair();
@@ -46,10 +46,10 @@ describe.skipIf(!onRedis?.available)('Redis emptied half way', () => {
     expect(await client.story()).toEqual(story);
   });
 
-  it.skipIf(withoutPebble)('in the middle of an order, neither loses nor doubles it', async () => {
+  it.skipIf(withoutPebble)('neither loses nor doubles an order in progress', async () => {
     const { client, operator, repair, prisma } = await start('Pebble');
     await repair();
-    // Where it was gone before it was seen, the order has come to its end.
+    // The order may already have ended before it was seen.
     await until(
       'the challenge',
       async () =>
@@ -58,7 +58,7 @@ describe.skipIf(!onRedis?.available)('Redis emptied half way', () => {
     );
     await operator.flushall();
     await until('live', async () => (await client.domain()).status === 'live');
-    // The job that was lost and the one in its place have both ended by now, or will find nothing to do.
+    // The lost job and its replacement have both ended, or will have no work.
     expect(await client.story()).toEqual(story);
     expect(await prisma.certificate.count()).toBe(1);
   });

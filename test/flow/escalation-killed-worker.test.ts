@@ -1,4 +1,4 @@
-/** A case that stays open while workers die around it: it is one case, told once, and somebody goes on looking at it. */
+/** An escalation while workers are killed: it stays one, with one event, and is updated. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/db/engine/client.ts';
@@ -18,11 +18,10 @@ const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedde
 
 describe.each(servers)('on $name, while workers are killed', ({ name, available }) => {
   it.skipIf(!available)(
-    'an open case is brought up to date, and never a second one',
+    'an open escalation is updated and not duplicated',
     async () => {
       const { storage, close } = await freshStorage(name);
       closings.push(close);
-      // Nobody listens where the authority should be.
       const ACME_DIRECTORY_URL = `https://localhost:${await freePort()}/dir`;
       const env = { ESCALATE_AFTER: '2s', ACME_DIRECTORY_URL };
       const world = await startWorld({ storage, ca: 'local authority', env });
@@ -40,7 +39,7 @@ describe.each(servers)('on $name, while workers are killed', ({ name, available 
       const client = createClient(world);
       const { record } = await client.addDomain();
       await world.publish([`docs CNAME ${record.value}.`]);
-      const first = await until('a case', () => prisma.escalation.findFirst());
+      const first = await until('an escalation', () => prisma.escalation.findFirst());
       for (let kills = 0; kills < KILLS; kills += 1) {
         const { escalateAt: before } = await prisma.domain.findFirstOrThrow();
         await worker.replace();

@@ -1,4 +1,3 @@
-/** A life that needs a person's help, or would: 30 minutes verified without a certificate, under the test's own clock. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { closeForOperator, listEscalations } from '../../src/db/issuance/escalations.ts';
@@ -22,11 +21,11 @@ let stored: StoredDomains;
 let api: TestApi;
 let key: string;
 
-/** The API over the life's own database; its keys are in another. */
+/** The API on the same database; its keys are in another one. */
 beforeAll(async () => {
   stored = await openStoredDomains();
   const { prisma } = stored.database;
-  const never = () => Promise.reject(new Error('nobody presses verify here'));
+  const never = () => Promise.reject(new Error('unexpected verify'));
   api = await startTestApi((_, now) => [
     ...escalationRoutes({
       list: (query) => listEscalations(prisma, query),
@@ -58,7 +57,7 @@ async function get(path: string): Promise<unknown> {
   return body;
 }
 
-/** What the operator, the customer and the reader of the timeline see of it. */
+/** What the operator, the customer and the timeline show. */
 async function shown(life: FakeTime) {
   const { projectId, hostname } = await life.row();
   const domain = `/v1/projects/${projectId}/domains/${hostname}`;
@@ -87,7 +86,7 @@ const authorities = [
     },
   },
   {
-    what: 'is away',
+    what: 'is down',
     answers: isAway,
     cause: 'authority_unreachable',
     summary: expect.stringMatching(/^At 2026-11-20 12:2\d UTC .*: ca_unreachable: no answer\.$/),
@@ -100,10 +99,10 @@ const authorities = [
   },
 ] as const;
 
-describe.each(authorities)('a verified domain whose authority $what', (authority) => {
+describe.each(authorities)('a verified domain whose CA $what', (authority) => {
   const { answers, cause, summary, nextAction, evidence } = authority;
 
-  it('gets one escalation after 30 minutes, in the same words for all, until its certificate comes', async () => {
+  it('has one escalation from 30 minutes until its certificate comes, with one text for all readers', async () => {
     const life = await startLife(stored);
     life.dns(right);
     life.authority(answers);

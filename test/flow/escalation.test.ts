@@ -1,4 +1,4 @@
-/** 30 minutes without a certificate, on a real service: the right cause, once, in the same words for all. */
+/** 30 minutes without a certificate on a real service: one escalation with the right cause. */
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, type TestContext } from 'vitest';
@@ -11,14 +11,13 @@ import { freePort } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';
 import { startWorld, until, type World, type WorldOptions } from '../support/world.ts';
 
-/** Each test closes what it opened; they run beside each other, because most of them is waiting. */
+/** Each test closes its own resources; they run concurrently, as they mostly wait. */
 type Closing = Pick<TestContext, 'onTestFinished'>;
 
 type Service = {
   readonly world: World;
   readonly client: Client;
   readonly signpost: Signpost;
-  /** What an operator reads in the log. */
   readonly warnings: readonly Record<string, unknown>[];
 };
 
@@ -56,35 +55,35 @@ async function cases({ client }: Pick<Service, 'client'>): Promise<readonly Show
   return (await client.call('GET', '/v1/escalations')).body as Shown[]; // docs/run/operators-api.md
 }
 
-/** Its DNS has been found right once more, right before the order. */
+/** The check right before the order was right. */
 const ordering = ({ client }: Service) =>
   until('an order', async () => (await client.domain()).certificate.status === 'ordering');
 
-/** The look that comes half an hour after the verification, or after the check before. */
+/** The check half an hour after the verification or the previous check. */
 async function halfAnHourLater({ signpost }: Service): Promise<void> {
   const { bringNow, database } = signpost.parts;
   const [domain] = await database.prisma.domain.findMany({ where: { status: 'verified' } });
   if (domain) await bringNow('escalate-certificate', { domainId: domain.id, epoch: domain.epoch });
 }
 
-/** What became of the first attempt, where that is needed for the case. */
+/** The setback of the first attempt, if the escalation needs it. */
 const setback = ({ signpost }: Service) =>
   until('a setback', async () => {
     const [order] = await signpost.parts.database.prisma.certificate.findMany();
     return order?.setback;
   });
 
-/** The one case, once it is open: told to the customer, in the timeline and in the log with the operator's words. */
+/** The one open escalation, after comparing the customer's text, the timeline and the log. */
 async function theCase(service: Service): Promise<Shown> {
   const { client, warnings } = service;
   await until('verified', async () => (await client.domain()).status === 'verified');
   await halfAnHourLater(service);
-  const escalation = await until('a case', async () => (await client.domain()).escalation);
+  const escalation = await until('an escalation', async () => (await client.domain()).escalation);
   const [shown, ...others] = await cases(service);
-  if (shown === undefined) throw new Error('the operator sees no case');
+  if (shown === undefined) throw new Error('no escalation for the operator');
   expect(others).toEqual([]);
   const { hostname, cause, summary, openedAt } = shown;
-  // A setting is named to the operator alone.
+  // Settings are only named to the operator.
   const [setting, instead] = [
     'set EDGE_PROBE=false',
     'the platform’s operator has to change its settings',
@@ -100,7 +99,7 @@ async function theCase(service: Service): Promise<Shown> {
   return shown;
 }
 
-/** It ends with the certificate, was told once, and stays as the one case there was. */
+/** Closed by the certificate; one event, one escalation. */
 async function closedByCertificate(service: Service, cause: string): Promise<readonly string[]> {
   const { client } = service;
   await halfAnHourLater(service);
@@ -120,112 +119,108 @@ async function closedByCertificate(service: Service, cause: string): Promise<rea
   return story;
 }
 
-const withoutPebble = lacks('pebble', 'escalations with an authority that asks for challenges');
+const withoutPebble = lacks('pebble', 'escalations with a CA that uses challenges');
 
-describe.skipIf(withoutPebble)(
-  'with an authority that asks for challenges',
-  { concurrent: true },
-  () => {
-    it('a challenge that cannot be reached is told by address; once it can, the order is placed again by itself', async (test) => {
-      const challengePort = await freePort();
-      const service = await start(test, { ca: 'Pebble', challengePort }, () => ({
-        ACME_HTTP_PORT: String(challengePort),
-      }));
+describe.skipIf(withoutPebble)('with a CA that uses challenges', { concurrent: true }, () => {
+  it('an unreachable challenge is reported per address; once it is reachable, the order is placed', async (test) => {
+    const challengePort = await freePort();
+    const service = await start(test, { ca: 'Pebble', challengePort }, () => ({
+      ACME_HTTP_PORT: String(challengePort),
+    }));
+    const { client, world } = service;
+    const { record } = await client.addDomain();
+    await world.publish([`docs CNAME ${record.value}.`]);
+
+    const { cause, summary, evidence } = await theCase(service);
+    expect(cause).toBe('challenge_unreachable');
+    expect(summary).toContain('On port 80, 127.0.0.1 refuses the connection.');
+    expect(evidence['probes']).toMatchObject([{ address: '127.0.0.1', outcome: 'refused' }]);
+    // It would have been refused, so no order was placed.
+    expect(evidence['problem']).toBeNull();
+    expect(await service.signpost.parts.database.prisma.certificate.count()).toBe(0);
+
+    test.onTestFinished(await forward(challengePort, world.edgeHttpPort));
+    const story = await closedByCertificate(service, cause);
+    expect(story).not.toContain('domain.reverify_requested');
+  }, 240_000);
+
+  /** Pebble behind a port that is closed until `open`. */
+  async function startBeforeTheAuthority(test: Closing) {
+    const port = await freePort();
+    let directory = '';
+    const service = await start(test, { ca: 'Pebble' }, ({ env, edgeHttpPort }) => {
+      directory = env['ACME_DIRECTORY_URL'] ?? '';
+      return {
+        ACME_DIRECTORY_URL: `https://localhost:${port}/dir`,
+        ACME_HTTP_PORT: String(edgeHttpPort),
+      };
+    });
+    const open = async () => {
+      test.onTestFinished(await forward(port, Number(new URL(directory).port)));
+    };
+    return { service, open };
+  }
+
+  it('an unresponsive CA is reported, and the open order resumes when it responds', async (test) => {
+    const { service, open } = await startBeforeTheAuthority(test);
+    const { record } = await service.client.addDomain();
+    await service.world.publish([`docs CNAME ${record.value}.`]);
+
+    await setback(service);
+    const { cause, nextAction, evidence } = await theCase(service);
+    expect(cause).toBe('authority_unreachable');
+    expect(nextAction).toMatch(/^The open order resumes at /);
+    expect(evidence).toMatchObject({
+      setback: { at: expect.any(String), detail: expect.any(String) },
+      probes: [{ address: '127.0.0.1', outcome: 'reachable' }],
+    });
+    await open();
+    await closedByCertificate(service, cause);
+  }, 240_000);
+
+  const changes: readonly (readonly [string, string, readonly string[]])[] = [
+    ['dns_changed', 'the record is removed', []],
+    [
+      'caa_blocks',
+      'a CAA record is added',
+      ['docs CNAME {target}.', '@ CAA 0 issue "other.example"'],
+    ],
+  ];
+  it.for(changes)(
+    '%s: %s after verification, and the escalation survives the way back to pending',
+    { timeout: 240_000 },
+    async ([cause, , records], test) => {
+      const { service, open } = await startBeforeTheAuthority(test);
       const { client, world } = service;
       const { record } = await client.addDomain();
-      await world.publish([`docs CNAME ${record.value}.`]);
+      const publish = (lines: readonly string[]) =>
+        world.publish(lines.map((line) => line.replace('{target}', record.value)));
+      await publish(['docs CNAME {target}.']);
+      await ordering(service);
+      await publish(records);
 
-      const { cause, summary, evidence } = await theCase(service);
-      expect(cause).toBe('challenge_unreachable');
-      expect(summary).toContain('On port 80, 127.0.0.1 refuses the connection.');
-      expect(evidence['probes']).toMatchObject([{ address: '127.0.0.1', outcome: 'refused' }]);
-      // It would have been refused: nothing was ordered, so it cost nothing.
-      expect(evidence['problem']).toBeNull();
-      expect(await service.signpost.parts.database.prisma.certificate.count()).toBe(0);
+      const shown = await theCase(service);
+      expect(shown.cause).toBe(cause);
+      const [finding] = (await client.domain()).findings;
+      expect(shown.summary).toContain(finding?.summary);
+      expect(shown.evidence['findings']).toEqual((await client.domain()).findings);
+      expect((await client.domain()).status).toBe('pending');
 
-      test.onTestFinished(await forward(challengePort, world.edgeHttpPort));
-      const story = await closedByCertificate(service, cause);
-      expect(story).not.toContain('domain.reverify_requested');
-    }, 240_000);
-
-    /** Pebble behind a port that nobody listens at until `open`. */
-    async function startBeforeTheAuthority(test: Closing) {
-      const port = await freePort();
-      let directory = '';
-      const service = await start(test, { ca: 'Pebble' }, ({ env, edgeHttpPort }) => {
-        directory = env['ACME_DIRECTORY_URL'] ?? '';
-        return {
-          ACME_DIRECTORY_URL: `https://localhost:${port}/dir`,
-          ACME_HTTP_PORT: String(edgeHttpPort),
-        };
-      });
-      const open = async () => {
-        test.onTestFinished(await forward(port, Number(new URL(directory).port)));
-      };
-      return { service, open };
-    }
-
-    it('an authority that does not answer is told, and the open order goes on when it does', async (test) => {
-      const { service, open } = await startBeforeTheAuthority(test);
-      const { record } = await service.client.addDomain();
-      await service.world.publish([`docs CNAME ${record.value}.`]);
-
-      await setback(service);
-      const { cause, nextAction, evidence } = await theCase(service);
-      expect(cause).toBe('authority_unreachable');
-      expect(nextAction).toMatch(/^The open order resumes at /);
-      expect(evidence).toMatchObject({
-        setback: { at: expect.any(String), detail: expect.any(String) },
-        probes: [{ address: '127.0.0.1', outcome: 'reachable' }],
-      });
       await open();
-      await closedByCertificate(service, cause);
-    }, 240_000);
+      await publish(['docs CNAME {target}.']);
+      const story = await closedByCertificate(service, cause);
+      expect(story.filter((event) => event === 'domain.unverified')).toHaveLength(1);
+      expect(story.at(-1)).toBe('escalation.closed');
+    },
+  );
+});
 
-    const changes: readonly (readonly [string, string, readonly string[]])[] = [
-      ['dns_changed', 'the record is taken away', []],
-      [
-        'caa_blocks',
-        'a CAA record comes',
-        ['docs CNAME {target}.', '@ CAA 0 issue "other.example"'],
-      ],
-    ];
-    it.for(changes)(
-      '%s: %s after verification, and the case outlives the way back to pending',
-      { timeout: 240_000 },
-      async ([cause, , records], test) => {
-        const { service, open } = await startBeforeTheAuthority(test);
-        const { client, world } = service;
-        const { record } = await client.addDomain();
-        const publish = (lines: readonly string[]) =>
-          world.publish(lines.map((line) => line.replace('{target}', record.value)));
-        await publish(['docs CNAME {target}.']);
-        await ordering(service);
-        await publish(records);
-
-        const shown = await theCase(service);
-        expect(shown.cause).toBe(cause);
-        const [finding] = (await client.domain()).findings;
-        expect(shown.summary).toContain(finding?.summary);
-        expect(shown.evidence['findings']).toEqual((await client.domain()).findings);
-        expect((await client.domain()).status).toBe('pending');
-
-        await open();
-        await publish(['docs CNAME {target}.']);
-        const story = await closedByCertificate(service, cause);
-        expect(story.filter((event) => event === 'domain.unverified')).toHaveLength(1);
-        expect(story.at(-1)).toBe('escalation.closed');
-      },
-    );
-  },
-);
-
-describe('with the local authority', { concurrent: true }, () => {
-  it('what nothing outside explains is our own fault, and is told so', async (test) => {
+describe('with the local CA', { concurrent: true }, () => {
+  it('a failure without an external cause is reported as a platform fault', async (test) => {
     const service = await start(test, { ca: 'local authority' });
     const { client, world, signpost } = service;
     const { prisma } = signpost.parts.database;
-    // A root that no key opens.
+    // A root sealed with an unknown key.
     const root = { id: 'root', certificate: '', sealedKey: new Uint8Array(120) };
     await prisma.localAuthority.create({ data: root });
     const stored = await signpost.parts.keys.loadRoot();
@@ -240,7 +235,7 @@ describe('with the local authority', { concurrent: true }, () => {
     await closedByCertificate(service, cause);
   }, 240_000);
 
-  it('an authority that asked us to wait is told with the time when the order is placed again', async (test) => {
+  it('a rate limit of the CA is reported with the time of the next order', async (test) => {
     const service = await start(test, { ca: 'local authority' });
     const { client, world, signpost } = service;
     const { prisma } = signpost.parts.database;
@@ -255,7 +250,7 @@ describe('with the local authority', { concurrent: true }, () => {
       status: 'failed',
       sealedKey: new Uint8Array(1),
       problem: { type: 'rate_limited', detail: 'too many certificates', retryAfter },
-      // Refused once it is verified, which it is not yet.
+      // It counts only refusals after the verification, which comes later.
       createdAt: new Date(now),
       endedAt: new Date(now + 60_000),
     } as const;

@@ -1,4 +1,4 @@
-/** A project's events as a stream: across processes that write, stop and die; and what somebody who watches is worth. */
+/** A project's event stream across processes that write, stop and crash. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/db/engine/client.ts';
@@ -40,15 +40,15 @@ async function openStream({ apiKey }: World, url: string, lastEventId?: number):
   return { ...readEvents(text()), over, close: () => stop.abort() };
 }
 
-/** More than any step takes, on a busy machine too. */
+/** Longer than any step, even on a busy machine. */
 const PATIENCE_MS = 150_000;
 
-/** Reads until an event of this type, and gives the numbers and types up to it. Rejects with them where it does not come. */
+/** Reads up to an event of this type and returns numbers and types, or rejects with them. */
 async function readTo(stream: Reading, type: string): Promise<(readonly [number, string])[]> {
   const read: (readonly [number, string])[] = [];
   const late = new Promise<never>((_, reject) => {
     const give = () =>
-      reject(new Error(`waited in vain for ${type}; read ${JSON.stringify(read)}`));
+      reject(new Error(`timed out waiting for ${type}; read ${JSON.stringify(read)}`));
     setTimeout(give, PATIENCE_MS).unref();
   });
   for (;;) {
@@ -59,7 +59,6 @@ async function readTo(stream: Reading, type: string): Promise<(readonly [number,
   }
 }
 
-/** What is left of a stream that was cut off or has ended. */
 async function rest(stream: Reading): Promise<(readonly [number, string])[]> {
   const event = await stream.next().catch(() => null);
   if (event === null) return [];
@@ -70,7 +69,7 @@ const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedde
 
 describe.each(servers)('two API processes and a worker on $name', ({ name, available }) => {
   it.skipIf(!available)(
-    'stream every event once and in order, whoever writes it and whoever dies meanwhile',
+    'stream every event once and in order, even after crashes of the writer',
     { timeout: 400_000 },
     async () => {
       const fresh = await freshStorage(name);
@@ -87,7 +86,7 @@ describe.each(servers)('two API processes and a worker on $name', ({ name, avail
         closings.push(() => started.stop());
         return started;
       };
-      // Nobody plays the edge here, so its port is free for the second one.
+      // No edge runs here, so its port is free for the second process.
       const port = String(world.edgeHttpPort);
       const otherUrl = `http://127.0.0.1:${port}`;
       const dying = await run(startProcess, { ROLE: 'api' });
@@ -100,7 +99,7 @@ describe.each(servers)('two API processes and a worker on $name', ({ name, avail
       const first = await openStream(world, `${world.apiUrl}${path}`, 0);
       const read = await readTo(first, 'domain.findings_changed');
 
-      // Every connection to the database is lost: the stream stays.
+      // Cut database connections do not interrupt the stream.
       await database.prisma.$queryRaw`SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()`;
       await world.publish([`docs CNAME ${record.value}.`]);
@@ -123,7 +122,7 @@ describe.each(servers)('two API processes and a worker on $name', ({ name, avail
 
       expect((await second.next())?.event).toBe('domain.removed');
 
-      // Who stops lets nobody wait: neither the reader nor the operator.
+      // Streams end promptly when their process stops.
       const [thirdEnded, secondEnded] = [third.next(), second.next()];
       expect(await again.stop()).toBe(0);
       expect(await thirdEnded).toBeNull(); // at the deadline it would be cut off, and `next` reject
@@ -133,19 +132,19 @@ describe.each(servers)('two API processes and a worker on $name', ({ name, avail
   );
 });
 
-// The queue in PostgreSQL is the embedded one's, too.
+// PostgreSQL and embedded storage share the queue implementation.
 describe.each(storagesOfRun('postgres_redis').filter(({ name }) => name !== 'postgres'))(
   'a pending domain on $name',
-  { concurrent: true }, // both wait, and do little
+  { concurrent: true }, // both mostly wait
   ({ name, available }) => {
     it.skipIf(!available)(
-      'is checked every few seconds while somebody watches it, and rarely before and after',
-      // Seconds on a machine that is not busy. At the longest wait of its ladder three checks would take 100 s.
+      'is checked every few seconds while it is watched, and seldom otherwise',
+      // Seconds, except on a busy machine. Three checks at the longest interval would take 100 s.
       { timeout: 400_000 },
       async ({ onTestFinished }) => {
         const fresh = await freshStorage(name);
         onTestFinished(() => fresh.close());
-        // An eighth of everything: 0.6 s between checks while it is watched, and 37 s at most while it is not.
+        // An eighth of all times: 0.6 s between checks while watched, and up to 37 s otherwise.
         const env = { VERIFY_WINDOW: '6h', TIME_SCALE: '8' };
         const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
         onTestFinished(() => service.close());
@@ -157,11 +156,11 @@ describe.each(storagesOfRun('postgres_redis').filter(({ name }) => name !== 'pos
           const { nextCheckAt, lastCheckedAt } = await prisma.domain.findFirstOrThrow();
           return (nextCheckAt?.getTime() ?? 0) - (lastCheckedAt?.getTime() ?? 0);
         };
-        // As if it had been added hours ago: its ladder has come to its longest wait.
+        // As if added hours ago, so that its interval is the longest.
         const hoursAgo = new Date(Date.now() - 3 * 3_600_000);
         await prisma.domain.updateMany({ data: { pendingSince: hoursAgo } });
         await until(
-          'its next check is more than half a minute away',
+          'its next check is over half a minute away',
           async () => (await waitMs()) > 30_000,
         );
         const before = await checks();
@@ -174,7 +173,7 @@ describe.each(storagesOfRun('postgres_redis').filter(({ name }) => name !== 'pos
         stream.close();
         // As half a minute later.
         await prisma.domain.updateMany({ data: { watchedUntil: new Date() } });
-        await until('it is left alone again', async () => (await waitMs()) > 30_000);
+        await until('seldom checked again', async () => (await waitMs()) > 30_000);
       },
     );
   },

@@ -1,4 +1,4 @@
-/** An edge of another make: a real Caddy asks Signpost what may have a certificate, and Signpost looks what Caddy shows. */
+/** A real Caddy asks Signpost for permission, and Signpost checks what Caddy serves. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,6 @@ type Laboratory = {
   readonly world: World;
   readonly client: Client;
   readonly signpost: Signpost;
-  /** A Caddy without any certificate. */
   caddy(): Promise<Caddy>;
   visit(hostname: string): ReturnType<typeof visit>;
 };
@@ -86,15 +85,15 @@ const become = (client: Client, status: string) =>
   });
 
 const without =
-  lacks('caddy', 'another edge, with certificates from Pebble') ||
-  lacks('pebble', 'another edge, with certificates from Pebble');
+  lacks('caddy', 'an external edge with certificates from Pebble') ||
+  lacks('pebble', 'an external edge with certificates from Pebble');
 
 describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
-  it('a domain goes live by itself, and stops when it is removed', async () => {
+  it('a domain goes live and is no longer served after its removal', async () => {
     const laboratory = await startLaboratory();
     const { client, signpost, visit, world } = laboratory;
     const first = await laboratory.caddy();
-    await world.publish(['nobody A 127.0.0.1']); // an authority would issue
+    await world.publish(['nobody A 127.0.0.1']); // a public CA would issue
     await expect(visit(`nobody.${world.zone}`)).rejects.toThrow(/alert|disconnected/);
 
     await addRight(laboratory);
@@ -110,7 +109,7 @@ describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
     const answer = await visit(world.hostname);
     expect(answer).toMatchObject({ status: 200, body: 'Hello from the project’s deploy.\n' });
     expect(Date.parse(answer.validTo)).toBe(Date.parse(certificate.expiresAt ?? ''));
-    // Our own edge has no part in it, and no key.
+    // Our own edge is disabled and has no key.
     expect(signpost.addresses.edge).toBeNull();
     const stored = await signpost.parts.database.prisma.certificate.findMany();
     expect(stored.map(({ sealedKey, status }) => [sealedKey, status])).toEqual([[null, 'issued']]);
@@ -122,7 +121,7 @@ describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
     await expect(visit(world.hostname)).rejects.toThrow(/alert|disconnected/);
   });
 
-  it('a domain whose edge shows nothing is escalated in words that say so, and goes live once it does', async () => {
+  it('a domain without a served certificate is escalated with that cause, and goes live once it has one', async () => {
     const laboratory = await startLaboratory({ ESCALATE_AFTER: '1s' });
     const { client, visit, world } = laboratory;
     await addRight(laboratory);
@@ -139,14 +138,14 @@ describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
     expect((await visit(world.hostname)).status).toBe(200);
   });
 
-  it('a renewal is no order: it reads the certificate that is shown by then', async () => {
+  it('a renewal places no order: it reads the certificate served by then', async () => {
     const laboratory = await startLaboratory();
     const { client, signpost, world } = laboratory;
     await laboratory.caddy();
     await addRight(laboratory);
     const { certificate } = await become(client, 'live');
     const { database } = signpost.parts;
-    // As if Caddy had shown another one until now.
+    // As if Caddy had served another one until now.
     await age(database, world.hostname);
     await until('the renewal', async () => (await client.story()).at(-1) === 'certificate.renewed');
     const renewed = await client.domain();

@@ -1,4 +1,4 @@
-/** A failed domain is checked once a day: a record that comes late makes it live all the same. */
+/** A failed domain is checked daily, so a late record still makes it live. */
 import { expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { type Service, startService } from '../support/service.ts';
@@ -14,7 +14,7 @@ const statusOf = ({ client }: Service, status: string) =>
   });
 
 it.each(storagesOfRun().filter(({ available }) => available))(
-  'on $name a domain that failed goes live when its record comes after all',
+  'on $name a failed domain goes live when its record finally appears',
   { timeout: 180_000 },
   async ({ name }) => {
     const { storage, close } = await freshStorage(name);

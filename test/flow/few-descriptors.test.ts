@@ -1,4 +1,4 @@
-/** A process with few file descriptors, and a visitor who wants all of them: the API, health and removals still work. */
+/** With few file descriptors and a greedy visitor, the API, health and removals still work. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -16,7 +16,7 @@ const without = lacks('postgres', 'a process with few descriptors');
 const canLimit = spawnSync('sh', ['-c', `ulimit -n ${DESCRIPTORS}`]).status === 0;
 
 test.skipIf(without || !canLimit)(
-  'visitors cannot take the last descriptors',
+  'visitors cannot use up the file descriptors',
   async () => {
     const { storage, close } = await freshStorage();
     closings.push(close);

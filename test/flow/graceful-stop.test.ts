@@ -1,4 +1,4 @@
-/** SIGTERM under load, as at every deploy: the worker finishes what it has, and the next one goes on from there. */
+/** SIGTERM under load: the worker finishes its jobs and the next one continues. */
 import { describe, expect, it } from 'vitest';
 import { domainQueues } from '../../src/core/operations/jobs.ts';
 import { startBeside } from '../support/beside.ts';
@@ -20,10 +20,10 @@ async function start(name: StorageName): Promise<Service> {
   return service;
 }
 
-/** Each of these steps is as much as the machine can do, and takes longer where it has more to do. */
+/** These steps use the machine fully and take longer on a busy one. */
 const PATIENCE_MS = 180_000;
 
-/** How often the worker of each job in a queue died. */
+/** The crash counts of the jobs in a queue. */
 async function deaths({ signpost }: Service): Promise<number[]> {
   return (await storedChecks(signpost.parts)).map(({ stalledCounter }) => stalledCounter);
 }
@@ -41,7 +41,7 @@ describe.each(cases)('on $name, a worker that is stopped under load', ({ name, c
   const available = storages.some((storage) => storage.name === name && storage.available);
 
   it.skipIf(!available)(
-    'ends with nothing in its hands, and nothing is lost or done twice',
+    'ends without active jobs, and no job is lost or doubled',
     async () => {
       const service = await start(name);
       const { signpost, world } = service;
@@ -56,14 +56,14 @@ describe.each(cases)('on $name, a worker that is stopped under load', ({ name, c
         await until('under load', async () => (await checks()) > before + 3 * count, PATIENCE_MS);
 
         expect(await worker.stop()).toBe(0);
-        // What is cut off at the deadline of src/main.ts would be active still, or be noted as a death.
+        // A job cut off at the deadline of src/main.ts would still be active or counted as a crash.
         for (const queue of domainQueues) {
           expect(await queues.counts(queue)).toMatchObject({ active: 0, failed: 0 });
         }
         expect((await queues.aliveIds('check-dns')).size).toBe(count);
         expect(await deaths(service)).toEqual(domains.map(() => 0));
       }
-      // Once more while they move on, which is when something could happen twice.
+      // Again while they progress, when doubling could happen.
       await world.publish(domains.map(({ record }) => record));
       const last = await startProcess({ ...world.env, ROLE: 'worker' });
       closings.push(last.stop);

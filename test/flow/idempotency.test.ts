@@ -1,4 +1,4 @@
-/** Requests that are sent again: after an answer that was lost, to another process, after a crash at the worst moment. */
+/** Repeated requests: after a lost response, at another process, and after a crash. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -42,14 +42,13 @@ const idOf = ({ text }: Answer) => (JSON.parse(text) as { id: string }).id;
 
 describe.each(storagesOfRun('postgres_redis'))('on $name, every POST', ({ name, available }) => {
   it.skipIf(!available)(
-    'has its effect once, and its answer as often as it is sent',
+    'takes effect once and returns the same response each time',
     async () => {
       const { storage, close } = await freshStorage(name);
       closings.push(close);
       const { world, client, close: stop } = await startService({ storage, ca: 'local authority' });
       closings.push(stop);
       const post = poster(world, world.apiUrl);
-      /** Sends it twice; gives the first answer. */
       const twice = async (path: string, body: unknown): Promise<Answer> => {
         const key = randomUUID();
         const first = await post(path, body, key);
@@ -71,7 +70,7 @@ describe.each(storagesOfRun('postgres_redis'))('on $name, every POST', ({ name, 
       await twice(`${path}/deploys`, { status: 'succeeded', upstream: world.upstream });
       const added = await twice(`${path}/domains`, { hostname: world.hostname });
       expect(added.status).toBe(201);
-      // The queue was woken: somebody looks at the DNS.
+      // The job was woken: the DNS is checked.
       const domain = `${path}/domains/${world.hostname}`;
       await until('a check', async () => {
         const { body } = await client.call('GET', domain);
@@ -90,9 +89,9 @@ describe.each(storagesOfRun('postgres_redis'))('on $name, every POST', ({ name, 
   );
 });
 
-const HELD = 7_367_004; // any number that no advisory lock of the service has
+const HELD = 7_367_004; // any number except the service's own advisory locks
 
-/** Where a transaction can be held up, by whoever holds the test's lock, and how it shows there. */
+/** The points at which the test's lock can block a transaction, and how they are detected. */
 const moments = {
   'after its effect': {
     prepare: '',
@@ -114,8 +113,8 @@ const moments = {
 
 const without = lacks('postgres', 'requests that are sent again to another process');
 
-describe.skipIf(without)('a POST that is sent again', () => {
-  it('is refused by another process while it runs, and replayed by it afterwards', async () => {
+describe.skipIf(without)('a repeated POST', () => {
+  it('is rejected by another process during the first one, and replayed by it afterwards', async () => {
     const { here, there, hold } = await startTwo(startBeside);
     const held = await hold('after its effect');
     const key = randomUUID();
@@ -138,7 +137,7 @@ describe.skipIf(without)('a POST that is sent again', () => {
     ['after its effect', 'has left nothing, and runs then', false],
     ['in its commit', 'is answered as it would have been', true],
   ] as const)(
-    'to a process that was killed %s %s',
+    'works for a process killed %s %s',
     async (moment, _, replayed) => {
       const { world, here, there, hold, count } = await startTwo(startProcess);
       const project = await here.post('/v1/projects', { name: 'P', slug: 'p', plan: 'pro' }, 'p');
@@ -151,7 +150,7 @@ describe.skipIf(without)('a POST that is sent again', () => {
         post(`${path}/domains`, { hostname: world.hostname }, key);
       const lost = add(here.post).catch(() => 'lost');
       await held.reached();
-      // Nobody sees it before it is committed, the queue neither.
+      // Uncommitted, so invisible to others and the queue.
       expect([await count('domain'), await count('bullmq.job')]).toEqual([0, 0]);
       await here.process.kill();
       expect(await lost).toBe('lost');
@@ -162,7 +161,7 @@ describe.skipIf(without)('a POST that is sent again', () => {
       });
       expect(answer).toMatchObject({ status: 201, replayed });
       expect([await count('domain'), await count('event')]).toEqual([1, 1]);
-      // What was to come after the commit died with the process; the reconciler makes good for it.
+      // The actions after the commit died with the process; the reconciler makes up for them.
       expect(await count('bullmq.job')).toBe(replayed ? 0 : 1);
       closings.push((await startBeside({ ...world.env, ROLE: 'worker' })).stop);
       await until('a check', () => count('domain', 'attempts > 0'));
@@ -173,7 +172,7 @@ describe.skipIf(without)('a POST that is sent again', () => {
 
 type Start<P> = (env: World['env']) => Promise<P>;
 
-/** Two APIs on one PostgreSQL, the first of them started so. */
+/** Two APIs on one PostgreSQL; `start` starts the first. */
 async function startTwo<P extends Beside>(start: Start<P>) {
   const { storage, close } = await freshStorage('postgres');
   closings.push(close);
@@ -195,7 +194,6 @@ async function startTwo<P extends Beside>(start: Start<P>) {
       const counted = `SELECT count(*)::int AS rows FROM ${table} WHERE ${where}`;
       return (await database.query<{ rows: number }>(counted)).rows[0]?.rows ?? 0;
     },
-    /** Holds up the transactions that get to this moment. */
     async hold(moment: keyof typeof moments) {
       const { prepare, hold, letGo, isHeld } = moments[moment];
       await database.query(prepare);

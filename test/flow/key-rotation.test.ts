@@ -1,6 +1,6 @@
 /**
- * Another KEY_ENCRYPTION_KEY without downtime, as the runbook of docs/run/key-rotation.md has it: two installations' worth of
- * services on one PostgreSQL, which know the keys in different orders while everything is resealed.
+ * Rotating KEY_ENCRYPTION_KEY without downtime, as in docs/run/key-rotation.md: services on one
+ * PostgreSQL have the keys in different orders while everything is resealed.
  */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
@@ -33,7 +33,7 @@ let cookie: string;
 
 type Keys = readonly (string | undefined)[];
 
-/** Starts the service on the world's storage with these keys; `ports`: its own, where another one has the world's. */
+/** Starts the service on the world's storage with these keys. */
 async function start(keys: Keys, ports: 'the world’s' | 'others'): Promise<Signpost> {
   const others = { PORT: '0', EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' };
   const env = { ...world.env, KEY_ENCRYPTION_KEY: keys.join(',') };
@@ -44,7 +44,6 @@ async function start(keys: Keys, ports: 'the world’s' | 'others'): Promise<Sig
   return signpost;
 }
 
-/** `signpost rotate-keys` with these keys. */
 async function rotateKeys(keys: Keys, options: { readonly check?: boolean } = {}) {
   const env = { DATABASE_URL: world.env['DATABASE_URL'], KEY_ENCRYPTION_KEY: keys.join(',') };
   const { io, said } = capturedIo(env);
@@ -70,13 +69,13 @@ async function goesLive(label: string): Promise<void> {
   });
 }
 
-/** One visit at the edge of this service; rejects where the handshake fails. */
+/** One visit at the edge of this service; rejects when the handshake fails. */
 function visit(label: string, { addresses }: Signpost) {
   const edgeHttpsPort = addresses.edge?.httpsPort ?? 0;
   return visitDomain({ ...world, hostname: `${label}.${world.zone}`, edgeHttpsPort }, roots);
 }
 
-/** Visits these edges until it is told to end; then gives how often each, or rejects with the first visit that failed. */
+/** Visits these edges until it is stopped; returns the counts or rejects with the first failure. */
 function visitors(...signposts: readonly Signpost[]) {
   let isOver = false;
   const count = async (signpost: Signpost) => {
@@ -86,7 +85,7 @@ function visitors(...signposts: readonly Signpost[]) {
     }
   };
   const all = Promise.all(signposts.map(count));
-  all.catch(() => {}); // until it is waited for
+  all.catch(() => {}); // handled when it is awaited
   return async () => {
     isOver = true;
     return all;
@@ -138,7 +137,7 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
     }
   });
 
-  it('(c): everything is resealed while orders and visitors go on', async () => {
+  it('(c): everything is resealed while orders and visitors continue', async () => {
     const stopBoth = visitors(first, second);
     await add('meanwhile');
     const rotated = await rotateKeys([newer, old]);
@@ -158,32 +157,31 @@ describe.skipIf(without)('a new key encryption key', { timeout: 300_000 }, () =>
     await stopSecond();
   });
 
-  it('(d): with the new key alone everything goes on as before', async () => {
+  it('(d): with only the new key everything still works', async () => {
     const before = await account();
     await Promise.all([first.close(10_000), second.close(10_000)]);
     first = await start([newer], 'the world’s');
     for (const label of ['docs', 'early', 'meanwhile']) {
       expect((await visit(label, first)).status).toBe(200);
     }
-    // Orders go on with the same account.
     await add('later');
     await goesLive('later');
     expect(await account()).toEqual(before);
-    // Whoever was signed in still is.
+    // Sessions stay signed in.
     expect(await page('/projects')).toBe(200);
-    // Webhooks are signed with the secret of before.
+    // Webhooks keep their secret.
     const delivered = () => receiver.received.map((one) => verified(webhook.secret, one));
-    await until('the webhook is told', async () =>
+    await until('the webhook delivery', async () =>
       delivered().some(({ data }) => JSON.stringify(data).includes(`later.${world.zone}`)),
     );
-    // The record that the customer has published is the one that is asked for.
+    // The requested record is still the published one.
     expect((await client.call('DELETE', client.domainPath)).status).toBe(204);
     const { record } = await client.addAgain();
     expect(records[0]).toBe(`docs CNAME ${record.value}.`);
     await goesLive('docs');
   });
 
-  it('with the old key alone no process starts, and says what to do', async () => {
+  it('with only the old key no process starts, and the error says what to do', async () => {
     await expect(start([old], 'others')).rejects.toThrow(
       /^no key in KEY_ENCRYPTION_KEY opens 6 derived secrets, 1 account key, 1 webhook secret and [4-6] certificate keys of the database\. Append the previous key after a comma/,
     );

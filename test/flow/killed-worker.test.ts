@@ -1,4 +1,4 @@
-/** The same life with the worker's process killed between each two steps: another one finishes, and nothing happens twice. */
+/** The worker is killed between any two steps: another one finishes, and no step is doubled. */
 
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import { type CaKind, startWorld, until, visitDomain, type World } from '../supp
 const closings = closeAfterEach();
 
 const target = '{target}';
-/** What the customer publishes, and the finding that has to appear before the worker is killed. */
+/** The customer's records, and the finding to wait for before the worker is killed. */
 const mistakes: readonly { publishes: readonly string[]; code: string }[] = [
   { publishes: [], code: 'record_missing' },
   { publishes: ['docs A 192.0.2.7'], code: 'conflicting_a' },
@@ -24,7 +24,7 @@ const mistakes: readonly { publishes: readonly string[]; code: string }[] = [
   { publishes: [`docs CNAME ${target}.`, '@ CAA 0 issue "other.example"'], code: 'caa_blocks' },
 ];
 
-/** One kill for each moment that differs: which finding is told is nothing to who tells it. */
+/** One kill for each distinct moment; which finding is reported makes no difference. */
 const shortWay: Way = {
   mistakes: mistakes.slice(0, sizeOfRun({ quick: 1, long: 2 })),
   orderSteps: [],
@@ -32,10 +32,9 @@ const shortWay: Way = {
 const longWay = mistakes.slice(0, sizeOfRun({ quick: 1, long: mistakes.length }));
 
 type Moment = 'added' | 'told' | 'verified' | 'ordering' | 'live';
-/** Kills and replaces the worker. */
 type Crash = (moment: Moment) => Promise<void>;
 
-/** A domain that was just added waits as one does that was told; to one that is live a worker owes nothing. */
+/** A new domain is like one with a finding, and a live one needs no worker. */
 const quickMoments: readonly Moment[] = ['told', 'verified', 'ordering'];
 
 function crashBy(replace: () => Promise<void>): Crash {
@@ -44,10 +43,10 @@ function crashBy(replace: () => Promise<void>): Crash {
   };
 }
 
-/** What lies between being added and being live here. */
+/** The steps between being added and being live. */
 type Way = {
   readonly mistakes: typeof mistakes;
-  /** Each resolves when its step of the order has been reached. */
+  /** Each resolves when its step of the order is reached. */
   readonly orderSteps: readonly (() => Promise<void>)[];
 };
 
@@ -86,7 +85,7 @@ async function liveThroughCrashes(world: World, crash: Crash, { mistakes, orderS
   }
 }
 
-/** Waits for a step of the order in the database, where no API shows it. */
+/** Waits for a step of the order in the database, as no API shows it. */
 function orderSteps({ prisma }: Database): (() => Promise<void>)[] {
   return [
     async () => {
@@ -95,7 +94,7 @@ function orderSteps({ prisma }: Database): (() => Promise<void>)[] {
       );
     },
     async () => {
-      // Where it was gone before it was seen, the order has come to its end.
+      // The order may already have ended before it was seen.
       await until(
         'challenge published',
         async () =>
@@ -108,7 +107,7 @@ function orderSteps({ prisma }: Database): (() => Promise<void>)[] {
 
 const withoutPebble = lacks('pebble', 'killed workers with certificates from Pebble');
 
-/** Pebble's order is the one with steps to be killed in. */
+/** Only Pebble's order has steps to be killed in. */
 const servers = storagesOfRun('postgres_redis').filter(({ name }) => name !== 'embedded');
 
 describe.each(servers)('on $name, a killed worker', ({ name, available }) => {
@@ -134,7 +133,7 @@ async function replaceKilledWorkers(name: StorageName, ca: CaKind): Promise<void
   const database = await openDatabase(storage, pino({ level: 'silent' }));
   closings.push(database.close);
 
-  // The local authority's order takes no time that a worker could be killed in.
+  // The local CA's order is too short for a kill.
   const way = { mistakes: longWay, orderSteps: orderSteps(database) };
   await liveThroughCrashes(world, crashBy(worker.replace), ca === 'Pebble' ? way : shortWay);
 
@@ -148,10 +147,10 @@ async function replaceKilledWorkers(name: StorageName, ca: CaKind): Promise<void
   expect(answer.status).toBe(200);
 }
 
-// In the quick run test/db/embedded-processes.test.ts kills a process that has its own storage.
+// In the quick run test/db/embedded-processes.test.ts covers this.
 if (isLongRun) {
   describe('on embedded storage, the killed process', () => {
-    it('is started again and goes on where it was', async () => {
+    it('is restarted and continues', async () => {
       const { storage, close } = await freshStorage('embedded');
       closings.push(close);
       const world = await startWorld({ storage, ca: 'local authority' });
@@ -161,14 +160,14 @@ if (isLongRun) {
 
       await liveThroughCrashes(world, crashBy(running.replace), shortWay);
 
-      // The root is in the database, which one process owns: no other can read it before that ends.
+      // One process owns the database, so the root cannot be read before that ends.
       const live = await until('handshake', () => handshakes(world));
       expect(live).toBe(true);
     }, 400_000);
   });
 }
 
-/** Whether the edge shows a certificate for the name; without the root at hand, trust is not the question here. */
+/** Whether the edge serves a certificate for the name; trust is not checked without the root. */
 async function handshakes(world: World): Promise<boolean> {
   const { connect } = await import('node:tls');
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Three workers on one queue, one of them killed half way: every domain goes live once, with one certificate. */
+/** Three workers on one queue, one of them killed: every domain goes live once. */
 import { describe, expect, it } from 'vitest';
 import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
@@ -26,7 +26,7 @@ const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedde
 
 describe.each(servers)('on $name, three workers at once', ({ name, available }) => {
   it.skipIf(!available)(
-    'do everything once, also when one of them is killed',
+    'do everything once, even when one of them is killed',
     async () => {
       const { signpost, world } = await start(name);
       const { prisma } = signpost.parts.database;
@@ -40,7 +40,7 @@ describe.each(servers)('on $name, three workers at once', ({ name, available }) 
         await until('one of the wave', async () => {
           return (await countLive(signpost.parts, domains)) > right - WAVE;
         });
-        // Some of the wave are verified, some ordered, some live.
+        // Some are verified, some ordered, some live.
         if (right === 2 * WAVE) await killed.kill();
       }
       await until('all live', async () => (await countLive(signpost.parts, domains)) === DOMAINS);

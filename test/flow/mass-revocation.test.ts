@@ -1,6 +1,6 @@
 /**
- * An authority is going to revoke certificates and says so by a window in the past (RFC 9773, 4.2): ours are renewed by
- * themselves, while the old ones are served. Pebble 2.4 has no renewal information: a front before it answers for it.
+ * A CA announces a mass revocation by a window in the past (RFC 9773, 4.2): certificates are
+ * renewed while the old ones are served. Pebble 2.4 has no renewal information, so a front adds it.
  */
 import { connect } from 'node:tls';
 import { pino } from 'pino';
@@ -24,7 +24,7 @@ const DAY = 86_400_000;
 const explanationURL = 'https://ca.test/incident';
 const closings = closeAfterEach();
 
-/** A whole service whose authority is a Pebble behind a front. */
+/** A whole service with a Pebble behind a front as its CA. */
 async function startService() {
   const { storage, close } = await freshStorage();
   closings.push(close);
@@ -45,7 +45,7 @@ async function startService() {
     front,
     client,
     prisma,
-    /** As if the time had come that the authority named: a minute at the least. */
+    /** As if Retry-After had passed, which is a minute at least. */
     askNow: () =>
       prisma.domain.updateMany({
         where: { hostname: world.hostname },
@@ -54,7 +54,7 @@ async function startService() {
   };
 }
 
-/** What the front says of every certificate, and what it does before it passes something on. */
+/** The renewal information for every certificate, and an action before a request is forwarded. */
 function offer(
   front: AcmeFront,
   window: readonly [Date, Date],
@@ -81,7 +81,6 @@ function offer(
 
 const inDays = (days: number) => new Date(Date.now() + days * DAY);
 
-/** The certificate that a visitor is shown, in PEM. */
 function shown({ edgeHttpsPort: port, hostname }: World): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { port, host: '127.0.0.1', servername: hostname, rejectUnauthorized: false };
@@ -93,8 +92,8 @@ function shown({ edgeHttpsPort: port, hostname }: World): Promise<string> {
   });
 }
 
-describe.skipIf(lacks('pebble', 'renewals that the authority asks for'))(
-  'An authority that says when to renew',
+describe.skipIf(lacks('pebble', 'renewals requested by the CA'))(
+  'A CA with renewal information',
   { timeout: 180_000 },
   () => {
     it('has its certificates renewed at once when it moves the window into the past', async () => {

@@ -1,4 +1,4 @@
-/** Servers that go away under a running service, and come back: nothing acknowledged is lost, nobody restarts anything. */
+/** Outages under a running service: all acknowledged work survives without a restart. */
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
@@ -11,8 +11,8 @@ const closings = closeAfterEach();
 const without =
   lacks('postgres', 'outages of PostgreSQL') || lacks('redis-server', 'outages of Redis');
 
-describe.skipIf(without)('a service whose servers go away', () => {
-  it('takes a domain while Redis is gone, and goes on with it afterwards', async () => {
+describe.skipIf(without)('a service during an outage', () => {
+  it('accepts a domain while Redis is down and continues with it afterwards', async () => {
     const { storage, redis, close } = await freshStorage('postgres_redis');
     closings.push(close);
     const { world, client, close: stop } = await startService({ storage, ca: 'local authority' });
@@ -25,7 +25,7 @@ describe.skipIf(without)('a service whose servers go away', () => {
     await until('live', async () => (await client.domain()).status === 'live');
   }, 180_000);
 
-  it('says 503 while PostgreSQL is gone, stays alive, and goes on afterwards', async () => {
+  it('responds 503 while PostgreSQL is down, stays alive, and continues afterwards', async () => {
     const { postgres, world, client } = await startServiceOnOwnServers(closings);
     const { record } = await client.addDomain();
     await until('the first finding', async () => (await client.domain()).findings.length > 0);

@@ -1,4 +1,4 @@
-/** A job that kills its process, and one that always meets a fault: both are set aside, and everybody else goes live. */
+/** A job that crashes its process and one that always fails are quarantined; others continue. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -16,10 +16,10 @@ const closings = closeAfterEach();
 
 const program = fileURLToPath(new URL('../support/poisoned-worker.mjs', import.meta.url));
 
-/** A machine that is very busy takes 20 s for each of the processes that die here. */
+/** A busy machine takes 20 s for each crashing process. */
 const PATIENCE_MS = 280_000;
 
-/** Runs the poisoned worker, and again whenever it dies, as an orchestrator would. */
+/** Restarts the poisoned worker whenever it crashes, as an orchestrator would. */
 function supervise(env: Readonly<Record<string, string>>) {
   let child: ChildProcess;
   let stopped = false;
@@ -36,11 +36,10 @@ function supervise(env: Readonly<Record<string, string>>) {
       child.stderr?.setEncoding('utf8').on('data', (text: string) => void errors.push(text));
       const [, signal] = await once(child, 'exit');
       if (signal === 'SIGKILL' && !stopped) deaths += 1;
-      // Anything but the poison would make this a loop without an end.
       if (signal === null) throw new Error(`the poisoned worker ended:\n${errors.join('')}`);
     }
   })();
-  ended.catch(() => {}); // told by stop()
+  ended.catch(() => {}); // killed by stop()
   return {
     deaths: () => deaths,
     async stop() {
@@ -64,7 +63,7 @@ function setAside({ signpost }: Service) {
   return signpost.parts.database.prisma.quarantine.findMany({ orderBy: { reason: 'asc' } });
 }
 
-/** As if their waits were over: after the third time, which a slow machine reaches, they are five minutes here. */
+/** As if their quarantines were over, which are five minutes after the third time. */
 async function endTimesAside({ signpost }: Service): Promise<void> {
   await signpost.parts.database.prisma.quarantine.updateMany({ data: { until: new Date() } });
 }
@@ -73,7 +72,7 @@ const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedde
 
 describe.each(servers)('on $name, poison', ({ name, available }) => {
   it.skipIf(!available)(
-    'is set aside with its reason, harms nobody else, and comes back when it is cured',
+    'is quarantined with its reason, affects no other domain, and recovers when it is cured',
     async () => {
       const service = await start(name);
       const { signpost, world } = service;
@@ -92,7 +91,7 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
       closings.push(poisoned.stop);
 
       await until(
-        'both are set aside',
+        'both are quarantined',
         async () => (await setAside(service)).length === 2,
         PATIENCE_MS,
       );
@@ -126,12 +125,12 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
   );
 });
 
-// The long run's: how often a domain is taken is the database's matter (test/db/sweep-leases.test.ts).
+// Long run only: test/db/sweep-leases.test.ts covers the leases.
 const onRedis = storages.filter(({ name }) => isLongRun && name === 'postgres_redis');
 
 describe.each(onRedis)('on $name, poison among live domains', ({ name, available }) => {
   it.skipIf(!available)(
-    'is noted, and keeps no other from being checked',
+    'is noted and does not keep others from being checked',
     async () => {
       const service = await start(name);
       const { signpost, world } = service;
@@ -148,7 +147,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
       await prisma.domain.updateMany({
         data: { status: 'live', nextCheckAt: null, recheckAt: new Date() },
       });
-      /** As if the lease of what was taken had ended. */
+      /** As if the leases had ended. */
       const endLeases = () =>
         prisma.domain.updateMany({
           where: { leases: { gt: 0 } },
@@ -167,7 +166,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
         if (death < 3) await endLeases();
       }
       const due = { id: { in: [faulty.id, ...others.map(({ id }) => id)] }, leases: { gt: 0 } };
-      // An innocent one that was taken with the deadly one twice is noted, too, until its own check is saved.
+      // An innocent one that was taken along twice is noted until its own check is saved.
       const rows = await until('these two alone, and the reason of the faulty one', async () => {
         await prisma.domain.updateMany({ where: due, data: { recheckAt: new Date() } });
         const noted = await setAside(service);
@@ -179,7 +178,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
         ['recheck-live', deadly.id, expect.stringMatching(/^taken repeatedly/)],
       ]);
 
-      // Their next checks are nobody's trouble.
+      // Their next checks are irrelevant.
       const again = new Date();
       const id = { in: others.map((other) => other.id) };
       await prisma.domain.updateMany({ where: { id }, data: { recheckAt: again } });
@@ -190,7 +189,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
           })) === others.length
         );
       });
-      // Every crash is the deadly one's: on a slow machine its lease ends, and it is taken once more.
+      // Every crash is the deadly one's: on a slow machine its lease ends, and it is taken again.
       const deaths = poisoned.deaths();
       const { leases } = await prisma.domain.findUniqueOrThrow({ where: { id: deadly.id } });
       expect(deaths).toBeLessThanOrEqual(leases);
@@ -200,7 +199,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
       const cured = await startBeside({ ...world.env, ROLE: 'worker' });
       closings.push(cured.stop);
       await until('forgotten', async () => {
-        // Their long waits are over, also of one whose count has gone back to 0 while its note was kept.
+        // Ends their long leases, also of one whose count was reset while its note was kept.
         const noted = (await setAside(service)).flatMap(({ domainId }) => domainId ?? []);
         const due = { recheckAt: new Date() };
         await prisma.domain.updateMany({ where: { id: { in: noted } }, data: due });

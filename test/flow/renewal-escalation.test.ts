@@ -1,6 +1,6 @@
 /**
- * A certificate that is not renewed: whole lives under the test's own clock. Nobody's certificate ends before an operator was
- * called for, and nobody is called for while renewals go well (test/flow/whole-lives.test.ts has the good years).
+ * Certificates that are not renewed, over whole lives with a fake clock: an operator is always
+ * called before expiry, and never while renewals succeed (test/flow/whole-lives.test.ts).
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Escalation } from '../../src/core/records.ts';
@@ -17,7 +17,7 @@ const EVERY = DAY;
 /** While everything goes well. */
 const SELDOM = sizeOfRun({ quick: 5 * DAY, long: DAY });
 const MONTH = 30 * DAY;
-/** Of certificates of whose length nothing is said: a shorter life is sooner over. */
+/** Certificates without a specific lifetime: a shorter one is quicker. */
 const DAYS = sizeOfRun({ quick: 45, long: 90 });
 
 let stored: StoredDomains;
@@ -41,7 +41,7 @@ type Trouble = {
   readonly begin: (life: FakeTime) => void;
   readonly cause: string;
   readonly nextAction: RegExp;
-  /** What the domain is while it is still served, and once it no longer is. */
+  /** The texts while the domain is served and afterwards. */
   readonly served: string;
   readonly ended: { readonly type: string; readonly status: string; readonly isOpen: boolean };
 };
@@ -49,7 +49,7 @@ type Trouble = {
 const waits = { type: 'certificate.ended', status: 'verified', isOpen: true };
 const troubles: readonly Trouble[] = [
   {
-    what: 'the authority refuses',
+    what: 'the CA refuses',
     begin: (life) => life.authority(refuses),
     cause: 'authority_refused',
     nextAction: /^A new order is placed at \d{4}-\d\d-\d\d \d\d:\d\d UTC; if it fails, /,
@@ -57,7 +57,7 @@ const troubles: readonly Trouble[] = [
     ended: waits,
   },
   {
-    what: 'the authority is away',
+    what: 'the CA is down',
     begin: (life) => life.authority(isAway),
     cause: 'authority_unreachable',
     nextAction: /^The open order resumes at \d{4}-\d\d-\d\d \d\d:\d\d UTC, /,
@@ -71,7 +71,7 @@ const troubles: readonly Trouble[] = [
     nextAction:
       /^The CAA records are checked at least once an hour, next at .* UTC; the certificate is renewed as soon as they allow it\.$/,
     served: 'live',
-    // CAA keeps a domain that waits from going on, as it does before the first certificate.
+    // CAA blocks a pending domain, as before its first certificate.
     ended: { type: 'certificate.ended', status: 'pending', isOpen: true },
   },
   {
@@ -85,9 +85,9 @@ const troubles: readonly Trouble[] = [
   },
 ];
 
-/** Brings a life to the moment at which its operator is called for; answers when that was. */
+/** Passes the time until the operator is called, and returns when that was. */
 async function untilCalled(life: FakeTime, stepMs: number, steps: number): Promise<Date> {
-  // Nobody is in the first month, of all of these.
+  // Never in the first month.
   await life.pass(30 * DAY, SELDOM);
   expect(await casesOf(life)).toEqual([]);
   for (let step = 0; step < steps; step += 1) {
@@ -95,13 +95,13 @@ async function untilCalled(life: FakeTime, stepMs: number, steps: number): Promi
     if (one !== undefined) return one.openedAt;
     await life.pass(stepMs, EVERY);
   }
-  throw new Error('nobody was called for');
+  throw new Error('no operator was called');
 }
 
-describe.each(troubles)('renewals in which $what', { timeout: 300_000 }, (trouble) => {
+describe.each(troubles)('renewals when $what', { timeout: 300_000 }, (trouble) => {
   const { begin, cause, nextAction, served, ended } = trouble;
 
-  it('from the fifth month on call for an operator once, days before the end, and the old one is served until then', async () => {
+  it('call an operator once, days before expiry, while the old certificate is served', async () => {
     const life = await live(90);
     await life.pass(5 * MONTH, SELDOM);
     expect((await typesOf(life)).filter((type) => type === 'certificate.renewed')).toHaveLength(2);
@@ -123,7 +123,7 @@ describe.each(troubles)('renewals in which $what', { timeout: 300_000 }, (troubl
       `The certificate expires on ${until} and has not been renewed. It is served until then. `,
     );
 
-    // To the last hour it is served, and the case is the same one.
+    // It is served to the last hour, with the same escalation.
     await life.pass(Number(endsAt) - Number(life.now()) - HOUR, EVERY);
     expect((await life.row()).status).toBe(served);
     expect(await casesOf(life)).toMatchObject([{ cause, openedAt, closedAt: null }]);
@@ -139,7 +139,7 @@ describe.each(troubles)('renewals in which $what', { timeout: 300_000 }, (troubl
     if (ended.isOpen) expect(summaryOf(after)).not.toContain('served until then');
   });
 
-  it('close the case when the renewed certificate is stored, and open none in the months after', async () => {
+  it('close the escalation with the renewed certificate, and open none in the next months', async () => {
     const life = await live(DAYS);
     begin(life);
     await untilCalled(life, DAY, 90);
@@ -153,13 +153,13 @@ describe.each(troubles)('renewals in which $what', { timeout: 300_000 }, (troubl
   });
 });
 
-describe('the operator is called for', { timeout: 300_000 }, () => {
+describe('the operator is called', { timeout: 300_000 }, () => {
   const lives: readonly (readonly [days: number, leftDays: number])[] = [
     [90, 18],
     [45, 9],
     [6, 1.2],
   ];
-  it.each(lives)('of a certificate of %d days with %d days left', async (days, leftDays) => {
+  it.each(lives)('for a certificate of %d days with %d days left', async (days, leftDays) => {
     const life = await live(days);
     life.authority(refuses);
     await life.pass((days - leftDays - 1) * DAY, SELDOM);
@@ -170,7 +170,7 @@ describe('the operator is called for', { timeout: 300_000 }, () => {
     expect((await life.row()).status).toBe('live');
   });
 
-  it('by the end of the certificate itself where no worker ran before it', async () => {
+  it('at expiry at the latest, if no worker ran before', async () => {
     const life = await live(90);
     life.authority(refuses);
     await life.pass(91 * DAY, 200 * DAY);
@@ -187,7 +187,7 @@ describe('the operator is called for', { timeout: 300_000 }, () => {
   });
 });
 
-describe('a case of a served domain', { timeout: 300_000 }, () => {
+describe('an escalation of a served domain', { timeout: 300_000 }, () => {
   it('changes its cause when two checks agree, and is closed by the removal', async () => {
     const life = await live(DAYS);
     life.authority(refuses);

@@ -1,6 +1,6 @@
 /**
- * Whole lives with an authority that says when it wants its certificates renewed (RFC 9773), under the test's own clock. It may
- * say what it likes, or nothing: no certificate is renewed too late, and no trouble stays untold.
+ * Whole lives with renewal information (RFC 9773) and a fake clock: whatever the CA returns, no
+ * renewal is late, and every problem is reported.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RenewalInformation, Silence } from '../../src/certificates/authorities/authority.ts';
@@ -22,7 +22,7 @@ afterAll(() => stored?.close());
 
 const live = (days: number) => startLiveLife(stored, days);
 
-/** A window from and to a share of the certificate's life, as it is said at this moment. */
+/** A window as shares of the certificate's life, at this moment. */
 function window(
   { issuedAt, expiresAt }: Certificate,
   [from, to]: readonly [number, number],
@@ -37,7 +37,7 @@ function window(
   };
 }
 
-/** The certificates that were issued, oldest first, each with the share of its life after which the next one came. */
+/** The certificates, oldest first, with the share of its life after which each was replaced. */
 async function renewals({ id }: FakeTime) {
   const certificates = await stored.database.prisma.certificate.findMany({
     where: { domainId: id, status: 'issued' },
@@ -54,78 +54,68 @@ const lives: readonly (readonly [days: number, overDays: number, everyMs: number
   [45, sizeOfRun({ quick: 90, long: 180 }), DAY],
   [6, 24, 6 * HOUR],
 ];
-/** Each length once: what the authority says is nothing to it. */
+/** Each lifetime once, as the CA's response does not depend on it. */
 const livesOf = (quickDays: number) => rowsOfRun(lives, ([days]) => days === quickDays);
 
-describe('windows of certificates', { timeout: 300_000 }, () => {
-  it.each(livesOf(90))(
-    'of %d days that move at every question are followed',
-    async (days, over, every) => {
-      const life = await live(days);
-      let asked = 0;
-      life.wantsRenewal((certificate, now) => {
-        // Earlier and later, by up to a tenth of its life.
-        const shift = Math.sin(asked++) / 10;
-        return window(certificate, [0.5 + shift, 0.55 + shift], now);
-      });
-      await life.pass(over * DAY, every);
-      const shares = await renewals(life);
-      expect(shares.length).toBeGreaterThan(over / days / 0.7 - 1);
-      expect(Math.min(...shares)).toBeGreaterThan(0.39);
-      expect(Math.max(...shares)).toBeLessThan(0.66 + (2 * every) / (days * DAY));
-      // Whenever the workers wake.
-      expect(asked).toBeGreaterThan(0.8 * ((over * DAY) / every));
-      expect(asked).toBeLessThanOrEqual((over * DAY) / every + 2);
-      expect(await typesOf(life)).not.toContain('escalation.opened');
-      expect((await life.row()).status).toBe('live');
-    },
-  );
+describe('renewal windows of certificates', { timeout: 300_000 }, () => {
+  it.each(livesOf(90))('of %d days that keep moving are followed', async (days, over, every) => {
+    const life = await live(days);
+    let asked = 0;
+    life.wantsRenewal((certificate, now) => {
+      // Earlier and later, by up to a tenth of its life.
+      const shift = Math.sin(asked++) / 10;
+      return window(certificate, [0.5 + shift, 0.55 + shift], now);
+    });
+    await life.pass(over * DAY, every);
+    const shares = await renewals(life);
+    expect(shares.length).toBeGreaterThan(over / days / 0.7 - 1);
+    expect(Math.min(...shares)).toBeGreaterThan(0.39);
+    expect(Math.max(...shares)).toBeLessThan(0.66 + (2 * every) / (days * DAY));
+    expect(asked).toBeGreaterThan(0.8 * ((over * DAY) / every));
+    expect(asked).toBeLessThanOrEqual((over * DAY) / every + 2);
+    expect(await typesOf(life)).not.toContain('escalation.opened');
+    expect((await life.row()).status).toBe('live');
+  });
 
-  it.each(livesOf(45))(
-    'of %d days that always begin tomorrow put no renewal off',
-    async (days, over, every) => {
-      const life = await live(days);
-      life.wantsRenewal((certificate, now) => ({
-        ...window(certificate, [0, 1], now),
-        window: { start: later(now, DAY), end: later(now, 2 * DAY) },
-      }));
-      await life.pass(over * DAY, every);
-      const shares = await renewals(life);
-      expect(shares.length).toBeGreaterThan(over / days / 0.8 - 1);
-      for (const share of shares) {
-        expect(share).toBeGreaterThan(0.69);
-        expect(share).toBeLessThan(0.75 + every / (days * DAY));
-      }
-      expect(await typesOf(life)).not.toContain('escalation.opened');
-      expect((await life.row()).status).toBe('live');
-    },
-  );
+  it.each(livesOf(45))('of %d days always tomorrow delay no renewal', async (days, over, every) => {
+    const life = await live(days);
+    life.wantsRenewal((certificate, now) => ({
+      ...window(certificate, [0, 1], now),
+      window: { start: later(now, DAY), end: later(now, 2 * DAY) },
+    }));
+    await life.pass(over * DAY, every);
+    const shares = await renewals(life);
+    expect(shares.length).toBeGreaterThan(over / days / 0.8 - 1);
+    for (const share of shares) {
+      expect(share).toBeGreaterThan(0.69);
+      expect(share).toBeLessThan(0.75 + every / (days * DAY));
+    }
+    expect(await typesOf(life)).not.toContain('escalation.opened');
+    expect((await life.row()).status).toBe('live');
+  });
 });
 
-describe('an authority that cannot be asked', { timeout: 300_000 }, () => {
-  it.each(livesOf(6))(
-    'has certificates of %d days renewed by our own plan',
-    async (days, over, every) => {
-      const life = await live(days);
-      let asked = 0;
-      life.wantsRenewal(() => {
-        asked += 1;
-        return silent;
-      });
-      await life.pass(over * DAY, every);
-      const shares = await renewals(life);
-      expect(shares.length).toBeGreaterThan(over / days / 0.72 - 1);
-      for (const share of shares) {
-        expect(share).toBeGreaterThan(2 / 3 - 0.051);
-        expect(share).toBeLessThan(2 / 3 + every / (days * DAY));
-      }
-      // At most six times on the first day of each, and then about once a day.
-      expect(asked).toBeLessThan(1.6 * over + 6 * (shares.length + 1));
-      expect(await typesOf(life)).not.toContain('escalation.opened');
-    },
-  );
+describe('a CA that fails for renewal information', { timeout: 300_000 }, () => {
+  it.each(livesOf(6))('renews those of %d days by our own plan', async (days, over, every) => {
+    const life = await live(days);
+    let asked = 0;
+    life.wantsRenewal(() => {
+      asked += 1;
+      return silent;
+    });
+    await life.pass(over * DAY, every);
+    const shares = await renewals(life);
+    expect(shares.length).toBeGreaterThan(over / days / 0.72 - 1);
+    for (const share of shares) {
+      expect(share).toBeGreaterThan(2 / 3 - 0.051);
+      expect(share).toBeLessThan(2 / 3 + every / (days * DAY));
+    }
+    // At most six times on the first day of each, and then about once a day.
+    expect(asked).toBeLessThan(1.6 * over + 6 * (shares.length + 1));
+    expect(await typesOf(life)).not.toContain('escalation.opened');
+  });
 
-  it('has its window of before kept', async () => {
+  it('has its previous window kept', async () => {
     const life = await live(90);
     life.wantsRenewal((certificate, now) => window(certificate, [0.2, 0.21], now));
     await life.pass(DAY, HOUR);
@@ -138,7 +128,7 @@ describe('an authority that cannot be asked', { timeout: 300_000 }, () => {
 });
 
 describe('a window that moves into the past', { timeout: 300_000 }, () => {
-  it('has the certificate renewed with the next question, once', async () => {
+  it('triggers one renewal with the next query', async () => {
     const life = await live(90);
     const usual = [0.66, 0.68] as const;
     life.wantsRenewal((certificate, now) => window(certificate, usual, now));
@@ -157,7 +147,7 @@ describe('a window that moves into the past', { timeout: 300_000 }, () => {
     expect(await life.orders()).toBe(2);
   });
 
-  it('has a refused renewal tried by its plan, not at every question, and calls for an operator in the end', async () => {
+  it('leaves a refused renewal to its retries, and an operator is called in the end', async () => {
     const life = await live(90);
     await life.pass(10 * DAY, DAY);
     life.authority(refuses);
@@ -165,7 +155,7 @@ describe('a window that moves into the past', { timeout: 300_000 }, () => {
     const { prisma } = stored.database;
     await prisma.domain.updateMany({ where: { id: life.id }, data: { renewalInfoAt: since } });
     life.wantsRenewal((certificate, now) => window(certificate, [0, 0.01], now));
-    // Every minute around the first five tries; the long run has every minute of the four days.
+    // Every minute around the first five attempts; the long run has every minute of the four days.
     const between = sizeOfRun({ quick: HOUR, long: MINUTE });
     await life.pass(2 * HOUR, MINUTE);
     await life.pass(23 * HOUR, between);

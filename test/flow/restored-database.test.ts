@@ -1,4 +1,4 @@
-/** PostgreSQL restored from yesterday, beside the Redis of today: what the backup knew goes on, what it did not is gone. */
+/** PostgreSQL from yesterday with today's Redis: known domains continue, others are removed. */
 import pg from 'pg';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,6 @@ import { startWorld, until, type World } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
-/** Starts the service on the same storage, ports and keys as before. */
 async function start({ env }: World): Promise<Signpost> {
   const result = loadConfig(env);
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
@@ -20,7 +19,7 @@ async function start({ env }: World): Promise<Signpost> {
   return signpost;
 }
 
-/** A database's whole content under another name; nobody may be connected to it. */
+/** Copies a database under another name; it must have no connections. */
 async function copyDatabase(url: string, from: string, to: string): Promise<void> {
   const server = new URL(url);
   server.pathname = 'postgres';
@@ -52,7 +51,7 @@ async function aWorld() {
 const onRedis = storages.find(({ name }) => name === 'postgres_redis');
 
 describe.skipIf(!onRedis?.available)('a database restored from yesterday', () => {
-  it('takes its domains live again by itself, and rids the queue of those it never knew', async () => {
+  it('makes its domains live again, and clears the queue of unknown ones', async () => {
     const { world, backUp, restore } = await aWorld();
     const client = createClient(world);
     let signpost = await start(world);

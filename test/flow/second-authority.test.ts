@@ -1,4 +1,4 @@
-/** Two certificate authorities: the second stands in where the first is down, busy or forbidden, and nobody is asked twice. */
+/** The second CA replaces the first when that is down, busy or forbidden; no order is doubled. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
@@ -57,7 +57,7 @@ async function startPebbleFor({ edgeHttpPort, env }: World): Promise<Pebble> {
   return pebble;
 }
 
-/** The customer's records: the one that is asked for, and what else there is. */
+/** The requested record and additional ones. */
 async function publish({ world, client }: Running, ...more: string[]): Promise<void> {
   const { record } = await client.addDomain();
   await world.publish([`docs CNAME ${record.value}.`, ...more]);
@@ -66,7 +66,7 @@ async function publish({ world, client }: Running, ...more: string[]): Promise<v
 const isLive = ({ client }: Running) =>
   until('live', async () => (await client.domain()).status === 'live');
 
-/** Its orders, oldest first: what became of each, and where. */
+/** Its orders, oldest first: the result and the CA of each. */
 async function orders({ signpost, first, second }: Running, hostname = 'docs.shop.test') {
   const rows = await signpost.parts.database.prisma.certificate.findMany({
     where: { hostname },
@@ -76,7 +76,7 @@ async function orders({ signpost, first, second }: Running, hostname = 'docs.sho
   return rows.map(({ status, authority }) => [status, names[authority ?? '']]);
 }
 
-/** It comes by itself every 15 seconds at first; nobody waits that long here. */
+/** Retries come only every 15 seconds at first. */
 async function workOnOrder({ signpost }: Running): Promise<void> {
   const { bringNow, database } = signpost.parts;
   const [domain] = await database.prisma.domain.findMany({ where: { status: 'verified' } });
@@ -96,10 +96,10 @@ function refuse({ front }: Authority, type: string, headers: Record<string, stri
 }
 
 describe.skipIf(lacks('pebble', 'two certificate authorities'))(
-  'A second certificate authority',
+  'A second CA',
   { timeout: 300_000 },
   () => {
-    it('stands in for one that is down, and steps back when that is up again', async () => {
+    it('replaces one that is down until that is up again', async () => {
       const running = await start();
       const { world, first, second, client, signpost } = running;
       await first.pebble.close();
@@ -114,7 +114,7 @@ describe.skipIf(lacks('pebble', 'two certificate authorities'))(
         ['issued', 'second'],
       ]);
       expect(second.front.placed()).toHaveLength(1);
-      // What was given up was no refusal.
+      // A moved order is not a refusal.
       expect(await client.story()).not.toContain('certificate.failed');
       const roots = await second.pebble.rootCertificates();
       expect(await visitDomain(world, roots)).toBeDefined();
@@ -138,9 +138,9 @@ describe.skipIf(lacks('pebble', 'two certificate authorities'))(
     });
 
     it.each([
-      ['asks to wait for a day', 'rateLimited', { 'retry-after': '86400' }],
-      ['does not want the name', 'rejectedIdentifier', {}],
-      ['reads the CAA records otherwise', 'caa', {}],
+      ['sends Retry-After of a day', 'rateLimited', { 'retry-after': '86400' }],
+      ['rejects the name', 'rejectedIdentifier', {}],
+      ['interprets the CAA records differently', 'caa', {}],
     ])('takes over at once from one that %s', async (_what, type, headers) => {
       const running = await start();
       const { first, second } = running;
@@ -155,7 +155,7 @@ describe.skipIf(lacks('pebble', 'two certificate authorities'))(
       expect(second.front.placed()).toHaveLength(1);
     });
 
-    it('issues where CAA allows it alone, and nothing is wrong with that', async () => {
+    it('issues when only it is permitted by CAA, without a finding', async () => {
       const running = await start();
       await publish(running, '@ CAA 0 issue "second.example"');
       await isLive(running);
@@ -165,7 +165,7 @@ describe.skipIf(lacks('pebble', 'two certificate authorities'))(
       expect((await running.client.domain()).findings).toEqual([]);
     });
 
-    it('is named beside the first where CAA forbids both, and one record is enough', async () => {
+    it('is named beside the first when CAA forbids both, and one record is sufficient', async () => {
       const running = await start();
       const { world, first, second, client } = running;
       await publish(running, '@ CAA 0 issue "other.example"');

@@ -1,4 +1,4 @@
-/** A platform whose port 80 nobody reaches: the certificate comes by tls-alpn-01, through the port that visitors use. */
+/** A platform without port 80: the certificate comes by tls-alpn-01 through the HTTPS port. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
@@ -13,7 +13,7 @@ describe.skipIf(lacks('pebble', 'a domain without a port 80'))('A domain without
   it('goes live by tls-alpn-01', { timeout: 180_000 }, async ({ onTestFinished }) => {
     const { storage, close } = await freshStorage();
     onTestFinished(close);
-    // Nobody listens where the authority would look for http-01.
+    // No server listens where the CA would look for http-01.
     const world = await startWorld({ storage, ca: 'Pebble', challengePort: await freePort() });
     onTestFinished(world.close);
     const loaded = loadConfig({ ...world.env, ACME_CHALLENGE: 'tls-alpn-01' });
@@ -25,7 +25,7 @@ describe.skipIf(lacks('pebble', 'a domain without a port 80'))('A domain without
     const { record } = await client.addDomain();
     await world.publish([
       `docs CNAME ${record.value}.`,
-      // Its method is the one that is told to whoever reads CAA records (RFC 8657, 4).
+      // CAA findings name this method (RFC 8657, 4).
       '@ CAA 0 issue "letsencrypt.org; validationmethods=tls-alpn-01"',
     ]);
     await until('live', async () => (await client.domain()).status === 'live');

@@ -1,4 +1,4 @@
-/** A receiver with thousands of messages before it, and one that went away in the middle: nobody else notices, and nothing is left behind. */
+/** A receiver with a large backlog and one that disappears do not affect others. */
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { startReceiver, status } from '../support/receiver.ts';
@@ -9,7 +9,7 @@ import { until } from '../support/world.ts';
 const closings = closeAfterEach();
 
 const ANSWER_MS = 400;
-/** How many attempts at one receiver are under way at once (src/roles/webhooks.ts). */
+/** The limit of concurrent attempts per receiver (src/roles/webhooks.ts). */
 const PLACES = 4;
 /** They take five minutes. */
 const CROWD = 3_000;
@@ -36,14 +36,14 @@ async function make({ client }: Service, path: string, url: string, events: read
 
 for (const { name, available } of storagesOfRun('postgres')) {
   describe.skipIf(!available)(`on ${name}`, () => {
-    it('3,000 messages for one receiver are overtaken by those for another one', async () => {
+    it('3,000 messages for one receiver do not delay those for another', async () => {
       const service = await start(name);
       const [slow, quick] = [await receiver(), await receiver()];
       slow.respond = (_, response) => setTimeout(() => response.writeHead(204).end(), ANSWER_MS);
       const { client } = service;
       await client.addDomain();
       const path = client.domainPath.replace(/\/domains\/.*/, '/webhooks');
-      // Another host name for the same address, as two customers would have two. Told nothing but what is replayed.
+      // Another hostname for the same address, as for two customers. Receives only replays.
       const url = slow.url.replace('127.0.0.1', 'localhost');
       const crowded = await make(service, path, url, ['domain.removed']);
       const free = await make(service, path, quick.url, ['domain.removed']);
@@ -66,7 +66,7 @@ for (const { name, available } of storagesOfRun('postgres')) {
       await client.call('DELETE', `${path}/${crowded}`);
     }, 240_000);
 
-    it('a webhook that is deleted while a message waits leaves nothing to repair', async () => {
+    it('deleting a webhook with a waiting message leaves no repair work', async () => {
       const service = await start(name);
       const busy = await receiver();
       busy.respond = status(503, { 'retry-after': '600' });
@@ -85,10 +85,10 @@ for (const { name, available } of storagesOfRun('postgres')) {
       await client.call('DELETE', `/v1/webhooks/${id}`);
       const turn = async () =>
         (await prisma.turn.findUnique({ where: { name: 'reconcile' } }))?.takenAt.getTime() ?? 0;
-      // The turn that is under way now may have looked before; one more after it has seen everything.
+      // The current run may have read the state before; the one after it has seen everything.
       for (let nth = 0; nth < 3; nth += 1) {
         const last = await turn();
-        await until('a turn of the reconciler', async () => (await turn()) > last);
+        await until('a run of the reconciler', async () => (await turn()) > last);
       }
       expect(await prisma.repair.findMany({ where: { count: { gt: 0 } } })).toEqual([]);
     }, 240_000);

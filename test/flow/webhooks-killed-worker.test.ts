@@ -1,4 +1,4 @@
-/** A worker that is killed while a receiver takes its time: another one delivers, under the same id, and nothing secret is logged. */
+/** Another worker delivers under the same ID, and no secret is logged. */
 import { describe, expect, it } from 'vitest';
 import { startBeside } from '../support/beside.ts';
 import { createClient } from '../support/client.ts';
@@ -14,7 +14,7 @@ const onServers = storagesOfRun('postgres_redis').filter(({ name }) => name !== 
 
 describe.each(onServers)('on $name, a worker killed in the middle of a delivery', (storageCase) => {
   it.skipIf(!storageCase.available)(
-    'is replaced, and the receiver gets the same message again',
+    'is replaced, and the message is repeated',
     async () => {
       const { storage, close } = await freshStorage(storageCase.name);
       closings.push(close);
@@ -48,7 +48,7 @@ describe.each(onServers)('on $name, a worker killed in the middle of a delivery'
         const [row] = rows as { status: string; attempts: number; messageId: string }[];
         return row?.status === 'delivered' && row;
       });
-      // What the killed worker tried was not written down, and is not counted.
+      // The killed worker's attempt was not stored and is not counted.
       expect(delivered.attempts).toBe(1);
       expect(receiver.received).toHaveLength(2);
       for (const received of receiver.received) {

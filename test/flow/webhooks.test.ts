@@ -1,4 +1,4 @@
-/** Webhooks of a running service: real deliveries to real receivers, which check them with the library of Standard Webhooks. */
+/** Real deliveries to receivers that verify them with the Standard Webhooks library. */
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
@@ -8,7 +8,7 @@ import { freshStorage, type StorageName, storages, storagesOfRun } from '../supp
 import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
-/** How many attempts at one receiver are under way at once (src/roles/webhooks.ts). */
+/** The limit of concurrent attempts per receiver (src/roles/webhooks.ts). */
 const PLACES = 4;
 
 type Made = { readonly id: string; readonly secret: string };
@@ -38,7 +38,7 @@ async function post<T>({ client }: Service, path: string, body: object): Promise
 const deliveries = async ({ client }: Service, path: string) =>
   (await client.call('GET', `${path}/deliveries`)).body as readonly Delivery[];
 
-/** The path of the webhooks of the project that the client's domain is in. */
+/** The webhooks path of the domain's project. */
 const webhooksOf = ({ client }: Service) => client.domainPath.replace(/\/domains\/.*/, '/webhooks');
 
 async function goLive(service: Service) {
@@ -50,10 +50,9 @@ async function goLive(service: Service) {
 
 for (const { name, available } of storagesOfRun('postgres_redis')) {
   describe.skipIf(!available)(`on ${name}`, () => {
-    it('a receiver is told everything that happens to a domain, in numbers without a gap', async () => {
+    it('a receiver gets all events of a domain, numbered without gaps', async () => {
       const { service } = await start(name);
       const receiver = await receiverIn();
-      // It is down at first, and once more later on.
       let requests = 0;
       receiver.respond = (request, response) => {
         requests += 1;
@@ -73,13 +72,13 @@ for (const { name, available } of storagesOfRun('postgres_redis')) {
       for (const type of ['domain.added', 'domain.verified', 'certificate.issued', 'domain.live']) {
         expect(types).toContain(type);
       }
-      // What was found is said in words, as the API says it.
+      // Findings have texts, as in the API.
       const words = expect.stringMatching(/\w+ \w+/);
       const shown = expect.objectContaining({ summary: words, action: words });
       expect(messages.map(({ data }) => data.data)).toContainEqual(
         expect.objectContaining({ appeared: expect.arrayContaining([shown]) }),
       );
-      // One event, one id, however often it came; what failed came again.
+      // One event has one ID in all attempts; failed ones are repeated.
       const pairs = receiver.received.map(
         ({ headers }, index) => `${headers['webhook-id']} ${messages[index]?.data.id}`,
       );
@@ -87,7 +86,7 @@ for (const { name, available } of storagesOfRun('postgres_redis')) {
       expect(receiver.received.length).toBeGreaterThan(numbers.length);
     });
 
-    it('a rotated secret signs beside the one of before, and neither is stored in clear', async () => {
+    it('a rotated secret signs beside the previous one, and neither is stored in plaintext', async () => {
       const { service } = await start(name);
       const receiver = await receiverIn();
       await service.client.addDomain();
@@ -112,7 +111,7 @@ for (const { name, available } of storagesOfRun('postgres_redis')) {
       }
     });
 
-    it('a receiver that hangs does not keep another one waiting', async () => {
+    it('a hanging receiver does not delay another one', async () => {
       const { service } = await start(name);
       const [hanging, quick] = [await receiverIn(), await receiverIn()];
       let [open, mostOpen] = [0, 0];
@@ -125,39 +124,39 @@ for (const { name, available } of storagesOfRun('postgres_redis')) {
       };
       await service.client.addDomain();
       const path = webhooksOf(service);
-      // Another host name for the same address, as two customers would have two.
+      // Another hostname for the same address, as for two customers.
       const url = hanging.url.replace('127.0.0.1', 'localhost');
       const slow = await post<Made>(service, path, { url, events: ['domain.removed'] });
       const { prisma } = service.signpost.parts.database;
       const { id: eventId } = await prisma.event.findFirstOrThrow();
       const now = new Date();
       const waiting = { webhookId: slow.id, eventId, createdAt: now, nextAttemptAt: now };
-      // More than a process has under way.
+      // More than the limit of a process.
       await prisma.webhookDelivery.createMany({ data: Array(120).fill(waiting) });
       await until('some hang', async () => hanging.received.length >= PLACES);
       const { id } = await post<Made>(service, path, { url: quick.url });
       await post(service, `${path}/${id}/replay`, { event: 1 });
       await until('the quick one', async () => quick.received.length > 0);
-      // None of those that hang gives its place to the next one before its end comes.
+      // A hanging delivery keeps its slot until its timeout.
       expect(mostOpen).toBe(PLACES);
       await hanging.close();
     });
 
-    it('a receiver that answers 410 is left alone, one that redirects is told so', async () => {
+    it('a receiver that responds 410 is disabled, and a redirect is reported', async () => {
       const { service } = await start(name);
       const [gone, moved, elsewhere] = [await receiverIn(), await receiverIn(), await receiverIn()];
       gone.respond = status(410);
       moved.respond = status(308, { location: elsewhere.url });
       await service.client.addDomain();
       const path = webhooksOf(service);
-      // Told nothing but what is replayed.
+      // Receives only replays.
       const events = ['domain.removed'];
       const left = await post<Made>(service, path, { url: gone.url, events });
       const { id } = await post<Made>(service, path, { url: moved.url, events });
       for (const one of [left.id, id]) {
         await post(service, `${path}/${one}/replay`, { event: 1 });
       }
-      const off = await until('it is switched off', async () => {
+      const off = await until('disabled', async () => {
         const { body } = await service.client.call('GET', `${path}/${left.id}`);
         return (body as { enabled: boolean }).enabled ? null : body;
       });
@@ -178,7 +177,7 @@ for (const { name, available } of storagesOfRun('postgres_redis')) {
 const onRedis = storages.find(({ name }) => name === 'postgres_redis');
 
 describe.skipIf(!onRedis?.available)('Redis emptied while a delivery waits', () => {
-  it('costs nothing: it is sent a moment after its time', async () => {
+  it('causes no loss: it is sent shortly after its time', async () => {
     const { service, redis } = await start('postgres_redis');
     const receiver = await receiverIn();
     const operator = new Redis(redis?.url ?? '');

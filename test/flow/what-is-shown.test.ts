@@ -1,4 +1,4 @@
-/** What a browser's warning means, by a visit of our own: the edge as it should be, something in its place, and nothing. */
+/** The meaning of a browser warning by our own handshake: the edge, another server, or none. */
 import { once } from 'node:events';
 import { createServer } from 'node:tls';
 import { expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
-/** An old server at another address of the name, with a certificate of its own making. */
+/** An old server at another address of the name with a self-signed certificate. */
 async function startOldServer(port: number, address: string, commonName: string) {
   const key = generatePrivateKey();
   const validity = { notBefore: new Date(0), notAfter: new Date(4e12) };
@@ -29,7 +29,7 @@ async function startOldServer(port: number, address: string, commonName: string)
   });
 }
 
-/** What the API says once the state is this one. Verify has it checked at once. */
+/** The API's texts once this state is reached. Verify triggers the check. */
 async function warningOf({ client }: Service, state: string) {
   expect((await client.call('POST', `${client.domainPath}/verify`)).status).toBe(202);
   return until(state, async () => {
@@ -38,10 +38,10 @@ async function warningOf({ client }: Service, state: string) {
   });
 }
 
-it('nothing is said of them where our own edge cannot be reached from here (EDGE_PROBE=false)', async () => {
+it('no served certificate is reported when our edge is unreachable from here (EDGE_PROBE=false)', async () => {
   const { storage, close } = await freshStorage();
   closings.push(close);
-  // Nobody listens there: a check would find the address silent.
+  // The port is closed: a check would find the address silent.
   const env = { PUBLIC_HTTPS_PORT: String(await freePort()), EDGE_PROBE: 'false' };
   const service = await startService({ storage, ca: 'local authority', env });
   closings.push(service.close);
@@ -61,7 +61,7 @@ it('nothing is said of them where our own edge cannot be reached from here (EDGE
   });
 }, 180_000);
 
-it('a domain says what its addresses show, and what that means', async () => {
+it('a domain reports what its addresses serve and what that means', async () => {
   const { storage, close } = await freshStorage();
   closings.push(close);
   const publicPort = await freePort();
@@ -75,7 +75,7 @@ it('a domain says what its addresses show, and what that means', async () => {
 
   const { record } = await client.addDomain();
   await world.publish([`docs CNAME ${record.value}.`]);
-  const served = await until('a check of what is shown', async () => {
+  const served = await until('a served-certificate check', async () => {
     const { certificate } = await client.domain();
     return certificate.browser.shown && certificate;
   });
@@ -99,7 +99,7 @@ it('a domain says what its addresses show, and what that means', async () => {
   const silent = await warningOf(service, 'not_shown');
   expect(silent.summary).toContain('127.0.0.1 refused the connection.');
   expect(silent.shown?.addresses).toMatchObject([{ outcome: 'refused', issuer: null }]);
-  // It is about the words alone: the domain is what it was, and nothing was told.
+  // Only the texts changed: the state is the same and no event was fired.
   expect((await client.domain()).findings).toEqual([]);
   expect((await client.story()).at(-1)).toBe('domain.live');
 }, 180_000);

@@ -1,4 +1,4 @@
-/** Whole lives under a clock that the test advances: 48 hours, 30 days, a year. */
+/** Whole lives with a fake clock: 48 hours, 30 days, a year. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { later, missing, right } from '../support/builders.ts';
@@ -7,10 +7,10 @@ import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/l
 import { isLongRun, rowsOfRun, sizeOfRun } from '../support/run.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-/** How often a worker asks what is due for a check (src/roles/worker.ts). */
+/** The interval of sweeps (src/roles/worker.ts). */
 const SWEEP = 10_000;
 
-/** How seldom the workers wake where nothing is asked of the hour: a wake costs a dozen statements. */
+/** The wake interval of workers when hours do not matter: a wake costs a dozen statements. */
 const SELDOM = sizeOfRun({ quick: 3 * DAY, long: 6 * HOUR });
 
 let stored: StoredDomains;
@@ -21,8 +21,8 @@ afterAll(() => stored?.close());
 
 const live = (days?: number) => startLiveLife(stored, days);
 
-describe('a domain whose record never comes', { timeout: 300_000 }, () => {
-  it('fails at 48 hours, is checked for 30 days more, and may begin again', async () => {
+describe('a domain whose record never appears', { timeout: 300_000 }, () => {
+  it('fails at 48 hours, is checked for 30 more days, and may start again', async () => {
     const life = await startLife(stored);
     await life.pass(48 * HOUR, sizeOfRun({ quick: HOUR, long: 1 }));
     expect(await life.story()).toEqual([
@@ -44,7 +44,7 @@ describe('a domain whose record never comes', { timeout: 300_000 }, () => {
 
     const { projectId, hostname } = await life.row();
     const domains = createDomainStore(stored.database.prisma);
-    await domains.requestVerify(projectId, hostname, life.now(), 48 * HOUR);
+    await domains.requestVerify(projectId, hostname, life.now());
     life.dns(right);
     await life.pass(MINUTE);
     expect((await typesOf(life)).slice(3)).toEqual([
@@ -56,7 +56,7 @@ describe('a domain whose record never comes', { timeout: 300_000 }, () => {
     ]);
   });
 
-  it('goes live by itself when the record comes on the 20th day', async () => {
+  it('goes live when the record appears on the 20th day', async () => {
     const life = await startLife(stored);
     await life.pass(20 * DAY, HOUR);
     life.dns(right);
@@ -74,12 +74,12 @@ describe('a live domain', { timeout: 300_000 }, () => {
   const underOne = 1 - Number.EPSILON;
   const draws: readonly (readonly [string, readonly number[]])[] = [
     ['the shortest waits', [0]],
-    ['the usual ones', [0.5]],
+    ['the average ones', [0.5]],
     ['the longest', [underOne]],
     ['all of them in turns', [0, 0.5, underOne, underOne]],
   ];
   it.each(rowsOfRun(draws, ([, drawn]) => drawn.length > 1))(
-    'is checked at least once an hour, and so are others: %s',
+    'is checked at least once an hour among others: %s',
     async (_, drawn) => {
       let draw = 0;
       const jitter = () => drawn[draw++ % drawn.length] ?? 0;
@@ -123,7 +123,7 @@ describe('a live domain', { timeout: 300_000 }, () => {
     ]);
   });
 
-  it('does not drift for one check that missed', async () => {
+  it('does not drift after one missed check', async () => {
     const life = await live();
     const since = life.now();
     life.dns(missing);
@@ -137,13 +137,13 @@ describe('a live domain', { timeout: 300_000 }, () => {
     expect(await life.row()).toMatchObject({ status: 'live', missedAt: null });
   });
 
-  it('that drifted and stays so fails when its certificate ends, and comes back with its record', async () => {
+  it('fails when it is drifted and its certificate expires, and recovers with its record', async () => {
     const life = await live();
     const { certificateEndsAt } = await life.row();
     life.dns(missing);
     await life.pass(89 * DAY, SELDOM);
     expect((await life.row()).status).toBe('drifted');
-    expect(await life.orders()).toBe(1); // nothing is ordered for a domain that is not right
+    expect(await life.orders()).toBe(1); // a domain that is not right gets no order
     await life.pass(2 * DAY, HOUR);
     const ended = await life.row();
     expect(ended).toMatchObject({ status: 'failed', renewAt: null, failedAt: certificateEndsAt });
@@ -187,27 +187,24 @@ describe('renewals', { timeout: 300_000 }, () => {
     ],
     [6, sizeOfRun({ quick: 12, long: 60 }), 6 * HOUR, sizeOfRun({ quick: 3, long: 15 })],
   ];
-  it.each(lives)(
-    'of certificates of %d days keep a domain live for %d days',
-    async (days, overDays, everyMs, times) => {
-      const life = await live(days);
-      for (let passed = 0; passed < overDays; passed += days / 6) {
-        await life.pass((days / 6) * DAY, everyMs);
-        const { status, certificateEndsAt } = await life.row();
-        expect(status).toBe('live');
-        expect(Number(certificateEndsAt)).toBeGreaterThan(
-          Number(later(life.now(), (days / 5) * DAY)),
-        );
-      }
-      const renewals = (await typesOf(life)).filter((type) => type === 'certificate.renewed');
-      expect(renewals.length).toBeGreaterThanOrEqual(times - 1);
-      expect(renewals.length).toBeLessThanOrEqual(times + 1);
-      expect(await life.orders()).toBe(renewals.length + 1);
-      expect(await typesOf(life)).not.toContain('escalation.opened');
-    },
-  );
+  it.each(lives)('every %d days keep it live for %d', async (days, overDays, everyMs, times) => {
+    const life = await live(days);
+    for (let passed = 0; passed < overDays; passed += days / 6) {
+      await life.pass((days / 6) * DAY, everyMs);
+      const { status, certificateEndsAt } = await life.row();
+      expect(status).toBe('live');
+      expect(Number(certificateEndsAt)).toBeGreaterThan(
+        Number(later(life.now(), (days / 5) * DAY)),
+      );
+    }
+    const renewals = (await typesOf(life)).filter((type) => type === 'certificate.renewed');
+    expect(renewals.length).toBeGreaterThanOrEqual(times - 1);
+    expect(renewals.length).toBeLessThanOrEqual(times + 1);
+    expect(await life.orders()).toBe(renewals.length + 1);
+    expect(await typesOf(life)).not.toContain('escalation.opened');
+  });
 
-  it('wait for an authority that is away, with one order, and come when it is back', async () => {
+  it('wait with one order for a CA that is down, and succeed when it is up', async () => {
     const life = await live();
     life.authority(isAway);
     await life.pass(80 * DAY, SELDOM);
@@ -220,7 +217,7 @@ describe('renewals', { timeout: 300_000 }, () => {
     expect(await life.orders()).toBe(2);
   });
 
-  it('that are refused are tried at 0, 1, 11 and 100 minutes and then daily, each refusal told', async () => {
+  it('that are refused are retried at 0, 1, 11 and 100 minutes and then daily, with an event each', async () => {
     const life = await live();
     await life.pass(58 * DAY, sizeOfRun({ quick: 7 * DAY, long: DAY }));
     life.authority(refuses);
@@ -238,7 +235,7 @@ describe('renewals', { timeout: 300_000 }, () => {
       100 + DAY_MIN,
       100 + 2 * DAY_MIN,
     ]);
-    // Nothing comes: with the end of the certificate the domain waits for another.
+    // Without a renewal, the domain waits for another certificate after expiry.
     await life.pass(40 * DAY, SELDOM);
     expect(await typesOf(life)).toContain('certificate.ended');
     expect(await typesOf(life)).not.toContain('domain.unverified');
@@ -248,11 +245,11 @@ describe('renewals', { timeout: 300_000 }, () => {
     expect((await typesOf(life)).slice(-3)).toEqual([
       'certificate.issued',
       'domain.live',
-      'escalation.closed', // opened long before the end
+      'escalation.closed', // opened long before expiry
     ]);
   });
 
-  it('that CAA forbids cost no order: it is told long before, and they come when it is gone', async () => {
+  it('that CAA forbids place no order: a finding comes early, and they succeed when it is gone', async () => {
     const life = await live();
     const forbiddenAt = life.now();
     life.dns(forbidden);

@@ -1,4 +1,4 @@
-/** What the clock does to a domain: the window that ends, and the 30 minutes without a certificate. */
+/** The window that ends, and the 30 minutes without a certificate. */
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
@@ -31,7 +31,7 @@ const statusOf = (client: Client, status: string) =>
   });
 
 describe('the window', () => {
-  it('ends a domain whose record never came, and verify gives it another with the same record', async () => {
+  it('fails a domain whose record never appeared, and verify starts another with the same record', async () => {
     const { world, client, signpost } = await start({});
     const { bringNow, database, config } = signpost.parts;
     const { record } = await client.addDomain();
@@ -60,11 +60,11 @@ describe('the window', () => {
 });
 
 describe.skipIf(lacks('pebble', 'an escalation that a certificate ends'))('an escalation', () => {
-  it('is opened once when no certificate comes, and closed when the domain goes on', async () => {
-    // Nobody listens where the authority looks for the challenge.
+  it('is opened once when no certificate comes, and closed when the domain continues', async () => {
+    // No server listens where the CA looks for the challenge.
     const challengePort = await freePort();
     const { world, client, signpost } = await start(
-      // The probe would keep the order back.
+      // The probe would block the order.
       { EDGE_PROBE: 'false' },
       { ca: 'Pebble', challengePort },
     );

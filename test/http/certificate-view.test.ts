@@ -31,7 +31,6 @@ describe('the certificate of a live domain', () => {
   beforeAll(async () => {
     stored = await openStoredDomains();
     certificates = createCertificateStore(stored.database.prisma, {
-      verifyWindowMs: 2 * DAY,
       timeScale: 1,
     });
   });

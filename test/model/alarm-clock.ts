@@ -1,6 +1,6 @@
 /**
- * The queue as src/queue/queues.ts promises it, in memory and on the history's clock: one job an id, each with its time;
- * what ended is gone, or kept as failed; a job that a dead worker had comes back after a while; all of it can be lost.
+ * The queue that src/queue/queues.ts promises, in memory and on the history's clock: one job per
+ * ID, each with its time. A dead worker's job comes back later, and all jobs can be lost.
  */
 import {
   type AnyJob,
@@ -11,10 +11,10 @@ import {
 import type { Queues, WantedJob } from '../../src/queue/queues.ts';
 import type { JobResult } from '../../workers/running/job.ts';
 
-/** BullMQ gives a killed worker's job to another within lock + 2 × interval (src/queue/backend.ts). */
+/** BullMQ returns a killed worker's job after lock + 2 × interval (src/queue/backend.ts). */
 const STALLED_MS = 20_000;
 const FAULT_WAIT_MS = 1_000;
-/** A job that sleeps so much longer than it should is woken (src/queue/queues.ts). */
+/** A job that oversleeps by this much is woken (src/queue/queues.ts). */
 const OVERSLEPT_MS = 20_000;
 
 export type Alarm = {
@@ -27,21 +27,18 @@ export type Alarm = {
 
 export type AlarmClock = {
   readonly queues: Queues;
-  /** The one that is due first at or before `until`, now a worker's; undefined where there is none. */
+  /** Takes the next job due at or before `until`, if any. */
   take(until: number): Alarm | undefined;
-  /** When the next job is due; of a sweep only where it is asked for. */
+  /** When the next job is due, sweeps only on request. */
   nextAt(sweep?: QueueName): number | undefined;
   takeSweep(sweep: QueueName): Alarm | undefined;
   settle(alarm: Alarm, result: JobResult | 'killed' | 'fault'): void;
-  /** Redis emptied; whatever a worker has at that moment is lost with it. */
   empty(): void;
-  /** Whether there is such a job that will still run. */
   holds(name: QueueName, job: AnyJob): boolean;
   /** Whether the first of these queues would run the job now. */
   isDue(names: readonly QueueName[], job: AnyJob): boolean;
 };
 
-/** `now` in milliseconds of the history. */
 export function createAlarmClock(now: () => number): AlarmClock {
   const alarms = new Map<string, Alarm>();
   let places = 0;
@@ -75,7 +72,7 @@ export function createAlarmClock(now: () => number): AlarmClock {
     takeSweep: (sweep) => handOut(first((name) => name === sweep)),
     settle(alarm, result) {
       const key = keyOf(alarm.name, alarm.job);
-      if (alarms.get(key) !== alarm) return; // lost meanwhile
+      if (alarms.get(key) !== alarm) return; // lost in between
       const next = nextOf(result, now());
       if (next === 'gone') alarms.delete(key);
       else Object.assign(alarm, next);
@@ -110,7 +107,6 @@ type Held = {
   readonly now: () => number;
 };
 
-/** Whether a job is there that will run in time. */
 function inspect(
   { alarms, keyOf, now }: Held,
   name: QueueName,

@@ -1,4 +1,4 @@
-/** Runs many histories, several beside each other, and says how to see a failing one again. */
+/** Runs many histories concurrently, and reports how to reproduce a failing one. */
 import fc from 'fast-check';
 import type { Command } from './command.ts';
 import { histories } from './commands.ts';
@@ -10,16 +10,15 @@ import { pass } from './time.ts';
 
 export type Checked = {
   readonly runs: number;
-  /** How often each event was told, all histories together. */
   readonly events: Readonly<Record<string, number>>;
-  /** How to see it again, and what happened; null where nothing failed. */
+  /** How to reproduce it, and what happened; null without a failure. */
   readonly failure: string | null;
 };
 
 export type CheckOptions = SystemOptions & {
   readonly runs: number;
   readonly seed: number;
-  /** So many histories beside each other, each in a database of its own. */
+  /** The number of concurrent histories, each in a separate database. */
   readonly systems: number;
   readonly shrinks?: boolean;
 };
@@ -74,7 +73,6 @@ async function checkInSystem(options: CheckOptions, runs: number, seed: number):
   }
 }
 
-/** What happened in the shrunk history, step by step. */
 async function replay(
   system: SystemUnderTest,
   { counterexample }: { readonly counterexample: [Iterable<Command>] | null },
@@ -92,7 +90,7 @@ async function replay(
   return history.log.join('\n');
 }
 
-/** At the end nothing goes wrong any more for a while: everything that waits has its job again, and its check. */
+/** A calm end: every waiting domain gets its job and its check. */
 async function calm(history: History, seen: Seen): Promise<void> {
   history.log.push('calm');
   await pass(history, history.lostAt === null ? 20 * SECOND : 75 * SECOND, 2);

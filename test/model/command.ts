@@ -1,4 +1,4 @@
-/** What commands are made of: words, an act and a comparison; and what they choose from. */
+/** Commands consist of a text, an action and a comparison. */
 import fc from 'fast-check';
 import { compare, type Seen } from './compare.ts';
 import { DAY, HOUR } from './entry.ts';
@@ -6,13 +6,13 @@ import type { Authority, History } from './history.ts';
 import type { Shown } from './shown.ts';
 
 export type Real = { readonly history: History; readonly seen: Seen };
-/** fast-check's model is for preconditions, and there are none: ours lives in the history. */
+/** fast-check's model only serves preconditions, which are unused; ours is in the history. */
 export type NoModel = Record<string, never>;
 export type Command = fc.AsyncCommand<NoModel, Real, boolean>;
 
 type Act = (history: History) => Promise<void>;
 
-/** A command with its words for the report of a failure. */
+/** A command with its text for the report of a failure. */
 export function command(words: string, act: Act): Command {
   return {
     check: () => true,
@@ -25,11 +25,11 @@ export function command(words: string, act: Act): Command {
   };
 }
 
-// Often the same ones, or they would hardly ever meet.
+// Few projects, so that they often collide.
 export const project = fc.constantFrom(0, 0, 1, 1, 2);
 export const place = fc.constantFrom(0, 0, 1, 1, 2);
 
-/** What the DNS of a name may show. */
+/** The possible DNS of a name. */
 export const shows: fc.Arbitrary<Shown> = fc.record({
   record: fc.oneof(
     { weight: 5, arbitrary: project },
@@ -44,7 +44,7 @@ function rarely<const T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
   return fc.oneof({ weight: 7, arbitrary: fc.constant(usual) }, fc.constantFrom(...others));
 }
 
-/** What the authority may answer. */
+/** The possible behaviors of the CA. */
 export const authorities: fc.Arbitrary<Authority> = fc.oneof(
   fc.constantFrom<Authority>(
     { kind: 'issues', lifeMs: 90 * DAY },

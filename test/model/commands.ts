@@ -1,4 +1,4 @@
-/** What can happen in a history, as fast-check commands; each can happen at any time. */
+/** The fast-check commands of a history; each can run at any time. */
 import fc from 'fast-check';
 import type { Alarm } from './alarm-clock.ts';
 import { authorities, command, type NoModel, place, project, type Real, shows } from './command.ts';
@@ -22,7 +22,7 @@ const adds = fc
     ),
   );
 
-/** Adds a name; removes or verifies one that there is. */
+/** Adds a name; removes or verifies an existing one. */
 async function does(
   history: History,
   what: Doing,
@@ -48,7 +48,7 @@ const publishes = fc
     ),
   );
 
-/** What most customers do: add the domain, create the record they are shown, and wait. */
+/** The usual customer: adds the domain, creates the record, and waits. */
 const settles = fc
   .tuple(project, place, fc.boolean())
   .map(([of, at, proves]) =>
@@ -59,7 +59,7 @@ const settles = fc
   );
 
 const answers = authorities.map((authority) =>
-  command(`the authority: ${JSON.stringify(authority)}`, async (history) => {
+  command(`the CA: ${JSON.stringify(authority)}`, async (history) => {
     history.authority = authority;
   }),
 );
@@ -110,7 +110,7 @@ type Meanwhile =
   | 'the same job, once more'
   | { readonly customer: Doing; readonly of: number; readonly at: number }
   | { readonly shows: Shown; readonly at: number }
-  /** Another project adds the name, proves that it is its own, and its domain is checked. */
+  /** Another project adds the name and its proof, and its domain is checked. */
   | { readonly claims: number; readonly at: number };
 
 const meanwhiles: fc.Arbitrary<Meanwhile> = fc.oneof(
@@ -120,12 +120,11 @@ const meanwhiles: fc.Arbitrary<Meanwhile> = fc.oneof(
   fc.record({ claims: project, at: place }),
 );
 
-/** What happens while a run is at work, by others. */
+/** A concurrent action during a run. */
 function happening(history: History, what: Meanwhile, alarm: Alarm | null): () => Promise<void> {
   const happens = async () => {
     history.log.push('meanwhile:');
     await act(history, what, alarm);
-    // It may have woken a job that was at work.
     history.woken = null;
     history.log.push('so much for that.');
   };
@@ -149,9 +148,9 @@ async function claim(history: History, of: number, at: number): Promise<void> {
   }
 }
 
-/** The next job runs, and while it looks at the DNS somebody is quicker. */
+/** The next job runs while a concurrent action happens during its DNS check. */
 const races = meanwhiles.map((what) =>
-  command(`meanwhile, at the next check: ${JSON.stringify(what)}`, async (history) => {
+  command(`during the next check: ${JSON.stringify(what)}`, async (history) => {
     const { system } = history;
     const at = system.alarms.nextAt();
     if (at === undefined || at > system.now() + HOUR) return;
@@ -163,7 +162,7 @@ const races = meanwhiles.map((what) =>
   }),
 );
 
-/** A domain is settled or renewed, and while the authority works on its order somebody else does something. */
+/** A domain is settled or renewed with a concurrent action during its order at the CA. */
 const racesAtOrder = fc
   .tuple(meanwhiles, project, place, fc.constantFrom(30 * SECOND, 2 * HOUR, 70 * DAY))
   .map(([what, of, at, ms]) =>
@@ -179,7 +178,7 @@ const racesAtOrder = fc
     ),
   );
 
-/** Wherever an order then is, it is continued and never doubled. */
+/** The order is continued wherever it was, and never doubled. */
 const killsAtOrder = fc
   .tuple(fc.integer({ min: 1, max: 5 }), project, place)
   .map(([after, of, at]) =>
@@ -194,10 +193,10 @@ const killsAtOrder = fc
     ),
   );
 
-/** It has nothing to do unless something was lost; said often enough to be seen. */
-const reconciles = fc.constant(command('a turn of the reconciler', repair));
+/** Frequent enough to be seen, as it only acts after a loss. */
+const reconciles = fc.constant(command('a run of the reconciler', repair));
 
-/** A history: customers come first, or nothing would happen. */
+/** A history starts with customers, as nothing happens without them. */
 export const histories = fc.commands<NoModel, Real, boolean>(
   [
     adds,

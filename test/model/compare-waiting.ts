@@ -1,4 +1,4 @@
-/** Whatever waits is worked on in time, and has the jobs that wake it. */
+/** All waiting work is done in time and has the jobs that wake it. */
 
 import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
 import type { QueueName } from '../../src/core/operations/jobs.ts';
@@ -6,7 +6,7 @@ import { DAY, type Entry, HOUR, isLate, MINUTE } from './entry.ts';
 import { type History, REPAIRED_WITHIN_MS } from './history.ts';
 import type { Row } from './row.ts';
 
-/** A sweep that the reconciler gave its job again comes a minute later; it is early enough by a third of a life. */
+/** A restored sweep comes a minute later; a third of the life leaves enough time. */
 const RENEWED_WITHIN_MS = 3 * MINUTE;
 
 export function compareRenewal({ system, lostAt, calmAt }: History, entry: Entry, row: Row): void {
@@ -18,7 +18,7 @@ export function compareRenewal({ system, lostAt, calmAt }: History, entry: Entry
   }
 }
 
-/** Nobody's certificate comes to its end without an operator being called for; and for nobody else's, who is served. */
+/** Every served certificate near expiry has an escalation, and no other one has. */
 export function compareRenewalCase({ system, lostAt, calmAt }: History, entry: Entry): void {
   const { status, escalation, hostname } = entry;
   if (status !== 'live' && status !== 'drifted') return;
@@ -31,7 +31,7 @@ export function compareRenewalCase({ system, lostAt, calmAt }: History, entry: E
   }
 }
 
-/** The longest that a domain of each state waits for its next check, with jitter (docs/understand/life-of-a-domain.md). */
+/** Per state, the longest wait for a check, with jitter (docs/understand/life-of-a-domain.md). */
 const waitsMax = {
   pending: 5.5 * MINUTE,
   verified: 25 * HOUR,
@@ -48,7 +48,7 @@ const jobsOf: { readonly [S in DomainStatus]: readonly QueueName[] } = {
   failed: [],
 };
 
-/** No accepted domain without a next check, or a final state; and a job to wake it, if it has one of its own. */
+/** Every accepted domain has a next check or a final state, and its job if it has one. */
 export function compareWaiting(history: History, entry: Entry, row: Row): void {
   const { system, lostAt, calmAt } = history;
   const { status, hostname } = entry;

@@ -1,4 +1,4 @@
-/** The service beside the model: what must be true after every step of a history. */
+/** Compares the service with the model after every step of a history. */
 import { isDeepStrictEqual } from 'node:util';
 import { compareRenewal, compareRenewalCase, compareWaiting } from './compare-waiting.ts';
 import type { Entry } from './entry.ts';
@@ -7,9 +7,7 @@ import { type EventRow, type Row, type Snapshot, snapshotOf } from './row.ts';
 
 /** What the comparison has seen so far of a history. */
 export type Seen = {
-  /** As they were last read. */
   domains: readonly Row[];
-  /** Of the model's. */
   events: number;
   readonly numbers: Map<string, number>;
   readonly codes: Map<string, readonly string[]>;
@@ -23,8 +21,8 @@ export const nothingSeen = (): Seen => ({
 });
 
 /**
- * Throws where the service is not as the model says. What the database has is read where something ran since it was read;
- * that nothing is overdue is checked every time.
+ * Throws if the service differs from the model. The database is only read after a run; overdue work
+ * is checked every time.
  */
 export async function compare(history: History, seen: Seen): Promise<void> {
   const { model, projects } = history;
@@ -44,7 +42,7 @@ export async function compare(history: History, seen: Seen): Promise<void> {
   }
 }
 
-/** At the end of a history also what visitors see, of which nothing but the rows tells. */
+/** At the end of a history, also what the edge serves, which only the rows tell. */
 export async function compareAll(history: History, seen: Seen): Promise<void> {
   history.hasRun = true;
   await compare(history, seen);
@@ -54,7 +52,7 @@ export async function compareAll(history: History, seen: Seen): Promise<void> {
   await compareEdge(history, known);
 }
 
-/** Everything of a history in one statement; gives the events since the last time. */
+/** Reads all of a history in one statement; returns the events since the last time. */
 async function read(history: History, seen: Seen): Promise<readonly EventRow[]> {
   const { system, projects } = history;
   const numbers = projects.map((project) => seen.numbers.get(project) ?? 0);
@@ -69,7 +67,7 @@ async function read(history: History, seen: Seen): Promise<readonly EventRow[]> 
   return snapshot.events;
 }
 
-/** When each sweep next has something to do, by the rows. */
+/** When each sweep next has work, by the rows. */
 function sweepTimesOf(domains: readonly Row[]): SweepTimes {
   const first = (times: readonly (string | null)[]) =>
     Math.min(...times.map((time) => (time === null ? Infinity : Date.parse(time))));
@@ -88,7 +86,7 @@ function sweepTimesOf(domains: readonly Row[]): SweepTimes {
   };
 }
 
-/** A run that was killed may have opened its cases, or not: the database knows. */
+/** A killed run may have opened its escalations or not: the database decides. */
 function adopt(history: History, rowOf: (entry: Entry) => Row | undefined): void {
   const { maybe, model } = history;
   history.maybe = [];
@@ -96,7 +94,7 @@ function adopt(history: History, rowOf: (entry: Entry) => Row | undefined): void
     const row = rowOf(entry);
     if (row === undefined) continue;
     const isOpen = row.openCauses.includes(cause);
-    // Its look may also have been the second of two that agree, or the first.
+    // Its check may also have been the first or second of two that agree.
     if (isOpen) entry.doubt = cause;
     if (isOpen) model.escalated(entry, cause);
     entry.doubt = row.candidate;
@@ -156,7 +154,7 @@ function compareEvents(
       .map(inOrder);
     const should = fresh.filter((event) => event.project === index).map(inOrder);
     expectSame(`project ${index} has the events`, was.toSorted(), should.toSorted());
-    // A case is opened and closed beside what happens; the rest has an order.
+    // Escalation events interleave with others; the rest has an order.
     for (const { hostname } of places) {
       const of = (list: readonly string[]) =>
         list.filter((one) => one.startsWith(`${hostname} domain`));
@@ -171,7 +169,7 @@ function expectSame(what: string, was: readonly string[], should: readonly strin
   }
 }
 
-/** Numbers without a gap, and findings that add up. */
+/** Checks that numbers have no gaps and that findings add up. */
 function follow(seen: Seen, { project, number, hostname, type, data }: EventRow): void {
   const expected = (seen.numbers.get(project) ?? 0) + 1;
   if (number !== expected) throw new Error(`event ${number} of ${project} is not ${expected}`);
@@ -185,7 +183,7 @@ function inOrder({ hostname, type }: { hostname: string; type: string }): string
   return `${hostname} ${type}`;
 }
 
-/** What is told about findings adds up: nothing appears twice, and nothing is cleared that was not there. */
+/** Findings add up: none appears twice, and none is cleared that was absent. */
 function changed(seen: Seen, key: string, data: EventRow['data']): readonly string[] {
   const before = seen.codes.get(key) ?? [];
   const codes = (list: readonly { readonly code: string }[] = []) => list.map(({ code }) => code);
@@ -205,7 +203,7 @@ function compareFindings({ hostname }: Entry, seen: Seen, row: Row | undefined):
   }
 }
 
-/** Visitors are led to whom the model says holds the name, and to nobody where nobody does. */
+/** Visitors reach the project that holds the name in the model, or none. */
 async function compareEdge(
   history: History,
   places: readonly { readonly hostname: string }[],

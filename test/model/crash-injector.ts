@@ -1,30 +1,28 @@
-/** A worker's run that can be killed at any await: what it had asked for has happened, and nothing after it does. */
+/** Kills a worker's run at any await: earlier calls take effect, later ones never happen. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 export type Run = {
-  /** How many of its calls may be answered; null: it lives. */
+  /** The number of calls that return before it is killed; null: it lives. */
   diesAfter: number | null;
   calls: number;
   isDead: boolean;
   readonly died: Promise<void>;
   die(): void;
-  /** What it has asked for and not heard of yet. */
   readonly underWay: Set<Promise<unknown>>;
 };
 
 const current = new AsyncLocalStorage<Run>();
 
-/** The run that calls, if a run does. */
 export function runOf(): Run | undefined {
   return current.getStore();
 }
 
-/** Outside of any run: what customers do while a worker works. */
+/** Runs outside of any run: a customer acts while a worker works. */
 export function outsideRuns<T>(act: () => T): T {
   return current.exit(act);
 }
 
-/** Answers what `work` does, or `killed` as soon as it is; everything that it had started has ended by then. */
+/** Returns the result of `work`, or `killed` as soon as it is killed, once its calls have ended. */
 export async function live<T, R extends Run>(
   run: R,
   work: () => Promise<T>,
@@ -46,8 +44,8 @@ export function newRun(diesAfter: number | null): Run {
 }
 
 /**
- * Every function of a part becomes one at whose answer the run may die. In place. `inner`: it asks nobody else, so that
- * what it does is waited for when its run has died.
+ * Wraps every function of a part, in place, so that the run may die when it returns. `inner`: it
+ * makes no calls to others, so its work is awaited after a kill.
  */
 export function guardAll(part: object, { inner }: { readonly inner: boolean }): void {
   for (const [name, value] of Object.entries(part)) {

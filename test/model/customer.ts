@@ -1,4 +1,4 @@
-/** What customers do, over the API and at their DNS. */
+/** Actions of customers, through the API and in their DNS. */
 import { type Entry, SECOND } from './entry.ts';
 import type { History } from './history.ts';
 import { nothingShown, type Shown } from './shown.ts';
@@ -10,7 +10,7 @@ function entryAt({ model, places }: History, of: number, at: number): Entry {
 
 export type Doing = 'add' | 'remove' | 'verify';
 
-/** What a customer does over the API. `dies`: the API's process is killed before it could tell the queue. */
+/** An API call of a customer. `dies`: the API process is killed before it enqueues a job. */
 export async function customer(
   history: History,
   doing: Doing,
@@ -45,7 +45,7 @@ function expectedStatus({ model, system }: History, doing: Doing, entry: Entry):
   return model.verify(entry, system.now()) ? 202 : 404;
 }
 
-/** Of the domains that there are one, or a name that was never added: where there are some, little is asked of others. */
+/** Chooses mostly existing domains, seldom a name that was never added. */
 export function someDomain(
   { model, places }: History,
   [of, at]: readonly [number, number],
@@ -56,12 +56,11 @@ export function someDomain(
   return [chosen.project, places.findIndex(({ hostname }) => hostname === chosen.hostname)];
 }
 
-/** What the DNS shows at a name from now on. */
 export function publish({ places, shown }: History, at: number, next: Shown): void {
   shown.set(places[at]?.hostname ?? '', next);
 }
 
-/** What most customers do: add the domain, create the record they are shown, and wait. */
+/** The usual customer: adds the domain, creates the record, and waits. */
 export async function settle(
   history: History,
   [of, at]: readonly [number, number],

@@ -1,5 +1,3 @@
-/** One host name of one project, as the model keeps it. */
-
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
@@ -7,43 +5,38 @@ export const DAY = 24 * HOUR;
 
 export type Status = 'pending' | 'verified' | 'live' | 'drifted' | 'failed';
 
-/** One host name of one project. Times in milliseconds. */
+/** One hostname of one project. Times in milliseconds. */
 export type Entry = {
   readonly project: number;
   readonly hostname: string;
   readonly apex: boolean;
   attached: boolean;
-  /** Counts its lives, from 1: the service's epoch. */
+  /** Counts from 1: the service's epoch. */
   life: number;
-  /** Counts what was saved of it in this life. */
   checks: number;
   status: Status;
-  /** Since when it is in this state. */
   since: number;
   missedAt: number | null;
-  /** Since when it is verified, or was before it was served. */
+  /** Start of the verification, or of the one before it was served. */
   verifiedAt: number;
-  /** Of the newest certificate. */
   endsAt: number | null;
-  /** `from`: authorities date it back, by an hour for one; `storedAt`: when it came. */
+  /** `from`: CAs date it back, some by an hour; `storedAt`: when it was stored. */
   certificates: { readonly from: number; readonly until: number; readonly storedAt: number }[];
-  /** When the open order was opened. */
   order: number | null;
-  /** The authority did not answer about the open order. */
   setBack: boolean;
   ordersOpened: number;
   refusals: { readonly at: number; readonly retryAfter: number | null; readonly type: string }[];
   escalation: string | null;
-  /** Another cause that the last check found; the next check that finds it makes it the case's. */
+  /** Another cause found by the last check; the escalation changes if the next check agrees. */
   doubt: string | null;
 };
 
-/** What a run had read before it acted: news of an earlier life, or older than another's, is none. */
+/** What a run had read before it acted: a result of an old epoch or check is stale. */
 export type Fence = { readonly life: number; readonly checks: number; readonly status: Status };
 
 export type Certificate = Entry['certificates'][number];
 
-/** `holders` of a name: its states in which visitors are led to the project. */
+/** The states in which visitors reach the project. */
 const holding: readonly Status[] = ['verified', 'live', 'drifted'];
 
 export function newEntry(project: number, place: { hostname: string; apex: boolean }): Entry {
@@ -68,12 +61,11 @@ export function newEntry(project: number, place: { hostname: string; apex: boole
   };
 }
 
-/** Whether visitors of the name are led to the project. */
 export function holds({ attached, status }: Entry): boolean {
   return attached && holding.includes(status);
 }
 
-/** The certificate of before that a verified domain is served with again: more than a third of its life is left. */
+/** The previous certificate, reused by a verified domain with over a third of its life left. */
 export function usable({ certificates }: Entry, at: number): Certificate | null {
   const [newest] = certificates
     .filter(({ until }) => until > at)
@@ -82,7 +74,7 @@ export function usable({ certificates }: Entry, at: number): Certificate | null 
   return (newest.until - at) / (newest.until - newest.from) > 1 / 3 ? newest : null;
 }
 
-/** A fifth of its life is left: whoever is served by it, and by no later one, needs an operator's help. */
+/** A fifth of its life is left, with no later certificate: an operator is needed. */
 export function isLate({ certificates }: Entry, at: number): boolean {
   const [newest] = [...certificates].sort((one, other) => other.until - one.until);
   return newest !== undefined && at >= newest.until - (newest.until - newest.from) / 5;

@@ -1,4 +1,4 @@
-/** What a run that was not killed must have done, by the documents. */
+/** What a run that was not killed must have done, according to the docs. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Alarm } from './alarm-clock.ts';
 import { type Entry, isLate } from './entry.ts';
@@ -20,11 +20,11 @@ function expectOfChecks(history: History, alarm: Alarm, entry: Entry, { runRecor
   if (runRecord.disturbed || alarm.name !== 'check-dns' || runRecord.checks.length > 0) return;
   const isItsJob = 'epoch' in alarm.job && alarm.job.epoch === entry.life;
   if (isItsJob && entry.attached && entry.status === 'pending') {
-    throw new Error(`nobody looked at ${entry.hostname} of ${entry.project}`);
+    throw new Error(`no check of ${entry.hostname} of ${entry.project}`);
   }
 }
 
-/** Whatever a check saw is saved, unless somebody was quicker, or it is as good as none. */
+/** Every check is saved, unless it is stale or equivalent to none. */
 export function expectChecksSaved(history: History, runRecord: RunRecord): void {
   for (const check of runRecord.checks) {
     const { entry, counted } = check;
@@ -40,16 +40,16 @@ function isToBeSaved(
 ): boolean {
   const fence = fences.get(entry);
   if (!entry.attached || !isDeepStrictEqual(fence, model.fence(entry))) return false;
-  // A check before an order that is right is as good as none.
+  // A right check before an order is equivalent to none.
   const verdict = verdictOf(entry, seen);
-  // Two were right at once while nobody held the name: the other one has it, and this one is checked again.
+  // Two were right at once for a free name: the other one has it, and this one is checked again.
   const waits = entry.status === 'pending' || entry.status === 'failed';
   if (waits && verdict === 'right' && model.holder(entry.hostname) !== null) return false;
   if (entry.status === 'verified') return verdict === 'wrong';
   return of !== 'renew-certificate' || verdict !== 'right';
 }
 
-/** Thirty minutes without a certificate: a case, with the likeliest cause. */
+/** Thirty minutes without a certificate: an escalation with the likeliest cause. */
 function expectOfEscalation(history: History, entry: Entry, { result, runRecord }: Ended): void {
   const [check] = runRecord.checks;
   if (check === undefined || check.counted) return;
@@ -58,7 +58,7 @@ function expectOfEscalation(history: History, entry: Entry, { result, runRecord 
   settleCase(history, entry, check.seen, result);
 }
 
-/** A fifth of a life left and no new certificate: a case for each that is served; those of a killed run may be open, or not. */
+/** A fifth of the life left: an escalation per served domain; a killed run may have opened some. */
 export function expectOfRenewalCases(history: History, { result, runRecord }: Ended): void {
   const { system } = history;
   for (const { entry, seen } of runRecord.checks) {

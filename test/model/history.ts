@@ -1,4 +1,4 @@
-/** One history: the service and the model beside each other, with the world around them that commands change. */
+/** One history: the service, the model, and their environment, which commands change. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { certificateFault } from '../../src/certificates/fault.ts';
 import type { ProblemType } from '../../src/core/certificates/problem-words.ts';
@@ -17,26 +17,24 @@ export type Authority =
   | { readonly kind: 'refuses'; readonly type: ProblemType; readonly waitMs: number | null }
   | { readonly kind: 'is_silent' };
 
-/** `heldBy`: who was in the way when the check was first saved; another may have lost the name meanwhile. */
+/** `heldBy`: the holder when the check was first saved; another may have lost the name since. */
 type ModelCheck = { readonly entry: Entry; seen: Shown; counted: boolean; heldBy: Entry | null };
 
-/** What a run of a job did, as the world around it saw. */
+/** What a run of a job did, from the outside. */
 export type RunRecord = {
   readonly of: string;
-  /** Of each domain that it has read, what it was then. */
+  /** The state of each domain when the run read it. */
   readonly fences: Map<Entry, Fence>;
   readonly checks: ModelCheck[];
-  /** Whose orders it knows, by the certificate's id: a sweep has several in hand at once. */
+  /** Its orders by certificate ID: a sweep handles several at once. */
   readonly orders: Map<string, Entry>;
-  /** Something else happened while it was at work. */
   disturbed: boolean;
-  /** What happens while it looks at the DNS. */
   meanwhile: (() => Promise<void>) | null;
 };
 
 /**
- * When each sweep next has something to do, by the rows; Infinity: never. The model's authority has no opinion on renewals, so
- * that asking it is left out.
+ * When each sweep next has work, by the rows; Infinity: never. The model's CA has no renewal
+ * information, so ask-renewals is omitted.
  */
 export type SweepTimes = { readonly [S in Exclude<SweepName, 'ask-renewals'>]: number };
 
@@ -48,31 +46,28 @@ export type History = {
   readonly shown: Map<string, Shown>;
   authority: Authority;
   readonly targets: Map<string, Entry>;
-  /** The queue may lack jobs since then; null: nothing was lost that the reconciler has not put back. */
+  /** Since when the queue may lack jobs; null: the reconciler has restored all. */
   lostAt: number | null;
-  /** What was overdue when the reconciler had its turn is worked on by then. */
+  /** When the work that was overdue at the reconciler's run is done. */
   calmAt: number;
-  /** Null: to be read from the rows. */
   sweepTimes: SweepTimes | null;
-  /** Something that may write has run since the comparison last read. */
+  /** Whether a write may have happened since the last comparison. */
   hasRun: boolean;
-  /** A customer asked for a check, and the queue was told. */
+  /** A customer requested a check, and the job was woken. */
   woken: Entry | null;
-  /** What happens while the next order is at the authority. */
+  /** An action while the next order is at the CA. */
   atOrder: (() => Promise<void>) | null;
-  /** The run that has the next order is killed so many answers later. */
+  /** The run with the next order is killed after this many responses. */
   killAtOrder: number | null;
-  /** The next run is killed after so many answers. */
+  /** The next run is killed after this many responses. */
   killAfter: number | null;
-  /** A run that was killed may have opened these cases. */
   maybe: { readonly entry: Entry; readonly cause: string }[];
-  /** What has happened, for the report of a failure. */
   readonly log: string[];
   readonly runRecords: AsyncLocalStorage<RunRecord>;
 };
 
 let histories = 0;
-/** One for all: each that was ever used costs every promise a little. */
+/** Shared, as every instance that was ever used slows down every promise. */
 const runRecords = new AsyncLocalStorage<RunRecord>();
 
 const PROJECTS = 3;
@@ -125,7 +120,7 @@ export function targetOf({ system, projects }: History, { project, hostname }: E
 
 function entryOf({ targets }: History, target: string): Entry {
   const entry = targets.get(target);
-  if (entry === undefined) throw new Error(`nobody is to point to ${target}`);
+  if (entry === undefined) throw new Error(`unknown target ${target}`);
   return entry;
 }
 
@@ -151,7 +146,7 @@ async function observe(history: History, target: string) {
   return observed(entry, seen, points, new Date(system.now()));
 }
 
-/** The proofs at a name, as they stand when they are looked up: the check before may have been earlier. */
+/** The proofs at a name at lookup time, which may be later than the check. */
 function lookupTexts(history: History, name: string): DnsAnswer<string> {
   const { system, projects, runRecords } = history;
   const hostname = name.replace(/^_signpost\./, '');
@@ -161,7 +156,7 @@ function lookupTexts(history: History, name: string): DnsAnswer<string> {
   return records(proofs.map((of) => system.parts.proofFor(projects[of] ?? '', hostname)));
 }
 
-/** An authority that takes an order in two steps, as the real ones do, and then says what it was told to say. */
+/** A CA with two steps per order, as real ones have, and a scripted result. */
 async function advance(
   history: History,
   order: { readonly hostname: string; readonly orderUrl: string | null },
@@ -197,7 +192,6 @@ async function advance(
   } as const;
 }
 
-/** The run that asks dies a few answers from here. */
 function killNow(history: History): void {
   const run = runOf();
   if (run === undefined || history.killAtOrder === null) return;
@@ -213,5 +207,5 @@ async function disturb(history: History, runRecord: RunRecord | undefined): Prom
   await atOrder();
 }
 
-/** Up to a minute may pass until what was lost is back: 20 s of grace, a turn of 20 s, and a run. */
+/** A loss is repaired within a minute: 20 s of grace, a reconciler interval of 20 s, and a run. */
 export const REPAIRED_WITHIN_MS = MINUTE;

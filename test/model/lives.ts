@@ -1,4 +1,3 @@
-/** Commands that take hours and days: what comes of a domain that nobody minds. */
 import fc from 'fast-check';
 import { authorities, command, place, project, shows } from './command.ts';
 import { publish, settle } from './customer.ts';
@@ -6,7 +5,7 @@ import { DAY, HOUR, MINUTE } from './entry.ts';
 import { shownAt } from './history.ts';
 import { pass } from './time.ts';
 
-/** The record of whoever holds the name leads elsewhere, or nowhere, for hours; and sometimes is right again. */
+/** The record at a held name leads elsewhere or is missing for hours, and sometimes is repaired. */
 export const drifts = fc
   .tuple(place, fc.constantFrom('missing' as const, 2), fc.boolean())
   .map(([at, record, returns]) =>
@@ -24,12 +23,12 @@ export const drifts = fc
     ),
   );
 
-/** No certificate for half an hour and more: a case, and perhaps another cause. */
+/** No certificate for half an hour and more: an escalation, maybe with a changing cause. */
 export const waitsForCertificate = fc
   .tuple(project, place, authorities, shows)
   .map(([of, at, authority, shown]) =>
     command(
-      `project ${of} adds ${at}, the authority: ${JSON.stringify(authority)}; then ${JSON.stringify(shown)}`,
+      `project ${of} adds ${at}, the CA: ${JSON.stringify(authority)}; then ${JSON.stringify(shown)}`,
       async (history) => {
         history.authority = authority;
         await settle(history, [of, at], true);

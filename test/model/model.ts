@@ -1,6 +1,6 @@
 /**
- * The life of a domain as docs/understand/life-of-a-domain.md tells it, small and by itself: it shares nothing with src/core. It is told what
- * customers did, what a check saw and what the authority said, and says what must be true afterwards.
+ * The life of a domain as in docs/understand/life-of-a-domain.md, independent of src/core. Its
+ * inputs are customer actions, check results and CA results; it says what must be true afterwards.
  */
 import {
   type Certificate,
@@ -93,7 +93,7 @@ function remove({ record }: Rules, entry: Entry): void {
 function verify({ record }: Rules, entry: Entry, at: number): boolean {
   if (!entry.attached) return false;
   if (entry.status === 'pending' || entry.status === 'failed') newLife(entry, at);
-  // It keeps its name, or its traffic; a check that is under way is out of date.
+  // It keeps its name or its traffic; a running check is stale.
   else entry.checks += 1;
   if (entry.status === 'live' || entry.status === 'drifted') return true;
   record(entry, 'domain.reverify_requested');
@@ -120,11 +120,10 @@ function closeCase({ record }: Pick<Rules, 'record'>, entry: Entry): void {
   record(entry, 'escalation.closed');
 }
 
-/** `heldBy`: who held the name, or had it pending, too, when it was asked whose it is. */
+/** `heldBy`: the holder, or a rival pending claim, when the check judged the claim. */
 type Checked = { readonly seen: Shown; readonly heldBy: Entry | null };
 type Saw = Checked & { readonly at: number; readonly fence: Fence };
 
-/** Answers whether the check counted. */
 function checked(rules: Rules, entry: Entry, saw: Saw): boolean {
   const { at, fence } = saw;
   if (!entry.attached || fence.life !== entry.life || fence.checks !== entry.checks) return false;
@@ -188,7 +187,7 @@ function failed({ record }: Rules, entry: Entry, at: number): void {
   closeCase({ record }, entry);
 }
 
-/** Who is in the way of a claim: the holder; of an apex that nobody holds, everybody else who has it pending. */
+/** The rivals of a claim: the holder, or all others with a pending claim on a free apex. */
 function rivals(entries: readonly Entry[], { project, hostname, apex }: Entry): readonly Entry[] {
   const others = entries.filter((one) => one.project !== project && one.hostname === hostname);
   const holders = others.filter(holds);
@@ -197,8 +196,8 @@ function rivals(entries: readonly Entry[], { project, hostname, apex }: Entry): 
 }
 
 /**
- * Whoever holds the name loses it to whom the DNS names. Addresses at an apex name nobody; its TXT record does, also
- * among those who have it pending.
+ * The DNS decides who gets the name. Addresses at an apex decide nothing; a TXT record does, also
+ * between pending claims.
  */
 function takeName(rules: Rules, entry: Entry, { seen, heldBy, at }: Saw): boolean {
   if (heldBy !== null && entry.apex && !isProven(entry, heldBy, seen)) return false;
@@ -218,7 +217,7 @@ function isProven(entry: Entry, holder: Entry, { proofs }: Shown): boolean {
   return proofs.includes(entry.project) && !proofs.includes(holder.project);
 }
 
-/** For the first certificate, or for the next one of a domain that is live. */
+/** For the first certificate, or for the next one of a live domain. */
 function openedOrder(entry: Entry, at: number, { life, status }: Fence): void {
   if (!entry.attached || life !== entry.life || status !== entry.status) return;
   if (entry.order !== null || (status !== 'verified' && status !== 'live')) return;
@@ -278,10 +277,10 @@ function refused(
   record(entry, 'certificate.failed');
 }
 
-/** They take the way back to pending with them, so that there is no second check; a served domain goes nowhere. */
+/** They unverify a pending domain without a second check; a served domain stays. */
 const countsAtOnce = ['dns_changed', 'caa_blocks'];
 
-/** One case for a cause. Another cause closes it and opens the next, once two checks in a row agree on it. */
+/** One escalation per cause. Another cause closes it and opens the next, after two checks agree. */
 function escalated({ record }: Rules, entry: Entry, cause: string): void {
   const { escalation, doubt } = entry;
   entry.doubt = null;

@@ -1,4 +1,4 @@
-/** What the stores answered a worker, told to the model: it judges by itself what came of it. */
+/** Reports the stores' results for a worker to the model, which draws its own conclusions. */
 
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
 import type { Entry } from './entry.ts';
@@ -16,7 +16,7 @@ export function noteAnswer(
 ): void {
   const runRecord = history.runRecords.getStore();
   if (runRecord === undefined) return;
-  // The arguments and answers of the stores, as src/db/domains/checks.ts and certificates.ts have them.
+  // Arguments and results as in src/db/domains/checks.ts and certificates.ts.
   if (what === 'load') hasRead(history, runRecord, answer as Named | undefined);
   else if (what === 'loadWork') {
     const work = answer as { domain: Named; order: Ordered | null } | undefined;
@@ -33,7 +33,7 @@ export function noteAnswer(
   }
 }
 
-/** An order, or in its place what it has to wait for, which has no id. */
+/** An order, or what it has to wait for, which has no ID. */
 type Ordered = { readonly id?: string };
 
 function knowsOrder(
@@ -72,18 +72,17 @@ function hasSaved(history: History, runRecord: RunRecord, saved: Named, answer: 
   const cause = causeOf(entry, check.seen);
   check.counted = model.checked(entry, check, system.now(), fence);
   if (entry.status !== 'pending' || before !== 'pending') history.sweepTimes = null;
-  // The case and the way back to pending are one.
+  // The escalation and the way back to pending are one transaction.
   if (check.counted && runRecord.of === 'escalate-certificate') model.escalated(entry, cause);
-  // Nobody's certificate ends without one.
   const ended = before === 'live' && entry.status === 'verified';
   if (check.counted && ended) model.escalated(entry, cause);
 }
 
-/** The service says who is in the way; the model says who may be. */
+/** The service reports the rival; the model says who may be one. */
 function rivalOf({ model, projects }: History, entry: Entry, projectId: string): Entry {
   const rival = model.find(projects.indexOf(projectId), entry.hostname);
   if (model.rivals(entry).includes(rival)) return rival;
-  throw new Error(`${rival.project} is not in the way of ${entry.hostname} of ${entry.project}`);
+  throw new Error(`${rival.project} is no rival of ${entry.hostname} of ${entry.project}`);
 }
 
 function hasOrdered(
@@ -95,7 +94,7 @@ function hasOrdered(
   const { model, system } = history;
   const entry = entryOf(history, args[0] as Named);
   const fence = runRecord.fences.get(entry);
-  if (fence === undefined) throw new Error('ordered without having read');
+  if (fence === undefined) throw new Error('ordered without a read');
   const at = system.now();
   history.sweepTimes = null;
   if (what === 'openOrder') model.openedOrder(entry, at, fence);
@@ -117,7 +116,6 @@ function hasOrdered(
   }
 }
 
-/** The authority did not answer. */
 function hasSetBack({ orders }: RunRecord, certificateId: string): void {
   const entry = orders.get(certificateId);
   if (entry !== undefined && entry.order !== null) entry.setBack = true;

@@ -1,4 +1,4 @@
-/** Faults planted on purpose: histories that would not notice them would prove nothing. */
+/** Faults planted on purpose, to prove that the histories detect them. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
 import type { Parts } from '../../src/roles/parts.ts';
@@ -6,18 +6,18 @@ import { storages } from '../support/storage.ts';
 import { checkHistories } from './check.ts';
 import type { SystemOptions } from './system.ts';
 
-/** They take tens of seconds where the machine does much else meanwhile. */
+/** They take longer on a busy machine. */
 vi.setConfig({ testTimeout: 300_000 });
 
 type Save = (check: CheckSave) => Promise<MoveResult>;
 
-/** Puts another save in the place of the real one, which it is given. */
+/** Replaces a save by another one, which receives the real one. */
 const saving = (other: (parts: Parts, save: Save) => Save) => (parts: Parts) => {
   const { save } = parts.checks;
   Object.assign(parts.checks, { save: other(parts, save) });
 };
 
-/** `seed`: by which one of the first histories notices; with any other it takes up to hundreds. */
+/** `seed`: one of the first histories detects it; other seeds may need hundreds. */
 type Planted<How extends 'sabotage' | 'sabotageWorkers'> = readonly [
   fault: string,
   seed: number,
@@ -27,7 +27,7 @@ type Planted<How extends 'sabotage' | 'sabotageWorkers'> = readonly [
 
 const plants: readonly Planted<'sabotage'>[] = [
   [
-    'a transition is told twice',
+    'a transition has two events',
     1,
     saving((parts, save) => async (check) => {
       const saved = await save(check);
@@ -37,7 +37,7 @@ const plants: readonly Planted<'sabotage'>[] = [
     /has the events/,
   ],
   [
-    'a save does not ask whose life it is',
+    'a save ignores the epoch',
     1,
     saving((parts, save) => async (check) => {
       const domain = await parts.checks.load(check.domain.id);
@@ -101,7 +101,7 @@ const plants: readonly Planted<'sabotage'>[] = [
     /"openOrders":1.*"openOrders":0/,
   ],
   [
-    'a renewal is told and serves nothing',
+    'a renewal has an event but serves nothing',
     11,
     (parts) => {
       const { store } = parts.certificates;
@@ -130,7 +130,7 @@ const plants: readonly Planted<'sabotage'>[] = [
 
 const inWorkers: readonly Planted<'sabotageWorkers'>[] = [
   [
-    'a case is opened again at every check',
+    'an escalation is opened again at every check',
     7,
     ({ escalateCertificate }, { database }) => {
       const { openEscalation } = escalateCertificate;
@@ -145,14 +145,14 @@ const inWorkers: readonly Planted<'sabotageWorkers'>[] = [
     /has the events .*escalation/,
   ],
   [
-    'a case is not opened',
+    'an escalation is not opened',
     6,
     ({ escalateCertificate }) =>
       void Object.assign(escalateCertificate, { openEscalation: async () => 'kept' }),
     /"escalations"|has the events .*escalation/,
   ],
   [
-    'nobody is to look whether the certificate comes',
+    'the certificate of a verified domain is not awaited',
     1,
     (_workers, { queues }) => {
       const { enqueue, ensure } = queues;
@@ -191,9 +191,9 @@ const many = {
   shrinks: false,
 } as const;
 
-describe.skipIf(!available)('a fault is noticed', () => {
+describe.skipIf(!available)('a planted fault is detected', () => {
   it.each(plants)(
-    'where %s',
+    'when %s',
     async (_fault, seed, sabotage, noticed) => {
       const { failure } = await checkHistories({ ...many, seed, sabotage });
       expect(failure).toMatch(noticed);
@@ -202,7 +202,7 @@ describe.skipIf(!available)('a fault is noticed', () => {
   );
 
   it.each(inWorkers)(
-    'where %s',
+    'when %s',
     async (_fault, seed, sabotageWorkers, noticed) => {
       const { failure } = await checkHistories({ ...many, seed, sabotageWorkers });
       expect(failure).toMatch(noticed);

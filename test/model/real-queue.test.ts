@@ -1,4 +1,4 @@
-/** Histories in real time, on real Redis, BullMQ and DNS: whatever happened to the queue, every domain ends where its DNS says. */
+/** Random histories in real time on Redis, BullMQ and DNS: every domain ends as its DNS says. */
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -14,7 +14,7 @@ import { until, type World } from '../support/world.ts';
 
 const HISTORIES = Number(process.env['MODEL_REAL_RUNS'] ?? sizeOfRun({ quick: 6, long: 12 }));
 const ROUNDS = 5;
-/** Random in the long run; a quick one that fails has to fail again. */
+/** Random in the long run; a failing quick run has to be reproducible. */
 const seed = Number(
   process.env['MODEL_SEED'] ?? sizeOfRun({ quick: 20_261_124, long: Date.now() % 2 ** 31 }),
 );
@@ -34,7 +34,6 @@ const steps = fc.constantFrom<Step>(
 /** What happens to all of them at the end of a round. */
 const calamities = fc.constantFrom('Redis is emptied', 'the workers are replaced', 'nothing');
 
-/** The state after an event that says one. */
 const stateAfter: Readonly<Record<string, string>> = {
   'domain.added': 'pending',
   'domain.verified': 'verified',
@@ -46,7 +45,7 @@ const stateAfter: Readonly<Record<string, string>> = {
   'domain.failed': 'failed',
   'domain.removed': 'removed',
 };
-/** Which events may come in which state (docs/understand/life-of-a-domain.md). */
+/** The permitted events per state (docs/understand/life-of-a-domain.md). */
 const follows: Readonly<Record<string, readonly string[]>> = {
   'domain.added': ['removed'],
   'domain.verified': ['pending', 'failed'],
@@ -98,7 +97,7 @@ function startWorkerProcess(world: World): Promise<Signpost> {
   return startSignpost(result.config, pino({ level: 'silent' }));
 }
 
-/** Where the model says that it ends: by its DNS, and by whether it was live before. */
+/** The expected end by DNS and by whether it was live before. */
 async function ends(one: OneHistory): Promise<boolean> {
   const { status, body } = await one.client.call('GET', one.path);
   if (!one.attached) return status === 404;
@@ -108,12 +107,12 @@ async function ends(one: OneHistory): Promise<boolean> {
 
 const asks = 'domain.reverify_requested';
 
-/** Every event is one that may come where it comes, and the last one says the state. */
+/** Every event is permitted in its state, and the last one matches the state. */
 async function expectLegal(one: OneHistory): Promise<void> {
   const events = (await one.client.story()).filter((type) => type in stateAfter || type === asks);
   let state = 'removed';
   for (const type of events) {
-    // A verified domain keeps what it has.
+    // A verified domain keeps its state.
     const legal = type === asks ? ['pending', 'verified', 'failed'] : follows[type];
     expect(legal, `${type} in ${events.join(' ')}`).toContain(state);
     if (type === asks && state === 'failed') state = 'pending';
@@ -135,8 +134,8 @@ async function start(): Promise<{ service: Service; redis: Redis }> {
   return { service, redis: operator };
 }
 
-describe.skipIf(!available)('on real queues, whatever happens', () => {
-  it('every domain ends where its DNS says, by a legal path', async ({ annotate }) => {
+describe.skipIf(!available)('on real queues, in any history', () => {
+  it('every domain ends where its DNS says, by permitted events', async ({ annotate }) => {
     await annotate(`${HISTORIES} histories, MODEL_SEED=${seed}`);
     const { service, redis } = await start();
     const { world } = service;
@@ -157,9 +156,9 @@ describe.skipIf(!available)('on real queues, whatever happens', () => {
       await world.publish(
         all.filter(({ right }) => right).map(({ label, target }) => `${label} CNAME ${target}.`),
       );
-      // Something is always half way.
+      // Some domains are always in progress.
       await until(
-        'somebody gets on',
+        'some domains progress',
         async () => (await redis.dbsize()) > 0 || calamity === 'nothing',
       );
       if (calamity === 'Redis is emptied') await redis.flushall();

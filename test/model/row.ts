@@ -1,7 +1,7 @@
 /** What the comparison reads of a history, in one statement. */
 import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
 
-/** A domain as the database has it. */
+/** A domain row. */
 export type Row = {
   readonly id: string;
   readonly project: string;
@@ -14,14 +14,14 @@ export type Row = {
   readonly nextCheckAt: string | null;
   readonly recheckAt: string | null;
   readonly escalateAt: string | null;
-  /** When a sweep renews it, where it is live. */
+  /** When a sweep renews it, if it is live. */
   readonly renewAt: string | null;
-  /** When the last of its certificates ends. */
+  /** When the last of its certificates expires. */
   readonly until: string | null;
   readonly orders: number;
   readonly openOrders: number;
   readonly openCauses: readonly string[];
-  /** Of the open case. */
+  /** Of the open escalation. */
   readonly candidate: string | null;
 };
 
@@ -38,7 +38,7 @@ export type EventRow = {
 
 export type Snapshot = { readonly domains: readonly Row[]; readonly events: readonly EventRow[] };
 
-/** Everything of some projects; of their events those after the numbers given. */
+/** Everything of some projects, with their events after the given numbers. */
 export const snapshotOf = `
   SELECT json_build_object(
     'domains', COALESCE((SELECT json_agg(json_build_object(

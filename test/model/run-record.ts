@@ -1,4 +1,4 @@
-/** A run of a worker's function, as the world around it sees it. */
+/** A run of a worker's function, from the outside. */
 import type { JobResult } from '../../workers/running/job.ts';
 import { live, newRun } from './crash-injector.ts';
 import type { History, RunRecord } from './history.ts';
@@ -8,7 +8,7 @@ export type Ended<T = JobResult> = {
   readonly runRecord: RunRecord;
 };
 
-/** Runs what a worker runs, killed where the history says so. A fault is one only where something happened meanwhile. */
+/** Runs a worker's function, killed if the history says so. Faults need a concurrent action. */
 export async function recordRun<T>(
   history: History,
   what: string,

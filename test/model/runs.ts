@@ -1,4 +1,4 @@
-/** A domain's job, run by the real worker's function. */
+/** A domain's job, run by the real worker function. */
 
 import type { AnyJob, DomainJob } from '../../src/core/operations/jobs.ts';
 import { checkDns } from '../../workers/check-dns.ts';
@@ -24,7 +24,7 @@ const functions: Functions = {
     escalateCertificate(workers.escalateCertificate, job),
 };
 
-/** Runs a job to its end, or to its worker's. `meanwhile` happens while it looks at the DNS. */
+/** Runs a job to its end or its worker's. `meanwhile` happens during its DNS check. */
 export async function work(
   history: History,
   alarm: Alarm,

@@ -1,4 +1,4 @@
-/** What the customers' DNS shows: a few words of a command, made into the observation of a check. */
+/** The customers' DNS: turns a command's parameters into an observation. */
 import type {
   CaaLevel,
   DnsAnswer,
@@ -7,14 +7,14 @@ import type {
 } from '../../src/core/diagnosis/observation.ts';
 
 /**
- * `record`: whose target the name's record leads to, by number of the project; at an apex anybody's, because the addresses
- * are the platform's. `servers_disagree`: one of two servers has it already.
+ * `record`: the project whose target the record leads to; at an apex any, as the addresses are the
+ * platform's. `servers_disagree`: one of two servers has it already.
  */
 export type Shown = {
   readonly record: number | 'missing' | 'silent';
   readonly servers: 'agree' | 'disagree';
   readonly caa: 'allows' | 'forbids' | 'silent';
-  /** The projects whose proof stands at `_signpost.<hostname>`. */
+  /** The projects with a proof at `_signpost.<hostname>`. */
   readonly proofs: readonly number[];
 };
 
@@ -25,7 +25,7 @@ export const nothingShown: Shown = {
   proofs: [],
 };
 
-/** Where the platform's edge is, for an apex. */
+/** The platform's edge, for an apex. */
 const OURS = ['192.0.2.10', '192.0.2.11'] as const;
 const timeout = { kind: 'timeout' } as const;
 const nxdomain = { kind: 'nxdomain' } as const;
@@ -33,7 +33,7 @@ const nodata = { kind: 'nodata' } as const;
 
 export type Place = { readonly hostname: string; readonly apex: boolean };
 
-/** One look at `place`; `target` is of the project whose record the name leads to, where there is one. */
+/** A check of `place`; `target` belongs to the project of the record, if any. */
 export function observed(
   { hostname, apex }: Place,
   shown: Shown,
@@ -89,7 +89,7 @@ function climb(hostname: string, caa: Shown['caa']): readonly CaaLevel[] {
   return [{ name: hostname, answer: answers[caa] }];
 }
 
-/** An answer with these records, or that there are none. */
+/** An answer with these records or NODATA. */
 export function records<R>([first, ...rest]: readonly R[]): DnsAnswer<R> {
   return first === undefined
     ? nodata

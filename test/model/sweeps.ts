@@ -1,4 +1,4 @@
-/** Looks at settled domains and renewals, by the real sweeps; one that would find nothing to do is left out. */
+/** Checks of settled domains and renewals by the real sweeps; idle ones are skipped. */
 import { type SweepQueue, sweepQueues } from '../../src/core/operations/jobs.ts';
 import { expectChecksSaved, expectOfRenewalCases } from './expect-of-run.ts';
 import type { History, SweepTimes } from './history.ts';
@@ -7,7 +7,7 @@ import { recordRun } from './run-record.ts';
 type Workers = History['system']['workers'];
 type Due = { readonly name: SweepQueue; readonly at: number };
 
-/** Which sweep next has something to do, and when. Never while it has no job. */
+/** Which sweep next has work, and when. Never without a job. */
 export async function sweepDueAt(history: History): Promise<Due> {
   history.sweepTimes ??= await readTimes(history);
   const times = history.sweepTimes;
@@ -19,7 +19,7 @@ export async function sweepDueAt(history: History): Promise<Due> {
     .reduce((one, other) => (other.at < one.at ? other : one));
 }
 
-/** The cases of certificates that are not renewed are a part of the renewals' job. */
+/** Escalations of overdue renewals are part of the renewal job. */
 function dueOf(times: SweepTimes, name: SweepQueue): number {
   return name === 'recheck-live'
     ? times[name]
@@ -53,7 +53,6 @@ const sweepsDue = {
 
 const neverStopped = new AbortController().signal;
 
-/** One sweep, by whatever worker has its job. */
 export async function sweep(history: History, name: SweepQueue): Promise<void> {
   const { system } = history;
   const { workers, alarms } = system;
@@ -81,7 +80,7 @@ async function rechecks(history: History, { recheckLive }: Workers): Promise<Sur
   return true;
 }
 
-/** Where cases are due, a kill is for the part that opens them. */
+/** With escalations due, a kill hits the part that opens them. */
 async function renewals(history: History, workers: Workers): Promise<Survived> {
   const { killAfter, system } = history;
   const casesDue = (history.sweepTimes?.['escalate-renewals'] ?? Infinity) <= system.now();

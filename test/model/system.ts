@@ -1,6 +1,6 @@
 /**
- * A service for one history after another: the real stores, routes and workers over a real database. Only four things are
- * not the real ones: the clock, what the DNS shows, what the authority answers, and the queue.
+ * A service for one history after another: the real stores, routes and workers on a real database.
+ * Only the clock, the DNS, the CA and the queue are fake.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
@@ -21,16 +21,14 @@ import { freshStorage, type StorageName } from '../support/storage.ts';
 import { type AlarmClock, createAlarmClock } from './alarm-clock.ts';
 import { guardAll } from './crash-injector.ts';
 
-/** What the history decides: the world around the service. */
 type Outside = {
-  /** A store has answered a worker: `what` it was asked, with its arguments and its answer. */
+  /** A store has returned a result to a worker. */
   readonly onAnswer: (what: StoreCall, args: readonly unknown[], answer: unknown) => void;
   readonly observe: Observer['observe'];
   readonly lookupTexts: Observer['lookupTexts'];
   readonly advance: CertificateAuthority['advance'];
 };
 
-/** What the model hears of what workers ask the stores. */
 export type StoreCall =
   | 'load'
   | 'save'
@@ -43,9 +41,8 @@ export type StoreCall =
 
 export type SystemOptions = {
   readonly storage: StorageName;
-  /** Breaks a part on purpose, before anything is built upon it. */
+  /** Breaks a part on purpose before it is used. */
   readonly sabotage?: (parts: Parts) => void;
-  /** The same, once the workers are built. */
   readonly sabotageWorkers?: (workers: WorkerDeps, parts: Parts) => void;
 };
 
@@ -55,29 +52,28 @@ export type SystemUnderTest = {
   readonly alarms: AlarmClock;
   /** The time of the history, in milliseconds. */
   now(): number;
-  /** What the service has complained of since the last time that this was asked. */
   takeFaults(): readonly string[];
   setTime(at: number): void;
-  /** Tells the database what time it is, which few of its statements ask. */
+  /** Sets the database's clock, which few statements use. */
   passTime(): Promise<void>;
   setOutside(outside: Outside): void;
-  /** Calls an operation as the API does once it knows who asks; `committed` is what is left to do then. */
+  /** Calls an operation as the API does after authentication; `committed`: the rest to do. */
   call(
     operationId: string,
     params: Readonly<Record<string, string>>,
     body?: unknown,
   ): Promise<ApiResponse>;
-  /** Takes everything of the history before out of the way; gives the new one's projects. */
+  /** Removes the data of the previous history; returns the new projects. */
   begin(projects: number): Promise<readonly string[]>;
   close(): Promise<void>;
 };
 
-/** The queue is in memory; nobody may open another. */
+/** The queue is in memory, so no other may be opened. */
 const noBackend: QueueBackend = {
   queueOptions: { connection: {} },
   workerOptions: { connection: {} },
   factory: () => {
-    throw new Error('the model has a queue of its own');
+    throw new Error('the model has an in-memory queue');
   },
   probe: async () => true,
   reportError: () => undefined,
@@ -97,7 +93,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
   let begun = 0;
   let outside: Outside | undefined;
   const around = () => {
-    if (outside === undefined) throw new Error('no history has begun');
+    if (outside === undefined) throw new Error('no history has started');
     return outside;
   };
   const now = () => new Date(at);
@@ -113,14 +109,14 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
   });
   const alarms = createAlarmClock(() => at);
   sabotage?.(parts);
-  // In place, because parts were handed to each other already.
+  // In place, as other parts hold references.
   Object.assign(parts.queues, alarms.queues);
   Object.assign(parts.observer, {
     observe: (...asked: Parameters<Observer['observe']>) => around().observe(...asked),
     observeAgain: async (check: Parameters<Observer['observe']>[0]) =>
       ({ kind: 'observed', observation: await around().observe(check) }) as const,
     lookupTexts: (...asked: Parameters<Observer['lookupTexts']>) => around().lookupTexts(...asked),
-    // No history has visitors.
+    // Histories have no visitors.
     lookupAddresses: async () => [],
   });
   const [{ authority }] = parts.authorities;
@@ -140,7 +136,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
     routesOf(routesDeps(parts)).map((one): [string, Route] => [one.operationId, one]),
   );
   const workers = composeWorkers(parts);
-  // Nothing happens between its two checks, so they need not be seconds apart.
+  // Nothing happens between its two checks, so they can be adjacent.
   Object.assign(workers.reconcile, { pause: async () => undefined });
   askLess(parts, workers);
   sabotageWorkers?.(workers, parts);
@@ -184,7 +180,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
       await system.passTime();
       const ids = Array.from({ length: count }, () => randomUUID());
       begun += 1;
-      // Small tables stay quick, and emptying them takes as long as a history does.
+      // Small tables stay quick, and emptying them takes as long as a history.
       await pool.query(begun % 100 === 0 ? 'TRUNCATE public.project CASCADE' : putAway);
       await pool.query({ name: 'new-projects', text: newProjects, values: [ids] });
       return ids;
@@ -198,7 +194,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
   return system;
 }
 
-/** No history has a webhook or a poison job: what the reconciler asks about those is answered without the database. */
+/** Histories have no webhooks or poison jobs: the reconciler skips those queries. */
 function askLess({ waiting }: Parts, { reconcile }: WorkerDeps): void {
   const { count, overdue } = waiting;
   const isNone = (queue: string) => queue === 'deliver-webhook';
@@ -234,7 +230,7 @@ function configFor(storage: Storage) {
   return result.config;
 }
 
-const notAsked = () => Promise.reject(new Error('the model asks neither'));
+const notAsked = () => Promise.reject(new Error('unexpected call'));
 
 function routesDeps(parts: Parts): RoutesDeps {
   return {
@@ -250,16 +246,16 @@ function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && 'now' in value;
 }
 
-/** On connections of its own, because the new search path counts for those that are made after it. */
+/** On new connections, as only those use the new search path. */
 async function setUpClock({ openPool, pool }: Database, isEmbedded: boolean): Promise<void> {
   const setUp = openPool({ max: 1, statementTimeoutMs: 0 });
   await setUp.query(modelClock);
   await setUp.end();
-  // All connections to the embedded database are one session.
+  // All connections to the embedded database share one session.
   if (isEmbedded) await pool.query('SET search_path = model, pg_catalog, public');
 }
 
-/** `now()` of the database is the history's time: a schema before pg_catalog in the search path. */
+/** The database's `now()` is the history's time: a schema before pg_catalog in the search path. */
 const modelClock = `
   CREATE SCHEMA model;
   CREATE TABLE model.clock (at timestamptz NOT NULL);

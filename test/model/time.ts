@@ -1,4 +1,4 @@
-/** Time that passes, with workers at work and without. */
+/** Time passes with or without workers. */
 
 import { RECONCILE_EVERY_MS, reconcile, repairedAny } from '../../workers/reconcile.ts';
 import { SECOND } from './entry.ts';
@@ -7,8 +7,8 @@ import { work } from './runs.ts';
 import { sweep, sweepDueAt } from './sweeps.ts';
 
 /**
- * Time passes with workers at work: from one thing that is due to the next, at most `runsMax` of them. What is left of the
- * time passes without workers, who then do what has become due.
+ * Time passes with workers: at most `runsMax` due jobs run. The rest of the time passes without
+ * workers, who then do what is due.
  */
 export async function pass(history: History, ms: number, runsMax: number): Promise<void> {
   const { system } = history;
@@ -20,7 +20,7 @@ export async function pass(history: History, ms: number, runsMax: number): Promi
   system.setTime(until);
 }
 
-/** False where there was more to do than `runsMax`. */
+/** False if more than `runsMax` jobs were due. */
 async function workUntil(history: History, until: number, runsMax: number): Promise<boolean> {
   const { system } = history;
   for (let runs = 0; runs < runsMax; runs += 1) {
@@ -42,22 +42,22 @@ async function workNext(history: History): Promise<void> {
   if (alarm !== undefined) await work(history, alarm);
 }
 
-/** Of the reconciler: the last one within a minute of a loss; those before would find nothing that it does not. */
+/** The reconciler's last run within a minute of a loss; earlier ones would find no more. */
 function nextTurn({ lostAt }: History): number {
   return lostAt === null ? Infinity : lostAt + REPAIRED_WITHIN_MS;
 }
 
-/** A turn of the reconciler. It has nothing to do unless something was lost. */
+/** A run of the reconciler. It only acts after a loss. */
 export async function repair(history: History): Promise<void> {
   const { system, lostAt, log } = history;
-  // It may give a sweep its job again.
+  // It may restore a sweep's job.
   history.sweepTimes = null;
   history.hasRun = true;
   await system.passTime();
   const done = await reconcile(system.workers.reconcile, RECONCILE_EVERY_MS);
   if (lostAt !== null && system.now() >= lostAt + REPAIRED_WITHIN_MS) {
     history.lostAt = null;
-    // A sweep that it gives its job again comes an interval later, as it always does.
+    // A restored sweep runs an interval later, as usual.
     history.calmAt = system.now() + system.workers.sweepEveryMs['recheck-live'] + SECOND;
   }
   const at = new Date(system.now()).toISOString();

@@ -1,29 +1,29 @@
-/** What a check means to a domain, and what keeps its certificate back. */
+/** What a check means for a domain, and what blocks its certificate. */
 import type { Entry } from './entry.ts';
 import type { Shown } from './shown.ts';
 
-/** Right, wrong or could not tell; not everything that keeps a domain back takes back how far it has come. */
+/** Right, wrong or unknown; some blocking findings do not set a domain back. */
 export function verdictOf(entry: Entry, seen: Shown): 'right' | 'wrong' | 'unknown' {
   if (seen.record === 'silent') return 'unknown';
   if (!pointsHere(entry, seen)) return 'wrong';
   const { servers, caa } = seen;
   const { status } = entry;
   const served = status === 'live' || status === 'drifted';
-  // A CAA set keeps the next certificate back, not visitors.
+  // CAA blocks the next certificate, not visitors.
   if (caa === 'forbids' && !served) return 'wrong';
   if (servers === 'disagree') return served || status === 'verified' ? 'unknown' : 'wrong';
   return served || caa === 'allows' ? 'right' : 'unknown';
 }
 
-/** The addresses of an apex are the platform's, whichever project is meant. */
+/** The addresses of an apex are the platform's, for any project. */
 function pointsHere({ project, apex }: Entry, { record }: Shown): boolean {
   return apex ? typeof record === 'number' : record === project;
 }
 
-/** Problems that say that the authority did not find its challenge. */
+/** Problems that mean that the CA did not find its challenge. */
 const aboutTheChallenge = ['unauthorized', 'connection', 'incorrect_response', 'tls', 'dns'];
 
-/** The likeliest cause of a certificate that does not come, in the order in which they are looked for. */
+/** The likeliest cause of a missing certificate, in order of precedence. */
 export function causeOf(entry: Entry, seen: Shown): string {
   const { record, servers, caa } = seen;
   const { refusals, setBack } = entry;
@@ -40,7 +40,7 @@ export function causeOf(entry: Entry, seen: Shown): string {
   return setBack ? 'authority_unreachable' : 'platform_fault';
 }
 
-/** What was refused before the newest certificate came, or before the verification, says nothing any more. */
+/** Refusals before the newest certificate or the verification no longer count. */
 function countedSince({ certificates, verifiedAt }: Entry): number {
   return Math.max(verifiedAt, ...certificates.map(({ storedAt }) => storedAt));
 }

@@ -80,7 +80,6 @@ describe.skipIf(lacks('postgres', 'outages of PostgreSQL'))('while PostgreSQL is
     await server.stop();
     expect(await database.probe()).toBe(false);
     await expectRefusalAtOnce(queues);
-    // A queue whose first connection fails must recover.
     const late = openQueues(backend);
     await expectRefusalAtOnce(late);
     await server.restart();

@@ -52,7 +52,6 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       return worker;
     }
 
-    /** Resolves after `count` completed jobs. */
     function completed(worker: AnyWorker, count: number): Promise<void> {
       let left = count;
       return new Promise((resolve) => {

@@ -1,4 +1,3 @@
-/** The reconciler on real servers in a whole service. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +27,6 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     const rows = await prisma().repair.findMany();
     return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]));
   }
-  /** Waits for this many runs on any worker. */
   async function turns(count: number): Promise<void> {
     const taken = async () =>
       (await prisma().turn.findUnique({ where: { name: 'reconcile' } }))?.takenAt.getTime() ?? 0;

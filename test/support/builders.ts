@@ -139,8 +139,7 @@ export function aCheckSave(
   at = noon,
   observation = anObservation(),
 ): CheckSave {
-  const rules = checkRules(at);
-  const outcome = decide(domain, { kind: 'checked', ...result, ...rules }, rules);
+  const outcome = decide(domain, { kind: 'checked', ...result, ...checkRules(at) }, at);
   const kind = observation === domain.observation ? 'unchanged' : 'observed';
   return { domain, observed: { kind, observation }, outcome, at };
 }

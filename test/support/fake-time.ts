@@ -40,7 +40,6 @@ import type { StoredDomains } from './stored-domains.ts';
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
-const windowMs = 48 * HOUR;
 
 export type FakeTime = {
   readonly id: string;
@@ -173,7 +172,7 @@ function composeWorkers({ database }: StoredDomains, world: World) {
     return { ...anObservation(), at: world.now.toISOString() };
   };
   const shared = {
-    certificates: createCertificateStore(prisma, { verifyWindowMs: windowMs, timeScale: 1 }),
+    certificates: createCertificateStore(prisma, { timeScale: 1 }),
     load: checks.load,
     save: checks.save,
     observe,

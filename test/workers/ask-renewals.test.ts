@@ -12,7 +12,7 @@ const DAY = 24 * HOUR;
 const live = aDomain({ state: { status: 'live', missedAt: null } });
 const running = new AbortController().signal;
 
-/** Of 90 days, a third of which are over; its place in a window is the start. */
+/** Valid for 90 days, a third of which are over; its place in a window is the start. */
 const served = aCertificate({
   status: 'issued',
   chain: 'PEM',
@@ -39,11 +39,10 @@ const stored = (from: number, to: number, more = {}) => {
 type Answer = RenewalInformation | Silence | null;
 type Asked = Situation & {
   readonly answer?: Answer;
-  /** Of as many domains; the authority of each one's certificate. */
   readonly authorities?: readonly (string | null)[];
 };
 
-/** Asks about every certificate, one after the other: whom was asked, and what came of it. */
+/** Queries for each certificate in turn; returns the CAs queried and the resulting plans. */
 async function asked({ work, answer = null, authorities = [null] }: Asked) {
   const waiting = authorities.map((_, nth) => ({ id: String(nth), takes: 1 }));
   const due: DueDomains = {
@@ -76,7 +75,7 @@ async function asked({ work, answer = null, authorities = [null] }: Asked) {
   return { questions, plans };
 }
 
-describe('an authority that is asked when to renew', () => {
+describe('a CA queried for renewal information', () => {
   const known = {
     window: inDays(10, 12),
     explanationUrl: 'https://ca.test/why',
@@ -84,30 +83,30 @@ describe('an authority that is asked when to renew', () => {
   };
   const askAt = later(noon, 6 * HOUR);
 
-  it('is heard: the renewal is planned within its window, and it is asked again when it said', async () => {
+  it('gives a window: the renewal is planned within it, and the next query after Retry-After', async () => {
     const { plans } = await asked({ answer: wants(10, 12) });
     expect(plans).toEqual([{ renewAt: later(noon, 10 * DAY), askAt, known }]);
   });
 
-  it('has the certificate renewed now where the window is past', async () => {
+  it('gives a past window: the certificate is renewed now', async () => {
     const { plans } = await asked({ answer: wants(-2, -1) });
     expect(plans).toMatchObject([{ renewAt: noon, askAt }]);
   });
 
-  it('puts a renewal off to three quarters of the life, and no further', async () => {
+  it('delays a renewal to three quarters of the life at most', async () => {
     const { plans } = await asked({ answer: wants(50, 55) });
     expect(plans).toMatchObject([
       { renewAt: later(noon, 37.5 * DAY), known: { window: inDays(50, 55) } },
     ]);
   });
 
-  it('changes nothing about the tries of a renewal that is due', async () => {
+  it('does not affect the retries of a renewal that is due', async () => {
     const usable = { ...served, renewalInfo: stored(-2, -1) };
     const { plans } = await asked({ work: { usable }, answer: wants(-1, 0) });
     expect(plans).toMatchObject([{ renewAt: null, askAt, known: { window: inDays(-1, 0) } }]);
   });
 
-  it('is asked again a day later where it has no opinion, and its window of before stands', async () => {
+  it('is queried again a day later without a window, and the previous window stays', async () => {
     const silentSince = later(noon, -HOUR).toISOString();
     const usable = { ...served, renewalInfo: stored(10, 12, { silentSince }) };
     const { plans } = await asked({ work: { usable }, answer: null });
@@ -116,7 +115,7 @@ describe('an authority that is asked when to renew', () => {
     ]);
   });
 
-  it('is asked again an hour later where it gave no answer, and its window of before stands', async () => {
+  it('is queried again an hour later after a failure, and the previous window stays', async () => {
     const usable = { ...served, renewalInfo: stored(10, 12) };
     const { plans } = await asked({ work: { usable }, answer: failed });
     expect(plans).toMatchObject([
@@ -128,7 +127,7 @@ describe('an authority that is asked when to renew', () => {
     ]);
   });
 
-  it('is asked more and more seldom while it gives none', async () => {
+  it('is queried less often while it keeps failing', async () => {
     const silentSince = later(noon, -5 * HOUR);
     const usable = { ...served, renewalInfo: { silentSince: silentSince.toISOString() } };
     const { plans } = await asked({ work: { usable }, answer: failed });
@@ -137,33 +136,30 @@ describe('an authority that is asked when to renew', () => {
     ]);
   });
 
-  it('is heard again as soon as it answers', async () => {
+  it('gives a window again after failures', async () => {
     const silentSince = later(noon, -5 * HOUR).toISOString();
     const usable = { ...served, renewalInfo: stored(20, 22, { silentSince }) };
     const { plans } = await asked({ work: { usable }, answer: wants(10, 12) });
     expect(plans).toEqual([{ renewAt: later(noon, 10 * DAY), askAt, known }]);
   });
 
-  it('is left alone for the rest of the turn where it does not answer at all; others are asked', async () => {
+  it('is skipped for the rest of the run after a timeout, unlike others', async () => {
     const authorities = ['https://one.test', 'https://one.test', 'https://two.test'];
     const { questions, plans } = await asked({ answer: away, authorities });
     expect(questions).toEqual(['https://one.test', 'https://two.test']);
     expect(plans.map(({ askAt }) => askAt)).toEqual(Array(3).fill(later(noon, HOUR)));
   });
 
-  it('is asked about its other certificates where the trouble is with one', async () => {
+  it('is queried for its other certificates after a failure with one', async () => {
     const { questions } = await asked({ answer: failed, authorities: [null, null] });
     expect(questions).toHaveLength(2);
   });
 });
 
-describe('nobody is asked about', () => {
+describe('no CA is queried for', () => {
   it.each<[string, NonNullable<Situation['work']>]>([
-    [
-      'a domain that has drifted',
-      { domain: aDomain({ state: { status: 'drifted', driftedAt: noon } }) },
-    ],
-    ['a certificate that has ended', { usable: null }],
+    ['a drifted domain', { domain: aDomain({ state: { status: 'drifted', driftedAt: noon } }) }],
+    ['an expired certificate', { usable: null }],
   ])('%s', async (_what, work) => {
     expect(await asked({ work, answer: wants(1, 2) })).toEqual({ questions: [], plans: [] });
   });

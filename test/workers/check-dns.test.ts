@@ -28,7 +28,7 @@ type Situation = {
   readonly claim?: Claim;
 };
 
-/** The job's world as plain values; what it saved and which follow-ups it asked for are written down. */
+/** The job's dependencies as plain values; saves and follow-up jobs are recorded. */
 function world({ domain = aDomain(), result = right, saved = [], now = noon, claim }: Situation) {
   const saves: CheckSave[] = [];
   const followed: NextWork[] = [];
@@ -43,7 +43,7 @@ function world({ domain = aDomain(), result = right, saved = [], now = noon, cla
       return results.shift() ?? { kind: 'saved', epoch: check.domain.epoch };
     },
     resolveClaim: async () => {
-      if (claim === undefined) throw new Error('nobody else holds the name');
+      if (claim === undefined) throw new Error('unexpected claim');
       return claim;
     },
     enqueueFollowUps: async ({ id }, outcome) => {
@@ -57,7 +57,7 @@ function world({ domain = aDomain(), result = right, saved = [], now = noon, cla
 }
 
 describe('a check of a pending domain', () => {
-  it('verifies it where the DNS is right, and asks for its certificate', async () => {
+  it('verifies it when the DNS is right, and enqueues its order', async () => {
     const { deps, saves, followed } = world({ result: right });
     expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
     expect(saves[0]?.outcome).toMatchObject({
@@ -70,7 +70,7 @@ describe('a check of a pending domain', () => {
     expect(followed).toHaveLength(1);
   });
 
-  it('keeps what was said of it where nothing has changed, without judging it again', async () => {
+  it('keeps its findings without a new diagnosis when the DNS is unchanged', async () => {
     const observation = anObservation();
     const domain = aDomain({ observation, findings: missing.findings, attempts: 3 });
     const { deps, saves } = world({ domain, result: right });
@@ -82,7 +82,7 @@ describe('a check of a pending domain', () => {
     expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', events: [] });
   });
 
-  it('tries again for a name held elsewhere even where its own DNS has not changed', async () => {
+  it('retries the claim of a name held elsewhere even if its DNS is unchanged', async () => {
     const observation = anObservation();
     const findings = [{ code: 'held_elsewhere', hostname: 'docs.shop.test' }] as const;
     const { deps, saves } = world({ domain: aDomain({ observation, findings }), result: right });
@@ -93,7 +93,7 @@ describe('a check of a pending domain', () => {
     expect(saves[0]?.outcome).toMatchObject({ to: { status: 'verified' } });
   });
 
-  it('keeps what is wrong and checks again on the ladder', async () => {
+  it('stores the finding and schedules the next check', async () => {
     const { deps, saves } = world({ result: missing });
     const at = later(noon, 15_000);
     expect(await checkDns(deps, job)).toEqual({ kind: 'again', at, note: 'record_missing' });
@@ -105,20 +105,20 @@ describe('a check of a pending domain', () => {
     });
   });
 
-  it('tells a finding once, however often it is seen', async () => {
+  it('fires one event per finding, however often it is seen', async () => {
     const domain = aDomain({ findings: missing.findings });
     const { deps, saves } = world({ domain, result: missing });
     await checkDns(deps, job);
     expect(saves[0]?.outcome.events).toEqual([]);
   });
 
-  it('does not move it where it could not tell', async () => {
+  it('does not move it when the DNS is unknown', async () => {
     const { deps, saves } = world({ result: unknown });
     expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', note: 'dns_unknown' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', to: { status: 'pending' } });
   });
 
-  it('fails it for good when 48 hours have passed, with the reason', async () => {
+  it('fails it after 48 hours, with the reason', async () => {
     const { deps, saves } = world({ result: missing, now: later(noon, 48 * HOUR) });
     expect(await checkDns(deps, job)).toEqual({
       kind: 'over',
@@ -127,12 +127,12 @@ describe('a check of a pending domain', () => {
     expect(saves[0]?.outcome).toMatchObject({ to: { status: 'failed' }, nextCheckAt: null });
   });
 
-  it('never plans a check past the end of the window', async () => {
+  it('never schedules a check past the end of the window', async () => {
     const { deps } = world({ result: missing, now: later(noon, 48 * HOUR - 1_000) });
     expect(await checkDns(deps, job)).toMatchObject({ at: later(noon, 48 * HOUR) });
   });
 
-  it('runs again at once where somebody else saved first', async () => {
+  it('runs again at once when another save came first', async () => {
     const { deps, followed } = world({ result: right, saved: [{ kind: 'stale' }] });
     expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', at: later(noon, 1_000) });
     expect(followed).toEqual([]);
@@ -140,7 +140,7 @@ describe('a check of a pending domain', () => {
 
   const held = { kind: 'held_elsewhere', holderProjectId: 'another' } as const;
 
-  it('says so where another project holds the apex, and keeps waiting', async () => {
+  it('reports that another project holds the apex, and keeps waiting', async () => {
     const finding = { code: 'held_elsewhere', hostname: 'docs.shop.test' } as const;
     const claim = { kind: 'held', result: { verdict: 'wrong', findings: [finding] } } as const;
     const { deps, saves } = world({ result: right, saved: [held], claim });
@@ -149,7 +149,7 @@ describe('a check of a pending domain', () => {
     expect(saves[1]).not.toHaveProperty('provenAgainst');
   });
 
-  it('takes the name where its TXT record is there, and has the other project’s domain looked at', async () => {
+  it('takes the name with its TXT record, and enqueues a check of the other project’s domain', async () => {
     const lost = { id: 'theirs', epoch: 4, change: aChange({ kind: 'moved', epoch: 'next' }) };
     const saved = [held, { kind: 'saved', epoch: 1, lost } as const];
     const { deps, saves, followed, followedIds } = world({ saved, claim: { kind: 'proven' } });
@@ -159,7 +159,7 @@ describe('a check of a pending domain', () => {
     expect(followed[0]).toBe(lost.change);
   });
 
-  it('asks again where the name has meanwhile gone to a third project', async () => {
+  it('judges the proof again when the name has moved to a third project', async () => {
     const third = { ...held, holderProjectId: 'a third' };
     const { deps, saves } = world({ saved: [held, third], claim: { kind: 'proven' } });
     expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
@@ -174,14 +174,14 @@ describe('a check of a pending domain', () => {
 describe('a check that comes too late', () => {
   it.each([
     ['of a removed domain', { domainId: '00000000-0000-4000-8000-00000000dead', epoch: 1 }],
-    ['of an earlier life', { domainId: job.domainId, epoch: 0 }],
+    ['of an earlier epoch', { domainId: job.domainId, epoch: 0 }],
   ])('%s changes nothing', async (_title, late) => {
     const { deps, saves, followed } = world({});
     expect(await checkDns(deps, late)).toEqual({ kind: 'done' });
     expect([saves, followed]).toEqual([[], []]);
   });
 
-  it('makes good the follow-up that a killed worker did not ask for', async () => {
+  it('enqueues the follow-up job that a killed worker did not', async () => {
     const domain = aDomain({
       state: { status: 'verified', verifiedAt: noon },
       escalateAt: later(noon, HOUR / 2),

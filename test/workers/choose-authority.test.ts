@@ -1,4 +1,4 @@
-/** Which authority a domain's order goes to, by what became of those before. */
+/** Which CA gets a domain's order, depending on earlier orders. */
 import { describe, expect, it } from 'vitest';
 import type { OrderProblem, OrderResult } from '../../src/certificates/authorities/authority.ts';
 import type { AuthorityRefusal, IssueWork } from '../../src/db/issuance/issue-work.ts';
@@ -16,7 +16,6 @@ const gone = 'https://gone.example/dir';
 const verified = aDomain({ state: { status: 'verified', verifiedAt: later(noon, -HOUR) } });
 const job = { domainId: verified.id, epoch: 1 };
 
-/** Where both authorities answer, and CAA forbids neither. */
 const deps = {
   authorities: [first, second],
   downForMs: (_authority: string | null) => 0,
@@ -37,20 +36,20 @@ function refusals(...parts: readonly Partial<AuthorityRefusal>[]) {
   return { ...work, recentRefusals: parts.map((one) => aRefusal({ authority: first, ...one })) };
 }
 
-/** An open order that has got no further from `sinceMs` to `atMs` ago. */
+/** An open order without progress from `sinceMs` to `atMs` ago. */
 function setBack(authority: string | null, sinceMs: number, retryAfter: Date | null = null) {
   const times = { at: later(noon, -MINUTE), since: later(noon, -MINUTE - sinceMs) };
   const setback = { ...times, answered: false, detail: 'no answer', retryAfter };
   return { ...work, order: aCertificate({ authority }), setback };
 }
 
-/** The same, but it answers. */
+/** The same with a responding CA. */
 function slow(authority: string | null, sinceMs: number) {
   const known = setBack(authority, sinceMs);
   return { ...known, setback: { ...known.setback, answered: true } };
 }
 
-/** After an order was taken away from the first two hours ago. */
+/** After an order was moved away from the first CA two hours ago. */
 function leftFirst(known: Known): Known {
   return { ...known, left: [{ authority: first, at: later(noon, -2 * HOUR) }] };
 }
@@ -59,30 +58,30 @@ const spent = { limit: 'orders', subject: '', until: later(noon, HOUR) } as cons
 
 type Known = Parameters<typeof chooseFor>[1];
 const table: readonly (readonly [string, Known, OrderChoice['authority']])[] = [
-  ['nothing is known', work, first],
+  ['there is no history', work, first],
   ['CAA forbids the first', { ...work, forbidden: [0] }, second],
   ['the first refused a challenge', refusals({ type: 'connection' }), first],
-  ['the first asked to wait', refusals({ retryAfter: later(noon, DAY) }), second],
-  ['the first asked to wait for a minute', refusals({ retryAfter: later(noon, MINUTE) }), first],
+  ['the first sent Retry-After', refusals({ retryAfter: later(noon, DAY) }), second],
+  ['the first sent Retry-After of a minute', refusals({ retryAfter: later(noon, MINUTE) }), first],
   [
-    'orders of before asked to wait',
+    'earlier orders got Retry-After',
     refusals({ authority: null, retryAfter: later(noon, DAY) }),
     second,
   ],
-  ['the first does not want the name', refusals({ type: 'rejected_identifier' }), second],
-  ['that was in another life', refusals({ type: 'caa', isOfThisEpoch: false }), first],
-  ['that was before its newest answer', refusals({ type: 'dns' }, { type: 'caa' }), first],
-  ['neither wants the name', refusals({ type: 'caa', authority: second }, { type: 'caa' }), first],
-  ['the first’s budget is used up', { ...work, budgetWaits: [spent, null] }, second],
-  ['both budgets are', { ...work, budgetWaits: [spent, spent] }, first],
+  ['the first rejected the name', refusals({ type: 'rejected_identifier' }), second],
+  ['the first did in another epoch', refusals({ type: 'caa', isOfThisEpoch: false }), first],
+  ['the first did before its latest response', refusals({ type: 'dns' }, { type: 'caa' }), first],
+  ['both rejected the name', refusals({ type: 'caa', authority: second }, { type: 'caa' }), first],
+  ['the first’s budget is exhausted', { ...work, budgetWaits: [spent, null] }, second],
+  ['both budgets are exhausted', { ...work, budgetWaits: [spent, spent] }, first],
   ['an order is open at the first', setBack(first, 0), first],
-  ['an order of before is open', setBack(null, MINUTE), first],
-  ['an open order got no further for 4 minutes', setBack(first, 4 * MINUTE), first],
-  ['an open order got no further for 5 minutes', setBack(first, 5 * MINUTE), second],
-  ['an open order has to wait', setBack(first, 0, later(noon, HOUR)), second],
-  ['an open order is slow for an hour', slow(first, HOUR), first],
+  ['an earlier order is open', setBack(null, MINUTE), first],
+  ['an open order made no progress for 4 minutes', setBack(first, 4 * MINUTE), first],
+  ['an open order made no progress for 5 minutes', setBack(first, 5 * MINUTE), second],
+  ['an open order waits for Retry-After', setBack(first, 0, later(noon, HOUR)), second],
+  ['an open order has been slow for an hour', slow(first, HOUR), first],
   ['an open order is slow at the second', slow(second, HOUR), second],
-  ['an order was moved, and the second is down, too', leftFirst(setBack(second, HOUR)), second],
+  ['an order was moved, and the second is down', leftFirst(setBack(second, HOUR)), second],
   [
     'an order was moved, and the second refused it',
     leftFirst(refusals({ authority: second })),
@@ -95,21 +94,21 @@ const table: readonly (readonly [string, Known, OrderChoice['authority']])[] = [
     { ...setBack(second, 0), forbidden: [1] },
     first,
   ],
-  ['an order is open at one that is none of ours any more', setBack(gone, 0), first],
+  ['an order is open at a CA that is no longer configured', setBack(gone, 0), first],
 ];
 
-describe('the order goes to the right authority where', () => {
+describe('the order goes to the right CA when', () => {
   it.each(table)('%s', (_what, known, authority) => {
     expect(chooseFor(deps, known).authority).toBe(authority);
   });
 
-  it('every order at the first has found it down', () => {
+  it('every order at the first finds it down', () => {
     const isDown = { ...deps, downForMs: (one: string | null) => (one === first ? 5 * MINUTE : 0) };
     expect(chooseFor(isDown, work).authority).toBe(second);
     expect(chooseFor(isDown, setBack(first, 0)).authority).toBe(second);
   });
 
-  it('the first has answered since its order was moved', () => {
+  it('the first has responded since its order was moved', () => {
     const known = leftFirst(setBack(second, HOUR));
     const answeredLast = (at: Date) => ({
       ...deps,
@@ -119,7 +118,7 @@ describe('the order goes to the right authority where', () => {
     expect(chooseFor(answeredLast(later(noon, -MINUTE)), known).authority).toBe(first);
   });
 
-  it('an open order is slow, and others find its authority down', () => {
+  it('an open order is slow and others find its CA down', () => {
     const isDown = { ...deps, downForMs: () => HOUR };
     expect(chooseFor(isDown, slow(first, 0)).authority).toBe(first);
   });
@@ -148,42 +147,42 @@ const refused = (type: OrderProblem['type'], retryAfter: Date | null = null) =>
 const away = (retryAfter: Date | null) =>
   ({ kind: 'unavailable', retryAfter, detail: 'ca_failed' }) as const;
 
-describe('after', () => {
+describe('the next attempt after', () => {
   const next: readonly (readonly [string, OrderResult | Unavailable, waitMs: number])[] = [
     [
-      'a wait of a day that the first asked for: at once',
+      'a Retry-After of a day from the first: at once',
       refused('rate_limited', later(noon, DAY)),
       0,
     ],
     ['a limit without a time: by plan', refused('rate_limited'), MINUTE],
-    ['CAA records that the first reads otherwise: at once', refused('caa'), 0],
-    ['a name that the first does not want: at once', refused('rejected_identifier'), 0],
+    ['CAA records that only the first rejects: at once', refused('caa'), 0],
+    ['a name that the first rejects: at once', refused('rejected_identifier'), 0],
     ['a challenge that was not seen: by plan', refused('connection'), MINUTE],
-    ['a first silence: as soon as it has lasted', away(null), 5 * MINUTE],
-    ['a silence for a day: at once', away(later(noon, DAY)), 0],
+    ['a first timeout: once it has lasted', away(null), 5 * MINUTE],
+    ['timeouts for a day: at once', away(later(noon, DAY)), 0],
   ];
   it.each(next)('%s', async (_what, result, waitMs) => {
     expect(await run(result).result).toMatchObject({ kind: 'again', at: later(noon, waitMs) });
   });
 
-  it('a refusal by both, by the plan of the first', async () => {
+  it('a refusal by both: by the plan of the first', async () => {
     const recentRefusals = [aRefusal({ authority: first, type: 'caa', at: later(noon, -1_000) })];
     const { result, opened } = run(refused('caa'), { recentRefusals });
-    // Nobody is left who has not said no: the first one's plan goes on.
+    // Both have refused, so the plan of the first continues.
     expect(await result).toMatchObject({ kind: 'again', at: later(noon, MINUTE - 1_000) });
     expect(opened).toEqual([[second, null]]);
   });
 });
 
 describe('an open order', () => {
-  it('goes on where it is', async () => {
+  it('continues at its CA', async () => {
     const { opened, result, did } = run(refused('connection'), { order: aCertificate() });
     await result;
     expect(opened).toEqual([]);
     expect(did[0]).toBe('advance the open order');
   });
 
-  it('of one that is down is ended for a new one at the other', async () => {
+  it('of a CA that is down ends in favor of a new one at the other', async () => {
     const { order, setback } = setBack(first, HOUR);
     const { opened, result } = run(refused('connection'), { order, setback });
     await result;

@@ -5,7 +5,6 @@ import { type Halting, startClockGuard } from '../../workers/running/clock-guard
 
 const log = pino({ level: 'silent' });
 
-/** Whether it takes jobs. */
 function aWorker() {
   let [runs, isPaused] = [false, false];
   const worker: Halting = {
@@ -24,11 +23,11 @@ function aWorker() {
   return { worker, takesJobs: () => runs && !isPaused };
 }
 
-describe('a worker process whose clock is wrong', () => {
+describe('a worker process with a wrong clock', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('takes no job from its first moment on, and begins when the clock is right', async () => {
+  it('takes no job at first, and starts when the clock is right', async () => {
     let skewMs = 600_000;
     const { worker, takesJobs } = aWorker();
     const guard = startClockGuard({ clockSkewMs: async () => skewMs, log }, [worker]);
@@ -41,7 +40,7 @@ describe('a worker process whose clock is wrong', () => {
     await guard.stop();
   });
 
-  it('stops taking jobs when the clock is set wrong, in either direction', async () => {
+  it('stops taking jobs when the clock jumps in either direction', async () => {
     let skewMs = 0;
     const { worker, takesJobs } = aWorker();
     const guard = startClockGuard({ clockSkewMs: async () => skewMs, log }, [worker]);
@@ -61,7 +60,7 @@ describe('a worker process whose clock is wrong', () => {
     await guard.stop();
   });
 
-  it('goes on where the database does not answer, or where there is no other clock', async () => {
+  it('continues without a response from the database or without another clock', async () => {
     const away = async () => Promise.reject(new Error('away'));
     for (const deps of [{ log, clockSkewMs: away }, { log }]) {
       const { worker, takesJobs } = aWorker();
@@ -73,15 +72,15 @@ describe('a worker process whose clock is wrong', () => {
   });
 });
 
-describe('the difference of the clocks', () => {
-  /** The question is asked at 1,000 and answered at 1,200. */
+describe('the clock skew', () => {
+  /** The query is sent at 1,000 and answered at 1,200. */
   const skewOf = (theirs: number) => {
     const ours = [1_000, 1_200];
     const query = async () => ({ rows: [{ ms: theirs }] });
     return clockSkewMs({ query } as never, () => ours.shift() ?? Number.NaN);
   };
 
-  it('is no more than what the time of the question cannot explain', async () => {
+  it('excludes what the query time explains', async () => {
     expect(await skewOf(1_100)).toBe(0);
     expect(await skewOf(400)).toBe(600);
     expect(await skewOf(2_200)).toBe(-1_000);

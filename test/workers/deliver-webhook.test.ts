@@ -72,22 +72,22 @@ function world(delivery: LoadedDelivery | null, parts: Partial<DeliverWebhookDep
   return { run: () => deliverWebhook(deps, { deliveryId: 'd1' }), saved, calls };
 }
 
-describe('a delivery', () => {
-  it('that arrives is done', async () => {
+describe('a webhook delivery', () => {
+  it('that succeeds is done', async () => {
     const { run, saved, calls } = world(aDelivery());
     expect(await run()).toEqual({ kind: 'done' });
     expect(saved).toEqual([{ kind: 'delivered', httpStatus: 204 }]);
     expect(calls).toEqual(['in', 'send', 'out']);
   });
 
-  it('that does not waits in its table until its time, and for no job of the queue', async () => {
+  it('that fails waits in its table for the next attempt, without a job', async () => {
     const { run, saved } = world(aDelivery({ attempts: 1 }), { send: async () => down });
     const at = later(noon, 300_000);
     expect(await run()).toEqual({ kind: 'done' });
     expect(saved).toMatchObject([{ kind: 'again', at, problem: 'connection_failed' }]);
   });
 
-  it('whose last attempt fails is over, and its webhook with it after five days', async () => {
+  it('whose last attempt fails is over, and disables its webhook after five days', async () => {
     const failing = aDelivery({ attempts: 7 }, { failingSince: later(noon, -5 * DAY) });
     const { run, saved } = world(failing, {
       send: async () => ({ kind: 'answered', status: 500, retryAfter: null }),
@@ -97,9 +97,9 @@ describe('a delivery', () => {
   });
 
   const nothing: readonly (readonly [string, LoadedDelivery | null])[] = [
-    ['is not there any more', null],
-    ['was delivered before', aDelivery({ status: 'delivered' })],
-    ['has failed before', aDelivery({ status: 'failed' })],
+    ['no longer exists', null],
+    ['was delivered already', aDelivery({ status: 'delivered' })],
+    ['has failed already', aDelivery({ status: 'failed' })],
   ];
   it.each(nothing)('that %s is not sent', async (_, delivery) => {
     const { run, saved, calls } = world(delivery);
@@ -117,25 +117,25 @@ describe('a delivery', () => {
     expect(calls).toEqual([]);
   });
 
-  it('that waits for its turn is left to it by a job of before', async () => {
+  it('that is not due yet is skipped by an old job', async () => {
     const { run, calls } = world(aDelivery({ queuedAt: null, nextAttemptAt: later(noon, 1) }));
     expect(await run()).toEqual({ kind: 'done' });
     expect(calls).toEqual([]);
   });
 
-  it('to somebody who has no place for it is put back at once, and costs no attempt', async () => {
+  it('to a receiver at its limit is returned at once, without an attempt', async () => {
     const { run, saved, calls } = world(aDelivery(), { enterLines: () => null });
     expect(await run()).toEqual({ kind: 'done' });
     expect(saved).toEqual([]);
     expect(calls).toEqual([`back until ${later(noon, 1_250).toISOString()}`]);
   });
 
-  it('that another run saved first is as that one left it', async () => {
+  it('that another run has saved first stays unchanged', async () => {
     const { run } = world(aDelivery(), { save: async () => false });
     expect(await run()).toEqual({ kind: 'done' });
   });
 
-  it('leaves its place where we are at fault, and makes the fault known', async () => {
+  it('releases its slot after an internal error, which is thrown', async () => {
     const fault = new Error('the vault does not open');
     const { run, saved, calls } = world(aDelivery(), { send: () => Promise.reject(fault) });
     await expect(run()).rejects.toBe(fault);

@@ -1,7 +1,6 @@
-/** What a sweep finds due in its tests: one domain, and once it was taken, nothing. */
+/** A sweep's due domains in tests: one domain, and none once it was taken. */
 import type { DueDomains, Taking } from '../../src/db/domains/sweeps.ts';
 
-/** `takings`: how it was asked, in order. */
 export function dueOnce(id: string) {
   const takings: Taking[] = [];
   const due: DueDomains = {

@@ -49,7 +49,6 @@ type Given = {
   readonly saves?: MoveResult;
 };
 
-/** Everything that the job does, in its order. */
 async function run(given: Given) {
   const done: string[] = [];
   const opened: NewEscalation[] = [];
@@ -101,7 +100,7 @@ const anOpenCase = (cause: string, parts: Partial<OpenEscalation> = {}): OpenEsc
 });
 
 describe('30 minutes after verification without a certificate', () => {
-  it('a case is opened, the operator is told, and a new attempt runs at once', async () => {
+  it('an escalation is opened, the operator is notified, and a new attempt runs at once', async () => {
     const { result, done, opened } = await run({ work: refused });
     expect(opened).toMatchObject([
       {
@@ -120,7 +119,7 @@ describe('30 minutes after verification without a certificate', () => {
     expect(result).toMatchObject(again);
   });
 
-  it('a limit of the authority is named with its end, unless the open order has its tokens', async () => {
+  it('a rate limit is named with its end, unless the open order has its tokens', async () => {
     const until = later(noon, 202 * MINUTE);
     const limited = { limit: 'registrable_domain', subject: 'shop.test', until } as const;
     const { opened } = await run({ work: { budgetWaits: [limited] } });
@@ -132,12 +131,12 @@ describe('30 minutes after verification without a certificate', () => {
         evidence: { budget: { ...limited, until: until.toISOString() } },
       },
     ]);
-    const order = { id: 'c', orderUrl: null } as IssueWork['order']; // nothing else of it is checked
+    const order = { id: 'c', orderUrl: null } as IssueWork['order']; // only the cause matters here
     const other = await run({ work: { budgetWaits: [limited], order } });
     expect(other.opened).toMatchObject([{ cause: 'platform_fault', evidence: { budget: null } }]);
   });
 
-  it('what the authority could not do, and since when, is in the case', async () => {
+  it("the CA's failure and its start are in the escalation", async () => {
     const setback = {
       at: later(noon, -MINUTE),
       since: later(noon, -MINUTE),
@@ -154,7 +153,7 @@ describe('30 minutes after verification without a certificate', () => {
     ]);
   });
 
-  it('the same cause again is no news, and leaves the order to its own plan', async () => {
+  it('the same cause again is only an update, and the order keeps its plan', async () => {
     const { result, done, opened } = await run({
       work: { ...refused, domain: { ...verified, nextCheckAt: later(noon, 70 * MINUTE) } },
       open: anOpenCase('authority_refused'),
@@ -165,13 +164,13 @@ describe('30 minutes after verification without a certificate', () => {
     expect(result).toMatchObject(again);
   });
 
-  it('a worker that died before the attempt is made good for', async () => {
+  it('an attempt missed by a killed worker is made up', async () => {
     const open = anOpenCase('authority_refused', { openedAt: later(noon, -20_000) });
     const { done } = await run({ work: refused, open, opens: 'kept' });
     expect(done).toEqual(['probe docs.shop.test', 'attempt']);
   });
 
-  it('another cause is only noted by the check that finds it first', async () => {
+  it('another cause is only noted by the first check that finds it', async () => {
     const open = anOpenCase('authority_unreachable');
     const { done, opened } = await run({ work: refused, open, opens: 'kept' });
     expect(done).toEqual(['probe docs.shop.test']);
@@ -180,7 +179,7 @@ describe('30 minutes after verification without a certificate', () => {
     ]);
   });
 
-  it('another cause at two checks in a row is news: it is told, and tried', async () => {
+  it('another cause at two checks in a row is reported and triggers an attempt', async () => {
     const { evidence } = anOpenCase('');
     const noted = { evidence: { ...evidence, candidate: 'authority_refused' } } as const;
     const open = anOpenCase('authority_unreachable', noted);
@@ -189,7 +188,7 @@ describe('30 minutes after verification without a certificate', () => {
     expect(opened).toMatchObject([{ cause: 'authority_refused', evidence: { candidate: null } }]);
   });
 
-  it('a job that was set aside is tried once more, and the case says so', async () => {
+  it('a quarantined job gets one more attempt, which the escalation mentions', async () => {
     const quarantine = { reason: 'Error: no such file', until: later(noon, 60 * MINUTE) };
     const { done, opened } = await run({ quarantine });
     expect(done).toContain('attempt');
@@ -207,7 +206,7 @@ describe('30 minutes after verification without a certificate', () => {
     expect(kept.opened[0]?.nextAction).toContain('quarantined until 2026-11-20 13:00 UTC');
   });
 
-  it('addresses that answer at last are worth an attempt', async () => {
+  it('addresses that start to respond trigger an attempt', async () => {
     const lastProblem = { type: 'connection', detail: 'Timeout.' };
     const { evidence } = anOpenCase('');
     const given = {
@@ -219,15 +218,15 @@ describe('30 minutes after verification without a certificate', () => {
     expect((await run({ ...given, probes: [answering] })).done).toContain('attempt');
   });
 
-  it('an order that the authority postponed is not hurried', async () => {
-    const order = { id: 'c', orderUrl: 'https://ca.test/1' } as IssueWork['order']; // nothing else of it is checked
+  it('an order that the CA postponed is not hurried', async () => {
+    const order = { id: 'c', orderUrl: 'https://ca.test/1' } as IssueWork['order']; // only the action matters here
     const domain = { ...verified, nextCheckAt: later(noon, 60 * MINUTE) };
     const { done, opened } = await run({ work: { order, domain } });
     expect(done).not.toContain('attempt');
     expect(opened[0]?.nextAction).toContain('open order resumes at 2026-11-20 13:00 UTC');
   });
 
-  it('a DNS that has changed takes it back to pending, together with the case', async () => {
+  it('a changed DNS takes it back to pending, together with the escalation', async () => {
     const { result, done, saves } = await run({ diagnosis: missing });
     expect(saves[0]?.outcome.to.status).toBe('pending');
     expect(saves[0]?.escalation).toMatchObject({
@@ -238,13 +237,13 @@ describe('30 minutes after verification without a certificate', () => {
     expect(result).toEqual({ kind: 'done' });
   });
 
-  it('a check that another check was quicker than tells nobody, and comes again', async () => {
+  it('a stale check notifies no one and is repeated', async () => {
     const { result, done } = await run({ diagnosis: missing, saves: { kind: 'stale' } });
     expect(done).toEqual(['save']);
     expect(result).toMatchObject({ kind: 'again' });
   });
 
-  it('a domain whose certificate came meanwhile needs nobody', async () => {
+  it('a domain that got its certificate is skipped', async () => {
     const { result, done } = await run({ opens: 'gone' });
     expect(done).toEqual(['probe docs.shop.test']);
     expect(result).toEqual({ kind: 'done' });
@@ -252,8 +251,8 @@ describe('30 minutes after verification without a certificate', () => {
 
   it.each([
     ['that is live by now', { state: { status: 'live', missedAt: null }, epoch: 1 }],
-    ['whose life is another one by now', { state: verified.state, epoch: 2 }],
-  ] as const)('a domain %s needs nobody', async (_what, parts) => {
+    ['that is in another epoch by now', { state: verified.state, epoch: 2 }],
+  ] as const)('a domain %s is skipped', async (_what, parts) => {
     const { result, done, opened } = await run({ work: { domain: { ...verified, ...parts } } });
     expect([done, opened, result]).toEqual([[], [], { kind: 'done' }]);
   });

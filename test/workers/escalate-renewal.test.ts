@@ -1,4 +1,3 @@
-/** What is done for a served domain whose certificate was not renewed in time. */
 import { describe, expect, it, vi } from 'vitest';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
@@ -34,7 +33,6 @@ const DAY = 24 * HOUR;
 const endsAt = later(noon, 18 * DAY);
 const running = new AbortController().signal;
 
-/** Of 90 days, so many of which are left. */
 const daysLeft = (days: number) =>
   aCertificate({
     status: 'issued',
@@ -125,8 +123,8 @@ const aCase = (
   evidence: { ...readEvidence(evidence), servedUntil: endsAt.toISOString() },
 });
 
-describe('a fifth of its life before its certificate ends', () => {
-  it('a limit of the authority is named with its end', async () => {
+describe("with a fifth of the certificate's life left", () => {
+  it('a rate limit is named with its end', async () => {
     const until = later(noon, 34 * HOUR);
     const limited = { limit: 'same_names', subject: 'docs.shop.test', until } as const;
     const { opened } = await run({ work: { budgetWaits: [limited] } });
@@ -140,7 +138,7 @@ describe('a fifth of its life before its certificate ends', () => {
     ]);
   });
 
-  it('a live domain gets a case with its end, the operator is told, and the renewal runs at once', async () => {
+  it('a live domain gets an escalation, the operator is notified, and the renewal runs at once', async () => {
     const { did, opened } = await run({ work: refused });
     expect(did).toEqual([
       'probe docs.shop.test',
@@ -159,20 +157,20 @@ describe('a fifth of its life before its certificate ends', () => {
     ]);
   });
 
-  it('a drifted one gets one, too; nothing is ordered for it, and nobody else’s address is asked', async () => {
+  it('a drifted domain gets an escalation without an order or a probe', async () => {
     const { did, opened } = await run({ work: { domain: drifted }, diagnosis: missing });
     expect(did).toEqual(['open', 'tell dns_changed']);
     expect(opened).toMatchObject([{ cause: 'dns_changed', evidence: { nextAttempt: null } }]);
   });
 
-  it('the same cause again is no news, and leaves the renewal to its plan', async () => {
+  it('the same cause again is only an update, and the renewal keeps its plan', async () => {
     const open = aCase('authority_refused', later(noon, -HOUR));
     const { did, opened } = await run({ work: refused, open, opens: 'kept' });
     expect(did).toEqual(['probe docs.shop.test', 'open']);
     expect(opened[0]?.nextAction).toMatch(/^A new order is placed at 2026-11-21 07:00 UTC;/);
   });
 
-  it('another cause waits for a second check, also one that takes a verified domain back', async () => {
+  it('another cause needs a second check, even one that would unverify a domain', async () => {
     const open = aCase('authority_refused', later(noon, -HOUR));
     const first = await run({ diagnosis: missing, open, opens: 'kept' });
     expect(first.opened).toMatchObject([
@@ -183,7 +181,7 @@ describe('a fifth of its life before its certificate ends', () => {
     expect(second.opened).toMatchObject([{ cause: 'dns_changed', evidence: { candidate: null } }]);
   });
 
-  it('addresses that answer at last are worth a try, but not against the authority’s word', async () => {
+  it('addresses that start to respond trigger an attempt, except before Retry-After', async () => {
     const lastProblem = { type: 'connection', detail: 'Timeout.' };
     const open = aCase('challenge_unreachable', later(noon, -HOUR), { probes: [silent] });
     const given = { work: { ...refused, lastProblem }, open, opens: 'kept' } as const;
@@ -194,38 +192,38 @@ describe('a fifth of its life before its certificate ends', () => {
     expect((await run(postponed)).did).toContain('open');
   });
 
-  it('a renewal that harmed its worker says until when it is set aside', async () => {
+  it('a quarantined renewal shows until when', async () => {
     const quarantine = { reason: 'Error: no such file', until: later(noon, 2 * DAY) };
     const open = aCase('platform_fault', later(noon, -HOUR));
     const { opened } = await run({ quarantine, open, opens: 'kept' });
     expect(opened[0]?.nextAction).toContain('quarantined until 2026-11-22 12:00 UTC');
   });
 
-  it('a domain that was renewed while it was checked needs nobody', async () => {
+  it('a domain that was renewed during the check is skipped', async () => {
     const { did } = await run({ opens: 'gone' });
     expect(did).toEqual(['probe docs.shop.test', 'open, and renew at once']);
   });
 
-  it('a domain whose certificate was renewed meanwhile has the time of that one', async () => {
+  it('a domain that was renewed before gets the time of its new certificate', async () => {
     const { did } = await run({ work: { usable: daysLeft(89) } });
     expect(did).toEqual([`postpone to ${later(noon, 71 * DAY).toISOString()}`]);
   });
 
   it.each<readonly [string, Partial<IssueWork>]>([
-    ['whose certificate has ended: its own check says so', { usable: null }],
+    ['whose certificate has expired, which its own check reports', { usable: null }],
     [
       'that is verified by now',
       { domain: aDomain({ state: { status: 'verified', verifiedAt: noon } }) },
     ],
-  ])('a domain %s needs nobody', async (_what, parts) => {
+  ])('a domain %s is skipped', async (_what, parts) => {
     expect((await run({ work: parts })).did).toEqual([]);
   });
 });
 
-describe('at the end of the certificate of a live domain', () => {
+describe('when the certificate of a live domain expires', () => {
   const ended: Given = { work: { ...refused, usable: null } };
 
-  it('the open case stays, and says no more that anything is served', async () => {
+  it('the open escalation stays and no longer mentions service', async () => {
     const open = aCase('authority_refused', later(noon, -HOUR));
     const { deps, did } = world({ ...ended, open });
     expect(await escalationAtEnd(deps, live, right)).toMatchObject({
@@ -237,20 +235,20 @@ describe('at the end of the certificate of a live domain', () => {
     expect(did).toEqual([]);
   });
 
-  it('there is a case where there was none, and the operator is told', async () => {
+  it('a missing escalation is opened and the operator notified', async () => {
     const { deps, did } = world(ended);
     expect(await escalationAtEnd(deps, live, right)).toMatchObject({ cause: 'authority_refused' });
     expect(did).toEqual(['tell authority_refused']);
   });
 
-  it('a domain that was removed meanwhile needs none', async () => {
+  it('a domain that was removed needs none', async () => {
     const { deps } = world({});
     const removed = { ...deps, loadWork: async () => undefined };
     expect(await escalationAtEnd(removed, live, right)).toBeUndefined();
   });
 });
 
-it('gives the renewals their turn again, however many cases are due', async () => {
+it('yields to the renewals after a time limit', async () => {
   const { deps, did } = world({});
   const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
   await escalateRenewals(deps, new AbortController().signal);

@@ -21,20 +21,20 @@ describe('the certificate of a verified domain', () => {
     expect(did).toEqual(['open order', 'advance the new order', 'store', 'forget the escalation']);
   });
 
-  it('comes from the order that is open, if one is', async () => {
+  it('comes from the open order if there is one', async () => {
     const { deps, did } = world({ work: { order: aCertificate() } });
     await issueCertificate(deps, job);
     expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
   });
 
-  it('is the one it had before, while more than a third of its life is left', async () => {
+  it('is the previous one while more than a third of its life is left', async () => {
     const usable = aCertificate({ issuedAt: noon, expiresAt: later(noon, 90 * DAY) });
     const { deps, did } = world({ work: { usable } });
     await issueCertificate(deps, job);
     expect(did).toEqual(['reuse', 'forget the escalation']);
   });
 
-  it('is shown again where another edge has its key', async () => {
+  it('is served again when another edge has its key', async () => {
     const life = { issuedAt: noon, expiresAt: later(noon, 90 * DAY) };
     const usable = aCertificate({ ...life, sealedKey: null });
     const { deps, did } = world({ work: { usable } });
@@ -43,7 +43,7 @@ describe('the certificate of a verified domain', () => {
     expect(did).not.toContain('reuse');
   });
 
-  it('is ordered again where the one before is about to end', async () => {
+  it('is ordered again when the previous one is about to expire', async () => {
     const usable = aCertificate({
       issuedAt: later(noon, -60 * DAY),
       expiresAt: later(noon, 30 * DAY),
@@ -60,29 +60,26 @@ describe('the certificate of a verified domain', () => {
     [3, DAY],
     [9, DAY],
   ];
-  it.each(plan)(
-    'after %d earlier refusals is tried again %d ms after the next',
-    async (refusals, wait) => {
-      const before = aRefusal({ at: later(noon, -DAY) });
-      const recentRefusals = Array.from({ length: refusals }, () => before);
-      const { deps, planned } = world({ work: { recentRefusals }, result: refused });
-      expect(await issueCertificate(deps, job)).toMatchObject({
-        kind: 'again',
-        at: later(noon, wait),
-        note: 'refused: unauthorized',
-      });
-      expect(planned).toEqual([later(noon, wait)]);
-    },
-  );
+  it.each(plan)('after %d refusals waits %d ms after the next', async (refusals, wait) => {
+    const before = aRefusal({ at: later(noon, -DAY) });
+    const recentRefusals = Array.from({ length: refusals }, () => before);
+    const { deps, planned } = world({ work: { recentRefusals }, result: refused });
+    expect(await issueCertificate(deps, job)).toMatchObject({
+      kind: 'again',
+      at: later(noon, wait),
+      note: 'refused: unauthorized',
+    });
+    expect(planned).toEqual([later(noon, wait)]);
+  });
 
-  it('is not ordered before the time that the authority asked us to wait for', async () => {
+  it("is not ordered before the CA's Retry-After", async () => {
     const retryAfter = later(noon, 3 * DAY);
     const problem = { type: 'rate_limited', detail: 'too many', retryAfter } as const;
     const { deps } = world({ result: { kind: 'refused', problem } });
     expect(await issueCertificate(deps, job)).toMatchObject({ at: retryAfter });
   });
 
-  it('leaves the order open where the authority cannot be reached, and takes it up again', async () => {
+  it('keeps its order open when the CA is unreachable, and resumes it', async () => {
     const { deps, did } = world({
       result: { kind: 'unavailable', retryAfter: null, detail: 'ca_unreachable: no answer' },
     });
@@ -95,7 +92,7 @@ describe('the certificate of a verified domain', () => {
     ]);
   });
 
-  it('waits as long as an authority that is busy asks for', async () => {
+  it('waits for the Retry-After of a busy CA', async () => {
     const retryAfter = later(noon, 60 * MINUTE);
     const { deps } = world({
       result: { kind: 'unavailable', retryAfter, detail: 'ca_failed: 503' },
@@ -109,9 +106,9 @@ describe('the certificate of a verified domain', () => {
     until: later(noon, 202 * MINUTE),
   };
   it.each<readonly [string, Situation]>([
-    ['as it was loaded', { work: { budgetWaits: [limited] } }],
-    ['as it turned out when the order was to be opened', { limited }],
-  ])('is not ordered before a limit of the authority allows it, %s', async (_when, situation) => {
+    ['known when loaded', { work: { budgetWaits: [limited] } }],
+    ['found when the order is opened', { limited }],
+  ])('is not ordered before a rate limit allows it, %s', async (_when, situation) => {
     const { deps, did } = world(situation);
     expect(await issueCertificate(deps, job)).toEqual({
       kind: 'again',
@@ -121,13 +118,13 @@ describe('the certificate of a verified domain', () => {
     expect(did).toEqual(['postpone']);
   });
 
-  it('that is open already goes on, whatever the limits are', async () => {
+  it('with an open order ignores the rate limits', async () => {
     const { deps, did } = world({ work: { budgetWaits: [limited], order: aCertificate() } });
     await issueCertificate(deps, job);
     expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
   });
 
-  it('is not ordered while the authority has asked to wait, even in a new life', async () => {
+  it('is not ordered before Retry-After, even in a new epoch', async () => {
     const retryAfter = later(noon, 3 * DAY);
     const recentRefusals = [aRefusal({ at: later(noon, -MINUTE), retryAfter })];
     const { deps, did } = world({ work: { recentRefusals } });
@@ -135,28 +132,28 @@ describe('the certificate of a verified domain', () => {
     expect(did).toEqual(['postpone']);
   });
 
-  it('but an order that is open already goes on', async () => {
+  it('with an open order ignores Retry-After from before', async () => {
     const recentRefusals = [aRefusal({ retryAfter: later(noon, DAY) })];
     const { deps, did } = world({ work: { recentRefusals, order: aCertificate() } });
     await issueCertificate(deps, job);
     expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
   });
 
-  it('is not ordered for a domain that was removed meanwhile', async () => {
+  it('is not ordered for a domain that was removed', async () => {
     const { deps, did } = world({});
     deps.certificates.openOrder = async () => null;
     expect(await issueCertificate(deps, job)).toEqual({ kind: 'done' });
     expect(did).toEqual([]);
   });
 
-  it('is not ordered where the DNS has changed: the domain waits for its DNS again', async () => {
+  it('is not ordered when the DNS has changed: the domain is pending again', async () => {
     const { deps, did, saves } = world({ diagnosis: missing });
     expect(await issueCertificate(deps, job)).toEqual({ kind: 'done' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'moved', to: { status: 'pending' } });
     expect(did).toEqual(['follow up epoch 2']);
   });
 
-  it('waits a minute where nobody could tell whether the DNS is right', async () => {
+  it('waits a minute when the DNS is unknown', async () => {
     const { deps, did, saves } = world({ diagnosis: unknown });
     expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, MINUTE) });
     expect(did).toEqual([]);
@@ -168,38 +165,35 @@ describe('the certificate of a verified domain', () => {
   });
 });
 
-describe('the challenge, before a new order', () => {
+describe('the challenge probe before a new order', () => {
   const good: Probe = { address: '192.0.2.1', outcome: 'reachable' };
   const bad: readonly (readonly [string, Probe])[] = [
     ['[2001:db8::1] refuses', { address: '2001:db8::1', outcome: 'refused' }],
     ['is silent', { address: '192.0.2.2', outcome: 'timeout' }],
-    ['is somebody else', { address: '192.0.2.2', outcome: 'other_answer', status: 404 }],
+    ['belongs to another server', { address: '192.0.2.2', outcome: 'other_answer', status: 404 }],
   ];
-  it.each(bad)(
-    'is asked for at each address: one %s, and nothing is ordered',
-    async (_what, one) => {
-      const { deps, did, probed } = world({ probes: [good, one] });
-      expect(await issueCertificate(deps, job)).toMatchObject({
-        at: later(noon, 15_000),
-        note: expect.stringMatching(`^no order yet: on port 80, ${one.address} `),
-      });
-      expect([probed, did]).toEqual([[verified.hostname], ['postpone']]);
-    },
-  );
+  it.each(bad)('queries each address: one %s, and the order waits', async (_what, one) => {
+    const { deps, did, probed } = world({ probes: [good, one] });
+    expect(await issueCertificate(deps, job)).toMatchObject({
+      at: later(noon, 15_000),
+      note: expect.stringMatching(`^no order yet: on port 80, ${one.address} `),
+    });
+    expect([probed, did]).toEqual([[verified.hostname], ['postpone']]);
+  });
 
   const harmless: readonly (readonly [string, readonly Probe[]])[] = [
-    ['all answer', [good]],
-    ['there is no way to one from here', [good, { address: '2001:db8::1', outcome: 'no_route' }]],
-    ['one is nobody’s', [{ address: '10.0.0.1', outcome: 'reserved' }]],
-    ['none is asked', []],
+    ['all respond', [good]],
+    ['one has no route from here', [good, { address: '2001:db8::1', outcome: 'no_route' }]],
+    ['one is a reserved address', [{ address: '10.0.0.1', outcome: 'reserved' }]],
+    ['probing is disabled', []],
   ];
-  it.each(harmless)('keeps no order back where %s', async (_what, probes) => {
+  it.each(harmless)('allows the order when %s', async (_what, probes) => {
     const { deps, did } = world({ probes });
     await issueCertificate(deps, job);
     expect(did[0]).toBe('open order');
   });
 
-  it('is asked for again after a tenth of the time, within five minutes', async () => {
+  it('is repeated after a tenth of the time, within five minutes', async () => {
     const probes = [{ address: '192.0.2.2', outcome: 'timeout' }] as const;
     const since = (minutes: number) =>
       aDomain({ state: { status: 'verified', verifiedAt: later(noon, -minutes * MINUTE) } });
@@ -215,12 +209,12 @@ describe('the challenge, before a new order', () => {
 
   const open: readonly (readonly [string, Partial<Certificate>, readonly unknown[]])[] = [
     [
-      'not asked for once it is placed',
+      'not repeated once it is placed',
       { orderUrl: 'https://ca.test/1' },
       [0, 'advance the open order'],
     ],
-    ['asked for while it was never placed', { orderUrl: null }, [1, 'postpone']],
-    ['not asked for where another edge has it', { sealedKey: null }, [0, 'advance the open order']],
+    ['repeated while it is not placed', { orderUrl: null }, [1, 'postpone']],
+    ['skipped when another edge has it', { sealedKey: null }, [0, 'advance the open order']],
   ];
   it.each(open)('of an open order is %s', async (_what, order, [asked, first]) => {
     const probes = [{ address: '192.0.2.2', outcome: 'timeout' }] as const;
@@ -231,7 +225,7 @@ describe('the challenge, before a new order', () => {
 });
 
 describe('an order that another run has ended', () => {
-  it('is taken up again at once: its certificate may be there for this life, and its case stays', async () => {
+  it('is retried at once: its certificate may be usable, and its escalation stays', async () => {
     const { deps, did } = world({ lost: true });
     expect(await issueCertificate(deps, job)).toMatchObject({ kind: 'again' });
     expect(did).toEqual(['open order', 'advance the new order', 'store']);
@@ -240,19 +234,16 @@ describe('an order that another run has ended', () => {
   it.each([
     ['refused', refused],
     ['not finished', { kind: 'unavailable', retryAfter: null, detail: 'busy' }],
-  ] as const)(
-    'is taken up again at once, which ends the job of a life that is over: %s',
-    async (_what, result) => {
-      const { deps } = world({ lost: true, result });
-      expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 1_000) });
-    },
-  );
+  ] as const)('is retried at once, which ends a job of an old epoch: %s', async (_what, result) => {
+    const { deps } = world({ lost: true, result });
+    expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 1_000) });
+  });
 });
 
-describe('an open order that the authority asked us to leave alone', () => {
+describe('an open order with Retry-After', () => {
   it.each([
-    ['is left alone, however the job was woken', later(noon, MINUTE), 'postpone'],
-    ['goes on when that time is over', noon, 'advance the open order'],
+    ['is left alone, whatever woke the job', later(noon, MINUTE), 'postpone'],
+    ['continues after that time', noon, 'advance the open order'],
   ] as const)('%s', async (_what, retryAfter, first) => {
     const at = later(noon, -MINUTE);
     const setback = { at, since: at, answered: false, detail: 'ca_failed: 503', retryAfter };
@@ -264,12 +255,12 @@ describe('an open order that the authority asked us to leave alone', () => {
 
 describe('a job that comes too late', () => {
   const late: readonly (readonly [string, Partial<IssueWork>])[] = [
-    ['of an earlier life', { domain: { ...verified, epoch: 2 } }],
+    ['of an earlier epoch', { domain: { ...verified, epoch: 2 } }],
     [
       'of a domain that is live',
       { domain: aDomain({ state: { status: 'live', missedAt: null } }) },
     ],
-    ['of a domain that waits for its DNS again', { domain: aDomain() }],
+    ['of a domain that is pending again', { domain: aDomain() }],
   ];
   it.each(late)('%s orders nothing', async (_title, work) => {
     const { deps, did } = world({ work });

@@ -1,4 +1,4 @@
-/** The world around an order as plain values: what a job finds there, and what it does to it, in order. */
+/** The dependencies of an order job as plain values, with its actions recorded in order. */
 import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
 import type { BudgetWait } from '../../src/core/certificates/budget.ts';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
@@ -25,7 +25,6 @@ export const refused: OrderResult = {
   problem: { type: 'unauthorized', detail: 'no', retryAfter: null },
 };
 
-/** An order that is open. */
 export function aCertificate(parts: Partial<Certificate> = {}): Certificate {
   const { id: domainId, hostname } = aDomain();
   return {
@@ -54,15 +53,14 @@ export type Situation = {
   readonly work?: Partial<IssueWork>;
   readonly diagnosis?: DiagnosisForAny;
   readonly result?: OrderResult | Unavailable;
-  /** What the name's addresses answer. */
   readonly probes?: readonly Probe[];
-  /** The limit that the order meets when it is to be opened. */
+  /** The limit that opening the order hits. */
   readonly limited?: BudgetWait;
-  /** Another run, perhaps of another life, was quicker. */
+  /** Another run, maybe of another epoch, was faster. */
   readonly lost?: boolean;
 };
 
-/** What is loaded for a domain without an order and a certificate, about which no authority has said anything. */
+/** A domain without orders, certificates and history. */
 export const nothingYet = (domain: LoadedDomain): IssueWork => ({
   domain,
   order: null,
@@ -76,14 +74,12 @@ export const nothingYet = (domain: LoadedDomain): IssueWork => ({
   renewAt: null,
 });
 
-/** Where `situation` says nothing else: no order and no certificate yet, the DNS is right, and the authority issues. */
+/** The defaults: no order and no certificate yet, the DNS is right, and the CA issues. */
 export function orderWorld(domain: LoadedDomain, situation: Situation) {
   const { work = {}, diagnosis = right, result = issued } = situation;
   const did: string[] = [];
-  /** Whose addresses were asked for a challenge. */
   const probed: string[] = [];
   const saves: CheckSave[] = [];
-  /** What was done before it was looked what visitors are shown. */
   const shownAfter: string[] = [];
   const loaded: IssueWork = { ...nothingYet(domain), ...work };
   const { certificates, planned } = storeOf(loaded, did, situation);
@@ -95,7 +91,7 @@ export function orderWorld(domain: LoadedDomain, situation: Situation) {
       saves.push(check);
       return { kind: 'saved', epoch: 2 };
     },
-    resolveClaim: () => Promise.reject(new Error('nobody else holds the name')),
+    resolveClaim: () => Promise.reject(new Error('unexpected claim')),
     enqueueFollowUps: async ({ epoch }) => void did.push(`follow up epoch ${epoch}`),
     recordServedCertificate: async () => void shownAfter.push(did.join(', ')),
     forgetEscalation: async () => void did.push('forget the escalation'),
@@ -118,7 +114,7 @@ export function orderWorld(domain: LoadedDomain, situation: Situation) {
   return { deps, did, saves, planned, probed, shownAfter };
 }
 
-/** `planned`: for when what was refused or postponed is planned. */
+/** `planned`: the times after a refusal or postponement. */
 function storeOf(work: IssueWork, did: string[], { limited, lost = false }: Situation) {
   const planned: Date[] = [];
   const certificates: CertificateStore = {

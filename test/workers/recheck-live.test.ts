@@ -1,4 +1,4 @@
-/** What a batch's look does, with the light check in all its senses: unchanged is not the same as could not tell. */
+/** Batch checks with every kind of light check: unchanged differs from unknown. */
 import { describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, Observed } from '../../src/core/diagnosis/observation.ts';
@@ -27,9 +27,9 @@ const before = anObservation();
 
 type Situation = {
   readonly state: DomainState;
-  /** What each check finds: `unchanged` is a cheap one that gives back what was loaded. */
+  /** The result of each check: `unchanged` is a light one that returns what was loaded. */
   readonly checks: readonly ('unchanged' | Diagnosis)[];
-  /** What the stored observation means. */
+  /** The diagnosis of the stored observation. */
   readonly stored?: Diagnosis;
   readonly saved?: readonly MoveResult[];
   readonly endsAt?: Date | null;
@@ -111,7 +111,7 @@ const table: readonly Row[] = [
   ],
   ['a live domain that misses', { state: well, checks: [missing] }, missedNow],
   [
-    'a live domain whose miss is unchanged, seen by a full check',
+    'a live domain whose miss is unchanged in a full check',
     { state: missed, stored: missing, checks: ['unchanged', missing] },
     toDrifted,
   ],
@@ -121,7 +121,7 @@ const table: readonly Row[] = [
     well,
   ],
   [
-    'a live domain that could not be told of, still',
+    'a live domain that is still unknown',
     { state: well, stored: unknown, checks: ['unchanged', unknown] },
     well,
   ],
@@ -143,13 +143,13 @@ const table: readonly Row[] = [
   ],
 ];
 
-describe('a check by a batch', () => {
-  it.each(table)('at %s', async (_title, situation, to) => {
+describe('a batch check', () => {
+  it.each(table)('of %s', async (_title, situation, to) => {
     const { deps, saves, asked, unasked } = world(situation);
     expect(await recheckLive(deps, running)).toEqual({ kind: 'done' });
     expect(saves.map(({ outcome }) => outcome.to)).toEqual([to]);
     expect(unasked).toEqual([]);
-    // The first may be cheap; one that is repeated is whole.
+    // The first may be light; a repeated one is full.
     expect(asked).toEqual(['cheaply', 'in full'].slice(0, situation.checks.length));
   });
 
@@ -157,15 +157,11 @@ describe('a check by a batch', () => {
     ['a live domain', { state: well, checks: ['unchanged'] }, 1],
     ['one that has missed', { state: well, checks: [missing] }, 1],
     ['one that is live again', { state: drifted, stored: missing, checks: [right] }, 1],
-    ['none that is drifted', { state: missed, checks: [missing] }, 0],
-    ['none that has failed', { state: failed, stored: missing, checks: ['unchanged'] }, 0],
-    [
-      'none that somebody saved first',
-      { state: well, checks: [right], saved: [{ kind: 'stale' }] },
-      0,
-    ],
+    ['a drifted one, never', { state: missed, checks: [missing] }, 0],
+    ['a failed one, never', { state: failed, stored: missing, checks: ['unchanged'] }, 0],
+    ['a stale one, never', { state: well, checks: [right], saved: [{ kind: 'stale' }] }, 0],
   ] as const satisfies readonly (readonly [string, Situation, number])[])(
-    'is followed by one at what visitors are shown, of %s',
+    'triggers a served-certificate check of %s',
     async (_title, situation, times) => {
       const { deps, visited } = world(situation);
       await recheckLive(deps, running);
@@ -174,7 +170,7 @@ describe('a check by a batch', () => {
     },
   );
 
-  it('wakes what follows from a move, and nothing where none was made', async () => {
+  it('enqueues follow-up jobs only after a move', async () => {
     const revived = world({ state: failed, stored: missing, checks: [right] });
     await recheckLive(revived.deps, running);
     expect(revived.followed).toMatchObject([{ to: { status: 'verified' }, nextCheckAt: noon }]);
@@ -183,7 +179,7 @@ describe('a check by a batch', () => {
     expect(stays.followed).toEqual([]);
   });
 
-  it('leaves a failed domain failed whose name another project holds, and says so', async () => {
+  it('keeps a failed domain failed while another project holds its name, with a finding', async () => {
     const { deps, saves, followed } = world({
       state: failed,
       checks: [right],
@@ -197,23 +193,26 @@ describe('a check by a batch', () => {
     expect(followed).toEqual([]);
   });
 
-  it('leaves it at that where somebody else saved first', async () => {
+  it('gives up when another save came first', async () => {
     const { deps, saves } = world({ state: well, checks: [missing], saved: [{ kind: 'stale' }] });
     await recheckLive(deps, running);
     expect(saves).toHaveLength(1);
   });
 
   it.each([
-    ['a live domain whose certificate has ended', well, noon, escalationAtEnd],
-    ['a live one whose certificate has not', well, later(noon, 1), undefined],
+    ['a live domain with an expired certificate', well, noon, escalationAtEnd],
+    ['a live domain with a valid certificate', well, later(noon, 1), undefined],
     ['a drifted one, which fails with it', drifted, noon, undefined],
-  ])('saves a case with the end itself: %s', async (_title, state, endsAt, escalation) => {
-    const { deps, saves } = world({ state, checks: [missing], endsAt });
-    await recheckLive(deps, running);
-    expect(saves.map((save) => save.escalation)).toEqual([escalation]);
-  });
+  ])(
+    'saves an escalation together with the expiry: %s',
+    async (_title, state, endsAt, escalation) => {
+      const { deps, saves } = world({ state, checks: [missing], endsAt });
+      await recheckLive(deps, running);
+      expect(saves.map((save) => save.escalation)).toEqual([escalation]);
+    },
+  );
 
-  it('takes some hundreds at a time, for two minutes, and one alone that did not go well', async () => {
+  it('takes some hundred for two minutes, and a suspect alone', async () => {
     const { deps, takings } = world({ state: well, checks: ['unchanged'] });
     await recheckLive(deps, running);
     const leasesMs = [2, 2, 2, 5, 60, 24 * 60].map((minutes) => minutes * MINUTE);
@@ -226,8 +225,8 @@ describe('a check by a batch', () => {
 
 describe('a domain that was taken', () => {
   it.each([
-    ['and verified again meanwhile', aDomain()],
-    ['and removed meanwhile', undefined],
+    ['and verified again since', aDomain()],
+    ['and removed since', undefined],
   ])('%s is not checked', async (_title, loaded) => {
     const { deps, asked, saves } = world({ state: well, checks: [] });
     await recheckLive({ ...deps, load: async () => loaded }, running);

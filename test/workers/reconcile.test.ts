@@ -1,4 +1,4 @@
-/** The reconciler over rows and queues that are plain values; the same on real servers: test/queue/repairs.test.ts. */
+/** The reconciler on plain values; on real servers: test/queue/repairs.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { isSweepQueue, jobId, type QueueName } from '../../src/core/operations/jobs.ts';
 import type { WaitingJob, WaitingQueue } from '../../src/db/domains/waiting.ts';
@@ -17,15 +17,12 @@ const nothing = { missing_job: 0, overdue_job: 0, orphaned_job: 0, missing_sweep
 type Rows = Partial<Record<WaitingQueue, WaitingJob[]>>;
 type Situation = {
   readonly rows?: Rows;
-  /** Ids in each queue; the sweeps have theirs unless said otherwise. */
   readonly jobs?: Partial<Record<QueueName, string[]>>;
   readonly aside?: ReadonlyMap<string, Date>;
   readonly turn?: boolean;
-  /** Whether it is a turn in which everything is compared. */
   readonly full?: boolean;
-  /** Sweeps that sleep beyond their interval. */
+  /** Sweeps that sleep past their interval. */
   readonly overslept?: number;
-  /** What happens between the first check and the second. */
   readonly meanwhile?: (rows: Rows, jobs: Map<QueueName, Set<string>>) => void;
 };
 
@@ -110,7 +107,7 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
 }
 
 describe('the reconciler', () => {
-  it('leaves a queue alone that holds a job for each row that waits', async () => {
+  it('changes nothing when each waiting row has its job', async () => {
     const { deps, counted } = world({
       rows: { 'check-dns': [waits(1)], 'deliver-webhook': [] },
       jobs: { 'check-dns': [idOf(waits(1))] },
@@ -119,7 +116,7 @@ describe('the reconciler', () => {
     expect(counted).toEqual(new Map());
   });
 
-  it('gives every row its job again, and each sweep, when the queue has been emptied', async () => {
+  it('restores every job and sweep of an emptied queue', async () => {
     const delivery = { key: id(9), job: { deliveryId: id(9) }, runAt: later(noon, 60_000) };
     const { deps, counted, jobsIn } = world({
       rows: {
@@ -141,7 +138,7 @@ describe('the reconciler', () => {
     );
   });
 
-  it('finds the lost job of an overdue row, also where the counts agree by chance', async () => {
+  it('finds the lost job of an overdue row, even if the counts match', async () => {
     const lost = waits(1, later(noon, -60_000));
     const { deps, jobsIn } = world({
       rows: { 'check-dns': [lost, waits(2)] },
@@ -151,7 +148,7 @@ describe('the reconciler', () => {
     expect(jobsIn('check-dns').sort()).toEqual([lost, waits(2)].map(idOf));
   });
 
-  it('finds a lost job beside an orphan, although the counts agree, in a turn that compares all', async () => {
+  it('finds a lost job beside an orphan when it compares everything', async () => {
     const situation = () => ({
       rows: { 'check-dns': [waits(1)] },
       jobs: { 'check-dns': [idOf(waits(2))] },
@@ -163,7 +160,7 @@ describe('the reconciler', () => {
     expect(jobsIn('check-dns')).toEqual([idOf(waits(1))]);
   });
 
-  it('waits once before its second check, however many queues look wrong', async () => {
+  it('waits once before its second check of all suspicious queues', async () => {
     const situation = { rows: { 'check-dns': [waits(1)], 'issue-certificate': [waits(2)] } };
     const { deps, pauses } = world(situation);
     expect(await reconcile(deps, EVERY_MS)).toMatchObject({ missing_job: 2 });
@@ -173,7 +170,7 @@ describe('the reconciler', () => {
     expect(laboratory.pauses).toEqual([1_000]);
   });
 
-  it('lets a laboratory’s job be late, too, before it counts as lost', async () => {
+  it('tolerates some delay in a test lab, too', async () => {
     const late = waits(1, later(noon, -4_000));
     const { deps } = world({
       rows: { 'check-dns': [late] },
@@ -182,14 +179,14 @@ describe('the reconciler', () => {
     expect(await reconcile(deps, 1_000)).toEqual(nothing);
   });
 
-  it('leaves a sweep asleep for its interval, and counts one that oversleeps', async () => {
+  it('accepts the interval of a sweep, and repairs one that oversleeps', async () => {
     const { deps, runAts, counted } = world({ overslept: 1 });
     expect(await reconcile(deps, EVERY_MS)).toEqual({ ...nothing, overdue_job: 1 });
     expect(runAts).toEqual([later(noon, 10_000), later(noon, 60_000)]);
     expect(counted).toEqual(new Map([['overdue_job', 1]]));
   });
 
-  it('takes out jobs that no row wants: of a removed domain, of an earlier life, of nobody', async () => {
+  it('removes jobs without a row: of a removed domain, an old epoch, an unknown ID', async () => {
     const earlier = `${id(1)}.0`;
     const { deps, jobsIn } = world({
       rows: { 'check-dns': [waits(1)] },
@@ -199,7 +196,7 @@ describe('the reconciler', () => {
     expect(jobsIn('check-dns')).toEqual([idOf(waits(1))]);
   });
 
-  it('repairs nothing that was only on its way at the first check', async () => {
+  it('repairs nothing that was in transit at the first check', async () => {
     const { deps, counted } = world({
       rows: { 'check-dns': [waits(1), waits(2), waits(3)] },
       jobs: { 'check-dns': [idOf(waits(3)), idOf(waits(4)), idOf(waits(5))] },
@@ -209,25 +206,24 @@ describe('the reconciler', () => {
         jobs.set('check-dns', new Set([waits(2), waits(3), waits(4)].map(idOf)));
       },
     });
-    // One more, so that the counts differ.
     deps.waiting.count = async () => 4;
     expect(await reconcile(deps, EVERY_MS)).toEqual(nothing);
     expect(counted).toEqual(new Map());
   });
 
-  it('leaves a job alone that is set aside, until its time', async () => {
+  it('leaves a quarantined job alone until its time', async () => {
     const overdue = waits(1, later(noon, -60_000));
     const aside = new Map([[idOf(overdue), later(noon, 1_000)]]);
     const { deps, jobsIn } = world({ rows: { 'check-dns': [overdue] }, aside });
     expect(await reconcile(deps, EVERY_MS)).toEqual(nothing);
     expect(jobsIn('check-dns')).toEqual([]);
-    // Nor while it compares because of another.
+    // Nor while it compares for another reason.
     const both = world({ rows: { 'check-dns': [overdue, waits(2)] }, aside });
     expect(await reconcile(both.deps, EVERY_MS)).toEqual({ ...nothing, missing_job: 1 });
     expect(both.jobsIn('check-dns')).toEqual([idOf(waits(2))]);
   });
 
-  it('brings it back afterwards, on probation', async () => {
+  it('restores it afterwards, on probation', async () => {
     const overdue = waits(1, later(noon, -60_000));
     const { deps, probations } = world({
       rows: { 'check-dns': [overdue] },
@@ -237,25 +233,25 @@ describe('the reconciler', () => {
     expect(probations).toEqual([idOf(overdue)]);
   });
 
-  it('does nothing when it is another process’s turn', async () => {
+  it('does nothing when another process has the lease', async () => {
     const { deps, jobsIn } = world({ rows: { 'check-dns': [waits(1)] }, turn: false });
     expect(await reconcile(deps, EVERY_MS)).toBeNull();
     expect(jobsIn('check-dns')).toEqual([]);
   });
 
   describe('in a process that stops', () => {
-    it('repairs nothing once its pause is cut short', async () => {
+    it('repairs nothing after an interrupted pause', async () => {
       const { deps, jobsIn } = world({ rows: { 'check-dns': [waits(1), waits(2)] } });
       const stopping = new AbortController();
       const pause = () => {
         stopping.abort();
-        return new Promise<void>(() => {}); // for ever
+        return new Promise<void>(() => {}); // never resolves
       };
       expect(await reconcile({ ...deps, pause }, EVERY_MS, stopping.signal)).toEqual(nothing);
       expect(jobsIn('check-dns')).toEqual([]);
     });
 
-    it('takes no job for an orphan because its row was not read any more', async () => {
+    it('removes no job whose row it did not read', async () => {
       const stopping = new AbortController();
       const rows = [1, 2, 3, 4].map((n) => waits(n));
       const { deps, jobsIn } = world({
@@ -272,7 +268,7 @@ describe('the reconciler', () => {
       expect(jobsIn('check-dns')).toEqual(rows.map(idOf));
     });
 
-    it('ends after the batch under way, and counts what it has repaired', async () => {
+    it('ends after the current batch and counts its repairs', async () => {
       const stopping = new AbortController();
       const rows = Array.from({ length: 1_500 }, (_, index) => waits(index + 1));
       const { deps, counted } = world({ rows: { 'check-dns': rows } });

@@ -1,4 +1,4 @@
-/** When the workers look what visitors are shown: once a certificate is served, and not before. */
+/** Workers check the served certificate once it is stored, and not before. */
 import { expect, it } from 'vitest';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
@@ -38,22 +38,22 @@ async function renew(situation: Situation) {
   return shownAfter;
 }
 
-it('it is looked what is shown once a certificate is stored', async () => {
+it('the served certificate is checked after a certificate is stored', async () => {
   expect(await issue({})).toEqual([
     'open order, advance the new order, store, forget the escalation',
   ]);
   expect(await renew({})).toEqual(['open order, advance the new order, store']);
 });
 
-it('it is looked what is shown once a certificate from before is served again', async () => {
+it('the served certificate is checked after an old one is served again', async () => {
   expect(await issue({ work: { usable: anIssued(1) } })).toEqual(['reuse, forget the escalation']);
 });
 
 it.each([
   ['was refused', { result: refused }],
-  ['has not come', { result: { kind: 'unavailable', retryAfter: null, detail: 'away' } }],
+  ['has not been issued', { result: { kind: 'unavailable', retryAfter: null, detail: 'away' } }],
   ['was stored by another run', { lost: true }],
-] as const)('it is not looked where the certificate %s', async (_what, situation) => {
+] as const)('the served certificate is not checked when it %s', async (_what, situation) => {
   expect(await issue(situation)).toEqual([]);
   expect(await renew(situation)).toEqual([]);
 });

@@ -20,7 +20,6 @@ const running = new AbortController().signal;
 
 const away: Unavailable = { kind: 'unavailable', retryAfter: null, detail: 'ca_unreachable: gone' };
 
-/** Of 90 days, so many of which are over. */
 function anIssued(daysOld: number): Certificate {
   return aCertificate({
     status: 'issued',
@@ -32,7 +31,6 @@ function anIssued(daysOld: number): Certificate {
   });
 }
 
-/** Everything that the sweep did to the world, in order. */
 function world({ work, ...situation }: Situation) {
   const made = orderWorld(live, { ...situation, work: { usable: anIssued(60), ...work } });
   const deps: RenewCertificateDeps = {
@@ -54,12 +52,12 @@ async function renewed(situation: Situation) {
 }
 
 describe('a renewal that is due', () => {
-  it('is ordered with a key of its own and stored', async () => {
+  it('is ordered with a new key and stored', async () => {
     const { did } = await renewed({});
     expect(did).toEqual(['open order', 'advance the new order', 'store']);
   });
 
-  it('continues the order that is open', async () => {
+  it('continues the open order', async () => {
     const { did } = await renewed({ work: { order: aCertificate() } });
     expect(did).toEqual(['advance the open order', 'store']);
   });
@@ -78,14 +76,14 @@ describe('a renewal that is due', () => {
     expect(postponed).toEqual([later(noon, wait)]);
   });
 
-  it('keeps its order while the authority is away, and says why', async () => {
+  it('keeps its order while the CA is down, with the reason', async () => {
     const order = aCertificate({ createdAt: later(noon, -20 * MINUTE) });
     const { did, postponed } = await renewed({ work: { order }, result: away });
     expect(did).toEqual(['advance the open order', 'set back: ca_unreachable: gone', 'postpone']);
     expect(postponed).toEqual([later(noon, 2 * MINUTE)]);
   });
 
-  it('is read again an hour later while another edge still shows the old one', async () => {
+  it('is read again an hour later while another edge still serves the old one', async () => {
     const order = aCertificate({ sealedKey: null });
     const usable = { ...anIssued(60), sealedKey: null };
     const shown = { ...issuedResult, notAfter: later(noon, 30 * DAY) };
@@ -95,34 +93,34 @@ describe('a renewal that is due', () => {
     expect(postponed).toEqual([later(noon, 60 * MINUTE)]);
   });
 
-  it('is over once another edge shows one that ends later', async () => {
+  it('is done once another edge serves one that expires later', async () => {
     const order = aCertificate({ sealedKey: null });
     const usable = { ...anIssued(60), sealedKey: null };
     const { did } = await renewed({ work: { order, usable } });
     expect(did).toEqual(['advance the open order', 'store']);
   });
 
-  it('waits as long as the authority asked us to', async () => {
+  it("waits for the CA's Retry-After", async () => {
     const recentRefusals = [aRefusal({ at: later(noon, -MINUTE), retryAfter: later(noon, DAY) })];
     const { did, postponed } = await renewed({ work: { recentRefusals } });
     expect([did, postponed]).toEqual([['postpone'], [later(noon, DAY)]]);
   });
 
-  it('is not ordered while an address of the name would not show the challenge', async () => {
+  it('is not ordered while an address would not serve the challenge', async () => {
     const probes = [{ address: '2001:db8::1', outcome: 'refused' }] as const;
     const { did, postponed, probed } = await renewed({ probes });
     expect([did, probed]).toEqual([['postpone'], [live.hostname]]);
     expect(postponed).toEqual([later(noon, 5 * MINUTE)]);
   });
 
-  it('waits for a limit of the authority', async () => {
+  it('waits for a rate limit', async () => {
     const until = later(noon, 34 * 60 * MINUTE);
     const wait = { limit: 'same_names', subject: live.hostname, until } as const;
     const { did, postponed } = await renewed({ work: { budgetWaits: [wait] } });
     expect([did, postponed]).toEqual([['postpone'], [until]]);
   });
 
-  it('costs no order where CAA forbids it: the customer is told before, and the domain stays live', async () => {
+  it('is not ordered when CAA forbids it: the customer gets a finding, and the domain stays live', async () => {
     const code = 'caa_blocks';
     const about = { hostname: live.hostname, foundAt: 'shop.test', records: [], toAdd: '' };
     const findings = [{ code, ...about }] as const;
@@ -142,24 +140,24 @@ describe('a renewal that is due', () => {
     expect([did, postponed]).toEqual([['postpone'], [later(noon, 60 * MINUTE)]]);
   });
 
-  it('counts a check that is wrong as a first miss', async () => {
+  it('counts a wrong check as a first miss', async () => {
     const { did, saves } = await renewed({ diagnosis: missing });
     expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: noon });
     expect(did).toEqual(['postpone']);
   });
 
-  it('waits where nobody could tell', async () => {
+  it('waits when the DNS is unknown', async () => {
     const { did, saves } = await renewed({ diagnosis: unknown });
     expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: null });
     expect(did).toEqual(['postpone']);
   });
 });
 
-describe('more than a turn can renew', () => {
-  it('goes on at once after those that wait for their turn', async () => {
+describe('a backlog of renewals', () => {
+  it('continues at once after other jobs', async () => {
     const { deps } = world({});
     const take = async () => {
-      await new Promise((resolve) => setImmediate(resolve)); // as the database would
+      await new Promise((resolve) => setImmediate(resolve)); // as in the database
       return [{ id: live.id, takes: 1 }];
     };
     const noEnd = { ...dueOnce(live.id).due, take };
@@ -168,8 +166,8 @@ describe('more than a turn can renew', () => {
   });
 });
 
-describe('what is not due', () => {
-  it('is a certificate that another run has renewed meanwhile: its own time is kept', async () => {
+describe('a renewal that is not due', () => {
+  it('includes a certificate renewed by another run, whose own time stays', async () => {
     const { did, postponed } = await renewed({ work: { usable: anIssued(0) } });
     expect(did).toEqual(['postpone']);
     expect(Number(postponed[0])).toBeGreaterThan(Number(later(noon, 55 * DAY)));
@@ -177,8 +175,8 @@ describe('what is not due', () => {
 
   it.each([
     ['a drifted domain', { status: 'drifted', driftedAt: noon }],
-    ['a domain that waits for its DNS', { status: 'pending', pendingSince: noon }],
-  ] as const)('is %s', async (_title, state) => {
+    ['a pending domain', { status: 'pending', pendingSince: noon }],
+  ] as const)('includes %s', async (_title, state) => {
     const { did } = await renewed({ work: { domain: aDomain({ state }) } });
     expect(did).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Two projects and one name: who has it after a check that was right, in a real database. */
+/** Two projects with one name: who gets it after a right check, in a real database. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProofs } from '../../src/certificates/vault/derived-secrets.ts';
@@ -34,7 +34,7 @@ async function two(hostname: string, status: DomainStatus): Promise<Two> {
   return { holder: await stored.load(id), claimant: await stored.pending(hostname) };
 }
 
-/** What `answers` makes of the two values stands at the name that is asked for. */
+/** The TXT records that `answers` makes of the two values are at the queried name. */
 function checkRight({ claimant, holder }: Two, txt: Txt) {
   const store = createCheckStore(stored.database);
   const values = [claimant, holder].map(({ projectId, hostname }) => proofFor(projectId, hostname));
@@ -81,7 +81,7 @@ const rows: readonly Case[] = (['apex', 'sub'] as const).flatMap((place) =>
   ),
 );
 const isTaken = ({ place, txt }: Case) => place === 'sub' || txt === 'claimant';
-/** A pending claim on an apex is in the way of another one as a holder is, and loses nothing. */
+/** A pending claim on an apex blocks another one like a holder, but loses nothing. */
 const isFree = (row: Case) => row.status === 'failed' || (row.status === 'pending' && isTaken(row));
 const free = rows.filter(isFree);
 const held = rows.filter(({ status }) => holding.includes(status));
@@ -96,8 +96,8 @@ function claimEvents(domainId: string) {
   return stored.database.prisma.event.findMany({ where, select: { data: true } });
 }
 
-describe('a right look at a name that another project has added', () => {
-  it.each(free)('verifies it at the $place where theirs is $status, TXT: $txt', async (row) => {
+describe('a right check of a name that another project has added', () => {
+  it.each(free)('verifies it at the $place when theirs is $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
     const { followed } = await checkRight(pair, row.txt);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
@@ -107,7 +107,7 @@ describe('a right look at a name that another project has added', () => {
   });
 
   const taken = held.filter(isTaken);
-  it.each(taken)('takes it at the $place where theirs is $status, TXT: $txt', async (row) => {
+  it.each(taken)('takes it at the $place when theirs is $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
     const { followed } = await checkRight(pair, row.txt);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
@@ -128,7 +128,7 @@ describe('a right look at a name that another project has added', () => {
     unknown: 'unknown',
   };
   const kept = rows.filter((row) => !isFree(row) && !isTaken(row));
-  it.each(kept)('leaves it where it is at the $place, $status, TXT: $txt', async (row) => {
+  it.each(kept)('leaves it at the $place, $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
     const { outcome, followed } = await checkRight(pair, row.txt);
     expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
@@ -147,7 +147,7 @@ describe('a right look at a name that another project has added', () => {
 });
 
 describe('a project that loses a name', () => {
-  it('loses its order, its case, its renewal and its visitors with it, and has a check of its own', async () => {
+  it('loses its order, escalation, renewal and visitors, and gets a new check', async () => {
     const pair = await two('everything.example', 'live');
     const { prisma } = stored.database;
     const { id: domainId, hostname } = pair.holder;
@@ -189,11 +189,11 @@ describe('a project that loses a name', () => {
   });
 });
 
-describe('two projects whose looks at an apex are right at once', () => {
+describe('two projects with concurrent right checks of an apex', () => {
   const statusesOf = async ({ claimant, holder }: Two) =>
     [await stored.load(claimant.id), await stored.load(holder.id)].map(({ state }) => state.status);
 
-  it('are both told which record proves whose it is, and neither has it', async () => {
+  it('both get the record that proves ownership, and neither has the apex', async () => {
     const pair = await two('at-once.example', 'pending');
     const swapped = { claimant: pair.holder, holder: pair.claimant };
     const checks = await Promise.all([checkRight(pair, 'none'), checkRight(swapped, 'none')]);
@@ -202,7 +202,7 @@ describe('two projects whose looks at an apex are right at once', () => {
     expect(codes).toEqual([['held_elsewhere'], ['held_elsewhere']]);
   });
 
-  it('get it one of them where its record is there', async () => {
+  it('give it to the one with the record', async () => {
     const pair = await two('at-once-proven.example', 'pending');
     const swapped = { claimant: pair.holder, holder: pair.claimant };
     await Promise.all([checkRight(pair, 'claimant'), checkRight(swapped, 'holder')]);
@@ -210,7 +210,7 @@ describe('two projects whose looks at an apex are right at once', () => {
   });
 });
 
-describe('an apex that two projects have pending', () => {
+describe('an apex pending in two projects', () => {
   const endings: readonly [
     string,
     Parameters<typeof stored.database.prisma.domain.update>[0]['data'],
@@ -218,7 +218,7 @@ describe('an apex that two projects have pending', () => {
     ['removed', { removedAt: noon, nextCheckAt: null }],
     ['failed at the end of its window', { status: 'failed', failedAt: noon, nextCheckAt: null }],
   ];
-  it.each(endings)('goes to the one by its addresses once the other is %s', async (_how, data) => {
+  it.each(endings)('goes to one by its addresses once the other is %s', async (_how, data) => {
     count += 1;
     const pair = await two(`ends-${count}.example`, 'pending');
     await checkRight(pair, 'none');
@@ -230,7 +230,7 @@ describe('an apex that two projects have pending', () => {
     expect({ status: state.status, findings }).toEqual({ status: 'verified', findings: [] });
   });
 
-  it('keeps the next one waiting, too, once somebody has proven it', async () => {
+  it('stays blocked for the second once the first has proven it', async () => {
     const pair = await two('proven-first.example', 'pending');
     await checkRight(pair, 'claimant');
     const swapped = { claimant: pair.holder, holder: pair.claimant };
@@ -241,7 +241,7 @@ describe('an apex that two projects have pending', () => {
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
   });
 
-  it('is found by an index, however many host names there are', async () => {
+  it('is found by an index among any number of hostnames', async () => {
     const { prisma } = stored.database;
     const plan = await prisma.$transaction(async (tx) => {
       await tx.$executeRaw`SET LOCAL enable_seqscan = off`;

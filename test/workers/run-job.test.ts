@@ -1,4 +1,4 @@
-/** One attempt of a job, without a queue: what is kept of it, and when it is set aside. */
+/** One attempt of a job without a queue: what is recorded, and when it is quarantined. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { JobResult } from '../../workers/running/job.ts';
@@ -40,11 +40,11 @@ const outage = async (): Promise<JobResult> => {
 };
 
 describe('an attempt', () => {
-  it('that goes well leaves the job as it is', async () => {
+  it('that succeeds leaves the job unchanged', async () => {
     expect(await world().attempt({})).toEqual({ result: again });
   });
 
-  it('that meets a fault waits, and says why', async () => {
+  it('that meets a fault waits with the reason', async () => {
     const { attempt, aside } = world();
     const { result, store } = await attempt({ data: { ...job, faults: 2 } }, fault);
     expect(result).toEqual({
@@ -64,7 +64,7 @@ describe('an attempt', () => {
     expect(aside).toEqual([{ queue: 'check-dns', jobId: id, domainId, reason }]);
   });
 
-  it('that goes well forgets the faults before it', async () => {
+  it('that succeeds resets the fault count', async () => {
     const { store } = await world().attempt({ data: { ...job, faults: 9, outages: 2 } });
     expect(store).toEqual(job);
   });
@@ -72,16 +72,16 @@ describe('an attempt', () => {
   it.each([
     ['back from quarantine', { probation: true }, [id]],
     ['whose worker died right after the note of its tenth fault', { faults: 9 }, [id]],
-    ['whose worker died right after the note of its deaths', { alone: 2 }, [id]],
-    ['that has met outages alone', { outages: 9 }, []],
-    ['that has met nothing', {}, []],
-  ])('that goes well takes the note away of a job %s', async (_, trouble, notes) => {
+    ['whose worker died right after the note of its crashes', { alone: 2 }, [id]],
+    ['that has met only outages', { outages: 9 }, []],
+    ['without any trouble', {}, []],
+  ])('that succeeds clears the note of a job %s', async (_, trouble, notes) => {
     const { attempt, forgotten } = world();
     await attempt({ data: { ...job, ...trouble } });
     expect(forgotten).toEqual(notes);
   });
 
-  it('that meets an outage counts as no fault, however often', async () => {
+  it('that meets an outage is not counted as a fault', async () => {
     const { attempt, aside } = world();
     const { result, store } = await attempt({ data: { ...job, faults: 9, outages: 99 } }, outage);
     expect(result).toMatchObject({ kind: 'again', at: later(noon, 30_000) });
@@ -96,7 +96,7 @@ describe('an attempt', () => {
     expect(forgotten).toEqual([]);
   });
 
-  it('of a job back from quarantine that goes well clears it', async () => {
+  it('of a job back from quarantine clears it by success', async () => {
     const { attempt, forgotten } = world();
     const { store } = await attempt({ data: { ...job, probation: true } });
     expect(store).toEqual(job);
@@ -105,7 +105,7 @@ describe('an attempt', () => {
 });
 
 describe('a job whose worker dies', () => {
-  it('runs alone from the second death on, and that is noted before it begins', async () => {
+  it('runs alone from the second crash on, which is noted first', async () => {
     const { attempt, noted } = world();
     const seen: number[] = [];
     const run = async () => {
@@ -119,21 +119,21 @@ describe('a job whose worker dies', () => {
     expect(store).toEqual({ ...job, forgiven: 2 });
   });
 
-  it('is set aside when it was alone three times', async () => {
+  it('is quarantined after three crashes alone', async () => {
     const { attempt, aside } = world();
     const raw = { stalledCounter: 5, data: { ...job, alone: 3 } };
-    const { result } = await attempt(raw, () => Promise.reject(new Error('must not run')));
+    const { result } = await attempt(raw, () => Promise.reject(new Error('unexpected run')));
     expect(result).toEqual({ kind: 'over', reason: 'the worker crashed 5 times during this job' });
     expect(aside).toHaveLength(1);
   });
 
-  it('is not at fault where it died beside another, however often', async () => {
+  it('is not blamed for crashes beside another job', async () => {
     const { attempt, aside } = world();
     expect((await attempt({ stalledCounter: 50 })).result).toEqual(again);
     expect(aside).toEqual([]);
   });
 
-  it('starts clean after an attempt that came to its end, also by a fault', async () => {
+  it('is cleared by a completed attempt, even with a fault', async () => {
     const { attempt, noted } = world();
     const { store } = await attempt({ stalledCounter: 4, data: { ...job, alone: 2 } }, fault);
     expect(store).toEqual({ ...job, faults: 1, forgiven: 4 });
@@ -142,7 +142,7 @@ describe('a job whose worker dies', () => {
     expect(noted).toEqual([]); // it did not run alone
   });
 
-  it('waits while another one runs alone, out of the worker’s hands', async () => {
+  it('is returned to the queue while another one runs alone', async () => {
     const { attempt } = world();
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -152,14 +152,14 @@ describe('a job whose worker dies', () => {
     const second = await attempt({ stalledCounter: 2 }, fault);
     expect(second.result).toMatchObject({ note: 'its worker crashed; waits to run alone' });
     expect(second.store).toBeUndefined();
-    // One that is not under suspicion does not wait.
+    // One that is not suspected does not wait.
     expect(await attempt({ stalledCounter: 1 })).toMatchObject({ result: again });
     release();
     expect((await first).result).toEqual(again);
     expect((await attempt({ stalledCounter: 2 })).result).toEqual(again);
   });
 
-  it('back from quarantine it runs alone, and is set aside again by one death', async () => {
+  it('back from quarantine runs alone and is quarantined again by one crash', async () => {
     const { attempt, aside, noted } = world();
     const data = { ...job, probation: true };
     await attempt({ data }, fault);
@@ -171,21 +171,21 @@ describe('a job whose worker dies', () => {
   });
 });
 
-describe('what is no job', () => {
+describe('an invalid job', () => {
   it.each([
     ['nothing', undefined, 'data invalid_type'],
     ['text', 'DROP TABLE domain', 'data invalid_type'],
     ['a foreign id', { domainId: '5', epoch: 1 }, 'domainId invalid_format'],
     ['no epoch', { domainId }, 'epoch invalid_type'],
     ['another job’s', { domainId, epoch: 2 }, 'foreign id'],
-  ])('%s: is refused at once, with the reason', async (_, data, why) => {
+  ])('%s: is rejected at once with the reason', async (_, data, why) => {
     const { attempt, aside } = world();
     const { result } = await attempt({ data }, fault);
     expect(result).toEqual({ kind: 'over', reason: `not a job of this queue: ${why}` });
     expect(aside).toHaveLength(1);
   });
 
-  it('a sweep is never set aside: it is everybody’s', async () => {
+  it('is never a quarantined sweep, as all domains need it', async () => {
     const { attempts, aside, updateData } = world();
     const raw = { id: 'sweep', data: { faults: 50 }, stalledCounter: 50, updateData };
     const { result } = await attempts('recheck-live', raw, fault);

@@ -3,7 +3,6 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { keepFromSpinning } from '../../workers/running/spin-guard.ts';
 
-/** Counts pauses; pausing takes no time. */
 class FakeWorker extends EventEmitter {
   pauses = 0;
   #paused = false;
@@ -23,11 +22,11 @@ function burst(worker: FakeWorker) {
   for (let index = 0; index < 10; index += 1) worker.emit('error', new Error('away'));
 }
 
-describe('a worker whose queue is away', () => {
+describe('a worker whose queue is down', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('does not end the process, and is not paused by a few errors', () => {
+  it('keeps running and is not paused by a few errors', () => {
     const worker = new FakeWorker();
     keepFromSpinning(worker, pino({ level: 'silent' }));
     for (let index = 0; index < 9; index += 1) worker.emit('error', new Error('away'));
@@ -36,7 +35,7 @@ describe('a worker whose queue is away', () => {
     expect(worker.pauses).toBe(0);
   });
 
-  it('is not paused for being behind: BullMQ says so once for each job whose lock was lost', () => {
+  it('is not paused for lost locks, which BullMQ reports once per job', () => {
     const worker = new FakeWorker();
     keepFromSpinning(worker, pino({ level: 'silent' }));
     for (let index = 0; index < 500; index += 1) {
@@ -47,7 +46,7 @@ describe('a worker whose queue is away', () => {
     expect(worker.pauses).toBe(1);
   });
 
-  it('is paused after a burst of errors, longer each time, and goes on by itself', () => {
+  it('is paused after a burst of errors, longer each time, and resumes', () => {
     const worker = new FakeWorker();
     keepFromSpinning(worker, pino({ level: 'silent' }));
     for (const waitMs of [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {

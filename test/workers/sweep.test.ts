@@ -1,4 +1,4 @@
-/** What the sweeps share: bounded, to the end, whatever happens to one domain. */
+/** What the sweeps share: limits, and progress despite single failures. */
 import { describe, expect, it } from 'vitest';
 import type { Lease, TakenDomain } from '../../src/db/domains/sweeps.ts';
 import { type Sweep, sweep } from '../../workers/running/sweep.ts';
@@ -8,7 +8,7 @@ const running = new AbortController().signal;
 
 const lease: Lease = { now: noon, leasesMs: [1_000] };
 
-/** `due` are taken in order, `suspects` for the fourth time; what was done is written down. */
+/** `due` are taken in order, `suspects` for the fourth time; actions are recorded. */
 function world(due: readonly string[], suspects: readonly string[] = []) {
   const left = [...due];
   const suspectsLeft = [...suspects];
@@ -48,11 +48,11 @@ function world(due: readonly string[], suspects: readonly string[] = []) {
 }
 
 const ten = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
-/** As the driver words it when the database is away. */
+/** The driver's error when the database is down. */
 const outage = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
 describe('a sweep', () => {
-  it('works on everything that is due, a batch after the other, so many at once', async () => {
+  it('works through all due domains in batches with limited concurrency', async () => {
     const { given, worked, batches, mostUnderWay } = world(ten);
     expect(await sweep(given, running)).toBe(10);
     expect(worked.toSorted()).toEqual(ten);
@@ -60,13 +60,13 @@ describe('a sweep', () => {
     expect(mostUnderWay()).toBe(2);
   });
 
-  it('asks once where nothing is due', async () => {
+  it('queries once when none is due', async () => {
     const { given, batches } = world([]);
     expect(await sweep(given, running)).toBe(0);
     expect(batches).toEqual([0]);
   });
 
-  it('is stopped by no single domain, whose fault is told', async () => {
+  it('continues after a failing domain and reports its error', async () => {
     const { given, worked, faults } = world(ten);
     const work = async (id: string) => {
       if (id === 'c') throw new Error('impossible row');
@@ -77,7 +77,7 @@ describe('a sweep', () => {
     expect(faults).toEqual(['c: Error: impossible row']);
   });
 
-  it('ends with an outage instead of meeting it at every domain', async () => {
+  it('ends with an outage instead of failing every domain', async () => {
     const { given, worked, faults, done } = world(ten);
     const work = async (id: string) => {
       if (id === 'b') throw outage();
@@ -86,17 +86,16 @@ describe('a sweep', () => {
     await expect(sweep({ ...given, work }, running)).rejects.toThrow('ECONNREFUSED');
     expect(worked).toEqual(['a']);
     expect(faults).toEqual([]);
-    // No fault of theirs.
     expect(done).toEqual(['give back b c d']);
   });
 
-  it('rejects once where it cannot take anything', async () => {
+  it('rejects once when it cannot take domains', async () => {
     const { given } = world([]);
     const due = { ...given.due, take: () => Promise.reject(outage()) };
     await expect(sweep({ ...given, due }, running)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('begins nothing more once it is to stop, and finishes what is under way', async () => {
+  it('starts no more work once it stops, and finishes active work', async () => {
     const stop = new AbortController();
     const { given, worked, left, done } = world(ten, ['suspect']);
     const work = async (id: string) => {
@@ -109,7 +108,7 @@ describe('a sweep', () => {
     expect(done).toEqual(['give back c d']);
   });
 
-  it('works on what may be what kills the worker at the end, each alone', async () => {
+  it('runs suspects alone at the end, as they may kill the worker', async () => {
     const { given, worked, done } = world(ten, ['x', 'y']);
     const open = new Set<string>();
     const beside: string[] = [];
@@ -125,7 +124,7 @@ describe('a sweep', () => {
     expect(done).toEqual(['settle x', 'settle y']);
   });
 
-  it('forgets earlier trouble of one that goes well, and notes the reason of one that does not', async () => {
+  it('clears the note of a domain that succeeds, and notes the reason of a failure', async () => {
     const { given, done } = world(['a', 'twice'], ['x']);
     const work = async (id: string) => {
       if (id !== 'twice') throw new TypeError(`impossible row ${id}`);

@@ -4,11 +4,11 @@ import { startTimer } from '../../workers/running/timer.ts';
 
 const log = pino({ level: 'silent' });
 
-describe('what every worker process does by the clock', () => {
+describe('a periodic task of a worker process', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('is done at once, and then at every interval', async () => {
+  it('runs at once, and then at every interval', async () => {
     const turn = vi.fn(async () => undefined);
     const timer = startTimer('a test', 100, turn, log);
     expect(turn).toHaveBeenCalledTimes(1);
@@ -19,7 +19,7 @@ describe('what every worker process does by the clock', () => {
     await timer.stop();
   });
 
-  it('never runs twice at once, and goes on after a fault', async () => {
+  it('never overlaps, and continues after an error', async () => {
     const ends: (() => void)[] = [];
     const timer = startTimer(
       'a test',
@@ -38,7 +38,7 @@ describe('what every worker process does by the clock', () => {
     expect(ends).toHaveLength(2);
   });
 
-  it('has stopped when the turn under way has ended', async () => {
+  it('has stopped when the active run has ended', async () => {
     let end = () => {};
     const timer = startTimer(
       'a test',
@@ -60,7 +60,7 @@ describe('what every worker process does by the clock', () => {
     await stopping;
   });
 
-  it('tells the turn under way to end when it is stopped, and keeps silent about how it does', async () => {
+  it('aborts the active run when it is stopped, without logging its error', async () => {
     const lines: string[] = [];
     const kept = pino({}, { write: (line: string) => void lines.push(line) });
     const untilStopped = (stop: AbortSignal) =>

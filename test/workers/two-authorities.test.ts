@@ -1,6 +1,6 @@
 /**
- * Hours of two authorities, each away or slow in its own time: the real functions of the worker and a real database, under a
- * clock of the test's own. The certificate comes as soon as either can issue it, and neither's order is thrown away for less.
+ * Two CAs that are down or slow at different times: real worker functions and database, fake clock.
+ * The certificate comes as soon as either can issue it, and no order is dropped early.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -12,7 +12,6 @@ import { createAsk, createAuthorityHealth } from '../../src/certificates/authori
 import { type CertificateFaultCode, certificateFault } from '../../src/certificates/fault.ts';
 import { generatePrivateKey, sealKey, sealOf } from '../../src/certificates/vault/keys.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
-import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import type { AuthorityBudgets } from '../../src/db/issuance/authority-budget.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
@@ -22,7 +21,7 @@ import { later, noon } from '../support/builders.ts';
 import { rowsOfRun } from '../support/run.ts';
 import { orderWorld } from './order-world.ts';
 
-/** They take tens of seconds where the machine does much else meanwhile. */
+/** They take longer on a busy machine. */
 vi.setConfig({ testTimeout: 300_000 });
 
 const MINUTE = 60_000;
@@ -35,13 +34,12 @@ const budgets: AuthorityBudgets = [
 const vault = createVault(randomBytes(32));
 const endless = Number.POSITIVE_INFINITY;
 
-/** In minutes since noon, or from the order's placing. */
+/** In minutes since noon, or since the order was placed. */
 type Behaviour = {
-  /** No answer to anything. */
+  /** No response to any request. */
   readonly away?: readonly (readonly [from: number, to: number])[];
-  /** An answer to questions, and 500 to orders. */
+  /** A response to queries, and 500 to orders. */
   readonly failing?: readonly (readonly [from: number, to: number])[];
-  /** How long an order is `processing`. */
   readonly needs?: number;
 };
 
@@ -52,7 +50,7 @@ function behaving({ away = [], failing = [], needs = 0 }: Behaviour, now: () => 
     return spans.some(([from, to]) => from <= minute && minute < to);
   };
   const answer = (code: CertificateFaultCode) => {
-    throw certificateFault(code, 'as the test says');
+    throw certificateFault(code, 'scripted failure');
   };
   const authority: CertificateAuthority = {
     name: 'one of two',
@@ -76,7 +74,7 @@ function behaving({ away = [], failing = [], needs = 0 }: Behaviour, now: () => 
   return authority;
 }
 
-describe('With two authorities', () => {
+describe('With two CAs', () => {
   let db: StoredOrders;
   let names = 0;
   beforeAll(async () => {
@@ -84,7 +82,7 @@ describe('With two authorities', () => {
   });
   afterAll(() => db.close());
 
-  /** Runs the order's job whenever it is due, each time in another of the worker processes. */
+  /** Runs the order's job whenever it is due, each time in another worker process. */
   async function live(
     [one, other]: readonly [Behaviour, Behaviour],
     { processes = 1, hours = 48 } = {},
@@ -100,11 +98,7 @@ describe('With two authorities', () => {
       { directoryUrl: urls[1], issuerDomains, authority: behaving(other, now) },
     ];
     const { prisma } = db.database;
-    const certificates = createCertificateStore(
-      prisma,
-      { verifyWindowMs: VERIFY_WINDOW_MS, timeScale: 1 },
-      budgets,
-    );
+    const certificates = createCertificateStore(prisma, { timeScale: 1 }, budgets);
     const workers = Array.from({ length: processes }, () => {
       const onChange = () => undefined;
       const health = createAuthorityHealth({ now, timeScale: 1, onChange });
@@ -136,11 +130,10 @@ describe('With two authorities', () => {
     const where = { domainId: domain.id };
     const rows = await prisma.certificate.findMany({ where, orderBy: { createdAt: 'asc' } });
     return {
-      /** Minutes from noon; null: it never came. */
+      /** Minutes since noon; null: never. */
       issuedAt,
-      /** Whose orders they were, in their order. */
       orders: rows.map(({ authority }) => (authority === urls[0] ? 1 : 2)),
-      /** In hours, how long until the name's own week is full again. */
+      /** In hours, how long until the name's weekly limit is full again. */
       async weekOf(nth: 0 | 1) {
         const key = `same_names ${urls[nth]} ${domain.hostname}`;
         const row = await prisma.authorityBudget.findUnique({ where: { key } });
@@ -155,37 +148,37 @@ describe('With two authorities', () => {
     ['the first slow for 12 minutes: it keeps its order', [{ needs: 12 }, {}], [1], 17],
     ['both slow for an hour: the first keeps its order', [{ needs: 60 }, { needs: 60 }], [1], 65],
     [
-      'the first away, the second slow for 12 minutes',
+      'the first down, the second slow for 12 minutes',
       [{ away: always }, { needs: 12 }],
       [1, 2],
       25,
     ],
     [
-      'the first away, the second slow for 3 hours',
+      'the first down, the second slow for 3 hours',
       [{ away: always }, { needs: 180 }],
       [1, 2],
       195,
     ],
     [
-      'both away, and the first back after 3 hours',
+      'both down, and the first up after 3 hours',
       [{ away: [[0, 180]] }, { away: always }],
       [1, 2, 1],
       186,
     ],
     [
-      'both away, and the second back after 3 hours',
+      'both down, and the second up after 3 hours',
       [{ away: always }, { away: [[0, 180]] }],
       [1, 2],
       186,
     ],
     [
-      'one away after the other',
+      'one down after the other',
       [{ away: [[0, 90]] }, { away: [[8, endless]], needs: 20 }],
       [1, 2, 1],
       96,
     ],
     [
-      'both slow, and the first away in the middle of it: the second starts again, once',
+      'both slow, and the first down in between: the second starts again, once',
       [{ needs: 30, away: [[10, endless]] }, { needs: 30 }],
       [1, 2],
       60,
@@ -200,7 +193,7 @@ describe('With two authorities', () => {
     });
   }
 
-  it('that answer questions and fail orders for two days, moves are rarer and rarer', async () => {
+  it('that fail only orders for two days, moves become rarer', async () => {
     const failing = [[0, endless]] as const;
     const { issuedAt, orders } = await live([{ failing }, { failing }]);
     expect(issuedAt).toBeNull();
@@ -208,10 +201,9 @@ describe('With two authorities', () => {
     expect(orders.length).toBeGreaterThan(4);
   });
 
-  it('orders that moved cost the name no certificate of its week', async () => {
+  it("moved orders do not use up the name's weekly certificates", async () => {
     const { weekOf, orders } = await live([{ away: [[0, 180]] }, { away: always }]);
     expect(orders).toEqual([1, 2, 1]);
-    // That of the one that was issued, and no other.
     expect(await weekOf(0)).toBeGreaterThan(30);
     expect(await weekOf(0)).toBeLessThanOrEqual((7 * 24) / 5);
     expect(await weekOf(1)).toBe(0);

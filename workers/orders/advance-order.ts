@@ -37,9 +37,8 @@ const gone: Unavailable = {
 };
 
 /**
- * Advances an order as much as possible and records whether its CA answers. `before`: the
- * certificate to replace, if any. A slow or unreachable CA gives `unavailable`; throws faults of
- * the vault and of storage.
+ * `before`: the certificate to replace. A slow or unreachable CA gives `unavailable`; throws faults
+ * of the vault and of storage.
  */
 export async function advance(parts: AdvanceDeps, order: Certificate, before: Certificate | null) {
   const { authorities, certificates, external, health, vault } = parts;

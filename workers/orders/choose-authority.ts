@@ -1,7 +1,4 @@
-/**
- * Chooses the CA of a domain's next order, and whether an open order stays there: gathers the state
- * of each CA and applies src/core/certificates/choose-authority.ts.
- */
+/** Gathers the state of each CA for src/core/certificates/choose-authority.ts. */
 import { type BudgetWait, limitInWords } from '../../src/core/certificates/budget.ts';
 import {
   type AuthorityState,
@@ -26,30 +23,28 @@ import { isWait } from '../../src/db/issuance/orders.ts';
 /** As in `certificate.authority`: a directory, or null for the local CA and an external edge's. */
 type AuthorityId = string | null;
 
-/** What this process knows about its CAs. */
 export type ChoiceDeps = {
   /** In order of preference, at least one. */
   readonly authorities: readonly AuthorityId[];
-  /** For how many ms it has not answered any order; 0 if it does. */
+  /** For how many ms it has not answered any order. */
   downForMs(authority: AuthorityId): number;
-  /** When it last answered this process; null: not yet. */
+  /** When it last answered this process. */
   answeredAt(authority: AuthorityId): Date | null;
   rules(now: Date): CheckRules;
   now(): Date;
 };
 
-/** The CA for the next order, and when it can be placed. */
 export type OrderChoice = {
   readonly authority: AuthorityId;
   /** No request before then; in the past: now. */
   readonly notBefore: Date;
-  /** Its refusals in this epoch, for the retry schedule. */
+  /** In this epoch, for the retry schedule. */
   readonly refusals: number;
-  /** When its retry schedule has the next order; in the past: now. */
+  /** By the retry schedule; in the past: now. */
   readonly plannedAt: Date;
-  /** Its newest refusals of the name, from any epoch. */
+  /** Of the name, from any epoch. */
   readonly recentRefusals: readonly OrderRefusal[];
-  /** Until when a rate limit blocks new orders; null if none does. */
+  /** A rate limit blocks new orders until then. */
   readonly budgetUntil: Date | null;
 };
 
@@ -61,14 +56,14 @@ export type TakeUpDeps = ChoiceDeps &
      * result.
      */
     ask(authority: AuthorityId): Promise<void>;
-    /** A new P-256 key, sealed for its certificate; `sealedKey` is null for an external edge. */
+    /** A P-256 key, sealed for its certificate; `sealedKey` is null for an external edge. */
     newKey(): Promise<{ id: string; sealedKey: Uint8Array | null }>;
   };
 
 /** `forbidden`: indexes of the CAs that CAA forbids. */
 export type OrderWork = IssueWork & { readonly forbidden: readonly number[] };
 
-/** Before `until` the job opens no order and does not resume the open one. `note`: why. */
+/** Before `until` the job opens no order and does not resume the open one. */
 export type PutOff = { readonly until: Date; readonly note: string };
 
 type Known = Pick<
@@ -77,9 +72,8 @@ type Known = Pick<
 >;
 
 /**
- * Returns the open order if its CA can continue it, otherwise a new one that replaces it at the CA
- * that can. Null if the domain changed since it was loaded. An order that was never placed is
- * checked like a new one.
+ * The open order if its CA can continue it, otherwise a new one at the CA that can. Null if the
+ * domain changed since it was loaded. An order that was never placed is checked like a new one.
  */
 export async function takeUp(
   deps: TakeUpDeps,
@@ -112,7 +106,7 @@ async function goOn(
   return (isToBePlaced ? await whyUnreached(deps, work) : null) ?? order;
 }
 
-/** Asks the CAs that would be chosen if they answered, since their state does not expire. */
+/** Only the CAs that would be chosen if they answered. */
 async function askWhoIsAway(deps: TakeUpDeps, work: OrderWork): Promise<void> {
   const { now, timeScale } = deps.rules(deps.now());
   const preferred = inPreference(deps, work);
@@ -138,10 +132,7 @@ function whyPutOff(wait: BudgetWait | null, notBefore: Date): string {
   return `the authority allows ${limitInWords(wait)}; the next order is possible at ${wait.until.toISOString()}`;
 }
 
-/**
- * Returns the time of the next attempt after this refusal: by the retry schedule of the same CA, or
- * at once if another CA is next.
- */
+/** By the retry schedule of the same CA, or at once if another CA is next. */
 export function afterRefusal(
   deps: ChoiceDeps,
   work: OrderWork,
@@ -156,7 +147,6 @@ export function afterRefusal(
     : later(at, next.plannedAt);
 }
 
-/** Returns when the open order is continued, at its CA or at another. */
 export function afterSetback(
   deps: ChoiceDeps,
   work: OrderWork,
@@ -172,8 +162,8 @@ export function afterSetback(
 }
 
 /**
- * Chooses from the current state, without requests. If CAA forbids all CAs, returns the first; then
- * no order is placed.
+ * From the current state, without requests. If CAA forbids all CAs, the first; then no order is
+ * placed.
  */
 export function chooseFor(deps: ChoiceDeps, work: Known): OrderChoice {
   const now = deps.now();
@@ -210,7 +200,7 @@ function inPreference(
   );
 }
 
-/** Returns the CA of an order. Older orders don't store one and belong to the first CA. */
+/** Older orders don't store their CA and belong to the first. */
 function idIn(
   { authorities }: Pick<ChoiceDeps, 'authorities'>,
   { authority }: { readonly authority: AuthorityId },
@@ -237,7 +227,7 @@ function summaryOf(deps: ChoiceDeps, known: Known, id: AuthorityId): AuthoritySt
   };
 }
 
-/** For a moved order, only its own attempts count: others may have failed before it came. */
+/** For a moved order, only its own attempts count: others can have failed before it came. */
 function downFor(deps: ChoiceDeps, { order, setback, left }: Known, id: AuthorityId): number {
   if (order === null || idIn(deps, order) !== id) return deps.downForMs(id);
   // A slow CA is not down; the next attempt shows whether it still answers.
@@ -258,18 +248,12 @@ function later(one: Date, other: Date): Date {
 }
 
 type ReachDeps = {
-  /**
-   * Requests the challenge from each address of the name; empty for the local CA, or if probes are
-   * turned off.
-   */
+  /** Empty for the local CA, or if probes are turned off. */
   probe(hostname: string): Promise<readonly Probe[]>;
   now(): Date;
 };
 
-/**
- * Resolves with why no order is placed and when the addresses are checked again; null if none
- * fails.
- */
+/** Null if no address fails. */
 async function whyUnreached(
   { probe, now }: ReachDeps,
   { domain, usable }: Pick<IssueWork, 'domain' | 'usable'>,

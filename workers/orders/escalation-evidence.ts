@@ -1,4 +1,3 @@
-/** The cause and evidence of an escalation after a check, and whether to try the order now. */
 import { soonestWait } from '../../src/core/certificates/budget.ts';
 import {
   type EscalationCause,
@@ -18,17 +17,14 @@ import type { NewEscalation, OpenEscalation } from '../../src/db/issuance/escala
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 
 /**
- * A fraction of the wait (one minute of 30). The worker that opened a younger escalation may have
- * crashed before it woke the order.
+ * A fraction of the wait. The worker that opened a younger escalation can have crashed before it
+ * woke the order.
  */
 const YOUNG_SHARE = 1 / 30;
 
 export type CauseAndEvidence = Pick<NewEscalation, 'cause' | 'evidence'>;
 
-/**
- * Returns the escalation after this check. A cause that only this check found becomes the
- * `candidate` and does not replace the open one yet.
- */
+/** A cause that only this check found becomes the `candidate`. */
 export function settledCause(
   open: OpenEscalation | null,
   evidence: EscalationEvidence,
@@ -43,9 +39,8 @@ export function settledCause(
 }
 
 /**
- * Whether to try the order at once: the escalation or its cause is new, it is younger than a
- * minute, or the cause was fixed. Otherwise the retry schedule applies, to limit requests to the
- * CA.
+ * True if the escalation or its cause is new, it is very young, or the cause was fixed. Otherwise
+ * the retry schedule applies, to limit requests to the CA.
  */
 export function isWorthATry(
   open: OpenEscalation | null,
@@ -57,7 +52,7 @@ export function isWorthATry(
   return open.openedAt.getTime() >= youngSince || isRepaired(open.evidence, evidence);
 }
 
-/** Returns the evidence, without the next attempt. `probes`: empty if none ran. */
+/** Without the next attempt. `probes`: empty if none ran. */
 export function evidenceOf(
   { lastProblem: problem, order, refusals, budgetWaits, setback }: IssueWork,
   { findings }: Pick<Diagnosis, 'findings'>,
@@ -75,12 +70,10 @@ export function evidenceOf(
   return { findings, problem, refusals, budget, probes, setback: shown, ...later };
 }
 
-/** Converts a quarantine for the evidence, with its time in RFC 3339. */
 export function inJson(quarantine: Quarantined | null): EscalationEvidence['quarantine'] {
   return quarantine && { reason: quarantine.reason, until: quarantine.until.toISOString() };
 }
 
-/** Returns the escalation to store, with its texts. */
 export function toNewEscalation(
   cause: EscalationCause,
   evidence: EscalationEvidence,

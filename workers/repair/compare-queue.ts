@@ -1,7 +1,7 @@
 /**
- * Compares a queue with the waiting rows, both ways: missing jobs and orphaned jobs. The two cannot
- * be read at the same time, and a row is committed before its job is added. So a first check only
- * suspects, and a second one, some seconds later, repairs.
+ * Compares a queue with the waiting rows. The two cannot be read at the same time, and a row is
+ * committed before its job is added. So a first check only suspects, and a second one, some seconds
+ * later, repairs.
  */
 import { jobId, type QueueName, rowIdIn, type SweepQueue } from '../../src/core/operations/jobs.ts';
 import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
@@ -15,7 +15,7 @@ import type { Queues, WantedJob } from '../../src/queue/queues.ts';
 
 const PAGE = 1_000;
 
-/** What a first check found; it can resolve without a repair. */
+/** Can resolve without a repair. */
 export type Suspects = {
   /** Keys of rows without a job at their time. */
   readonly missing: readonly string[];
@@ -23,10 +23,9 @@ export type Suspects = {
   readonly orphaned: readonly string[];
 };
 
-/** The result for a correct queue. */
 export const unsuspicious: Suspects = { missing: [], orphaned: [] };
 
-/** Repairs: jobs that were missing, jobs that slept past their time, and jobs without a row. */
+/** Jobs that were missing, slept past their time, or had no row. */
 export type Confirmed = {
   readonly added: number;
   readonly woken: number;
@@ -34,9 +33,8 @@ export type Confirmed = {
 };
 
 /**
- * Makes the first check; changes nothing. Holds all ids of the queue in memory: some hundred
- * megabytes for a million. Suspects nothing after `stop` is aborted, since rows not read yet would
- * look like orphans.
+ * Changes nothing. Holds all ids of the queue in memory: some hundred megabytes for a million.
+ * Suspects nothing after `stop` is aborted, since rows not read yet would look like orphans.
  */
 export async function compare(
   deps: ReconcileDeps,
@@ -56,10 +54,7 @@ export async function compare(
   return unsuspicious;
 }
 
-/**
- * Makes the second check, some seconds later, and repairs what is still wrong. Starts no page after
- * `stop` is aborted.
- */
+/** Repairs what is still wrong. Starts no page after `stop` is aborted. */
 export async function confirm(
   deps: ReconcileDeps,
   queue: WaitingQueue,
@@ -115,17 +110,14 @@ export type ReconcileDeps = {
   readonly queues: Pick<Queues, 'astray' | 'ensure' | 'removeIdle' | 'aliveIds' | 'counts'>;
   readonly quarantine: Pick<QuarantineStore, 'untils' | 'dropBefore'>;
   readonly repairs: RepairStore;
-  /** Milliseconds between the runs of a sweep. */
+  /** Milliseconds. */
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
   now(): Date;
-  /** Waits between the first check and the second. */
+  /** Between the first check and the second. */
   pause(ms: number): Promise<void>;
 };
 
-/**
- * Returns the jobs that can run now: quarantined ones are left out until their time is over, then
- * return on probation.
- */
+/** Quarantined jobs are left out until their time is over, then return on probation. */
 async function withoutSetAside(
   { quarantine, now }: Pick<ReconcileDeps, 'quarantine' | 'now'>,
   queue: QueueName,

@@ -1,14 +1,13 @@
 /**
- * Stops a process with a wrong clock from working. Windows, certificates and locks end by the clock
- * of the process that checks them, so a fast clock would end them early and plan wrong times. Other
- * processes take over its work.
+ * Stops a process with a wrong clock from working: it would end windows and locks early and plan
+ * wrong times. Other processes take over its work.
  */
 import type { Logger } from 'pino';
 import type { Pausable } from './spin-guard.ts';
 import { startTimer } from './timer.ts';
 
 export type ClockGuardDeps = {
-  /** The clock's difference from the database's in ms; missing if there is no other clock. */
+  /** Against the database's clock; missing if there is no other clock. */
   readonly clockSkewMs?: () => Promise<number>;
   readonly log: Logger;
 };
@@ -20,22 +19,19 @@ export type Halting = Pick<Pausable, 'isPaused' | 'pause' | 'resume'> & {
 };
 
 export type ClockGuard = {
-  /** Whether the clock was correct at the last comparison; waits for the first one. */
+  /** At the last comparison; waits for the first one. */
   isRight(): Promise<boolean>;
-  /** Ends the comparisons; `isRight` no longer waits for the first one. */
+  /** `isRight` no longer waits for the first comparison. */
   stop(): Promise<void>;
 };
 
-/**
- * Half of a job's lock time (src/queue/backend.ts): with less skew, no process takes a job that
- * another is working on.
- */
+/** Half of a job's lock time: with less skew, no process takes a job that another is working on. */
 const SKEW_MS_MAX = 5_000;
 const COMPARE_EVERY_MS = 5_000;
 
 /**
- * Runs the workers while the clocks differ by at most five seconds; compares at once, then every
- * five seconds. If the database does not answer, nothing changes.
+ * Runs the workers while the clocks agree; compares at once, then regularly. If the database does
+ * not answer, nothing changes.
  */
 export function startClockGuard(
   { clockSkewMs = async () => 0, log }: ClockGuardDeps,
@@ -83,7 +79,7 @@ export function startClockGuard(
   };
 }
 
-/** Every time, because the spin guard (below) may have resumed them. */
+/** Every time, because the spin guard can have resumed them. */
 async function halt(workers: readonly Halting[]): Promise<void> {
   await Promise.all(workers.map((each) => (each.isPaused() ? undefined : each.pause(true))));
 }

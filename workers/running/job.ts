@@ -1,21 +1,13 @@
-/**
- * A job as stored in the queue: its ids, and its failures since it last succeeded. Parsed at the
- * boundary.
- */
+/** A job as stored in the queue: its ids, and its failures since it last succeeded. */
 import { z } from 'zod';
 import { type AnyJob, type JobOf, jobId, type QueueName } from '../../src/core/operations/jobs.ts';
 
 /** Fields are omitted until a failure: Redis holds a hundred thousand jobs. */
 const trouble = {
-  /** Faults in a row; `quarantine.faultsMax` of them quarantine the job. */
   faults: z.int().min(0).optional(),
-  /** Attempts in a row during an outage. */
   outages: z.int().min(0).optional(),
-  /** How many worker crashes no longer count, because an attempt has finished since. */
   forgiven: z.int().min(0).optional(),
-  /** How often it started to run alone and did not finish. */
   alone: z.int().min(0).optional(),
-  /** It returned from quarantine: the next fault or crash quarantines it again. */
   probation: z.literal(true).optional(),
 };
 
@@ -32,26 +24,25 @@ const schemas = {
 
 /** The failures of a job since it last succeeded; all 0 and false for most. */
 export type Trouble = {
-  /** Faults in a row. */
+  /** In a row; `quarantine.faultsMax` of them quarantine the job. */
   readonly faults: number;
   /** Attempts in a row during an outage. */
   readonly outages: number;
-  /** How many worker crashes no longer count. */
+  /** Worker crashes that no longer count, because an attempt has finished since. */
   readonly forgiven: number;
   /** How often it started to run alone and did not finish. */
   readonly alone: number;
-  /** Whether the next fault or crash quarantines it again. */
+  /** It returned from quarantine: the next fault or crash quarantines it again. */
   readonly probation: boolean;
 };
 
-/** The job with all fields filled in, or the reason why it is invalid. */
 export type ParsedJob<N extends QueueName> =
   | { readonly ok: true; readonly job: JobOf<N>; readonly trouble: Trouble }
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Parses a stored job. Refuses data that does not fit this queue or the job's id. Never throws; the
- * reason contains no data.
+ * Refuses data that does not fit this queue or the job's id. Never throws; the reason contains no
+ * data.
  */
 export function parseJob<N extends QueueName>(
   name: N,
@@ -73,7 +64,6 @@ export function parseJob<N extends QueueName>(
   return { ok: true, job, trouble: { faults, outages, forgiven, alone, probation } };
 }
 
-/** Returns what the queue stores: the ids and the failures, if any. */
 export function toStored(job: AnyJob, trouble: Trouble): AnyJob {
   const { faults, outages, forgiven, alone, probation } = trouble;
   return {
@@ -86,7 +76,7 @@ export function toStored(job: AnyJob, trouble: Trouble): AnyJob {
   };
 }
 
-/** Paths and codes only, since foreign data may contain anything. */
+/** Paths and codes only, since foreign data can contain anything. */
 function why({ issues }: z.ZodError): string {
   return issues.map(({ path, code }) => `${path.join('.') || 'data'} ${code}`).join(', ');
 }
@@ -96,10 +86,9 @@ export type JobResult =
   | { readonly kind: 'done' }
   /** The same job again at that time. Waiting for a customer is not a failure. */
   | { readonly kind: 'again'; readonly at: Date; readonly note: string }
-  /** Ended for good, with the reason. */
+  /** Ended for good. */
   | { readonly kind: 'over'; readonly reason: string };
 
-/** Finished, nothing left to do. */
 export const done: JobResult = { kind: 'done' };
 
 /** Another save came first: the job runs again in a second, so that only one history is written. */

@@ -1,7 +1,6 @@
 /**
- * Runs one attempt of any job: parse, run, classify failures. The only place that catches a job's
- * faults. Each fault or worker crash lengthens the backoff; a job that fails repeatedly is
- * quarantined (src/core/operations/quarantine.ts) and returned by the reconciler.
+ * The only place that catches a job's faults. A job that fails repeatedly is quarantined
+ * (src/core/operations/quarantine.ts) and returned by the reconciler.
  */
 
 import type { Logger } from 'pino';
@@ -32,12 +31,10 @@ export type RunDeps = {
   /** Divides these waits (TIME_SCALE). */
   readonly timeScale: number;
   readonly log: Logger;
-  /** Counts attempts that ran, with their outcome and seconds. */
   readonly count?: CountJob;
   now(): Date;
 };
 
-/** The part of BullMQ's job that is used. */
 export type RawJob = {
   readonly id?: string | undefined;
   readonly data: unknown;
@@ -49,10 +46,7 @@ export type RawJob = {
 /** `store`: what the queue stores from now on, if it changed. */
 export type JobAttempt = { readonly result: JobResult; readonly store?: AnyJob };
 
-/**
- * Runs one attempt. A fault of `run` becomes a result; rejects only if the database or the queue
- * fails.
- */
+/** A fault of `run` becomes a result; rejects only if the database or the queue fails. */
 export type Attempts = <N extends QueueName>(
   name: N,
   raw: RawJob,
@@ -61,7 +55,7 @@ export type Attempts = <N extends QueueName>(
 
 const none: Trouble = { faults: 0, outages: 0, forgiven: 0, alone: 0, probation: false };
 
-/** One per process: jobs that may have crashed their worker run one at a time in it. */
+/** One per process: jobs that can have crashed their worker run one at a time in it. */
 export function createAttempts(deps: RunDeps): Attempts {
   let aloneTaken = false;
 
@@ -121,8 +115,8 @@ async function runOnce<N extends QueueName>(
 }
 
 /**
- * Whether a quarantine record may exist: the job was quarantined, or its worker crashed between
- * writing the record and ending the job, which loses the probation.
+ * The job was quarantined, or its worker crashed between writing the record and ending the job,
+ * which loses the probation.
  */
 function mayBeNoted({ probation, faults, alone }: Trouble): boolean {
   return probation || faults > 0 || alone > 0;

@@ -20,13 +20,12 @@ const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 10_000;
 /**
  * A process that is behind gets one such error per job, without a code (bullmq 6.7,
- * lock-manager.js): another worker may run the job again. A pause would put it further behind.
+ * lock-manager.js). A pause would put it further behind.
  */
 const lostLock = /^could not renew lock for job /;
 
 /**
- * Logs a worker's errors, only the first of a burst, and pauses it for half a second or more during
- * bursts. Without a listener, BullMQ's errors would end the process.
+ * Logs only the first error of a burst. Without a listener, BullMQ's errors would end the process.
  */
 export function keepFromSpinning(worker: Pausable, log: Logger): void {
   let recent: number[] = [];

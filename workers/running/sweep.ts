@@ -1,8 +1,7 @@
 /**
- * The common part of sweeps. Domains without a job have a time in their row (docs/decisions/0012).
- * A sweep takes what is due in batches, processes some concurrently, and ends when nothing is due.
- * A domain that was taken several times without a save is processed last and alone, since it may
- * crash the worker.
+ * Domains without a job have a time in their row (docs/decisions/0012). A sweep takes what is due
+ * in batches and ends when nothing is due. A domain that was taken several times without a save is
+ * processed last and alone, since it can crash the worker.
  */
 
 import type { CheckRules } from '../../src/core/life/check.ts';
@@ -13,20 +12,18 @@ import { isQueueUnavailable } from '../../src/queue/backend.ts';
 
 export type Sweep = {
   readonly due: DueDomains;
-  /** How long taken domains are leased; called for every batch. */
+  /** Called for every batch. */
   lease(): Lease;
   work(id: string): Promise<void>;
-  /** Called with a domain's fault; others continue. The domain is due again when its lease ends. */
+  /** Other domains continue. The domain is due again when its lease ends. */
   onFault(fault: unknown, id: string): void;
   readonly batch: number;
-  /** Maximum concurrent domains. */
   readonly atOnce: number;
 };
 
 /**
- * Resolves with the number of processed domains. After `stop` is aborted nothing more starts;
- * running work finishes. An outage ends the sweep and is thrown, since every other domain would
- * fail, too. Taken but unprocessed domains are released.
+ * Returns the number of processed domains. After `stop` is aborted running work finishes. An outage
+ * is thrown, since every other domain would fail, too. Unprocessed domains are released.
  */
 export async function sweep(given: Sweep, stop: AbortSignal): Promise<number> {
   const together = await sweepThrough(given, false, stop);
@@ -52,7 +49,7 @@ async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal):
     refill = null;
   }
 
-  /** Takes one batch at a time; concurrent callers wait for it. */
+  /** Concurrent callers wait for the batch. */
   async function next(): Promise<TakenDomain | undefined> {
     while (waiting.length === 0 && mayBeMore && !stop.aborted && !broken) {
       refill ??= takeMore();
@@ -109,7 +106,6 @@ export type UsualLease = {
   readonly leastMs: number;
 };
 
-/** Returns the leases for domains taken now, divided by TIME_SCALE. */
 export function leaseNow(
   { now: clock, rules }: { now(): Date; rules(now: Date): CheckRules },
   { usualMs, leastMs }: UsualLease,

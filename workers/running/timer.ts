@@ -1,15 +1,13 @@
-/** Runs something at intervals, never concurrently. */
 import type { Logger } from 'pino';
 
 export type Timer = {
-  /** Starts no further run and aborts the current one; resolves when it has ended. */
+  /** Aborts the current run; resolves when it has ended. */
   stop(): Promise<void>;
 };
 
 /**
- * Runs `turn` at once and then every `everyMs`, never concurrently: a longer run delays the next.
- * Logs a fault, only the first in a row, and continues. `stop` is aborted when the timer stops;
- * later faults are not logged, since resources may be closed by then.
+ * Runs `turn` at once and then every `everyMs`, never concurrently. Logs a fault, only the first in
+ * a row, and continues. Faults after `stop` are not logged, since resources can be closed by then.
  */
 export function startTimer(
   what: string,

@@ -5,7 +5,6 @@ import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { CountCheck, CountedCheck, OrderCounters } from '../../src/ops/metrics/work.ts';
 import type { SavedCheck } from '../check-dns.ts';
 
-/** Returns a function that counts every saved check. */
 export function countChecks(count: CountCheck): (check: SavedCheck) => void {
   return (check) => count(countedCheckOf(check));
 }
@@ -27,8 +26,7 @@ function lastSeen({ state, lastCheckedAt }: LoadedDomain): number {
 }
 
 /**
- * Wraps the store to count orders: `issued` and `refused` once each, even if several runs share the
- * order; setbacks at each call.
+ * `issued` and `refused` once each, even if several runs share the order; setbacks at each call.
  */
 export function countOrders(store: CertificateStore, count: OrderCounters): CertificateStore {
   return {

@@ -1,7 +1,6 @@
 /**
- * Keeps orders within the published rate limits of a certificate authority (CA), so that it rejects
- * none. Token buckets, each stored as the time at which it is full again (generic cell rate
- * algorithm).
+ * Keeps orders within a CA's published rate limits. Token buckets, each stored as the time at which
+ * it is full again (generic cell rate algorithm).
  */
 
 import { getDomain } from 'tldts';
@@ -13,7 +12,6 @@ import type { RenewalWindow } from './plan.ts';
  * `tokens` and refills evenly within `windowMs`.
  */
 export const authorityLimits = {
-  /** New orders per account. */
   orders: { tokens: 300, windowMs: 3 * HOUR },
   /** A quarter of the account's orders, so that one project cannot exhaust them. */
   project_orders: { tokens: 75, windowMs: 3 * HOUR },
@@ -21,28 +19,22 @@ export const authorityLimits = {
   registrable_domain: { tokens: 50, windowMs: 7 * DAY },
   /** Certificates for exactly the same set of names; every order is for one name. */
   same_names: { tokens: 5, windowMs: 7 * DAY },
-  /** Failed authorizations of a name. */
   failed_authorizations: { tokens: 5, windowMs: HOUR },
 } as const satisfies Readonly<
   Record<string, { readonly tokens: number; readonly windowMs: number }>
 >;
 
-/** Part of the key under which a bucket is stored. */
 export type AuthorityLimit = keyof typeof authorityLimits;
 
-/**
- * `plain`: placed without `replaces` although it was opened with it, so the limits of a renewal
- * apply.
- */
+/** `plain`: placed without `replaces` although opened with it, so a renewal's limits apply. */
 export type PlacedAs = 'opened' | 'plain';
 
 /** `none`: no published limits; only five refusals of a name per hour. */
 export type BudgetName = 'letsencrypt' | 'none';
 
 /**
- * `renewal`: the domain has a certificate of the same CA; the limits for orders and for the
- * registrable domain don't apply. `replacement`: ordered with `replaces` (RFC 9773, 5) within the
- * window that the CA suggested; no limit applies.
+ * `renewal`: same CA as before; the limits for orders and the registrable domain don't apply.
+ * `replacement`: ordered with `replaces` (RFC 9773, 5) within the CA's window; no limit applies.
  */
 export type OrderKind = 'first' | 'renewal' | 'replacement';
 
@@ -52,7 +44,6 @@ export type Bucket = {
   readonly limit: AuthorityLimit;
 };
 
-/** The limit that delays an order. */
 export type BudgetWait = {
   readonly limit: AuthorityLimit;
   /** A host name, a registrable domain or a project's id; empty for the account. */
@@ -83,10 +74,7 @@ const countedFor: Readonly<
 
 export type OrderOwner = { readonly hostname: string; readonly projectId: string };
 
-/**
- * Returns the buckets that this order takes tokens from. `authority`: the CA's directory; each CA
- * has its own buckets.
- */
+/** `authority`: the CA's directory; each CA has its own buckets. */
 export function bucketsOf(
   { authority, budget }: { readonly authority: string; readonly budget: BudgetName },
   { kind, ...whose }: OrderOwner & { readonly kind: OrderKind },
@@ -97,13 +85,12 @@ export function bucketsOf(
   });
 }
 
-/** Parses a key from `bucketsOf`; null for an unknown limit. Never throws. */
+/** Null for an unknown limit. Never throws. */
 export function bucketOf(key: string): Bucket | null {
   const [limit = ''] = key.split(' ');
   return isLimit(limit) ? { limit, key } : null;
 }
 
-/** Returns the CA's directory and the subject (as in `BudgetWait`) of a bucket. */
 export function partsOfKey({ key }: Bucket): {
   readonly authority: string;
   readonly subject: string;
@@ -127,7 +114,7 @@ function subjectOf(limit: AuthorityLimit, { hostname, projectId }: OrderOwner): 
   return getDomain(hostname, { allowPrivateDomains: true, extractHostname: false }) ?? hostname;
 }
 
-/** `window`: the CA's renewal window for the previous certificate; null if unknown. */
+/** `window`: the CA's renewal window for the previous certificate. */
 export function orderKind(
   previous: { readonly window: RenewalWindow | null } | null,
   now: Date,
@@ -143,34 +130,30 @@ export function publishedBudget(host: string): BudgetName {
   return isLetsEncrypt && !host.startsWith('acme-staging') ? 'letsencrypt' : 'none';
 }
 
-/** Returns the milliseconds until one more token is available. */
 export function refillMs(limit: AuthorityLimit): number {
   const { tokens, windowMs } = authorityLimits[limit];
   return windowMs / tokens;
 }
 
-/** Returns when a token is available; now or earlier means available now. */
+/** In the past: available now. */
 export function tokenAt(limit: AuthorityLimit, fullAt: Date): Date {
   const { tokens } = authorityLimits[limit];
   return new Date(fullAt.getTime() - (tokens - 1) * refillMs(limit));
 }
 
-/** Returns the whole tokens available now. `fullAt`: when the bucket is full again. */
+/** `fullAt`: when the bucket is full again. */
 export function tokensLeft(limit: AuthorityLimit, fullAt: Date, now: Date): number {
   const { tokens } = authorityLimits[limit];
   const missing = Math.max(0, fullAt.getTime() - now.getTime()) / refillMs(limit);
   return Math.max(0, tokens - Math.ceil(missing));
 }
 
-/** Returns the new `fullAt` after a token is taken, even from an empty bucket. */
+/** Takes a token even from an empty bucket. */
 export function afterTaking(limit: AuthorityLimit, fullAt: Date, now: Date): Date {
   return new Date(Math.max(fullAt.getTime(), now.getTime()) + refillMs(limit));
 }
 
-/**
- * Returns the new `fullAt` after the token taken at `takenAt` is returned, minus what was refilled
- * since then. The bucket never exceeds its limit.
- */
+/** Subtracts what was refilled since `takenAt`: the bucket never exceeds its limit. */
 export function afterGivingBack(
   limit: AuthorityLimit,
   fullAt: Date,
@@ -189,9 +172,8 @@ export function takesAtOnce({ limit }: Bucket): boolean {
 const COUNTED_MS = 60_000;
 
 /**
- * Returns the buckets from which an order about to be placed takes another token: it was opened so
- * long ago that its first token has been refilled. After a long outage, this spreads the open
- * orders instead of placing them all within minutes.
+ * The buckets whose first token has been refilled since the order was opened. After a long outage,
+ * this spreads the open orders.
  */
 export function takenAgain(
   { buckets, createdAt }: { readonly buckets: readonly string[]; readonly createdAt: Date },
@@ -202,17 +184,14 @@ export function takenAgain(
 }
 
 /**
- * Whether a refused order returns its token. The CA counts certificates at issuance, Signpost at
- * the order, so concurrent orders stay within the limit. Tokens for orders are not returned.
+ * The CA counts certificates at issuance, Signpost at the order, so concurrent orders stay within
+ * the limit.
  */
 export function isGivenBack({ limit }: Bucket): boolean {
   return limit === 'registrable_domain' || limit === 'same_names';
 }
 
-/**
- * Returns the longest wait; null if every bucket has a token. `fullAt`: by key; a missing key means
- * full.
- */
+/** The longest wait; null if every bucket has a token. `fullAt`: a missing key means full. */
 export function budgetWait(
   buckets: readonly Bucket[],
   fullAt: ReadonlyMap<string, Date>,
@@ -227,10 +206,7 @@ export function budgetWait(
   return last;
 }
 
-/**
- * Returns the shortest wait over all CAs; null if one of them accepts the order now, or `waits` is
- * empty.
- */
+/** Null if one CA accepts the order now, or `waits` is empty. */
 export function soonestWait(waits: readonly (BudgetWait | null)[]): BudgetWait | null {
   let soonest: BudgetWait | null = null;
   for (const wait of waits) {
@@ -250,7 +226,7 @@ const sentences: {
   failed_authorizations: (hostname) => ['failed authorizations', `of ${hostname}`],
 };
 
-/** Example: `50 certificates in 7 days for example.com and all names below it`. */
+/** `50 certificates in 7 days for example.com and all names below it`. */
 export function limitInWords({
   limit,
   subject,

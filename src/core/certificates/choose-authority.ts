@@ -1,36 +1,20 @@
-/**
- * Chooses the certificate authority (CA) for the next order. The first in the list is preferred;
- * the others are fallbacks.
- */
-
 import { MINUTE } from '../time.ts';
 
-/** When an order moves to another CA: well before an operator is notified. */
+/** Well before an operator is notified. */
 export const standIn = {
   /** Shorter pauses are waited out. */
   pauseMs: 5 * MINUTE,
-  /**
-   * Shorter failures are waited out: an order may be half done, and another CA must validate the
-   * name again.
-   */
+  /** Shorter failures are waited out: another CA must validate the name again. */
   downMs: 5 * MINUTE,
-  /**
-   * The wait doubles with each move, up to 5 h 20 min. Otherwise an order would move forever
-   * between two CAs that answer requests but fail orders.
-   */
+  /** The wait doubles with each move, so an order does not move forever between two failing CAs. */
   doublings: 6,
 } as const;
 
-/** The state of one CA for one order. */
 export type AuthorityState = {
-  /** By the CAA records of the last check. */
   readonly isForbidden: boolean;
   /** Its latest answer about this name is a refusal that other CAs may not share. */
   readonly saidNo: boolean;
-  /**
-   * No request before then: the CA sent Retry-After, or its budget is used up. In the past:
-   * available now.
-   */
+  /** No request before then: Retry-After, or its budget is used up. In the past: available. */
   readonly pausedUntil: Date;
   /** From the first to the last failure in a row; 0 if it answers, even slowly. */
   readonly downForMs: number;
@@ -41,9 +25,7 @@ export type AuthorityState = {
 };
 
 export type AuthorityChoice = {
-  /** Index in the list of CAs. */
   readonly index: number;
-  /** No request before then; in the past: now. */
   readonly notBefore: Date;
 };
 
@@ -55,18 +37,15 @@ const anotherMaySayYes: ReadonlySet<string> = new Set([
   'user_action_required',
 ]);
 
-/** Whether another CA may answer differently. */
 export function isOwnView(problemType: string): boolean {
   return anotherMaySayYes.has(problemType);
 }
 
-/** `timeScale`: divides every wait (TIME_SCALE). */
 type Rules = { readonly now: Date; readonly timeScale: number };
 
 /**
- * Returns the first CA that can take the order within minutes; otherwise the one available soonest,
- * silent ones last. Null if CAA forbids all of them. Pure.
- * `authorities`: in order of preference.
+ * The first CA that can take the order within minutes; otherwise the one available soonest, silent
+ * ones last. Null if CAA forbids all. Pure. `authorities`: in order of preference.
  */
 export function chooseAuthority(
   authorities: readonly AuthorityState[],
@@ -84,10 +63,7 @@ export function chooseAuthority(
   return chosen === undefined ? null : { index: chosen.index, notBefore: chosen.notBefore };
 }
 
-/**
- * Returns the indexes of CAs that would be chosen if they answered. A request to them can change
- * the choice.
- */
+/** The CAs that would be chosen if they answered; a request to them can change the choice. */
 export function worthAsking(
   authorities: readonly AuthorityState[],
   rules: Rules,

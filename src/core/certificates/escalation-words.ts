@@ -1,7 +1,4 @@
-/**
- * The summary and next action of an open escalation. Operators and customers read the same text,
- * except that only operators see names of settings.
- */
+/** Operators and customers read the same text, but only operators see names of settings. */
 
 import type { Finding } from '../diagnosis/findings.ts';
 import { explain } from '../diagnosis/findings.ts';
@@ -19,7 +16,7 @@ export type EscalationReader = 'customer' | 'operator';
 
 type Sentence = (evidence: EscalationEvidence, reader: EscalationReader) => string;
 
-/** Builds both sentences from the cause and the evidence alone; not escaped for HTML. Pure. */
+/** Not escaped for HTML. Pure. */
 export function escalationWords(
   cause: EscalationCause,
   evidence: EscalationEvidence,
@@ -36,12 +33,10 @@ function servedUntil({ servedUntil: end }: EscalationEvidence): string {
     : `The certificate expires on ${inUtc(end)} and has not been renewed. It is served until then. `;
 }
 
-/** Whether this version knows the stored cause. */
 export function isEscalationCause(cause: string): cause is EscalationCause {
   return Object.hasOwn(nextActions, cause);
 }
 
-/** The problem, by cause; follows the text of `servedUntil`. */
 const summaries: { readonly [C in EscalationCause]: Sentence } = {
   dns_changed: ({ findings, servedUntil: end }) =>
     `The DNS has changed since verification${end === null ? ', before the certificate was issued' : ''}.${summaryOf(findings.find(takesBack))}`,
@@ -73,7 +68,6 @@ const summaries: { readonly [C in EscalationCause]: Sentence } = {
     'The order is stuck because of a fault in this platform, not because of the domain or the certificate authority.',
 };
 
-/** The automatic next step, by cause. The keys list every cause. */
 export const nextActions: { readonly [C in EscalationCause]: Sentence } = {
   dns_changed: (evidence) =>
     `The DNS is checked ${howOften(evidence, 'every few minutes')}; the certificate is ${obtained(evidence)} as soon as the record is correct.`,
@@ -104,7 +98,6 @@ export const nextActions: { readonly [C in EscalationCause]: Sentence } = {
   platform_fault: (evidence) => afterQuarantine(evidence) ?? nextOrder(evidence),
 };
 
-/** Before the first certificate, checks are more frequent than for a served domain. */
 function howOften({ servedUntil: end, nextAttempt }: EscalationEvidence, waiting: string): string {
   if (end === null) return waiting;
   const next = nextAttempt === null ? '' : `, next at ${inUtc(nextAttempt.at)}`;
@@ -125,7 +118,7 @@ function afterQuarantine({ quarantine, nextAttempt }: EscalationEvidence): strin
 }
 
 /**
- * While an address fails, no order is placed. If all fail, the cause may be this machine's network.
+ * No order is placed while an address fails. If all fail, this machine's network can be the cause.
  */
 function untilReached(
   { nextAttempt, probes }: EscalationEvidence,
@@ -169,10 +162,7 @@ function alsoSetBack(setback: EscalationEvidence['setback'], reader: EscalationR
   return ` The open order made no progress at ${inUtc(setback.at)}: ${detailOf(setback, reader)}.`;
 }
 
-/**
- * A configuration error starts with its code (workers/orders/advance-order.ts) and names a
- * variable, which customers don't see.
- */
+/** A configuration error starts with its code and names a variable, which customers don't see. */
 function detailOf({ detail }: Setback, reader: EscalationReader): string {
   return reader === 'customer' && /^ca_misconfigured\b/.test(detail)
     ? 'it rejects the settings of this platform, which the platform’s operator has to fix'
@@ -181,7 +171,6 @@ function detailOf({ detail }: Setback, reader: EscalationReader): string {
 
 type Setback = NonNullable<EscalationEvidence['setback']>;
 
-/** One printable line, at most 500 characters (src/certificates/acme/problems.ts). */
 function itsWords(problem: EscalationEvidence['problem']): string {
   return problem === null || problem.detail === '' ? '' : ` It says: “${problem.detail}”`;
 }
@@ -192,7 +181,7 @@ function perAddress(probes: readonly Probe[]): string {
   return answered.length === 0 ? '' : ` On ${probesInWords(answered)}.`;
 }
 
-/** Example: `port 80, 192.0.2.1 refuses the connection; 192.0.2.2 …`. Needs at least one probe. */
+/** `port 80, 192.0.2.1 refuses the connection; 192.0.2.2 …`. Needs at least one probe. */
 export function probesInWords(probes: readonly Probe[]): string {
   const port = probes[0]?.method === 'tls-alpn-01' ? 443 : 80;
   return `port ${port}, ${probes.map((probe) => `${probe.address} ${outcomeOf(probe)}`).join('; ')}`;
@@ -215,7 +204,7 @@ function outcomeOf(probe: Probe): string {
   }
 }
 
-/** Example: `2026-11-20 12:30 UTC`. `time`: RFC 3339 in UTC. */
+/** `2026-11-20 12:30 UTC`. */
 function inUtc(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`;
 }

@@ -1,14 +1,12 @@
 /**
- * Decides why a verified domain has no certificate after 30 minutes, or a served one was not
- * renewed in time. escalation-words.ts has the text for each cause; docs/understand/certificates.md
- * lists them.
+ * Decides why a verified domain has no certificate, or a served one was not renewed in time.
+ * docs/understand/certificates.md lists the causes.
  */
 
 import { type Finding, severities } from '../diagnosis/findings.ts';
 import type { AuthorityLimit } from './budget.ts';
 import { mayOrderAt, nextAttemptAt, type OrderRefusal } from './plan.ts';
 
-/** As stored and as the API spells it. */
 export type EscalationCause =
   | 'dns_changed'
   | 'caa_blocks'
@@ -23,9 +21,8 @@ export type EscalationCause =
   | 'platform_fault';
 
 /**
- * The result of requesting the challenge from one address of the name. `reachable`: the edge
- * answered. `no_route`: this machine has no route (no IPv6, for example). `reserved`: not a public
- * address. The last two say nothing about the edge.
+ * The challenge, requested from one address. `no_route`: this machine has no route (for example, no
+ * IPv6). `reserved`: not a public address. Both say nothing about the edge.
  */
 export type Probe = {
   readonly address: string;
@@ -33,59 +30,50 @@ export type Probe = {
   readonly method?: 'tls-alpn-01';
 } & (
   | { readonly outcome: 'reachable' | 'refused' | 'timeout' | 'no_route' | 'reserved' }
-  /**
-   * Another server answered, or the edge does not have the name. `status`: of HTTP; null in a
-   * handshake.
-   */
+  /** Another server answered, or the edge does not have the name. `status`: null in a handshake. */
   | { readonly outcome: 'other_answer'; readonly status: number | null }
 );
 
-/** What the order's job does next. */
 export type NextAttempt = {
-  /** Place a new order, or resume the open one. */
   readonly order: 'new' | 'open';
   /** RFC 3339. */
   readonly at: string;
-  /** RFC 3339: when the next new order follows if this one is refused. Null for an open order. */
+  /** RFC 3339: the next new order if this one is refused. Null for an open order. */
   readonly thenAt: string | null;
 };
 
-/** What the cause is decided from. Plain JSON, stored with the escalation. */
+/** Plain JSON, stored with the escalation. Times are in RFC 3339. */
 export type EscalationEvidence = {
   readonly findings: readonly Finding[];
-  /** Why the CA refused the newest order since verification; `retryAfter` in RFC 3339. */
+  /** Why the CA refused the newest order since verification. */
   readonly problem: {
     readonly type: string;
     readonly detail: string;
     readonly retryAfter?: string;
   } | null;
-  /** Refused orders since verification. */
+  /** Since verification. */
   readonly refusals: number;
-  /** The CA's rate limit that delays a new order; `until` in RFC 3339. */
+  /** The CA's rate limit that delays a new order. */
   readonly budget: {
     readonly limit: AuthorityLimit;
     /** As in `BudgetWait`. */
     readonly subject: string;
     readonly until: string;
   } | null;
-  /** The challenge probe of each address; empty if none ran. */
+  /** Empty if none ran. */
   readonly probes: readonly Probe[];
-  /** When (RFC 3339) the CA was unreachable or had not finished, and the error. */
+  /** The last time that the CA was unreachable or had not finished. */
   readonly setback: {
     readonly at: string;
     readonly detail: string;
     /** An external edge obtains the certificate; `detail` is what it served. */
     readonly isExternal?: true;
   } | null;
-  /** Why the order's job was quarantined, and until when (RFC 3339). */
   readonly quarantine: { readonly reason: string; readonly until: string } | null;
-  /**
-   * A different cause found by the last check. It becomes the cause if the next check confirms it.
-   */
+  /** A different cause found by the last check; the next check must confirm it. */
   readonly candidate: EscalationCause | null;
-  /** Null: not decided yet. */
   readonly nextAttempt: NextAttempt | null;
-  /** When (RFC 3339) the certificate expires, for a served domain whose renewal is late. */
+  /** For a served domain whose renewal is late. */
   readonly servedUntil: string | null;
 };
 
@@ -99,7 +87,7 @@ const otherwiseBlocking: ReadonlySet<string> = new Set([
   'dnssec_bogus',
 ]);
 
-/** Problem types (RFC 8555, 6.7) that mean the CA did not see the challenge at the name. */
+/** Problem types (RFC 8555, 6.7): the CA did not see the challenge at the name. */
 const aboutTheChallenge: ReadonlySet<string> = new Set([
   'connection',
   'unauthorized',
@@ -108,7 +96,7 @@ const aboutTheChallenge: ReadonlySet<string> = new Set([
   'dns',
 ]);
 
-/** In order of precedence: what blocks every order comes before what one order met. */
+/** What blocks every order comes before what one order met. */
 const ranking: readonly (readonly [EscalationCause, (facts: Facts) => boolean])[] = [
   ['dns_changed', ({ findings }) => findings.some(takesBack)],
   ['caa_blocks', has('caa_blocks')],
@@ -129,7 +117,7 @@ const ranking: readonly (readonly [EscalationCause, (facts: Facts) => boolean])[
   ['authority_unreachable', ({ setback }) => setback !== null],
 ];
 
-/** Returns the likeliest cause; `platform_fault` if no external cause applies. Pure. */
+/** `platform_fault` if no external cause applies. Pure. */
 export function likeliestCause(facts: Facts): EscalationCause {
   return ranking.find(([, holds]) => holds(facts))?.[0] ?? 'platform_fault';
 }
@@ -138,9 +126,8 @@ export function likeliestCause(facts: Facts): EscalationCause {
 const countsAtOnce: ReadonlySet<EscalationCause> = new Set(['dns_changed', 'caa_blocks']);
 
 /**
- * Whether an open escalation keeps its cause although this check found another one. Two checks in a
- * row must agree, so that intermittent causes don't close and open escalations. For a served domain
- * this holds for every cause.
+ * Two checks in a row must agree, so that intermittent causes don't close and open escalations. For
+ * a served domain this holds for every cause.
  */
 export function keepsCause(
   open: { readonly cause: EscalationCause; readonly evidence: EscalationEvidence },
@@ -151,19 +138,17 @@ export function keepsCause(
   return open.cause !== found && !agreed;
 }
 
-/** Whether a rate limit is the cause. For failed authorizations, the cause is why they failed. */
+/** For failed authorizations, the cause is why they failed. */
 export function isRateLimitCause(
   budget: EscalationEvidence['budget'],
 ): budget is NonNullable<EscalationEvidence['budget']> {
   return budget !== null && budget.limit !== 'failed_authorizations';
 }
 
-/** Whether the probe shows that the address does not reach the edge. */
 export function isUnreached({ outcome }: Probe): boolean {
   return outcome === 'refused' || outcome === 'timeout' || outcome === 'other_answer';
 }
 
-/** Whether a finding means that the record itself is no longer correct. */
 export function takesBack({ code }: Finding): boolean {
   return severities[code] === 'blocks' && !otherwiseBlocking.has(code);
 }
@@ -172,10 +157,7 @@ function has(...codes: readonly Finding['code'][]) {
   return ({ findings }: Facts) => findings.some(({ code }) => codes.includes(code));
 }
 
-/**
- * Longer than an open order normally waits (takeUpAgainAt in plan.ts), so the CA sent a
- * Retry-After.
- */
+/** Longer than an open order normally waits (takeUpAgainAt), so the CA sent a Retry-After. */
 const ASKED_TO_WAIT_MS = 5 * 60_000;
 
 type Plan = {
@@ -183,13 +165,11 @@ type Plan = {
   readonly nextCheckAt: Date | null;
   readonly refusals: number;
   readonly recentRefusals: readonly OrderRefusal[];
-  /** A rate limit of the CA allows no new order before then. */
   readonly budgetUntil: Date | null;
-  /** The job is quarantined until then; null if it is not. */
   readonly setAsideUntil: Date | null;
 };
 
-/** Whether the order's job can be made due now: not if the CA postponed an open order. */
+/** Not if the CA postponed an open order. */
 export function mayWake(
   { hasOrder, nextCheckAt }: Pick<Plan, 'hasOrder' | 'nextCheckAt'>,
   now: Date,
@@ -200,7 +180,7 @@ export function mayWake(
   );
 }
 
-/** Returns when the order's job runs next. `woken`: the job was made due now, ahead of its plan. */
+/** `woken`: the job was made due now, ahead of its plan. */
 export function nextAttempt(plan: Plan, woken: boolean, now: Date): NextAttempt {
   const { hasOrder, nextCheckAt, refusals, recentRefusals, budgetUntil, setAsideUntil } = plan;
   const planned = woken ? now : later(later(now, nextCheckAt ?? now), setAsideUntil ?? now);
@@ -210,10 +190,7 @@ export function nextAttempt(plan: Plan, woken: boolean, now: Date): NextAttempt 
   return { order: 'new', at: at.toISOString(), thenAt };
 }
 
-/**
- * Whether failed probes of an open escalation have recovered: none fails now and at least one
- * answers.
- */
+/** No probe fails now, and at least one answers. */
 export function isRepaired(
   before: Pick<EscalationEvidence, 'probes'>,
   after: Pick<EscalationEvidence, 'probes'>,

@@ -1,33 +1,29 @@
 /**
- * When to order a certificate, retry, and renew (ACME Renewal Information, RFC 9773). The schedule
- * follows the CA's rate limits, not the backoff of the DNS checks.
+ * When to order, retry and renew (ARI: RFC 9773). Follows the CA's rate limits, not the DNS
+ * backoff.
  */
 import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 
-/**
- * Waits in milliseconds after the first, second and third refusal since verification; daily after
- * that.
- */
+/** After the first, second and third refusal since verification; daily after that. */
 export const orderWaitsMs: readonly number[] = [1 * MINUTE, 10 * MINUTE, 89 * MINUTE];
 
-/** A refused order. `retryAfter`: no new order before then; null if the CA sent none. */
+/** `retryAfter`: no new order before then. */
 export type OrderRefusal = { readonly at: Date; readonly retryAfter: Date | null };
 
-/** Returns the next attempt after `refusals` (1 or more) refusals, never before `retryAfter`. */
+/** `refusals`: 1 or more. Never before `retryAfter`. */
 export function nextAttemptAt(refusals: number, now: Date, retryAfter: Date | null): Date {
   const wait = orderWaitsMs[refusals - 1] ?? DAY;
   return new Date(Math.max(now.getTime() + wait, retryAfter?.getTime() ?? 0));
 }
 
-/** Returns the latest Retry-After of all refusals; in the past if there is none. */
+/** In the past without a Retry-After. */
 export function mayOrderAt(refusals: readonly OrderRefusal[]): Date {
   return new Date(Math.max(0, ...refusals.map(({ retryAfter }) => retryAfter?.getTime() ?? 0)));
 }
 
 /**
- * When to resume an order after the CA was unreachable or had not finished: after a tenth of the
- * elapsed time, from 15 s to 5 min, never before `retryAfter`. The order stays open; this is not a
- * refusal. `since`: when the domain was verified, or the renewal's order was opened.
+ * Resumes an open order: after a tenth of the elapsed time, from 15 s to 5 min, never before
+ * `retryAfter`. `since`: when the domain was verified, or the renewal's order was opened.
  */
 export function takeUpAgainAt(since: Date, now: Date, retryAfter: Date | null): Date {
   const share = 0.1 * (now.getTime() - since.getTime());
@@ -35,53 +31,37 @@ export function takeUpAgainAt(since: Date, now: Date, retryAfter: Date | null): 
   return new Date(Math.max(now.getTime() + wait, retryAfter?.getTime() ?? 0));
 }
 
-/** When to renew, as shares of the certificate's lifetime. */
 export const renewal = {
   /**
    * "When they have a third of their total lifetime left" (letsencrypt.org/docs/integration-guide).
    */
   shareOfLifetime: 2 / 3,
-  /** Up to this much earlier, so that certificates issued together are not renewed together. */
+  /** Spreads certificates that were issued together. */
   spreadShare: 0.05,
-  /**
-   * The latest renewal, whatever the CA suggests: after its usual window (about two thirds), and
-   * early enough for four attempts before an operator is notified.
-   */
+  /** Whatever the CA suggests: early enough for four attempts before an operator is notified. */
   latestShareOfLifetime: 3 / 4,
-  /**
-   * After a check found wrong DNS or a blocking CAA record. No order was placed, so rate limits
-   * don't matter; the regular checks would not see a fix sooner.
-   */
+  /** After wrong DNS or a blocking CAA record. No order was placed, so rate limits don't matter. */
   checkAgainMs: HOUR,
-  /**
-   * When an operator is notified. The renewal of a 90-day certificate has then been tried for
-   * twelve days, and at least a day is left for any certificate of five days or more.
-   */
+  /** When an operator is notified: after twelve days of attempts for a 90-day certificate. */
   escalateShareOfLifetime: 4 / 5,
-  /**
-   * For a lifetime of at most this (a test lab), a fifth is too short to act, so the operator is
-   * notified as soon as renewal is due.
-   */
+  /** Up to this lifetime (a test lab), the operator is notified as soon as renewal is due. */
   escalateAtOnceMs: HOUR,
 } as const;
 
 type Lifetime = { readonly issuedAt: Date; readonly expiresAt: Date };
 
-/** `id`: a UUID. `window`: the CA's suggestion (RFC 9773); null if it gave none. */
+/** `window`: the CA's suggestion (RFC 9773). */
 export type Renewable = Lifetime & { readonly id: string; readonly window: RenewalWindow | null };
 
-/**
- * Returns the default renewal time, without a suggestion of the CA. `jitter`: 0 to 1, 1 is the
- * earliest.
- */
+/** Without a suggestion of the CA. `jitter`: 0 to 1, 1 is the earliest. */
 export function renewAt(lifetime: Lifetime, jitter: number): Date {
   return atShare(lifetime, renewal.shareOfLifetime - renewal.spreadShare * jitter);
 }
 
 /**
- * Returns when a certificate is renewed: at a time in the CA's window, now if that has passed (RFC
- * 9773, 4.2), and at the latest with a quarter of its lifetime left. The certificate's id
- * determines the time, so repeated calls agree and certificates spread over the window.
+ * In the CA's window; now if that has passed (RFC 9773, 4.2); at the latest at
+ * `latestShareOfLifetime`. The id determines the time, so repeated calls agree and certificates
+ * spread over the window.
  */
 export function plannedRenewalAt(certificate: Renewable, now: Date): Date {
   const { id, window } = certificate;
@@ -92,10 +72,7 @@ export function plannedRenewalAt(certificate: Renewable, now: Date): Date {
   return new Date(Math.min(+wanted, +latest));
 }
 
-/**
- * Returns the new renewal time after an answer of the CA; null if renewal was already due. Then the
- * retry schedule stays, since frequent answers would turn daily retries into hourly ones.
- */
+/** Null if renewal was already due: frequent answers would turn daily retries into hourly ones. */
 export function movedRenewalAt(
   certificate: Renewable,
   window: RenewalWindow,
@@ -105,10 +82,7 @@ export function movedRenewalAt(
   return isDue ? null : plannedRenewalAt({ ...certificate, window }, now);
 }
 
-/**
- * Returns a number in [0, 1) from the first 48 bits of a certificate's id, a random UUID (RFC 9562,
- * 5.4).
- */
+/** In [0, 1), from the first 48 bits of a random UUID (RFC 9562, 5.4). */
 export function drawOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / 2 ** 48;
 }
@@ -119,11 +93,7 @@ function latestRenewalAt(lifetime: Lifetime, draw: number): Date {
   return atShare(lifetime, latest - renewal.spreadShare * draw);
 }
 
-/**
- * Returns when an operator is notified that a served certificate was not renewed: with a fifth of
- * its lifetime left; for a lifetime of an hour or less, as soon as renewal is due. Always before it
- * expires, never before renewal was due.
- */
+/** Always before it expires, never before renewal was due. */
 export function escalateRenewalAt(lifetime: Lifetime): Date {
   return atShare(
     lifetime,
@@ -131,7 +101,6 @@ export function escalateRenewalAt(lifetime: Lifetime): Date {
   );
 }
 
-/** The next times for a domain that is served with a certificate. */
 export type ServedTimes = {
   readonly certificateEndsAt: Date;
   readonly renewAt: Date;
@@ -139,10 +108,7 @@ export type ServedTimes = {
   readonly renewalInfoAt: Date;
 };
 
-/**
- * For a certificate served from `now` on. `escalateAt`: when an operator is notified unless it is
- * renewed.
- */
+/** `escalateAt`: when an operator is notified unless it is renewed. */
 export function servedTimes(
   certificate: Renewable,
   now: Date,
@@ -164,26 +130,21 @@ function atShare({ issuedAt, expiresAt }: Lifetime, share: number): Date {
   return new Date(issuedAt.getTime() + Math.round(lifetime * share));
 }
 
-/** When a renewal is retried after wrong DNS. `timeScale` divides the wait. */
 export function renewalCheckAt(now: Date, timeScale: number): Date {
   return new Date(now.getTime() + Math.round(renewal.checkAgainMs / timeScale));
 }
 
-/**
- * How often the renewal window is requested: bounds from the examples of RFC 9773, 4.3.2; the usual
- * wait from 4.3.3.
- */
+/** Bounds from the examples of RFC 9773, 4.3.2; the usual wait from 4.3.3. */
 const renewalPolls = { leastMs: MINUTE, usualMs: 6 * HOUR, mostMs: 24 * HOUR } as const;
 /** The backoff after an unusable answer; RFC 9773, 4.3.3 asks for exponential backoff. */
 const silentPolls = { leastMs: HOUR, mostMs: 16 * HOUR, spreadShare: 0.5 } as const;
 
-/** The CA's suggested window; the end is after the start. */
+/** The end is after the start. */
 export type RenewalWindow = { readonly start: Date; readonly end: Date };
 
 /**
- * Returns the CA's name for a certificate (RFC 9773, 4.1), from the keyIdentifier and the serial
- * number (both big-endian). The serial number is positive (RFC 5280, 4.1.2.2), with or without
- * DER's leading zero byte.
+ * The CA's name for a certificate (RFC 9773, 4.1). `serialNumber`: with or without DER's leading
+ * zero byte.
  */
 export function certificateId(keyIdentifier: Uint8Array, serialNumber: Uint8Array): string {
   const first = serialNumber.findIndex((byte) => byte !== 0);
@@ -192,39 +153,31 @@ export function certificateId(keyIdentifier: Uint8Array, serialNumber: Uint8Arra
   return `${base64url(keyIdentifier)}.${base64url(serial)}`;
 }
 
-/**
- * Returns null if a time is invalid or the window is empty, which counts as no answer (RFC 9773,
- * 4.2).
- */
+/** Null if a time is invalid or the window is empty: no answer (RFC 9773, 4.2). */
 export function renewalWindow(start: Date, end: Date): RenewalWindow | null {
   return end > start ? { start, end } : null;
 }
 
-/** Returns a time in the window, or now if that has passed (RFC 9773, 4.2). `draw`: in [0, 1). */
+/** Now if the window has passed (RFC 9773, 4.2). `draw`: in [0, 1). */
 export function renewalTime({ start, end }: RenewalWindow, draw: number, now: Date): Date {
   const at = start.getTime() + Math.floor((end.getTime() - start.getTime()) * draw);
   return new Date(Math.max(at, now.getTime()));
 }
 
-/** When to request the window again. `retryAfter`: null if the CA sent none. */
 export function askAgainAt(now: Date, retryAfter: Date | null): Date {
   const { leastMs, usualMs, mostMs } = renewalPolls;
   const asked = retryAfter === null ? usualMs : retryAfter.getTime() - now.getTime();
   return new Date(now.getTime() + Math.min(Math.max(asked, leastMs), mostMs));
 }
 
-/**
- * When to request a new certificate's window first. `draw` spreads certificates that were stored
- * together.
- */
+/** `draw` spreads certificates that were stored together. */
 export function askFirstAt(storedAt: Date, draw: number): Date {
   return new Date(storedAt.getTime() + Math.floor(renewalPolls.usualMs * draw));
 }
 
 /**
- * When to ask again after an unusable answer: the wait grows with the outage, from an hour to 16 h,
- * plus up to half of that by `draw`, and at least until `retryAfter` (a day at most). `since`: the
- * first failure in a row.
+ * After an unusable answer. The wait grows with the outage and respects `retryAfter` up to a day.
+ * `since`: the first failure in a row.
  */
 export function askSilentAgainAt(
   { since, retryAfter }: { readonly since: Date; readonly retryAfter: Date | null },
@@ -238,16 +191,13 @@ export function askSilentAgainAt(
   return new Date(now.getTime() + Math.min(Math.floor(wait), renewalPolls.mostMs));
 }
 
-/**
- * When to ask again after a 404. The CA may have a window by tomorrow: a server also answers 404
- * right after issuance or during maintenance.
- */
+/** After a 404. A server also answers 404 right after issuance or during maintenance. */
 export function askWithoutOpinionAgainAt(now: Date, draw: number): Date {
   const { mostMs } = renewalPolls;
   return new Date(now.getTime() + mostMs - Math.floor(renewalPolls.usualMs * draw));
 }
 
-/** Without padding (RFC 4648, 5). */
+/** RFC 4648, 5, without padding. */
 function base64url(bytes: Uint8Array): string {
   const text = btoa(String.fromCharCode(...bytes));
   return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');

@@ -1,13 +1,9 @@
-/**
- * Explains a CA's refusal to the customer. The CA's own message is shown beside it.
- * docs/integrate/domains.md lists the same types.
- */
+/** Explains a CA's refusal to the customer. docs/integrate/domains.md lists the same types. */
 import type { Actor } from '../diagnosis/findings.ts';
 
 export type ProblemWords = {
-  /** What it means. */
   readonly summary: string;
-  /** What to do about it. The time of the next order is shown elsewhere. */
+  /** The time of the next order is shown elsewhere. */
   readonly action: string;
   readonly actor: Actor;
 };
@@ -102,9 +98,7 @@ const words = {
     action: byItself,
     actor: 'platform',
   },
-  /** The CA does not offer the configured challenge for this name. */
   challenge_not_offered: ours('does not offer the challenge type that we are configured for'),
-  /** Any other type. */
   other: {
     summary: 'The certificate authority refused for another reason.',
     action:
@@ -113,12 +107,11 @@ const words = {
   },
 } as const satisfies Readonly<Record<string, ProblemWords>>;
 
-/** As stored and as the API spells it. */
 export type ProblemType = keyof typeof words;
 
 export const problemTypes = Object.keys(words) as readonly ProblemType[]; // of the object above, which has no other keys
 
-/** Returns the text for a stored type; that of `other` for an unknown one. Never throws. */
+/** An unknown type gets the text of `other`. Never throws. */
 export function explainProblem(type: string): ProblemWords {
   return Object.hasOwn(words, type) ? words[type as ProblemType] : words.other; // one of its keys
 }

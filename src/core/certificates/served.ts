@@ -1,20 +1,15 @@
-/**
- * Compares what the addresses of a name serve in a TLS handshake with the stored certificates, and
- * explains what a browser shows.
- */
+/** Compares what a name's addresses serve in a TLS handshake with the stored certificates. */
 
 import type { FindingCode } from '../diagnosis/findings.ts';
 import type { DomainStatus } from '../life/lifecycle.ts';
 import { printable, shortList } from '../names/printable.ts';
 
 export type ShownOutcome =
-  /** The newest certificate. */
   | 'ours'
   /** An earlier one that the newest has replaced. */
   | 'ours_before'
-  /** One that is not stored for the name. */
+  /** Not stored for the name. */
   | 'other'
-  /** The server ended the handshake without a certificate. */
   | 'no_certificate'
   | 'refused'
   | 'timeout'
@@ -24,7 +19,7 @@ export type ShownOutcome =
   | 'no_route'
   | 'reserved';
 
-/** `issuer` and `names` are sanitized foreign text; null and empty without a certificate. */
+/** `issuer` and `names`: sanitized foreign text. */
 export type AddressShown = {
   readonly address: string;
   readonly outcome: ShownOutcome;
@@ -32,17 +27,16 @@ export type AddressShown = {
   readonly names: readonly string[];
 };
 
-/** One check of all public addresses of the name; empty if it resolves to none. */
+/** Of all public addresses of the name; empty if it resolves to none. */
 export type ServedCheck = { readonly checkedAt: Date; readonly addresses: readonly AddressShown[] };
 
 const saysNothing: readonly ShownOutcome[] = ['no_route', 'reserved'];
 
-/** Whether some visitors get another certificate or none; false without addresses. */
+/** False without addresses. */
 export function hasProblem({ addresses }: ServedCheck): boolean {
   return addresses.some(({ outcome }) => outcome !== 'ours' && !saysNothing.includes(outcome));
 }
 
-/** The result of one handshake. */
 export type Handshake =
   | {
       readonly address: string;
@@ -57,7 +51,7 @@ export type Handshake =
       readonly outcome: Exclude<ShownOutcome, 'ours' | 'ours_before' | 'other'>;
     };
 
-/** Enough to recognize a certificate, which can have a hundred names. */
+/** A certificate can have a hundred. */
 const NAMES_MAX = 5;
 const ISSUER_LENGTH_MAX = 100;
 /** RFC 1035, 2.3.4. */
@@ -84,52 +78,40 @@ export function compareServed(
   });
 }
 
-/** What a browser gets at the domain, as the API spells it. */
 export type BrowserState =
-  /** No certificate, or an expired one. */
   | 'no_certificate_yet'
   /** Served. If a browser still warns, a proxy intervenes or the local CA signed it. */
   | 'served'
   /** A browser, a resolver or an address may still have the previous state. */
   | 'may_be_cached'
-  /** An address served a foreign certificate. */
   | 'other_certificate'
-  /** An address served no certificate or did not answer. */
   | 'not_shown'
   /** The DNS points elsewhere, or the domain is not served until its DNS is correct. */
   | 'not_reaching_us';
 
-/** What the answer depends on. */
 export type Visited = {
   readonly status: DomainStatus;
-  /** The first of the two checks that make a live domain drifted, if any. */
   readonly missedAt: Date | null;
   readonly findings: readonly FindingCode[];
-  /** The newest certificate. `isTrusted`: by browsers. */
   readonly certificate: {
     readonly storedAt: Date;
     readonly hasEnded: boolean;
     readonly isTrusted: boolean;
   } | null;
-  /** The last check of the addresses; null if none ran. */
   readonly shown: ServedCheck | null;
 };
 
 export type BrowserWarning = {
   readonly state: BrowserState;
-  /** One or two sentences for the customer. */
   readonly summary: string;
-  /** The check that it is based on; null if none covers the current certificate. */
+  /** Null if no check covers the current certificate. */
   readonly shown: ServedCheck | null;
 };
 
-/**
- * Milliseconds for which browsers and resolvers may cache the previous state: the TTL of most
- * records, and of ours.
- */
+/** For this long, browsers and resolvers can cache the previous state: the usual TTL, and ours. */
 export const REMEMBERED_MS = 3_600_000;
 
-/** Milliseconds; live domains are checked at least hourly, so an older check is outdated. */
+/** Live domains are checked at least hourly, so an older check is outdated. */
 export const CHECK_COUNTS_MS = 7_200_000;
 
 /** Findings that mean some resolvers or servers still give the previous answer. */
@@ -138,7 +120,7 @@ const explainedElsewhere: ReadonlySet<FindingCode> = new Set([
   'name_servers_disagree',
 ]);
 
-/** Returns what a browser gets now, and why. Pure: sends no requests. */
+/** Pure. */
 export function browserWarning(visited: Visited, now: Date): BrowserWarning {
   const shown = observationThatCounts(visited, now);
   return { ...classify(visited, shown, now), shown };
@@ -160,7 +142,6 @@ function classify(visited: Visited, shown: ServedCheck | null, now: Date): Class
   return (shown && problemOf(shown)) ?? whileServed(visited, certificate, shown, now);
 }
 
-/** No known problem with the served certificate, so only caches remain. */
 function whileServed(
   { findings }: Visited,
   certificate: NonNullable<Visited['certificate']>,
@@ -181,8 +162,7 @@ function whileServed(
 }
 
 /**
- * Ignores a check of a domain that is not live, from before the certificate, or too old (EDGE_PROBE
- * was turned off).
+ * Ignores an outdated check, or one from before the certificate or of a domain that is not live.
  */
 function observationThatCounts(
   { status, certificate, shown }: Visited,
@@ -193,10 +173,7 @@ function observationThatCounts(
   return shown !== null && !isOld && shown.checkedAt >= certificate.storedAt ? shown : null;
 }
 
-/**
- * By severity: browser warnings, then errors, then what resolves without action. Null: no known
- * problem.
- */
+/** By severity: browser warnings, then errors, then what resolves without action. */
 function problemOf({ addresses }: ServedCheck): Classified | null {
   const at = (...outcomes: readonly ShownOutcome[]) =>
     addresses.filter(({ outcome }) => outcomes.includes(outcome));
@@ -231,7 +208,6 @@ const privateWindow =
 const between =
   'If a browser still shows a warning, it got a different certificate: compare its issuer with the one here. Check for a proxy, antivirus software or a hosts file.';
 
-/** More entries add no information. */
 const ADDRESSES_LISTED = 3;
 
 function anotherOne(others: readonly AddressShown[]): string {
@@ -262,7 +238,6 @@ function oneOfBefore(behind: readonly AddressShown[]): string {
   return `A new certificate is stored, but ${where} still served the previous one. No action needed: the edge there picks up the new one shortly.`;
 }
 
-/** Without a certificate the edge ends the handshake, so there is no page to describe. */
 function notYet({ status, certificate }: Visited): string {
   if (status === 'pending' || status === 'failed') {
     return 'There is no certificate yet: it is ordered as soon as the DNS is right. Until then a browser shows an error, or the site that the DNS points to.';

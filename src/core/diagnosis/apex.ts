@@ -1,4 +1,4 @@
-/** Findings about a zone apex. A CNAME is not allowed there, so it is compared by its addresses. */
+/** An apex cannot have a CNAME, so it is compared by its addresses. */
 import { recordFor } from '../names/instructions.ts';
 import type { FamilyOf } from './finding.ts';
 import {
@@ -37,11 +37,10 @@ export type ApexFinding =
       readonly code: 'apex_elsewhere';
       readonly addresses: readonly string[];
       readonly provider?: string;
-      /** Our addresses, for A and AAAA records if the provider has no ALIAS. */
+      /** For A and AAAA records if the provider has no ALIAS. */
       readonly ourAddresses?: readonly string[];
     });
 
-/** Rules by code; findings.ts combines all families. */
 export const apex: FamilyOf<ApexFinding> = {
   cname_at_apex: {
     meaning: 'A CNAME at the apex, where none is allowed',
@@ -109,10 +108,7 @@ export const apex: FamilyOf<ApexFinding> = {
   },
 };
 
-/**
- * Includes a CNAME to our target. Every CNAME conflicts with the SOA and NS records (RFC 1034,
- * section 3.6.2; RFC 1912, section 2.4).
- */
+/** Even to our target: a CNAME conflicts with SOA and NS (RFC 1034, section 3.6.2). */
 function cnameAtApex(
   input: DiagnosisInput,
 ): (ApexFinding & { readonly code: 'cname_at_apex' }) | undefined {
@@ -122,9 +118,9 @@ function cnameAtApex(
 }
 
 /**
- * Classifies addresses that are not ours. `mixed`: next to ours in one family. `a`, `aaaa`: instead
- * of ours in one family. `elsewhere`: no address is ours. Exactly one finding reports each kind.
- * Undefined without such addresses, or if a proxy explains them.
+ * How addresses that are not ours conflict. `mixed`: next to ours in one family. `a`, `aaaa`:
+ * instead of ours in one family. Exactly one finding reports each kind. Undefined also if a proxy
+ * explains them.
  */
 export function foreignAtApex(input: DiagnosisInput):
   | {
@@ -167,10 +163,7 @@ function apexElsewhere(
   };
 }
 
-/**
- * Only our addresses, but not all of them, which reduces redundancy. Missing IPv6 alone is not an
- * error. Without IPv4, many visitors cannot connect.
- */
+/** Missing IPv6 alone is not an error. Without IPv4, many visitors cannot connect. */
 function apexPartial(
   input: DiagnosisInput,
 ): (ApexFinding & { readonly code: 'apex_partial' }) | undefined {
@@ -202,10 +195,7 @@ type AtApex = Wanted & {
   readonly ourAddresses?: readonly string[];
 };
 
-/**
- * Returns full sentences on how to create the apex record, in the provider's terms. Lists the
- * alternatives if the provider is unknown or has no such record.
- */
+/** Lists the alternatives if the provider is unknown or has no such record. */
 export function createAtApex(finding: AtApex): string {
   const provider = finding.provider === undefined ? null : providerNamed(finding.provider);
   if (provider === null) {

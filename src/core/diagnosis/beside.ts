@@ -9,21 +9,16 @@ import { isSameName, ownAddresses } from './server-pointing.ts';
 import { addressRecords, foreign, listed, recordIn, type Wanted } from './words.ts';
 
 export type BesideFinding =
-  /**
-   * `exchanges`: such as `10 mx.example.net`. A CNAME here would stop mail to this name (RFC 1034,
-   * section 3.6.2).
-   */
+  /** `exchanges`: `10 mx.example.net`. A CNAME would stop mail to this name (RFC 1034, 3.6.2). */
   | (Wanted & { readonly code: 'mail_at_name'; readonly exchanges: readonly string[] })
-  /** `wildcard`: such as `*.example.com`. */
+  /** `wildcard`: `*.example.com`. */
   | (Wanted & { readonly code: 'wildcard_answers'; readonly wildcard: string })
   | (Wanted & {
       readonly code: 'proxied';
-      /** The proxy's operator. */
       readonly by: string;
       readonly addresses: readonly string[];
     });
 
-/** Rules by code; findings.ts combines all families. */
 export const beside: FamilyOf<BesideFinding> = {
   mail_at_name: {
     meaning: 'The name receives mail, which a CNAME would end',
@@ -82,7 +77,6 @@ export const beside: FamilyOf<BesideFinding> = {
   },
 };
 
-/** The name receives mail, and the required CNAME would stop it. */
 function mailAtName(
   input: DiagnosisInput,
 ): (BesideFinding & { readonly code: 'mail_at_name' }) | undefined {
@@ -91,10 +85,7 @@ function mailAtName(
   return exchanges === undefined ? undefined : { code: 'mail_at_name', ...input.wanted, exchanges };
 }
 
-/**
- * Returns the MX records that a CNAME would stop, sorted. Empty at an apex, where an ALIAS allows
- * MX records.
- */
+/** Sorted. Empty at an apex, where an ALIAS allows MX records. */
 export function mailIn(input: DiagnosisInput): { readonly exchanges?: readonly string[] } {
   const exchanges = unique(
     input.servers
@@ -108,15 +99,11 @@ export function mailIn(input: DiagnosisInput): { readonly exchanges?: readonly s
 
 /** A finding about the record, with what to resolve before the record is created. */
 export type Masked = Wanted & {
-  /** The MX records at the name, as in `mail_at_name`. */
   readonly exchanges?: readonly string[];
   readonly hints?: readonly Hint[];
 };
 
-/**
- * Returns what to do before a CNAME stops mail (RFC 1034, section 3.6.2), with a trailing space.
- * Empty without mail.
- */
+/** With a trailing space; empty without mail. */
 export function mailFirst(finding: Masked): string {
   const { hostname, exchanges = [] } = finding;
   if (exchanges.length === 0) return '';
@@ -124,16 +111,13 @@ export function mailFirst(finding: Masked): string {
   return `${hostname} receives mail (MX ${listed(exchanges)}), which a CNAME record would end. First move the mail to another name${own}, or keep it and add another name here instead, for example www.${hostname}. `;
 }
 
-/**
- * Returns the wildcard that answers for the name according to a hint, printable. Undefined without
- * such a hint.
- */
+/** Printable. */
 export function wildcardIn({ hints = [] }: Masked): string | undefined {
   const hint = hints.find(({ code }) => code === 'wildcard_masks');
   return hint?.code === 'wildcard_masks' ? foreign(hint.wildcard) : undefined;
 }
 
-/** A random sibling name points here too, so a wildcard answers. */
+/** A random sibling name points here too. */
 function wildcardAnswers(
   input: DiagnosisInput,
 ): (BesideFinding & { readonly code: 'wildcard_answers' }) | undefined {

@@ -1,7 +1,4 @@
-/**
- * How closely to check a name that an earlier check found wrong. Most checks find no change, so
- * they can be shallow. Any change triggers a full check at once.
- */
+/** Most checks find no change, so they can be shallow. Any change triggers a full check at once. */
 
 import { windowEnd } from '../life/ladder.ts';
 import type { DomainState } from '../life/lifecycle.ts';
@@ -9,41 +6,36 @@ import type { Finding, FindingCode } from './findings.ts';
 import type { Observation } from './observation.ts';
 
 /**
- * `light`: one name server of the zone is queried for changes. `compare`: every name server is
- * queried. `full`: everything is checked, regardless of earlier results.
+ * `light`: one of the zone's name servers. `compare`: all of them. `full`: everything, regardless
+ * of earlier results.
  */
 export type CheckDepth = 'light' | 'compare' | 'full';
 
-/** A full check is due after this time, because it sees more than a comparison. */
+/** A full check sees more than a comparison, so it is due after this time. */
 const FULL_CHECK_MS = 15 * 60_000;
 
-/**
- * A light check cannot see these findings clear. They depend on the whole NS set or on our CA
- * settings.
- */
+/** A light check cannot see these clear: they depend on the whole NS set or our CA settings. */
 const beyondLightChecks: readonly FindingCode[] = [
   'name_servers_disagree',
   'caa_blocks',
   'caa_unknown',
 ];
 
-/** Results of the domain's earlier checks. */
 export type EarlierCheck = {
   readonly state: DomainState;
   readonly findings: readonly Pick<Finding, 'code'>[];
-  /** Checks since the domain was added or verified again. */
+  /** Since the domain was added or verified again. */
   readonly attempts: number;
-  /** The last full check; null before the first. */
+  /** Of the last full check. */
   readonly observation: Pick<Observation, 'at'> | null;
-  /** Approximate time until which a person has the domain's page open; null: never opened. */
+  /** Approximately when the last viewer of the domain's page leaves. */
   readonly watchedUntil: Date | null;
 };
 
 /**
- * Decides how closely to check. While a person has the page open, every name server is compared.
- * Otherwise one query is enough. A full check is due each time the age doubles: after 15 and 30
- * minutes, 1 hour, 2 hours. The window also ends with a full check, because its findings stay with
- * the customer. Pure.
+ * While a person has the page open, every name server is compared. A full check is due each time
+ * the age doubles: after 15 and 30 minutes, 1 hour, 2 hours. The window ends with a full check,
+ * because its findings stay with the customer. Pure.
  */
 export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number): CheckDepth {
   const { state, attempts, observation } = domain;
@@ -58,7 +50,6 @@ export function checkDepthOf(domain: EarlierCheck, now: Date, windowMs: number):
   return age < Math.max(FULL_CHECK_MS, waitedThen) ? 'light' : 'full';
 }
 
-/** Whether one name server is enough: the page is closed, and no finding needs more. */
 function mayBeLight({ watchedUntil, findings }: EarlierCheck, now: Date): boolean {
   const isWatched = watchedUntil !== null && watchedUntil > now;
   return !isWatched && !findings.some(({ code }) => beyondLightChecks.includes(code));

@@ -1,7 +1,5 @@
 /**
- * The finding about a name that another project also has. It shows the record that proves
- * ownership, and whether that record exists. It does not disclose whether the other project holds
- * the name.
+ * A name that another project also has. The finding never discloses whether that project holds it.
  */
 import type { Proof, ProofSeen } from '../names/proof.ts';
 import type { FamilyOf } from './finding.ts';
@@ -9,9 +7,8 @@ import { listed } from './words.ts';
 
 export type ClaimFinding =
   /**
-   * An apex that another project holds or has pending. Addresses do not prove ownership, so the
-   * apex moves only once `proof.record` exists. `proof` is missing in findings stored before proofs
-   * existed.
+   * Addresses do not prove ownership, so an apex moves only once `proof.record` exists. Findings
+   * stored before proofs existed have no `proof`.
    */
   { readonly code: 'held_elsewhere'; readonly hostname: string; readonly proof?: Proof };
 

@@ -1,4 +1,3 @@
-/** Findings about the zone's registration, its delegation, and name servers that disagree. */
 import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput, unique } from './input.ts';
 import { areOfSeveralProviders } from './providers.ts';
@@ -14,9 +13,7 @@ export type DelegationFinding =
       /** The parent zone, such as `com`. */
       readonly registry: string;
     }
-  /**
-   * `right`: servers that have the record. `others`: servers that do not, with what they return.
-   */
+  /** `right`: servers that have the record. `others`: the rest, with what they return. */
   | (Wanted & {
       readonly code: 'name_servers_disagree';
       readonly right: readonly string[];
@@ -27,12 +24,11 @@ export type DelegationFinding =
       readonly hostname: string;
       readonly zone: string;
       readonly parent: string;
-      /** Server names, sorted; so is `onlyAtZone`. */
+      /** Sorted, like `onlyAtZone`. */
       readonly onlyAtParent: readonly string[];
       readonly onlyAtZone: readonly string[];
     };
 
-/** Rules by code; findings.ts combines all families. */
 export const delegation: FamilyOf<DelegationFinding> = {
   domain_unregistered: {
     meaning: 'The domain does not exist in its registry',
@@ -99,7 +95,6 @@ export const delegation: FamilyOf<DelegationFinding> = {
   },
 };
 
-/** The domain is not registered, so no record can exist. */
 function domainUnregistered({
   observation,
   expected,
@@ -128,7 +123,7 @@ function nameServersDisagree(
   };
 }
 
-/** The parent zone and the zone list different name servers: an unfinished change of provider. */
+/** An unfinished change of provider. */
 function delegationMismatch({
   observation,
   expected,
@@ -147,7 +142,6 @@ function delegationMismatch({
 
 type Disagreeing = DelegationFinding & { readonly code: 'name_servers_disagree' };
 
-/** Whether several providers serve the zone. They do not sync with each other. */
 function isOfSeveralProviders({ right, others }: Disagreeing): boolean {
   return areOfSeveralProviders(
     right,

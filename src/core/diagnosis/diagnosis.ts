@@ -1,4 +1,3 @@
-/** Turns an observation into findings and the verdict that moves a domain. */
 import type { Verdict } from '../life/lifecycle.ts';
 import type { CaaAuthority } from './caa/caa-set.ts';
 import { compareSeverity, type Finding, type FindingOf, rules, severities } from './findings.ts';
@@ -10,8 +9,7 @@ export type { Expected } from './input.ts';
 
 /**
  * `findings[0]` is the headline: the first blocking finding, if any. A verdict other than `right`
- * always has a finding, so every wait has a reason. `provider`: who operates the zone's name
- * servers, if known.
+ * always has a finding.
  */
 export type Diagnosis = {
   readonly verdict: Verdict;
@@ -19,10 +17,7 @@ export type Diagnosis = {
   readonly provider: Provider | null;
 };
 
-/**
- * Diagnoses one observation. Findings are sorted by severity, then in the order a customer would
- * fix them. Never throws.
- */
+/** Sorted by severity, then in the order a customer would fix them. Never throws. */
 export function diagnose(observation: Observation, expected: Expected): Diagnosis {
   const input = gatherInput(observation, expected);
   const findings = rules
@@ -36,9 +31,8 @@ export function diagnose(observation: Observation, expected: Expected): Diagnosi
 }
 
 /**
- * Blocking findings make the verdict `wrong`. An unanswered CAA query also blocks, but makes it
- * `unknown`. The CA treats it as a refusal, but the zone did not say anything, so no progress is
- * undone.
+ * An unanswered CAA query blocks like a refusal, but the zone did not say anything. The verdict is
+ * `unknown`, so no progress is undone.
  */
 function verdictOf({ pointing }: DiagnosisInput, findings: readonly Finding[]): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
@@ -46,22 +40,19 @@ function verdictOf({ pointing }: DiagnosisInput, findings: readonly Finding[]): 
   return pointing === 'right' && blocking.length === 0 ? 'right' : 'unknown';
 }
 
-/** What a name is compared with if any of several CAs can issue. */
 export type ExpectedOfAny = Omit<Expected, 'ca'> & {
   /** At least one CA, in order of preference. */
   readonly authorities: readonly CaaAuthority[];
 };
 
-/** A diagnosis across several CAs. */
 export type DiagnosisForAny = Diagnosis & {
   /** Indexes of the CAs that the CAA records forbid, ascending. */
   readonly forbidden: readonly number[];
 };
 
 /**
- * Diagnoses an observation for the first CA that CAA allows. If CAA forbids all, returns the first
- * CA's diagnosis. `orToAdd` then has the records that would allow the others. Throws if
- * `authorities` is empty.
+ * Diagnoses for the first CA that CAA allows, otherwise for the first CA. `orToAdd` then has the
+ * records for the others. Throws if `authorities` is empty.
  */
 export function diagnoseForAny(
   observation: Observation,

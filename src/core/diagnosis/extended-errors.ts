@@ -1,4 +1,4 @@
-/** Plain text for resolvers' extended DNS errors (RFC 8914). */
+/** Extended DNS errors of resolvers (RFC 8914). */
 
 import { printable } from '../names/printable.ts';
 import { foreignText } from './hints.ts';
@@ -34,39 +34,32 @@ export const extendedErrorWords: readonly string[] = [
   'a name server sent a malformed answer',
 ];
 
-/** In characters. Fits a typical text and limits oversized ones. */
+/** Fits a typical text; in characters. */
 const TEXT_LENGTH_MAX = 200;
 
-/** Whether the code means that DNSSEC validation failed: 6 to 12. */
 export function isBogus(code: number): boolean {
   return code >= 6 && code <= 12;
 }
 
-/**
- * Whether the code means that a filter changed the answer: 4, 15 to 18. The domain is not the
- * cause.
- */
+/** A filter changed the answer: the domain is not the cause. */
 export function isFilter(code: number): boolean {
   return code === 4 || (code >= 15 && code <= 18);
 }
 
-/**
- * Returns the most specific error that explains a bogus answer; undefined if none does. Resolvers
- * often send the general code 6 alongside the cause.
- */
+/** Resolvers often send the general code 6 alongside the specific cause. */
 export function bogusCause(errors: readonly ExtendedError[]): ExtendedError | undefined {
   const bogus = errors.filter(({ code }) => isBogus(code));
   return bogus.find(({ code }) => code !== 6) ?? bogus[0];
 }
 
-/** Describes one error with its number and the resolver's escaped text. Safe to display. */
+/** Escapes the resolver's text: safe to display. */
 export function describeExtendedError({ code, text }: ExtendedError): string {
   const words = extendedErrorWords[code] ?? 'an unknown error';
   const own = text === '' ? '' : `: “${printable(text, TEXT_LENGTH_MAX)}”`;
   return `${words} (EDE ${code}${own})`;
 }
 
-/** Returns storable errors, one per code, sorted by code. Their texts vary by server and time. */
+/** One per code, sorted by code: their texts vary by server and time. */
 export function foreignErrors(
   resolvers: readonly { readonly errors: readonly ExtendedError[] }[],
 ): readonly ExtendedError[] {

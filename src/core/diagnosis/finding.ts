@@ -1,40 +1,32 @@
-/**
- * The parts of a finding. Each family's file has its complete findings: type, severity, actor,
- * check and text.
- */
+/** Each family's file has its complete findings: type, severity, actor, check and text. */
 import type { ExplainedHint } from './hints.ts';
 import type { DiagnosisInput } from './input.ts';
 import type { Words } from './words.ts';
 
 /** `blocks`: the domain cannot proceed. `warns`: it can. `informs`: no known problem. */
 export type Severity = 'blocks' | 'warns' | 'informs';
-/** Who has to act. `dns_provider` operates the zone's name servers. */
+/** `dns_provider` operates the zone's name servers. */
 export type Actor = 'customer' | 'dns_provider' | 'platform';
 
-/**
- * Everything about one code. `F` is the finding with its evidence. All functions are pure and never
- * throw.
- */
+/** `F`: the finding with its evidence. All functions are pure and never throw. */
 export type FindingRule<F> = {
-  /** One line for the API reference. */
+  /** For the API reference. */
   readonly meaning: string;
   readonly severity: Severity;
-  /** Who usually has to act. */
   readonly actor: Actor;
-  /** Who has to act, if the evidence is more specific than the code. */
+  /** Replaces `actor` if the evidence is more specific than the code. */
   readonly actorFor?: (finding: F) => Actor;
   /** Position within a severity: the order in which a customer would fix findings. Unique. */
   readonly order: number;
   /** Replaces `order` if the position depends on the observation. */
   readonly orderFor?: (input: DiagnosisInput) => number;
-  /** Returns undefined without a finding. Null if no observation produces this code. */
+  /** Null if no observation produces this code. */
   readonly check: ((input: DiagnosisInput) => F | undefined) | null;
   readonly explain: (finding: F) => Words;
-  /** Likely mistakes behind the finding; empty if none is known. */
   readonly hints?: (finding: F) => readonly ExplainedHint[];
 };
 
-/** Rules of a family, one per code: a finding without a rule does not compile. */
+/** One rule per code: a finding without a rule does not compile. */
 export type FamilyOf<F extends { readonly code: string }> = {
   readonly [C in F['code']]: FindingRule<F & { readonly code: C }>;
 };

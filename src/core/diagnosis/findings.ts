@@ -1,4 +1,3 @@
-/** All families of findings about a customer's DNS, and their text. */
 import { type ApexFinding, apex } from './apex.ts';
 import { type BesideFinding, beside } from './beside.ts';
 import { type CaaFinding, caaFindings } from './caa/caa-findings.ts';
@@ -14,10 +13,7 @@ import { type WorldFinding, world } from './world.ts';
 
 export type { Actor, Severity } from './finding.ts';
 
-/**
- * One finding about a domain, with its evidence. Plain JSON, stored unchanged. `explain` returns
- * its text.
- */
+/** Plain JSON, stored unchanged. `explain` returns its text. */
 export type Finding =
   | DelegationFinding
   | PointingFinding
@@ -29,7 +25,7 @@ export type Finding =
   | CaaFinding
   | ClaimFinding;
 
-/** Stored, used in the API, and documented in docs/understand/findings.md. */
+/** Documented in docs/understand/findings.md. */
 export type FindingCode = Finding['code'];
 export type FindingOf<C extends FindingCode> = Finding & { readonly code: C };
 
@@ -54,7 +50,7 @@ const codes = (Object.keys(families) as FindingCode[]).sort(
     families[one].order - families[other].order,
 );
 
-/** For sorting: negative if `one` is more severe, 0 if both are equal. */
+/** Negative if `one` is more severe. */
 export function compareSeverity(one: Severity, other: Severity): number {
   return severityOrder.indexOf(one) - severityOrder.indexOf(other);
 }
@@ -64,25 +60,22 @@ function ruleOf<C extends FindingCode>(code: C): FindingRule<FindingOf<C>> {
   return families[code];
 }
 
-/** The most severe first, then by `order`. */
 export const rules: readonly FindingRule<Finding>[] = codes.map(
   // Each check returns only findings of its code, and each rule receives only those.
   (code) => families[code] as FindingRule<Finding>,
 );
 
-/** Severity of every code, the most severe first. */
+/** The most severe code first. */
 export const severities = tableOf(({ severity }) => severity);
 
-/** Who usually has to act, by code. `explain` returns the actor for the evidence. */
+/** `explain` returns the actor for the evidence, which can differ. */
 export const actors = tableOf<Actor>(({ actor }) => actor);
 
-/** One line per code, for the API reference. */
 export const meanings = tableOf(({ meaning }) => meaning);
 
 function tableOf<T>(
   read: (rule: Pick<FindingRule<never>, 'severity' | 'actor' | 'meaning'>) => T,
 ): { readonly [C in FindingCode]: T } {
-  // `codes` has every code, so the table does too.
   return Object.fromEntries(codes.map((code) => [code, read(families[code])])) as {
     readonly [C in FindingCode]: T;
   };
@@ -93,11 +86,10 @@ export type Explanation = Words & {
   readonly code: FindingCode;
   readonly severity: Severity;
   readonly actor: Actor;
-  /** Likely mistakes behind the finding; empty if none is known. */
   readonly hints: readonly ExplainedHint[];
 };
 
-/** Returns the finding's text for the person who has to act. Pure; never throws. */
+/** Pure; never throws. */
 export function explain(finding: Finding): Explanation {
   return explainBy(finding.code, finding);
 }

@@ -8,38 +8,30 @@ import { type NearbyName, recordsOf } from './observation.ts';
 import { isSameName } from './server-pointing.ts';
 import { foreign, foreignName, lines, type Wanted } from './words.ts';
 
-/** A likely mistake behind a finding. */
 export type Hint =
-  /**
-   * The alias reaches the target through other names, but the exact value is required. `via`: the
-   * names in between.
-   */
+  /** Reaches the target through the names `via`, but the exact value is required. */
   | { readonly code: 'cname_indirect'; readonly via: readonly string[] }
-  /** The record is at this name: the provider added the zone to the full name. */
+  /** The provider added the zone to the full name. */
   | { readonly code: 'doubled_name'; readonly name: string }
   /** The record is at this name instead of the host name. */
   | { readonly code: 'wrong_host'; readonly name: string }
   /** The provider added the zone to the value, which lacks its trailing dot. */
   | { readonly code: 'relative_target'; readonly found: string }
-  /** A TXT record contains the target. `text`: at most 120 characters of it. */
+  /** `text`: at most 120 characters of the TXT record. */
   | { readonly code: 'txt_instead_of_cname'; readonly text: string }
-  /** The answer for the name comes from a wildcard, `*.example.com`. */
+  /** `wildcard`: `*.example.com`. */
   | { readonly code: 'wildcard_masks'; readonly wildcard: string }
   /** The target with a scheme, a path or quotes around it. */
   | { readonly code: 'trailing_junk'; readonly found: string };
 
-/** Stored, and used in the API. */
 export type HintCode = Hint['code'];
 
-/** In characters. */
 const TXT_MAX = 120;
 
-/** Omits `hints` if the list is empty. */
 export function hinted(hints: readonly Hint[]): { readonly hints?: readonly Hint[] } {
   return hints.length === 0 ? {} : { hints };
 }
 
-/** Returns where the record may be instead; empty if unknown. */
 export function hintsForMissing(
   input: DiagnosisInput,
   seen: 'nxdomain' | 'nodata',
@@ -61,7 +53,6 @@ export function hintsForMissing(
   ];
 }
 
-/** Returns the likely mistake behind this alias; empty if none is likely. */
 export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hint[] {
   const { hostname, target } = input.expected;
   const { chain, sibling } = input.observation.nearby;
@@ -85,10 +76,7 @@ export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hi
   ];
 }
 
-/**
- * Returns the wildcard that the conflicting addresses come from, if any. The sibling is queried for
- * A only.
- */
+/** The sibling is queried for A only. */
 export function hintsForAddresses(
   input: DiagnosisInput,
   addresses: readonly string[],
@@ -98,17 +86,16 @@ export function hintsForAddresses(
   return wildcardHint(input, same);
 }
 
-/** Returns the wildcard that would answer for the host name (RFC 4592), such as `*.example.com`. */
+/** `*.example.com` (RFC 4592). */
 export function wildcardFor(hostname: string): string {
   return `*${hostname.slice(hostname.indexOf('.'))}`;
 }
 
-/** Whether a chain of aliases starts with this one. */
 export function isChainOf(found: string, [first]: readonly string[]): boolean {
   return first !== undefined && isSameName(first, found);
 }
 
-/** Makes foreign text safe to store and display, with at most `lengthMax` characters. */
+/** Printable. */
 export function foreignText(text: string, lengthMax: number): string {
   // Escapes make a text longer, so it is cut again.
   return [...printable(text, lengthMax - 1)].slice(0, lengthMax).join('');
@@ -122,9 +109,9 @@ function wildcardHint({ apex, expected }: DiagnosisInput, answers: boolean): rea
 }
 
 /**
- * A random name exists only through a wildcard. A wildcard with other record types answers for our
- * name too. Some servers return NODATA for every missing name, but only if signatures are requested
- * (RFC 9824). Observers do not request them.
+ * A random name exists only through a wildcard, which answers for our name too. Servers that return
+ * NODATA for every missing name do so only if signatures are requested (RFC 9824); observers do not
+ * request them.
  */
 function isBareWildcard(input: DiagnosisInput, seen: 'nxdomain' | 'nodata'): boolean {
   const { sibling } = input.observation.nearby;
@@ -140,7 +127,6 @@ function targetInTexts({ wrong, expected: { target } }: DiagnosisInput): string 
 /** `text`: one or two sentences. */
 export type ExplainedHint = { readonly code: HintCode | CaaHint; readonly text: string };
 
-/** The hints of a finding about the record, with their text. */
 export function hintsIn(
   finding: Wanted & { readonly hints?: readonly Hint[] },
 ): readonly ExplainedHint[] {
@@ -154,7 +140,6 @@ function inWords<C extends HintCode>(hint: HintOf<C>, wanted: Wanted): Explained
   return { code: hint.code, text: hintWords[hint.code](hint, wanted) };
 }
 
-/** One or two sentences per code. */
 export const hintWords: {
   readonly [C in HintCode]: (hint: HintOf<C>, wanted: Wanted) => string;
 } = {
@@ -174,18 +159,12 @@ export const hintWords: {
     `The value has extra characters: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or spaces.`,
 };
 
-/**
- * Whether the alias is the target with a zone added. Providers add their zone to a value without a
- * trailing dot. `zones`: those that may have been added.
- */
+/** Providers add their zone to a value without a trailing dot. `zones`: candidates. */
 export function isRelativeTarget(found: string, target: string, zones: readonly string[]): boolean {
   return zones.some((zone) => isSameName(found, `${target}.${zone}`));
 }
 
-/**
- * Whether the alias is the target with extra characters around it. Examples: a scheme, a path, a
- * port, quotes, spaces, commas, dots. A zone can also be added.
- */
+/** Examples: a scheme, a path, a port, quotes, spaces, commas, dots; a zone can also be added. */
 export function isTargetWithJunk(found: string, target: string, zones: readonly string[]): boolean {
   if (isSameName(found, target) || isRelativeTarget(found, target, zones)) return false;
   const text = unescaped(found).toLowerCase();
@@ -202,10 +181,7 @@ export function isTargetWithJunk(found: string, target: string, zones: readonly 
   });
 }
 
-/**
- * Returns the names from the host name up to its registrable domain. Each can be the zone in which
- * the record was entered.
- */
+/** Up to its registrable domain: each can be the zone in which the record was entered. */
 function zonesAbove(hostname: string, registrable: string): readonly string[] {
   const labels = hostname.split('.');
   return labels
@@ -221,9 +197,7 @@ function withoutJunk(text: string): string {
   return host.replace(/^\.+/, '').replace(/\.+$/, '');
 }
 
-/**
- * Returns a name in presentation form as typed (RFC 4343, section 2.1): \DDD is an octet, \X is X.
- */
+/** RFC 4343, section 2.1: \DDD is an octet, \X is X. */
 function unescaped(name: string): string {
   return name.replace(/\\(?:(\d{3})|(.))/g, (_, octet?: string, character?: string) =>
     octet === undefined ? (character ?? '') : String.fromCharCode(Number(octet)),

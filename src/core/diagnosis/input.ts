@@ -1,4 +1,4 @@
-/** Input of the checks: one observation, with values that several checks share. */
+/** One observation, with values that several checks share. */
 
 import type { Verdict } from '../life/lifecycle.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../names/instructions.ts';
@@ -15,7 +15,7 @@ import {
   pointingOfAll,
 } from './server-pointing.ts';
 
-/** What a name is compared with. `allowPrivate`: a test lab can use reserved addresses. */
+/** `allowPrivate`: a test lab can use reserved addresses. */
 export type Expected = {
   readonly hostname: string;
   readonly target: string;
@@ -23,42 +23,37 @@ export type Expected = {
   readonly allowPrivate: boolean;
 };
 
-/** One server's view, and where it says the name points. */
 type PointedServer = { readonly view: ServerView; readonly pointing: Pointing };
 
-/** The result of `gather`. */
 export type DiagnosisInput = {
   readonly observation: Observation;
   readonly expected: Expected;
-  /** The required record. */
   readonly record: DnsRecord;
-  /** Common fields of findings about the record. `zone`: only if below the registrable domain. */
+  /** Common fields of findings. `zone`: only if below the registrable domain. */
   readonly wanted: { readonly hostname: string; readonly target: string; readonly zone?: string };
-  /** Whether the host name is its zone's apex. */
   readonly apex: boolean;
-  /** The host name's zone; without delegation data, the registrable domain. */
+  /** Without delegation data, the registrable domain. */
   readonly zone: string;
   readonly servers: readonly PointedServer[];
-  /** Where all servers combined say the name points. */
+  /** Of all servers combined. */
   readonly pointing: Verdict;
-  /** The registry says that the domain does not exist. */
   readonly unregistered: boolean;
   /** Some of the zone's servers are right, and others are conclusively wrong. */
   readonly disagree: boolean;
   /**
-   * Servers with wrong or missing records, for findings about those. Empty if servers disagree or
-   * the domain is unregistered: other findings cover that.
+   * Servers with wrong or missing records. Empty if servers disagree or the domain is unregistered:
+   * other findings cover that.
    */
   readonly wrong: readonly PointedServer[];
-  /** Whether an address, in any notation, is one that the target resolves to. */
+  /** In any notation. */
   readonly isOwn: (address: string) => boolean;
-  /** Who operates the zone's name servers; null if unknown. */
+  /** Operates the zone's name servers; null if unknown. */
   readonly provider: Provider | null;
-  /** Null without a result: no conclusive answer from any server, or an unregistered domain. */
+  /** Null: no conclusive answer from any server, or an unregistered domain. */
   readonly caa: CaaVerdict | null;
 };
 
-/** Computes what several checks share. Pure; never throws. */
+/** Pure; never throws. */
 export function gatherInput(observation: Observation, expected: Expected): DiagnosisInput {
   const { hostname, target } = expected;
   const { targetAddresses, delegation } = observation;
@@ -96,8 +91,8 @@ export function gatherInput(observation: Observation, expected: Expected): Diagn
 }
 
 /**
- * Returns the zone's name servers by name, from the parent zone and the zone itself, sorted.
- * Without delegation data, returns the queried servers. Empty if only resolvers were queried.
+ * From the parent zone and the zone itself, sorted. Without delegation data, the queried servers.
+ * Empty if only resolvers were queried.
  */
 export function zoneServers({ view, delegation, servers }: Observation): readonly string[] {
   if (delegation?.kind === 'delegated') {
@@ -106,7 +101,6 @@ export function zoneServers({ view, delegation, servers }: Observation): readonl
   return view === 'authoritative' ? unique(servers.map(({ server }) => server)) : [];
 }
 
-/** Returns the conflicting aliases, sorted. */
 export function wrongAliases({ wrong }: DiagnosisInput): readonly string[] {
   return unique(
     wrong.flatMap(({ pointing }) =>
@@ -115,7 +109,6 @@ export function wrongAliases({ wrong }: DiagnosisInput): readonly string[] {
   );
 }
 
-/** Returns all addresses of a family from servers with conflicting records, sorted. */
 export function addressesInTheWay(
   { wrong }: DiagnosisInput,
   family: 'a' | 'aaaa',
@@ -127,10 +120,7 @@ export function addressesInTheWay(
   );
 }
 
-/**
- * Returns what decides how to create an apex record: the provider, and our addresses as an
- * alternative.
- */
+/** What decides how to create an apex record. */
 export function choicesIn({ provider, apex, observation: { targetAddresses } }: DiagnosisInput): {
   readonly provider?: string;
   readonly ourAddresses?: readonly string[];
@@ -141,9 +131,7 @@ export function choicesIn({ provider, apex, observation: { targetAddresses } }: 
   };
 }
 
-/**
- * Deduplicates and sorts, so that servers that rotate their answers do not create a new finding.
- */
+/** Sorted, so that servers that rotate their answers do not create a new finding. */
 export function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].sort();
 }
@@ -158,9 +146,8 @@ export function byText<T>(textOf: (item: T) => string): (one: T, other: T) => nu
 }
 
 /**
- * The climb assumes that the record exists, so it counts even while the record is wrong. The
- * customer can then fix everything at once. A name that points here needs a result, because a
- * missing climb could hide a set that forbids. It counts as a timeout.
+ * The climb assumes that the record exists, so the customer can fix everything at once. If the name
+ * points here, a missing climb counts as a timeout: it can hide a set that forbids.
  */
 function climbVerdict(
   { hostname, caa }: Observation,

@@ -1,6 +1,4 @@
-/**
- * Findings about the record at a subdomain: missing, wrong, or replaced by a conflicting record.
- */
+/** The record at a subdomain: missing, wrong, or replaced by a conflicting record. */
 import { recordFor } from '../names/instructions.ts';
 import { createAtApex, foreignAtApex } from './apex.ts';
 import { type Masked, mailFirst, mailIn, wildcardIn } from './beside.ts';
@@ -22,7 +20,7 @@ import { foreignName, isApex, lines, listed, recordIn, type Wanted, type Words }
 export type PointingFinding =
   | (Wanted & {
       readonly code: 'record_missing';
-      /** `nxdomain`: the name does not exist. `nodata`: the name exists without the record. */
+      /** `nodata`: the name exists without the record. */
       readonly seen: 'nxdomain' | 'nodata';
       readonly provider?: string;
       readonly ourAddresses?: readonly string[];
@@ -31,32 +29,27 @@ export type PointingFinding =
       readonly hints?: readonly Hint[];
     })
   | (Wanted & {
-      /** `found`: the alias from at least one server. */
+      /** From at least one server. */
       readonly code: 'cname_mismatch';
       readonly found: string;
       readonly hints?: readonly Hint[];
     })
-  /** `names`: the aliases of the loop, with the first one repeated at the end. */
+  /** The first name is repeated at the end. */
   | (Wanted & { readonly code: 'cname_loop'; readonly names: readonly string[] })
   | Conflict<'conflicting_a'>
   | Conflict<'conflicting_aaaa'>;
 
 type ConflictCode = 'conflicting_a' | 'conflicting_aaaa';
 
-/** Addresses that conflict with the record. */
 type Conflict<C extends ConflictCode = ConflictCode> = Wanted & {
   readonly code: C;
   readonly addresses: readonly string[];
-  /**
-   * The platform's own addresses among them. They work today, but a subdomain must follow the
-   * target.
-   */
+  /** Our own addresses among them: they work today, but a subdomain must follow the target. */
   readonly ours: readonly string[];
   readonly exchanges?: readonly string[];
   readonly hints?: readonly Hint[];
 };
 
-/** Rules by code; findings.ts combines all families. */
 export const pointing: FamilyOf<PointingFinding> = {
   record_missing: {
     meaning: 'Nothing at the name points here',
@@ -137,7 +130,6 @@ export const pointing: FamilyOf<PointingFinding> = {
   },
 };
 
-/** At least one server has no record. */
 function recordMissing(
   input: DiagnosisInput,
 ): (PointingFinding & { readonly code: 'record_missing' }) | undefined {
@@ -184,9 +176,7 @@ function circleIn(names: readonly string[]): readonly string[] {
   return names.slice(names.indexOf(names[end] ?? ''), end + 1);
 }
 
-/**
- * At a subdomain every address conflicts: a CNAME excludes other records (RFC 1034, section 3.6.2).
- */
+/** A CNAME excludes other records (RFC 1034, section 3.6.2). */
 function conflicting<C extends ConflictCode>(
   code: C,
   input: DiagnosisInput,
@@ -223,10 +213,7 @@ function createBelow(finding: PointingFinding & { readonly code: 'record_missing
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain automatically: enter only “${recordFor(finding).name}” as the name.${where}`;
 }
 
-/**
- * Returns what to do if a wildcard answers. A separate record takes precedence (RFC 4592), and
- * other names need the wildcard.
- */
+/** A separate record takes precedence over the wildcard (RFC 4592), which other names need. */
 function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
   const wildcard = wildcardIn(finding);
   if (wildcard === undefined) return undefined;
@@ -234,7 +221,6 @@ function beforeWildcard(finding: Masked, ifOwn: string): string | undefined {
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}. It takes precedence over ${wildcard}, which stays as it is. ${ifOwn}`;
 }
 
-/** Text for conflicting addresses: foreign ones, ours at a subdomain, or one family of an apex. */
 function conflictIn(type: 'A' | 'AAAA', finding: Conflict): Words {
   const { hostname, target, addresses, ours } = finding;
   const apex = isApex(finding);

@@ -1,4 +1,4 @@
-/** DNS providers, identified by a zone's name servers, and how to create records there. */
+/** DNS providers, recognized by the names of their name servers. */
 
 import ipaddr from 'ipaddr.js';
 import { splitAtZone } from '../names/zone.ts';
@@ -6,14 +6,14 @@ import { splitAtZone } from '../names/zone.ts';
 export type Provider = {
   /** As stored in findings. */
   readonly name: string;
-  /** What points an apex to another host name there; null: nothing known. */
+  /** What points an apex to another host name there; null: unknown. */
   readonly apex: 'ALIAS' | 'ANAME' | 'CNAME flattening' | null;
   /** One sentence on where to enter records. */
   readonly where: string;
 };
 
 type Rule = Provider & {
-  /** Suffixes of the provider's name server names. */
+  /** Of its name servers' names. */
   readonly suffixes: readonly string[];
 };
 
@@ -123,7 +123,7 @@ export const providerRules: readonly Rule[] = [
   rule('netcup', null, 'the domain → DNS', 'netcup.net'),
 ];
 
-/** Returns the provider of more than half of the name servers; null if there is none. */
+/** The provider of more than half of the name servers. */
 export function providerOf(serverNames: readonly string[]): Provider | null {
   let best: { readonly count: number; readonly rule: Rule } | null = null;
   for (const one of providerRules) {
@@ -133,21 +133,18 @@ export function providerOf(serverNames: readonly string[]): Provider | null {
   return best !== null && best.count * 2 > serverNames.length ? withoutRule(best.rule) : null;
 }
 
-/** `name`: exactly as stored in findings. Null if unknown. */
+/** `name`: as stored in findings. */
 export function providerNamed(name: string): Provider | null {
   const found = providerRules.find((one) => one.name === name);
   return found === undefined ? null : withoutRule(found);
 }
 
-/**
- * Whether the two lists seem to share no provider. False if a server is known only by its address.
- */
+/** False if a server is known only by its address. */
 export function areOfSeveralProviders(here: readonly string[], there: readonly string[]): boolean {
   const others = [...new Set(there)];
   return [...new Set(here)].every((one) => others.every((other) => areApart(one, other)));
 }
 
-/** A server configured by its address does not reveal its provider. */
 function areApart(one: string, other: string): boolean {
   if (ipaddr.isValid(one) || ipaddr.isValid(other)) return false;
   // Amazon and others spread their name servers over several domains.
@@ -158,10 +155,7 @@ function withoutRule({ name, apex, where }: Rule): Provider {
   return { name, apex, where };
 }
 
-/**
- * Compares labels from the right, ignoring case: `ns1.he.net` is below `he.net`, `ns1.the.net` is
- * not.
- */
+/** `ns1.he.net` is below `he.net`, `ns1.the.net` is not. Ignores case. */
 function belongsTo(serverName: string, { suffixes }: Rule): boolean {
   const name = `.${serverName.toLowerCase().replace(/\.$/, '')}`
     // Amazon numbers its zones: awsdns-00 to awsdns-63.

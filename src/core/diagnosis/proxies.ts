@@ -30,16 +30,14 @@ const cloudflare = [
 /** As spelled in findings and providers.ts. */
 export const CLOUDFLARE = 'Cloudflare';
 
-/**
- * Returns the proxy that has all of these addresses; null if it is unknown or the list is empty.
- */
+/** Null if the list is empty. */
 export function proxyOf(addresses: readonly string[]): typeof CLOUDFLARE | null {
   return addresses.length > 0 && addresses.every(isCloudflare) ? CLOUDFLARE : null;
 }
 
 /**
- * Whether the name servers are Cloudflare's. Only records of a zone served there can be proxied. In
- * other zones, the same addresses can belong to another Cloudflare customer.
+ * Only records of a zone served by Cloudflare can be proxied. In other zones, the addresses can
+ * belong to another Cloudflare customer.
  */
 export function areCloudflareServers(names: readonly string[]): boolean {
   return names.length > 0 && names.every((name) => /\.ns\.cloudflare\.com\.?$/i.test(name));
@@ -52,10 +50,7 @@ function isCloudflare(address: string): boolean {
   );
 }
 
-/**
- * Returns a proxy's addresses in place of the record, sorted. Undefined if any address is ours or
- * is not the proxy's.
- */
+/** Sorted. Undefined if any address is ours or is not the proxy's. */
 export function proxyInTheWay(
   input: DiagnosisInput,
 ): { readonly by: typeof CLOUDFLARE; readonly addresses: readonly string[] } | undefined {
@@ -65,7 +60,6 @@ export function proxyInTheWay(
   return by === null || addresses.some(input.isOwn) ? undefined : { by, addresses };
 }
 
-/** Whether a proxy hides the record and its operator also serves the zone. */
 export function isProxiedHere(input: DiagnosisInput): boolean {
   const { delegation } = input.observation;
   const lists =

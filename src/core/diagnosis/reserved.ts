@@ -1,5 +1,3 @@
-/** The finding about addresses that are unreachable from the internet. */
-
 import { reservedRange } from '../names/reserved-addresses.ts';
 import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput } from './input.ts';
@@ -19,7 +17,6 @@ export type ReservedFinding =
     }[];
   };
 
-/** findings.ts combines it with the other families. */
 export const reserved: FamilyOf<ReservedFinding> = {
   reserved_address: {
     meaning: 'An address that cannot be reached from the internet',
@@ -32,7 +29,7 @@ export const reserved: FamilyOf<ReservedFinding> = {
   },
 };
 
-/** Unreachable addresses at the name or of a name server. Excludes our own addresses. */
+/** Excludes our own addresses. */
 function reservedAddress(
   input: DiagnosisInput,
 ): (ReservedFinding & { readonly code: 'reserved_address' }) | undefined {
@@ -54,7 +51,6 @@ function reservedAddress(
   return { code: 'reserved_address', hostname, addresses };
 }
 
-/** Name servers that were not queried because their address is reserved. */
 function ofServers({ observation }: DiagnosisInput) {
   return observation.servers
     .filter(({ state }) => state === 'reserved_address')
@@ -65,7 +61,7 @@ function ofServers({ observation }: DiagnosisInput) {
     }));
 }
 
-/** Whether all unreachable addresses belong to name servers, so that their operator has to act. */
+/** Then their operator has to act, not the customer. */
 function isAtServers({ hostname, addresses }: Reserved): boolean {
   return addresses.length > 0 && addresses.every(({ at }) => at !== hostname);
 }
@@ -91,7 +87,7 @@ function reservedIn(finding: Reserved): Words {
   };
 }
 
-/** Descriptions by ipaddr.js range name. An unknown range is shown by that name. */
+/** By ipaddr.js's range name. */
 const ranges: ReadonlyMap<string, string> = new Map([
   ['private', 'for private networks'],
   ['uniqueLocal', 'for private networks'],

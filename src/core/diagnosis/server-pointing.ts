@@ -4,34 +4,30 @@ import type { Verdict } from '../life/lifecycle.ts';
 import type { DnsRecord } from '../names/instructions.ts';
 import { isConclusive, recordsOf, type ServerState, type ServerView } from './observation.ts';
 
-/** Why a server gave no conclusive answer. */
 export type QueryFailure = 'servfail' | 'refused' | 'timeout';
 
-/** Why a server was not queried. */
 export type Unasked = Extract<ServerState, 'no_address' | 'reserved_address' | 'not_asked'>;
 
-/** One server's answers, compared with the required record. */
 export type Pointing =
   | { readonly kind: 'right' }
   | { readonly kind: 'missing'; readonly seen: 'nxdomain' | 'nodata' }
   | {
       readonly kind: 'elsewhere';
-      /** The conflicting alias: not the target, or any alias at an apex. Null if there is none. */
+      /** The conflicting alias: not the target, or any alias at an apex. */
       readonly cname: string | null;
-      /** All A records at the name if any of them conflicts; AAAA likewise. */
+      /** All A records at the name if any conflicts; AAAA likewise. */
       readonly a: readonly string[];
       readonly aaaa: readonly string[];
     }
   | { readonly kind: 'unknown'; readonly outcome: QueryFailure }
-  /** The apex has addresses, but ours are unknown, so they cannot be compared. */
+  /** The apex has addresses, but ours are unknown. */
   | { readonly kind: 'incomparable' };
 
-/** The part of a view that says where the name points. Resolvers are compared by it too. */
 export type PointingView = Pick<ServerView, 'state' | 'cname' | 'a' | 'aaaa'>;
 
 /**
- * States in which a server does not speak for the zone, whatever it sent. `servfail` and `timeout`
- * are excluded: the server may have answered another query, which counts.
+ * The server does not speak for the zone, whatever it sent. `servfail` and `timeout` are not
+ * listed: another answer of that server counts.
  */
 const unresponsive: { readonly [S in ServerState]?: QueryFailure } = {
   refused: 'refused',
@@ -42,7 +38,7 @@ const unresponsive: { readonly [S in ServerState]?: QueryFailure } = {
   not_asked: 'timeout',
 };
 
-/** Recognizes the platform's addresses in any notation. */
+/** In any notation. */
 export function ownAddresses(addresses: readonly string[]): (address: string) => boolean {
   const own = new Set(addresses.map(normalAddress));
   return (address) => own.has(normalAddress(address));
@@ -54,8 +50,8 @@ export function isSameName(one: string, other: string): boolean {
 }
 
 /**
- * Compares one server's answers with the record. Wrong records outweigh missing answers. If nothing
- * is wrong, a missing answer that is needed makes the result unknown. Pure.
+ * Wrong records outweigh missing answers. Otherwise a missing answer that is needed makes the
+ * result unknown. Pure.
  */
 export function pointingOf(
   view: PointingView,
@@ -83,16 +79,12 @@ export function pointingOf(
   );
 }
 
-/**
- * One server that conclusively shows something else makes the result wrong. Otherwise one server
- * that is right is enough. Without either, the result is unknown.
- */
+/** One conclusively wrong server makes the result wrong; otherwise one right server is enough. */
 export function pointingOfAll(all: readonly Pointing[]): Verdict {
   if (all.some(isOther)) return 'wrong';
   return all.some(({ kind }) => kind === 'right') ? 'right' : 'unknown';
 }
 
-/** Whether a server conclusively shows something other than the required record. */
 export function isOther({ kind }: Pick<Pointing, 'kind'>): boolean {
   return kind === 'elsewhere' || kind === 'missing';
 }
@@ -115,10 +107,7 @@ function byAlias({ cname }: PointingView): Pointing {
     : { kind: 'unknown', outcome: cname.kind };
 }
 
-/**
- * For answers without foreign addresses. Right if any address exists and both queries are
- * conclusive.
- */
+/** Without foreign addresses: right if any address exists and both queries are conclusive. */
 function byAddresses({ a, aaaa }: PointingView): Pointing {
   for (const answer of [a, aaaa]) {
     if (!isConclusive(answer)) return { kind: 'unknown', outcome: answer.kind };
@@ -128,7 +117,7 @@ function byAddresses({ a, aaaa }: PointingView): Pointing {
   return { kind: 'missing', seen: none ? 'nxdomain' : 'nodata' };
 }
 
-/** Normalizes the notation (RFC 5952), so that addresses compare as text. */
+/** RFC 5952, so that addresses compare as text. */
 function normalAddress(address: string): string {
   return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address.toLowerCase();
 }

@@ -1,4 +1,3 @@
-/** Findings about the zone's name servers: those that fail, and the lack of a usable answer. */
 import ipaddr from 'ipaddr.js';
 import { describeExtendedError, foreignErrors } from './extended-errors.ts';
 import type { FamilyOf } from './finding.ts';
@@ -13,21 +12,18 @@ export type ServerFinding =
   | {
       readonly code: 'dns_unknown';
       readonly hostname: string;
-      /**
-       * Servers without a conclusive answer, sorted. Empty if our own target did not resolve;
-       * `hostname` is then the target.
-       */
+      /** Sorted. Empty if our own target did not resolve; `hostname` is then the target. */
       readonly servers: readonly {
         readonly server: string;
         readonly outcome: QueryFailure | Unasked;
       }[];
-      /** Extended errors of resolvers (RFC 8914). */
+      /** RFC 8914. */
       readonly errors?: readonly ExtendedError[];
     };
 
 type FailingCode = 'name_server_lame' | 'name_server_unreachable';
 
-/** Servers with their states, sorted, without duplicates. */
+/** Sorted, without duplicates. */
 type FailingServers<C extends FailingCode> = {
   readonly code: C;
   readonly hostname: string;
@@ -35,7 +31,6 @@ type FailingServers<C extends FailingCode> = {
   readonly servers: readonly { readonly server: string; readonly outcome: ServerState }[];
 };
 
-/** Rules by code; findings.ts combines all families. */
 export const servers: FamilyOf<ServerFinding> = {
   name_server_lame: {
     meaning: 'A listed name server does not serve the zone',
@@ -94,7 +89,6 @@ export const servers: FamilyOf<ServerFinding> = {
   },
 };
 
-/** The server is listed for the zone but does not serve it. */
 const lame: ReadonlySet<ServerState> = new Set([
   'refused',
   'not_authoritative',
@@ -110,15 +104,11 @@ const unreachable: ReadonlySet<ServerState> = new Set([
 /** How a server without the zone answers. Failures of our network look different. */
 const declining: ReadonlySet<ServerState> = new Set(['refused', 'not_authoritative']);
 
-/**
- * Servers that refuse or fail while another one answers. If none answers, only servers that say
- * that they lack the zone: it may have been deleted there.
- */
+/** If no server answers, reports only those that decline: the zone can be deleted there. */
 function nameServerLame(input: DiagnosisInput): FailingServers<'name_server_lame'> | undefined {
   return misbehaving('name_server_lame', anyPoints(input) ? lame : declining, input);
 }
 
-/** Servers that are unreachable while another one answers. */
 function nameServerUnreachable(
   input: DiagnosisInput,
 ): FailingServers<'name_server_unreachable'> | undefined {
@@ -126,7 +116,6 @@ function nameServerUnreachable(
   return anyPoints(input) ? misbehaving('name_server_unreachable', unreachable, input) : undefined;
 }
 
-/** Whether any server says where the name points. */
 function anyPoints({ servers }: DiagnosisInput): boolean {
   return servers.some(({ pointing }) => pointing.kind !== 'unknown');
 }
@@ -149,10 +138,7 @@ function misbehaving<C extends FailingCode>(
   return { code, hostname: expected.hostname, zone, servers };
 }
 
-/**
- * No server gave a usable answer, or our own target did not resolve, so there is nothing to
- * compare.
- */
+/** Also if our own target did not resolve: there is nothing to compare. */
 function dnsUnknown(
   input: DiagnosisInput,
 ): (ServerFinding & { readonly code: 'dns_unknown' }) | undefined {
@@ -166,7 +152,7 @@ function dnsUnknown(
   return { code: 'dns_unknown', hostname, servers, ...(errors.length === 0 ? {} : { errors }) };
 }
 
-/** Names servers that were not queried only if there are no others: their state is unknown. */
+/** Servers that were not queried count only if there are no others: their state is unknown. */
 function silentServers({ servers }: DiagnosisInput): readonly {
   readonly server: string;
   readonly outcome: QueryFailure | Unasked;
@@ -196,10 +182,7 @@ function distinct<T extends { readonly server: string; readonly outcome: string 
 
 type Unknown = ServerFinding & { readonly code: 'dns_unknown' };
 
-/**
- * Whether our own target did not resolve, or our own resolvers failed. Resolvers are listed by
- * address, a zone's servers by name. A resolver's SERVFAIL means that the zone fails.
- */
+/** Our target or resolvers failed. A resolver's SERVFAIL means that the zone fails. */
 function isOurTrouble({ servers }: Unknown): boolean {
   return servers.every(({ server, outcome }) => {
     if (outcome === 'not_asked') return true;
@@ -219,7 +202,7 @@ function nextWhere(finding: Unknown): string {
     : 'Nothing to change yet: we check again automatically. If it lasts, ask your DNS provider why these servers fail.';
 }
 
-/** A zone's servers are listed by name. An address is one of our resolvers. */
+/** A zone's servers are listed by name, our resolvers by address. */
 function named(server: string): string {
   return ipaddr.isValid(server) ? `our resolver ${server}` : foreign(server);
 }

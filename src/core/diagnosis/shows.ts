@@ -1,4 +1,4 @@
-/** Each name server's answers for a host name, as text for the domain's page and the doctor. */
+/** Each name server's answers as text for the domain's page and the doctor. */
 
 import type { Verdict } from '../life/lifecycle.ts';
 import type { DnsRecord } from '../names/instructions.ts';
@@ -8,19 +8,16 @@ import { type DnsAnswer, type Observation, recordsOf, type ServerView } from './
 import { type Pointing, type PointingView, pointingOf, type Unasked } from './server-pointing.ts';
 import { foreign } from './words.ts';
 
-/** One server, and whether it returns the required record. */
 export type ServerShows = {
   readonly server: string;
-  /** The queried address; null if there is none. */
+  /** The queried address. */
   readonly address: string | null;
   readonly verdict: Verdict;
   /** One line. Safe to display; HTML needs escaping. */
   readonly shows: string;
 };
 
-/**
- * Returns every server of a check in the observation's order, compared with the required record.
- */
+/** In the observation's order. */
 export function serversShow(
   { servers, targetAddresses }: Pick<Observation, 'servers' | 'targetAddresses'>,
   record: DnsRecord,
@@ -33,7 +30,6 @@ export function serversShow(
   }));
 }
 
-/** The verdict of one server alone. */
 export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
   right: 'right',
   missing: 'wrong',
@@ -42,7 +38,6 @@ export const verdicts: { readonly [K in Pointing['kind']]: Verdict } = {
   incomparable: 'unknown',
 };
 
-/** Short text for the result of one query. */
 export const answerWords: { readonly [K in DnsAnswer<unknown>['kind']]: string } = {
   records: 'records',
   nodata: 'no such record (NODATA)',
@@ -52,7 +47,6 @@ export const answerWords: { readonly [K in DnsAnswer<unknown>['kind']]: string }
   timeout: 'no answer in time',
 };
 
-/** Text for a server that was not queried. */
 const unaskedWords: { readonly [S in Unasked]: string } = {
   no_address: 'not queried: its name has no address',
   reserved_address: 'not queried: its address cannot be reached from the internet',
@@ -61,7 +55,7 @@ const unaskedWords: { readonly [S in Unasked]: string } = {
 
 const types = ['CNAME', 'A', 'AAAA'] as const;
 
-/** Returns the CNAME, A and AAAA records on one line, or why there are none. Printable. */
+/** One line, printable. */
 export function shownInWords({ state, cname, a, aaaa }: PointingView): string {
   if (state === 'no_address' || state === 'reserved_address' || state === 'not_asked') {
     return unaskedWords[state];
@@ -73,13 +67,9 @@ export function shownInWords({ state, cname, a, aaaa }: PointingView): string {
   return missed.length > 0 ? missed.join('; ') : answerWords[cname.kind];
 }
 
-/** More records do not help the reader. */
 const RECORDS_MAX = 6;
 
-/**
- * Returns `A 192.0.2.1, 192.0.2.2, TTL 5 min`; empty without records. `inWords` makes values
- * printable.
- */
+/** `A 192.0.2.1, 192.0.2.2, TTL 5 min`. `inWords` makes values printable. */
 export function recordLine(
   type: string,
   answer: DnsAnswer<string>,
@@ -91,7 +81,6 @@ export function recordLine(
   return [`${type} ${shortList(values, RECORDS_MAX)}, TTL ${durationInWords(answer.ttlSeconds)}`];
 }
 
-/** Returns which of the three queries failed, and how. */
 function missedIn(answers: readonly DnsAnswer<string>[]): readonly string[] {
   const failed = answers.flatMap(({ kind }, at) =>
     kind === 'servfail' || kind === 'refused' || kind === 'timeout'
@@ -112,7 +101,7 @@ const units = [
   [60, 'min'],
 ] as const;
 
-/** Returns `300 s` as `5 min`, in the largest unit with a whole number. */
+/** `300 s` as `5 min`, in the largest unit with a whole number. */
 export function durationInWords(seconds: number): string {
   for (const [size, unit] of units) {
     if (seconds >= size && seconds % size === 0) return `${seconds / size} ${unit}`;
@@ -120,12 +109,11 @@ export function durationInWords(seconds: number): string {
   return `${seconds} s`;
 }
 
-/** Records named in a short text; the others are counted. */
 const BRIEF_MAX = 3;
 
 /**
- * Returns short text for what a server or resolver shows: `A 192.0.2.1`, `CNAME other.net`, `no
- * such name`, `no record`. Findings store it, so it is sorted and not made printable.
+ * `A 192.0.2.1`, `CNAME other.net`, `no such name`, `no record`. Findings store it, so it is sorted
+ * and not made printable.
  */
 export function showing({ cname, a, aaaa }: Pick<ServerView, 'cname' | 'a' | 'aaaa'>): string {
   const parts = [

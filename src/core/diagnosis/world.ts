@@ -1,7 +1,4 @@
-/**
- * Findings about how public resolvers see a zone that is right: DNSSEC failures and old cached
- * answers.
- */
+/** How public resolvers see a zone that is right: DNSSEC failures and old cached answers. */
 
 import {
   bogusCause,
@@ -33,13 +30,10 @@ export type WorldFinding =
       readonly code: 'dnssec_bogus';
       readonly hostname: string;
       readonly zone: string;
-      /** Extended errors of the failing resolvers, one per code; can be empty. */
+      /** Of the failing resolvers, one per code; can be empty. */
       readonly errors: readonly ExtendedError[];
     }
-  /**
-   * The zone is right, but some resolvers have an old answer cached, at most until `until` (RFC
-   * 3339).
-   */
+  /** `until`: RFC 3339. */
   | (Wanted & {
       readonly code: 'old_answer_cached';
       /** `negative`: the cache says that no record exists. `positive`: it has an old record. */
@@ -48,7 +42,6 @@ export type WorldFinding =
       readonly until: string | null;
     });
 
-/** Rules by code; findings.ts combines all families. */
 export const world: FamilyOf<WorldFinding> = {
   dnssec_bogus: {
     meaning: 'DNSSEC is broken, so much of the internet cannot resolve it',
@@ -95,9 +88,8 @@ export const world: FamilyOf<WorldFinding> = {
 };
 
 /**
- * A validating resolver fails, and its extended error blames the signatures. Without extended
- * errors, it must answer once validation is disabled. Another validating resolver that answers
- * proves the opposite. Other failures do not count: the zone's own servers are right.
+ * A failing resolver must blame the signatures: by extended error, or by answering once validation
+ * is disabled. Another validating resolver that answers proves the opposite.
  */
 function dnssecBogus(
   input: DiagnosisInput,
@@ -114,7 +106,6 @@ function dnssecBogus(
   return { code: 'dnssec_bogus', hostname, zone: input.zone, errors: foreignErrors(failing) };
 }
 
-/** Resolvers that still have the previous answer cached. */
 function oldAnswerCached(
   input: DiagnosisInput,
 ): (WorldFinding & { readonly code: 'old_answer_cached' }) | undefined {
@@ -160,10 +151,7 @@ function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly D
   return apex ? [a, aaaa] : [cname];
 }
 
-/**
- * After any other error (22: no server could be reached), the second query may have succeeded by
- * chance.
- */
+/** After any other error, the second query can have succeeded by chance. */
 function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
   return (
     errors.some(({ code }) => isBogus(code)) || (errors.length === 0 && answersUnchecked === true)
@@ -171,8 +159,8 @@ function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
 }
 
 /**
- * Returns what a resolver shows at the name itself. Resolvers follow aliases, so addresses behind
- * one belong to another name. A subdomain without a conclusive CNAME answer is treated as an alias.
+ * Resolvers follow aliases, so addresses behind one belong to another name. A subdomain without a
+ * conclusive CNAME answer is treated as an alias.
  */
 function atName({ cname, a, aaaa }: ResolverView, apex: boolean): PointingView {
   const none = { kind: 'nodata' } as const;
@@ -180,7 +168,7 @@ function atName({ cname, a, aaaa }: ResolverView, apex: boolean): PointingView {
   return { state: 'answers', cname, a: behind ? none : a, aaaa: behind ? none : aaaa };
 }
 
-/** Returns how long the answer can stay cached; null if neither the resolver nor the zone says. */
+/** Null if neither the resolver nor the zone says. */
 function secondsLeft(
   { cname, a, aaaa }: PointingView,
   negativeTtlSeconds: number | null,
@@ -196,7 +184,7 @@ function secondsLeft(
   return seconds === null ? null : Math.min(seconds, NEGATIVE_SECONDS_MAX);
 }
 
-/** Returns the latest expiry, rounded up to the minute; null if unknown. */
+/** Rounded up to the minute; null if unknown. */
 function latest(at: string, seconds: readonly (number | null)[]): string | null {
   const known = seconds.flatMap((one) => one ?? []);
   const end = Date.parse(at) + Math.max(...known) * 1_000;
@@ -204,20 +192,17 @@ function latest(at: string, seconds: readonly (number | null)[]): string | null 
   return new Date(Math.ceil(end / MINUTE_MS) * MINUTE_MS).toISOString();
 }
 
-/**
- * The zone's operator fixes expired, premature or incomplete signatures; the customer fixes a DS
- * record.
- */
+/** The zone's operator fixes signatures; the customer fixes a DS record. */
 function bogusActor(errors: readonly ExtendedError[]): Actor {
   return bySigner.has(bogusCause(errors)?.code ?? -1) ? 'dns_provider' : 'customer';
 }
 
-/** INFO-CODEs of expired, premature and incomplete signatures (RFC 8914). */
+/** Expired, premature and incomplete signatures (RFC 8914). */
 const bySigner: ReadonlySet<number> = new Set([7, 8, 12]);
 
 type Repair = (zone: string, keeper: string) => string;
 
-/** By code of the cause. The default cause is a DS record left by a former provider. */
+/** The default cause is a DS record left by a former provider. */
 const repairs: ReadonlyMap<number, Repair> = new Map<number, Repair>([
   [7, (zone) => `Ask your DNS provider to sign ${zone} again: its signatures have expired.`],
   [
@@ -245,7 +230,7 @@ function replaceDs(zone: string, keeper: string): string {
   return `The usual cause is a DS record left from a former DNS provider. At ${keeper}, delete the DS record of ${zone} (turn DNSSEC off), or replace it with the one that your DNS provider shows now.`;
 }
 
-/** Returns `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined if invalid. */
+/** `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined if invalid. */
 function clockTime(rfc3339: string): string | undefined {
   const time = Math.ceil(Date.parse(rfc3339) / MINUTE_MS) * MINUTE_MS;
   if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) return undefined;

@@ -1,40 +1,35 @@
-/** The part of `decide` for a check: the next state, its events, and when to check again. */
+/** The part of `decide` for a check. */
 import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
 import type { DomainChange } from './change.ts';
 import { eventOfCheck, findingsChanged } from './events.ts';
 import { type Eagerness, nextWaitMs, recheckAt, windowEnd } from './ladder.ts';
-import { type DomainState, type Transition, transition, type Verdict } from './lifecycle.ts';
+import {
+  type CheckTimes,
+  type DomainState,
+  type Transition,
+  transition,
+  type Verdict,
+} from './lifecycle.ts';
 
-/** What the decision depends on. */
 export type CheckedDomain = {
   readonly state: DomainState;
   /** Of the previous check. */
   readonly findings: readonly Finding[];
-  /** Of the newest certificate; null if there is none. */
+  /** Of the newest certificate. */
   readonly certificateEndsAt: Date | null;
-  /** When an operator is notified unless a certificate is issued; null: not planned. */
   readonly escalateAt: Date | null;
   /** Approximately when the last viewer of the domain's page leaves. */
   readonly watchedUntil: Date | null;
 };
 
-/** The time and settings of a check. */
-export type CheckRules = {
+export type CheckRules = CheckTimes & {
   readonly now: Date;
-  /** How long a domain can stay pending (VERIFY_WINDOW). */
-  readonly windowMs: number;
-  /** Divides every wait (TIME_SCALE); 1 except in test labs. */
-  readonly timeScale: number;
-  /** How long after verification an operator is notified (ESCALATE_AFTER). */
   readonly escalateAfterMs: number;
   /** 0 to 1; see ladder.ts. */
   readonly jitter: number;
 };
 
-/**
- * Decides the effect of one check, and of an expired certificate after it, with an event for each
- * transition. Pure.
- */
+/** An expired certificate is a second transition after the check, with its own event. Pure. */
 export function decideCheck(
   domain: CheckedDomain,
   result: CheckResult,
@@ -74,7 +69,6 @@ export function decideCheck(
   };
 }
 
-/** A served domain keeps the time that its certificate set. */
 function escalateAt(
   to: DomainState,
   domain: CheckedDomain,
@@ -92,17 +86,17 @@ type Step = Exclude<Transition, { kind: 'refused' }> & {
   readonly because: 'check' | 'certificate';
 };
 
-/** First the check's transition, then the expiry of the certificate. */
 function stepsOf(domain: CheckedDomain, result: Diagnosed, rules: CheckRules): readonly Step[] {
   const { state, certificateEndsAt } = domain;
-  const moved = transition(state, { kind: 'checked', verdict: verdictFor(state, result) }, rules);
+  const { now, windowMs, timeScale } = rules;
+  const verdict = verdictFor(state, result);
+  const moved = transition(state, { kind: 'checked', verdict, windowMs, timeScale }, now);
   const steps: Step[] = moved.kind === 'refused' ? [] : [{ ...moved, because: 'check' }];
-  if (certificateEndsAt === null || certificateEndsAt > rules.now) return steps;
-  const ended = transition(steps[0]?.to ?? state, { kind: 'certificate_ended' }, rules);
+  if (certificateEndsAt === null || certificateEndsAt > now) return steps;
+  const ended = transition(steps[0]?.to ?? state, { kind: 'certificate_ended' }, now);
   return ended.kind === 'refused' ? steps : [...steps, { ...ended, because: 'certificate' }];
 }
 
-/** Check sooner if the page is open or one of the zone's servers has the record. */
 function eagernessOf(
   { watchedUntil }: CheckedDomain,
   findings: readonly Finding[],
@@ -126,17 +120,14 @@ function notPastTheEnd(
 /** `findings`: the headline first. */
 type Diagnosed = { readonly verdict: Verdict; readonly findings: readonly Finding[] };
 
-/** `unchanged`: the observation is the earlier one, so the findings stay and no state changes. */
+/** `unchanged`: the earlier observation holds, so findings and state stay. */
 export type CheckResult = { readonly verdict: 'unchanged' } | Diagnosed;
 
 function asDiagnosed({ findings }: CheckedDomain, result: CheckResult): Diagnosed {
   return result.verdict === 'unchanged' ? { verdict: 'unknown', findings } : result;
 }
 
-/**
- * Findings that block a domain without returning it to pending: while name servers disagree or a
- * DNSSEC signature fails, the record itself still exists.
- */
+/** These block a domain but keep its state: the record itself still exists. */
 const toleratedFindings: { readonly [S in DomainState['status']]: readonly FindingCode[] } = {
   pending: [],
   verified: ['name_servers_disagree', 'dnssec_bogus'],
@@ -148,9 +139,7 @@ const toleratedFindings: { readonly [S in DomainState['status']]: readonly Findi
 /** These block only the next certificate of a served domain; its record is correct. */
 const onlyForNextCertificate: readonly FindingCode[] = ['caa_blocks', 'caa_unknown'];
 
-/**
- * The verdict for this state: tolerated findings keep the domain waiting, but never move it back.
- */
+/** Tolerated findings keep the domain waiting, but never move it back. */
 function verdictFor(state: DomainState, { verdict, findings }: Diagnosed): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
   if (blocking.length === 0) return verdict;
@@ -164,10 +153,7 @@ function verdictFor(state: DomainState, { verdict, findings }: Diagnosed): Verdi
 type Timing = Pick<CheckRules, 'now' | 'windowMs' | 'timeScale' | 'jitter'>;
 type WhenNext = Pick<DomainChange, 'nextCheckAt' | 'recheckAt'>;
 
-/**
- * When to process a domain in this state next: by its own job (`verified`: at once) or by a sweep.
- * Both null: never.
- */
+/** By its own job (`nextCheckAt`; `verified`: at once) or by a sweep (`recheckAt`). */
 export function whenNext(state: DomainState, rules: Timing, eager: Eagerness): WhenNext {
   switch (state.status) {
     case 'pending': {

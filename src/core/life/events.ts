@@ -1,8 +1,4 @@
-/**
- * Every event of a domain, with its evidence. Written in the transaction that causes it
- * (src/db/events.ts), shown in the timeline, streamed and sent to webhooks.
- * docs/understand/life-of-a-domain.md lists them.
- */
+/** Every event of a domain, with its evidence. Written in the transaction that causes it. */
 import type { Finding, FindingCode } from '../diagnosis/findings.ts';
 import type { DnsRecord } from '../names/instructions.ts';
 import type { Redirect } from '../names/redirects.ts';
@@ -28,17 +24,14 @@ export type DomainEvent =
       readonly type: 'domain.failed';
       readonly reason: 'window_ended' | 'certificate_ended';
     })
-  /**
-   * `proof`: the record that proved ownership: a CNAME to the new project's target, or its TXT
-   * record.
-   */
+  /** `proof`: what proved ownership: a CNAME to the new project's target, or its TXT record. */
   | {
       readonly type: 'domain.claimed_elsewhere';
       readonly proof: 'cname' | 'txt';
       /** Public DNS data: the CNAME's target, or the TXT record's name. */
       readonly found: string;
     }
-  /** `primary` and `redirects`: the domain settings that were removed with it. */
+  /** `primary` and `redirects`: the settings that were removed with it. */
   | {
       readonly type: 'domain.removed';
       readonly primary: boolean;
@@ -64,7 +57,6 @@ export type DomainEvent =
       readonly reason: EscalationEnd;
     };
 
-/** Why an escalation can be closed. */
 export const escalationEnds = [
   'certificate_issued',
   'cause_changed',
@@ -75,23 +67,17 @@ export const escalationEnds = [
 ] as const;
 export type EscalationEnd = (typeof escalationEnds)[number];
 
-/** As stored, streamed and sent to webhooks. */
 export type EventType = DomainEvent['type'];
 
-/** A transition caused by a check, or by a certificate found expired at that check. */
+/** Caused by a check, or by a certificate that is found expired at that check. */
 export type CheckTransition = {
   readonly type: TransitionEvent;
-  /** `certificate`: it has expired. */
   readonly because: 'check' | 'certificate';
   readonly findings: readonly Finding[];
-  /** Used for `certificate.ended` only. */
   readonly certificateEndsAt: Date;
 };
 
-/**
- * Returns the event of a transition. Throws for `domain.live` and `domain.claimed_elsewhere`, which
- * no check causes.
- */
+/** Throws for `domain.live` and `domain.claimed_elsewhere`, which no check causes. */
 export function eventOfCheck(transition: CheckTransition): DomainEvent {
   const { type, because, findings } = transition;
   switch (type) {
@@ -132,13 +118,13 @@ const titles: { readonly [T in EventType]: string } = {
   'escalation.closed': 'Escalation closed',
 };
 
-/** Returns a short title, or the type itself if only a later version knows it. */
+/** Falls back to the type itself, which a later version may have stored. */
 export function eventTitle(type: string): string {
   const known: Readonly<Record<string, string>> = titles;
   return known[type] ?? type;
 }
 
-/** The difference between two checks; at least one list is not empty. */
+/** At least one list is not empty. */
 export type FindingsChanged = {
   readonly type: 'domain.findings_changed';
   readonly appeared: readonly Finding[];
@@ -146,12 +132,11 @@ export type FindingsChanged = {
   readonly cleared: readonly Finding[];
 };
 
-/** The expiry of a cached answer, and foreign texts that can contain a server or the time. */
 const passingEverywhere: readonly string[] = ['until', 'text'];
 
 /**
- * Evidence that can differ between checks of the same problem: addresses rotate, a bad server fails
- * in different ways, resolvers give the first reason only once. It is stored, but causes no event.
+ * Evidence that differs between checks of the same problem: addresses rotate, and resolvers give a
+ * reason only once. It is stored, but causes no event.
  */
 const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
   record_missing: ['ourAddresses'],
@@ -173,9 +158,7 @@ const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
   caa_unknown: ['outcome', 'publishedAt', 'asked'],
 };
 
-/**
- * Returns one event with new and cleared findings, in any order; an empty list if nothing changed.
- */
+/** Compares in any order; an empty list if nothing changed. */
 export function findingsChanged(
   before: readonly Finding[],
   after: readonly Finding[],
@@ -187,16 +170,13 @@ export function findingsChanged(
     : [{ type: 'domain.findings_changed', appeared, cleared }];
 }
 
-/** Whether two checks have exactly equal findings in the same order. */
 export function areEqual(some: readonly Finding[], others: readonly Finding[]): boolean {
   return isSame(some, others, nothing);
 }
 
 const nothing: ReadonlySet<string> = new Set();
 
-/**
- * Returns the findings of `some` without an equal in `others`, ignoring evidence that can differ.
- */
+/** Ignores evidence that can differ. */
 function except(some: readonly Finding[], others: readonly Finding[]): Finding[] {
   return some.filter((finding) => {
     const passing = new Set([...passingEverywhere, ...(passingIn[finding.code] ?? [])]);

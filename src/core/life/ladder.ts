@@ -1,6 +1,6 @@
 /**
- * When to check a domain again. The wait is a share of the time already waited, so it adds at most
- * 5 % to the customer's own delay.
+ * When to check a domain again. A wait is a share of the time already waited, so it delays a
+ * customer by at most 5 %.
  */
 import { HOUR, MINUTE, SECOND } from '../time.ts';
 import { drift } from './lifecycle.ts';
@@ -8,21 +8,15 @@ import { drift } from './lifecycle.ts';
 /** DNS propagation takes "up to 48 hours (often a few minutes)" (docs/interface.md, section 8). */
 export const VERIFY_WINDOW_MS = 48 * HOUR;
 
-/**
- * Waits of a pending domain. Shares are fractions (0 to 1) of the time since its window started.
- */
+/** Shares are fractions (0 to 1) of the time since the window started. */
 export const ladder = {
   shareOfAge: 0.05,
   waitMsMin: 15 * SECOND,
   waitMsMax: 5 * MINUTE,
   /** While the domain's page is open. */
   watchedWaitMs: 5 * SECOND,
-  /**
-   * When one of the zone's servers already has the record: most others follow within minutes, some
-   * never.
-   */
+  /** When one of the zone's servers has the record: most others follow within minutes. */
   onItsWayShare: 0.01,
-  /** Random variation of each wait, up or down. */
   jitterShare: 0.1,
 } as const;
 
@@ -32,15 +26,12 @@ export const recheckWaits = {
    * Below an hour, so that with jitter and the sweep's delay each live domain is checked hourly.
    */
   liveMs: 50 * MINUTE,
-  /** After a first miss: when a second one confirms it. */
   missedMs: drift.apartMs,
-  /** After an inconclusive check, which neither confirms nor clears the miss. */
+  /** After an inconclusive check, which neither confirms nor clears a miss. */
   unsureMs: MINUTE,
-  /** When an address does not serve the certificate, so that this is updated soon. */
+  /** Soon, so that the page shows when an address serves the certificate. */
   notServedMs: 5 * MINUTE,
-  /**
-   * A share of the time since it drifted: a fix is seen soon, and an abandoned domain costs little.
-   */
+  /** A share of the time since it drifted. */
   driftedShare: 0.05,
   driftedMsMin: MINUTE,
   driftedMsMax: 15 * MINUTE,
@@ -51,22 +42,17 @@ export const recheckWaits = {
 /** Minimum wait, whatever TIME_SCALE is. */
 const FLOOR_MS = 250;
 
-/** Why to check sooner: the page is open, or some of the zone's servers have the record. */
 export type Eagerness = false | 'watched' | 'on_its_way';
 
-/** What the wait of a pending domain depends on. */
 export type LadderInput = {
-  /** When its window started. */
   readonly pendingSince: Date;
   readonly now: Date;
-  /** Divides every wait (TIME_SCALE); 1 except in test labs. */
   readonly timeScale: number;
   readonly eager: Eagerness;
   /** 0 to 1; spreads domains that were added together. */
   readonly jitter: number;
 };
 
-/** Returns the milliseconds until the next check. */
 export function nextWaitMs({ pendingSince, now, timeScale, eager, jitter }: LadderInput): number {
   const age = now.getTime() - pendingSince.getTime();
   const ordinary = clamp(
@@ -86,10 +72,7 @@ type Settled =
   | { readonly status: 'drifted'; readonly driftedAt: Date }
   | { readonly status: 'failed'; readonly failedAt: Date };
 
-/**
- * When to check a domain again that is no longer pending. `verified`: after an inconclusive check.
- * Null: never, its 30 days are over.
- */
+/** `verified`: after an inconclusive check. Null: never, its 30 days are over. */
 export function recheckAt(
   state: Settled,
   { now, timeScale, jitter }: Pick<LadderInput, 'now' | 'timeScale' | 'jitter'>,
@@ -116,7 +99,6 @@ export function recheckAt(
   }
 }
 
-/** Returns the factor for a jitter of 0 to 1: ± 10 %, so that domains added together spread out. */
 export function spreadOf(jitter: number): number {
   return 1 + ladder.jitterShare * (2 * jitter - 1);
 }

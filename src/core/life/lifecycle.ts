@@ -9,7 +9,7 @@
  */
 import { MINUTE } from '../time.ts';
 
-/** `missedAt`: the first check that found a live domain wrong since it was correct; null: none. */
+/** `missedAt`: the first check since it was correct that found a live domain wrong. */
 export type DomainState =
   | { readonly status: 'pending'; readonly pendingSince: Date }
   | { readonly status: 'verified'; readonly verifiedAt: Date }
@@ -17,14 +17,20 @@ export type DomainState =
   | { readonly status: 'drifted'; readonly driftedAt: Date }
   | { readonly status: 'failed'; readonly failedAt: Date };
 
-/** As stored and as the API spells it. */
 export type DomainStatus = DomainState['status'];
 
 /** The result of a DNS check. `unknown` changes no state. */
 export type Verdict = 'right' | 'wrong' | 'unknown';
 
+export type CheckTimes = {
+  /** How long a domain can stay pending (VERIFY_WINDOW). */
+  readonly windowMs: number;
+  /** Divides every wait (TIME_SCALE); 1 except in test labs. */
+  readonly timeScale: number;
+};
+
 export type Occurrence =
-  | { readonly kind: 'checked'; readonly verdict: Verdict }
+  | ({ readonly kind: 'checked'; readonly verdict: Verdict } & CheckTimes)
   | { readonly kind: 'certificate_stored' }
   | { readonly kind: 'certificate_ended' }
   | { readonly kind: 'verify_requested' }
@@ -41,10 +47,10 @@ export type TransitionEvent =
   | 'domain.claimed_elsewhere'
   | 'certificate.ended';
 
-/** The effect of an occurrence. Only `moved` records an event, sometimes in the same state. */
+/** Only `moved` records an event, sometimes in the same state. */
 export type Transition =
   | { readonly kind: 'moved'; readonly to: DomainState; readonly event: TransitionEvent }
-  /** No event; `to` differs from the state before in `missedAt` at most. */
+  /** At most `missedAt` changes. */
   | { readonly kind: 'stayed'; readonly to: DomainState }
   /** The occurrence is late or does not fit the state: a no-op, not an error. */
   | { readonly kind: 'refused' };
@@ -52,43 +58,30 @@ export type Transition =
 /** Two conclusive misses at least this far apart, divided by TIME_SCALE, make a live domain `drifted`. */
 export const drift = { apartMs: 10 * MINUTE } as const;
 
-/**
- * `windowMs`: how long a domain can stay pending (VERIFY_WINDOW). `timeScale`: divides every wait
- * (TIME_SCALE); 1 except in test labs.
- */
-export type Rules = { readonly now: Date; readonly windowMs: number; readonly timeScale: number };
-
-/**
- * Returns the effect of an occurrence in a state. Pure and total; test/core/lifecycle.test.ts
- * covers every pair.
- */
-export function transition(state: DomainState, occurrence: Occurrence, rules: Rules): Transition {
+/** Pure and total; test/core/lifecycle.test.ts covers every pair. */
+export function transition(state: DomainState, occurrence: Occurrence, now: Date): Transition {
   switch (state.status) {
     case 'pending':
-      return fromPending(state, occurrence, rules);
+      return fromPending(state, occurrence, now);
     case 'verified':
-      return fromVerified(state, occurrence, rules);
+      return fromVerified(state, occurrence, now);
     case 'live':
-      return fromLive(state, occurrence, rules);
+      return fromLive(state, occurrence, now);
     case 'drifted':
-      return fromDrifted(state, occurrence, rules);
+      return fromDrifted(state, occurrence, now);
     case 'failed':
-      return fromFailed(state, occurrence, rules);
+      return fromFailed(state, occurrence, now);
   }
 }
 
 type In<S extends DomainStatus> = Extract<DomainState, { readonly status: S }>;
 
-function fromPending(
-  state: In<'pending'>,
-  occurrence: Occurrence,
-  { now, windowMs }: Rules,
-): Transition {
+function fromPending(state: In<'pending'>, occurrence: Occurrence, now: Date): Transition {
   switch (occurrence.kind) {
     case 'checked':
       if (occurrence.verdict === 'right') return verified(now);
       // Time ends the window, whatever the last check found.
-      return now.getTime() >= state.pendingSince.getTime() + windowMs
+      return now.getTime() >= state.pendingSince.getTime() + occurrence.windowMs
         ? failed(now)
         : { kind: 'stayed', to: state };
     case 'verify_requested':
@@ -100,7 +93,7 @@ function fromPending(
   }
 }
 
-function fromVerified(state: In<'verified'>, occurrence: Occurrence, { now }: Rules): Transition {
+function fromVerified(state: In<'verified'>, occurrence: Occurrence, now: Date): Transition {
   switch (occurrence.kind) {
     case 'checked':
       return occurrence.verdict === 'wrong'
@@ -118,13 +111,11 @@ function fromVerified(state: In<'verified'>, occurrence: Occurrence, { now }: Ru
   }
 }
 
-function fromLive(state: In<'live'>, occurrence: Occurrence, rules: Rules): Transition {
-  const { now } = rules;
+function fromLive(state: In<'live'>, occurrence: Occurrence, now: Date): Transition {
   switch (occurrence.kind) {
     case 'checked':
-      return afterCheckOfLive(state, occurrence.verdict, rules);
+      return afterCheckOfLive(state, occurrence, now);
     case 'certificate_stored':
-      // A renewal: the state stays.
       return { kind: 'stayed', to: state };
     case 'certificate_ended':
       // The DNS is still correct, so it keeps its name and waits for a new certificate.
@@ -137,7 +128,7 @@ function fromLive(state: In<'live'>, occurrence: Occurrence, rules: Rules): Tran
   }
 }
 
-function fromDrifted(state: In<'drifted'>, occurrence: Occurrence, { now }: Rules): Transition {
+function fromDrifted(state: In<'drifted'>, occurrence: Occurrence, now: Date): Transition {
   switch (occurrence.kind) {
     case 'checked':
       return occurrence.verdict === 'right'
@@ -153,7 +144,7 @@ function fromDrifted(state: In<'drifted'>, occurrence: Occurrence, { now }: Rule
   }
 }
 
-function fromFailed(state: In<'failed'>, occurrence: Occurrence, { now }: Rules): Transition {
+function fromFailed(state: In<'failed'>, occurrence: Occurrence, now: Date): Transition {
   switch (occurrence.kind) {
     case 'checked':
       return occurrence.verdict === 'right' ? verified(now) : { kind: 'stayed', to: state };
@@ -166,14 +157,11 @@ function fromFailed(state: In<'failed'>, occurrence: Occurrence, { now }: Rules)
   }
 }
 
-/**
- * Drift needs a second miss after `drift.apartMs`, since a single check can hit a temporary
- * failure.
- */
+/** A single check can hit a temporary failure, so drift needs a second miss. */
 function afterCheckOfLive(
   state: In<'live'>,
-  verdict: Verdict,
-  { now, timeScale }: Rules,
+  { verdict, timeScale }: Extract<Occurrence, { readonly kind: 'checked' }>,
+  now: Date,
 ): Transition {
   if (verdict === 'unknown') return { kind: 'stayed', to: state };
   if (verdict === 'right') return { kind: 'stayed', to: { status: 'live', missedAt: null } };

@@ -1,58 +1,42 @@
 /**
- * The status line of a domain: where it stands, what happens next and when. The API, the pages and
- * the CLI show it. Decided from stored data; docs/understand/life-of-a-domain.md explains the
- * states.
+ * The status line of a domain, decided from stored data: where it stands, what is next and when.
  */
 import { type Actor, explain, type Finding, severities } from '../diagnosis/findings.ts';
 import type { DomainStatus } from './lifecycle.ts';
 
 export type Summary = {
-  /** The status, in one or two sentences. */
   readonly now: string;
-  /**
-   * The next automatic step: a whole sentence if `nextAt` is null, otherwise one that the time
-   * completes.
-   */
+  /** A whole sentence if `nextAt` is null, otherwise one that the time completes. */
   readonly next: string;
-  /** When `next` happens; null: it is running or not planned. */
+  /** Null: it is running or not planned. */
   readonly nextAt: Date | null;
-  /** Who must act; null: no action needed. */
+  /** Who must act. */
   readonly actor: Actor | null;
 };
 
-/** What the summary depends on. */
 export type SummaryInput = {
   readonly status: DomainStatus;
-  /** The headline first. */
   readonly findings: readonly Finding[];
-  /** Null: no check has run. */
   readonly lastCheckedAt: Date | null;
-  /** When its own job or a sweep checks it next; null: not planned. */
+  /** Its own job or a sweep. */
   readonly nextCheckAt: Date | null;
-  /** Null: not since it was last pending. */
   readonly verifiedAt: Date | null;
-  /** The first of the two checks that make a live domain drifted, if any. */
+  /** The first of the two checks that make a live domain drifted. */
   readonly missedAt: Date | null;
   readonly certificate: {
-    /** Null: no certificate. */
     readonly expiresAt: Date | null;
-    /** When an order is next processed; null: not planned. */
     readonly nextAttemptAt: Date | null;
-    /** Whether the CA refused the newest order. */
+    /** Of the newest order. */
     readonly isRefused: boolean;
   };
   readonly hasEscalation: boolean;
 };
 
-/** Pure and total: every state has a summary. */
 export function summaryOf(input: SummaryInput, now: Date): Summary {
   return lines[input.status](input, now);
 }
 
-/**
- * Formats the summary in one line with the exact time: `… The next check is on 2026-11-20 at
- * 12:00:16 UTC.`
- */
+/** `… The next check is on 2026-11-20 at 12:00:16 UTC.` */
 export function summaryLine({ now, next, nextAt }: Summary): string {
   return `${now} ${nextAt === null ? next : `${next} ${exactly(nextAt)}.`}`;
 }
@@ -127,7 +111,6 @@ const lines: { readonly [S in DomainStatus]: Line } = {
   },
 };
 
-/** The most severe problem of a live domain; otherwise that no action is needed. */
 function liveTrouble({
   findings,
   certificate,
@@ -150,7 +133,6 @@ function liveTrouble({
   return { now: 'Live. No action needed: its certificate renews automatically.', actor: null };
 }
 
-/** The headline, and who must act on it. */
 function troubleOf(
   { findings: [headline] }: SummaryInput,
   otherwise: string,
@@ -162,9 +144,7 @@ function troubleOf(
 
 const nextCheck = soon('The next check is', 'Checking now…');
 
-/**
- * `when` is completed by a future time; `underWay` is used if that time has come or is not planned.
- */
+/** `when` is completed by a future time; otherwise it is `underWay`. */
 function soon(when: string, underWay: string) {
   return (
     { nextCheckAt }: Pick<SummaryInput, 'nextCheckAt'>,

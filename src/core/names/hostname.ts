@@ -1,12 +1,10 @@
-/** Which host names can be added, and their canonical spelling. */
 import { hostInPasted, toAsciiName, toUnicodeName } from './idna.ts';
 import { printable } from './printable.ts';
 import { splitAtZone, suffixOf, type ZonePlace } from './zone.ts';
 
-/** An accepted host name: lower-case A-labels without a trailing dot, and its place in its zone. */
+/** `ascii`: lower-case A-labels without a trailing dot. */
 type Hostname = ZonePlace & { readonly ascii: string; readonly unicode: string };
 
-/** As the API spells it. */
 export type HostnameRefusalCode =
   | 'invalid_hostname'
   | 'public_suffix'
@@ -24,8 +22,8 @@ const NAME_OCTETS_MAX = 253;
 const LABELS_MAX = 10;
 
 /**
- * Parses a host name as people type or paste it. Never throws. The `ascii` of an accepted name is
- * accepted again, unchanged. Refuses `platformDomain` (in any spelling) and every name below it.
+ * Accepts what people type or paste; `ascii` parses to itself. Never throws. Refuses
+ * `platformDomain` (in any spelling) and every name below it.
  */
 export function parseHostname(text: string, platformDomain: string): HostnameResult {
   const pasted = hostInPasted(text);
@@ -40,7 +38,6 @@ export function parseHostname(text: string, platformDomain: string): HostnameRes
   return name.ok ? placed(name.ascii, platformDomain) : refused('invalid_hostname', name.reason);
 }
 
-/** Checks size and position of a name whose labels are valid. */
 function placed(ascii: string, platformDomain: string): HostnameResult {
   const sizeReason = reasonAgainstShape(ascii);
   if (sizeReason !== undefined) return refused('invalid_hostname', sizeReason);
@@ -91,7 +88,6 @@ function reasonAgainstShape(ascii: string): string | undefined {
     : undefined;
 }
 
-/** Whether a name equals the platform's domain (in any spelling) or is below it. */
 function isWithin(ascii: string, domain: string): boolean {
   const pasted = hostInPasted(domain);
   const parent = pasted.ok ? toAsciiName(pasted.host) : pasted;

@@ -2,9 +2,7 @@
 import { toASCII, toUnicode } from 'tr46';
 import { printable } from './printable.ts';
 
-/**
- * UTS 46, 4.2, with every check on; lengths are checked below, to name the label that is too long.
- */
+/** UTS 46, 4.2. Lengths are checked below, to name the label that is too long. */
 const rules = {
   checkBidi: true,
   checkHyphens: true,
@@ -15,18 +13,12 @@ const rules = {
 
 const LABEL_OCTETS_MAX = 63;
 
-/**
- * `ascii`: lower-case A-labels. `reason`: one sentence for the customer, with foreign text made
- * printable.
- */
+/** `reason`: one sentence for the customer, with foreign text made printable. */
 export type AsciiName =
   | { readonly ok: true; readonly ascii: string }
   | { readonly ok: false; readonly reason: string };
 
-/**
- * Returns lower-case A-labels of at most 63 octets, or the reason against the first invalid label.
- * Never throws.
- */
+/** Lower-case A-labels of at most 63 octets. Never throws. */
 export function toAsciiName(host: string): AsciiName {
   const typed = host.split(fullStops);
   const strange = typed.find((label) => !isNormalPunycode(label));
@@ -41,14 +33,14 @@ export function toAsciiName(host: string): AsciiName {
   return { ok: true, ascii };
 }
 
-/** Returns the Unicode form of A-labels that `toAsciiName` accepted. */
+/** Expects A-labels that `toAsciiName` accepted. */
 export function toUnicodeName(ascii: string): string {
   return toUnicode(ascii, rules).domain;
 }
 
 const badPunycode = 'starts with “xn--” but is not Punycode in its normal form';
 
-/** In order of precedence, for lower-case labels. */
+/** In order of precedence. */
 const labelFaults: readonly {
   readonly holds: (label: string) => boolean;
   readonly words: string;
@@ -74,7 +66,6 @@ function wordsAgainst(label: string): string | undefined {
   return labelFaults.find(({ holds }) => holds(label))?.words;
 }
 
-/** Why UTS 46 refuses a name: one label, or the writing direction of all of them. */
 function reasonAgainst(labels: readonly string[]): string {
   for (const label of labels) {
     const words = wordsAgainst(label.normalize('NFKC').toLowerCase());
@@ -96,10 +87,7 @@ function sentence(label: string, words: string): string {
   return label === '' ? `A label ${words}.` : `The label “${printable(label, 40)}” ${words}.`;
 }
 
-/**
- * `host`: not empty, without a trailing dot, otherwise unchecked. `reason`: one sentence for the
- * customer.
- */
+/** `host`: not empty, without a trailing dot, otherwise unchecked. */
 export type PastedHost =
   | { readonly ok: true; readonly host: string }
   | { readonly ok: false; readonly reason: string };
@@ -114,9 +102,8 @@ const schemeBefore = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 const portAfter = /^([^:]*):(\d{0,5})$/;
 
 /**
- * Removes surrounding space, scheme, path, query, fragment, port and one trailing dot. A port is
- * dropped because it has no effect on the DNS and domains are served on 80 and 443 only. A user
- * name is refused, since an email address is not a host name. Never throws.
+ * Removes surrounding space, scheme, path, port and one trailing dot. Refuses a user name: an email
+ * address is not a host name. Never throws.
  */
 export function hostInPasted(text: string): PastedHost {
   const [authority = ''] = text.trim().replace(schemeBefore, '').split(/[/?#]/, 1);

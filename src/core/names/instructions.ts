@@ -2,25 +2,19 @@
 import type { Observation } from '../diagnosis/observation.ts';
 import { splitAtZone } from './zone.ts';
 
-/** A record as entered at a DNS provider. */
+/** As entered at a DNS provider. */
 export type DnsRecord = {
-  /**
-   * `ALIAS` at an apex, where a CNAME is not allowed (RFC 1034, 3.6.2); providers also call it
-   * ANAME or flattening.
-   */
+  /** `ALIAS` at an apex, where a CNAME is not allowed (RFC 1034, 3.6.2). Also called ANAME. */
   readonly type: 'CNAME' | 'ALIAS';
   /** Relative to the zone, as providers' forms expect: `docs`, or `@` for an apex. */
   readonly name: string;
-  /** The host name that it points to, without a trailing dot. */
+  /** Without a trailing dot. */
   readonly value: string;
   /** Seconds. */
   readonly ttl: 3600;
 };
 
-/**
- * Returns the record for an accepted host name (A-labels, lower case). `zone`: the host name's
- * zone, if a delegation was seen; default: its registrable domain.
- */
+/** `hostname`: A-labels, lower case. `zone`: default: the registrable domain. */
 export function recordFor({
   hostname,
   target,
@@ -34,10 +28,7 @@ export function recordFor({
   return { type: apex ? 'ALIAS' : 'CNAME', name: label, value: target, ttl: 3600 };
 }
 
-/**
- * Returns the host name's zone if it is delegated below the registrable domain; undefined
- * otherwise, or if no delegation was seen.
- */
+/** The host name's zone if it is delegated below the registrable domain. */
 export function zoneBelow({ hostname, delegation }: Seen): string | undefined {
   if (delegation?.kind !== 'delegated') return undefined;
   const { zone } = splitAtZone(hostname);

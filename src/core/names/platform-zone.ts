@@ -1,31 +1,29 @@
 /**
  * The records that the platform publishes for its own domain. Customers' records point to one
- * target per domain below it, so these are wildcard records (RFC 4592). They include a CAA set: for
- * a CNAME, a CA finds that set before it climbs to the customer's own (RFC 8659, 3).
+ * target per domain below it, so these are wildcard records (RFC 4592). The CAA set is needed: for
+ * a CNAME, a CA finds it before the customer's own (RFC 8659, 3).
  */
 import ipaddr from 'ipaddr.js';
 import { type CaaParameter, presentationOf, recordToAdd } from '../diagnosis/caa/caa-value.ts';
 import { reservedRange } from './reserved-addresses.ts';
 
 export type PlatformZoneSettings = {
-  /** Lower case, no trailing dot. */
   readonly platformDomain: string;
-  /** Of the edge, IPv4 and IPv6, in any spelling. */
+  /** Of the edge. */
   readonly addresses: readonly string[];
-  /** The CAA identities of the first CA. */
+  /** CAA identities of the first CA. */
   readonly issuerDomains: readonly string[];
-  /** Those of the fallback CA; empty without a fallback. */
+  /** Of the fallback CA. */
   readonly fallbackIssuerDomains: readonly string[];
   readonly ttlSeconds: number;
-  /** An email address to which CAs report forbidden requests (RFC 8659, 4.4); null: none. */
+  /** The email address for reports of forbidden requests (RFC 8659, 4.4). */
   readonly contact: string | null;
-  /** Restricts the permission: `accounturi` and `validationmethods` (RFC 8657). */
+  /** `accounturi` and `validationmethods` (RFC 8657). */
   readonly parameters: readonly CaaParameter[];
 };
 
-/** One record, ready for a master file. */
 export type PlatformRecord = {
-  /** Fully qualified, with its trailing dot. */
+  /** With the trailing dot. */
   readonly name: string;
   /** Seconds. */
   readonly ttl: number;
@@ -34,15 +32,11 @@ export type PlatformRecord = {
   readonly data: string;
 };
 
-/**
- * Leaves room for a target's label of 16 characters and a dot (derived-secrets.ts) in the 253 of a
- * name (RFC 1035, 2.3.4).
- */
+/** Leaves room for a target's label of 16 characters and a dot (RFC 1035, 2.3.4). */
 export const PLATFORM_DOMAIN_LENGTH_MAX = 253 - 17;
 
 /**
- * Returns the records of the wildcard name: addresses (IPv4 first, without duplicates), then the
- * CAA set. Deterministic. Throws if an address is invalid.
+ * Addresses (IPv4 first, without duplicates), then the CAA set. Throws if an address is invalid.
  */
 export function platformZone(settings: PlatformZoneSettings): readonly PlatformRecord[] {
   const { platformDomain, ttlSeconds } = settings;
@@ -51,7 +45,6 @@ export function platformZone(settings: PlatformZoneSettings): readonly PlatformR
   return [...addressRecords(settings.addresses).map((record) => ({ ...own, ...record })), ...caa];
 }
 
-/** IPv4 first, otherwise in the given order. */
 function addressRecords(addresses: readonly string[]) {
   const parsed = addresses.map((text) => ipaddr.parse(text));
   const ofKind = (kind: 'ipv4' | 'ipv6') =>
@@ -82,10 +75,7 @@ function caaSet(settings: PlatformZoneSettings): readonly string[] {
   ];
 }
 
-/**
- * Formats lines of a master file (RFC 1035, 5). Names and TTLs are complete, so the lines don't
- * depend on `$ORIGIN` and `$TTL`.
- */
+/** RFC 1035, 5. Names and TTLs are complete, so `$ORIGIN` and `$TTL` don't matter. */
 export function inMasterFile(records: readonly PlatformRecord[]): string {
   const lines = records.map(
     ({ name, ttl, type, data }) => `${name}  ${ttl}  IN  ${type.padEnd(4)}  ${data}\n`,
@@ -93,7 +83,7 @@ export function inMasterFile(records: readonly PlatformRecord[]): string {
   return lines.join('');
 }
 
-/** Returns a warning for each setting that is valid but probably a mistake. */
+/** For settings that are valid but probably a mistake. */
 export function doubtsAbout({ addresses }: PlatformZoneSettings): readonly string[] {
   const reserved = addresses.flatMap((address) => {
     const range = reservedRange(address);

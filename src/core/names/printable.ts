@@ -1,27 +1,21 @@
-/** Makes foreign text safe to display. */
-
-/** Everything invisible or able to reorder a line: controls, formats, surrogates, odd spaces. */
+/** Everything invisible or able to reorder a line. */
 const unprintable = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
 /**
- * What a name cannot contain, as ranges of a character class: characters that break or reorder a
- * line (controls, line separators, and the Bidi_Control characters of UAX #9, 2). Joiners of
+ * Ranges of a character class: characters that break or reorder a line (UAX #9, 2). Joiners of
  * letters and emoji are allowed.
  */
 export const DISORDERLY =
   '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
 
-/** Except tabs and line breaks. */
 const disorder = new RegExp(`(?![\\t\\n\\r])[${DISORDERLY}]`, 'g');
 
-/** Escapes controls and characters that reorder text as `\u{…}`; keeps line breaks. */
+/** Escapes as `\u{…}`; keeps line breaks. */
 export function withoutDisorder(text: string): string {
   return text.replace(disorder, escaped);
 }
 
-/**
- * Cuts the text to `lengthMax` characters plus an ellipsis and escapes unprintable ones as `\u{…}`.
- */
+/** Escapes unprintable characters as `\u{…}`. */
 export function printable(text: string, lengthMax: number): string {
   // A character has at most two code units, so this never cuts too much.
   const characters = [...text.slice(0, 2 * lengthMax + 2)];
@@ -29,7 +23,7 @@ export function printable(text: string, lengthMax: number): string {
   return characters.length > lengthMax ? `${kept}…` : kept;
 }
 
-/** Joins the first `countMax` items, then says how many are left: `a, b and 3 more`. */
+/** `a, b and 3 more`. */
 export function shortList(items: readonly string[], countMax: number, separator = ', '): string {
   const shown = items.slice(0, countMax).join(separator);
   const left = items.length - countMax;

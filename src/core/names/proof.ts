@@ -1,12 +1,12 @@
 /**
- * The TXT record that proves ownership of an apex that another project already has, since all
- * apexes have the same addresses. The instructions and the check both use it.
+ * The TXT record that proves ownership of an apex that another project already has: all apexes have
+ * the same addresses.
  */
 import { type DnsAnswer, isConclusive, recordsOf } from '../diagnosis/observation.ts';
 import { printable } from './printable.ts';
 import { splitAtZone } from './zone.ts';
 
-/** `name`: relative to the zone, as providers' forms expect; `fullName`: fully qualified. */
+/** `name`: relative to the zone, as providers' forms expect. */
 export type ProofRecord = {
   readonly type: 'TXT';
   readonly name: string;
@@ -15,13 +15,12 @@ export type ProofRecord = {
 };
 
 /**
- * The result of a check. `both`: the other project's record is also there, so nothing moves;
- * otherwise two projects would take the name from each other at every check. `partial`: only some
- * servers have it.
+ * `both`: the other project's record is also there, so the name stays; otherwise it would move at
+ * every check. `partial`: only some servers have it.
  */
 export type ProofSeen = 'proven' | 'missing' | 'both' | 'partial' | 'unknown';
 
-/** The required record, its state, and the values found: at most 5, sorted and cut. */
+/** Found values: at most 5, sorted and cut. */
 export type Proof = {
   readonly record: ProofRecord;
   readonly seen: ProofSeen;
@@ -30,15 +29,14 @@ export type Proof = {
 
 /** An underscored name (RFC 8552, 1) does not conflict with other records of the name. */
 const LABEL = '_signpost';
-/** How many foreign values a finding keeps, and how much of each: enough to recognize a mistake. */
+/** Enough to recognize a mistake. */
 const [FOUND_MAX, FOUND_LENGTH_MAX] = [5, 200];
 
-/** Returns the record's name: `_signpost.example.com`. */
 export function proofNameOf(hostname: string): string {
   return `${LABEL}.${hostname}`;
 }
 
-/** `zone`: the host name's zone; default: its registrable domain. */
+/** `zone`: default: the registrable domain. */
 export function proofRecordFor({
   hostname,
   zone = splitAtZone(hostname).zone,
@@ -52,10 +50,7 @@ export function proofRecordFor({
   return { type: 'TXT', name: fullName.slice(0, -zone.length - 1), fullName, value };
 }
 
-/**
- * Decides from the answer of each server; `unknown` without a conclusive one. Ignores quotes and
- * spaces around a value, which providers' forms may keep.
- */
+/** Ignores quotes and spaces around a value, which providers' forms can keep. */
 export function checkProof(
   answers: readonly DnsAnswer<string>[],
   values: { readonly claimant: string; readonly holder: string },

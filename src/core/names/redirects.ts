@@ -1,25 +1,18 @@
-/** Domain settings: a project's primary domain and its redirects. */
-
 /** `domains` of docs/interface.md, section 1. Host names are lower-case A-labels. */
 export type DomainSettings = {
-  /** Null: none is chosen. */
   readonly primary: string | null;
   readonly redirects: readonly Redirect[];
 };
 
-/**
- * Redirects visitors of `from` to `to` with the same path and query. `status`: one of
- * `redirectStatuses`.
- */
+/** Keeps path and query. `status`: one of `redirectStatuses`. */
 export type Redirect = { readonly from: string; readonly to: string; readonly status: number };
 
 /** RFC 9110, 15.4. 303 answers a form; 300 and 304 are not redirects. */
 export const redirectStatuses: readonly number[] = [301, 302, 307, 308];
 
-/** More than one site needs. */
 export const REDIRECTS_MAX = 100;
 
-/** As the API spells it, in the order in which the rules are applied. */
+/** In the order in which the rules are applied. */
 type SettingsRefusalCode =
   | 'too_many_redirects'
   | 'redirect_status'
@@ -34,8 +27,8 @@ type SettingsRefusalCode =
 export type SettingsRefusal = { readonly code: SettingsRefusalCode; readonly reason: string };
 
 /**
- * Returns the first reason why settings do not fit a project with these domains; null if they fit.
- * Accepted settings redirect each visitor at most once, to a domain of the same project.
+ * The first reason why settings do not fit. Accepted settings redirect each visitor at most once,
+ * to a domain of the same project.
  */
 export function checkSettings(
   settings: DomainSettings,
@@ -50,10 +43,7 @@ export function checkSettings(
 
 type Rule = (settings: DomainSettings, hostnames: ReadonlySet<string>) => SettingsRefusal | null;
 
-/**
- * Later rules rely on earlier ones: following a path requires that each name redirects once, and
- * none to itself.
- */
+/** Later rules rely on earlier ones: following a path requires one redirect per name. */
 const rules: readonly Rule[] = [
   ({ redirects }) =>
     redirects.length <= REDIRECTS_MAX
@@ -108,10 +98,7 @@ type Entry = (
   index: number,
 ) => string | null;
 
-/**
- * A rule that applies to each entry; reports the first violation. `field`: appended to the entry's
- * path.
- */
+/** Reports the first violation. `field`: appended to the entry's path. */
 function firstEntry(code: SettingsRefusalCode, reasonAgainst: Entry, field = ''): Rule {
   return (settings, hostnames) => {
     for (const [index, redirect] of settings.redirects.entries()) {
@@ -122,7 +109,7 @@ function firstEntry(code: SettingsRefusalCode, reasonAgainst: Entry, field = '')
   };
 }
 
-/** Returns the names that a visitor passes; ends at the first repeated one. */
+/** Ends at the first repeated name. */
 function pathFrom(from: string, redirects: readonly Redirect[]): readonly string[] {
   const next = new Map(redirects.map((one) => [one.from, one.to]));
   const path = [from];
@@ -142,7 +129,6 @@ function refused(code: SettingsRefusalCode, reason: string): SettingsRefusal {
   return { code, reason };
 }
 
-/** The settings that refer to one domain. */
 export type SettingsUse = { readonly primary: boolean; readonly redirects: readonly Redirect[] };
 
 export function usesOf({ primary, redirects }: DomainSettings, hostname: string): SettingsUse {
@@ -152,7 +138,6 @@ export function usesOf({ primary, redirects }: DomainSettings, hostname: string)
   };
 }
 
-/** Whether removing the domain would leave settings that refer to it. */
 export function isInUse({ primary, redirects }: SettingsUse): boolean {
   return primary || redirects.length > 0;
 }

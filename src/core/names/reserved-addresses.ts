@@ -1,7 +1,6 @@
 /**
- * Addresses that are not public (IANA's special-purpose registries, RFC 6890). Name servers there
- * are not queried, since a zone could aim us at our own network; host names there cannot be
- * visited.
+ * Addresses that are not public (RFC 6890). Signpost never queries name servers there: a zone could
+ * aim it at its own network.
  */
 import ipaddr from 'ipaddr.js';
 
@@ -24,10 +23,8 @@ const betterNames: readonly (readonly [Cidr, Kind])[] = (
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Returns the range of an address that is not public: ipaddr.js's name (`private`, `loopback`,
- * `linkLocal`, `carrierGradeNat`, …), `documentation`, `benchmarking` or `reserved`; null for a
- * public address. Embedded IPv4 addresses (mapped, translated, tunneled) and invalid addresses are
- * never public.
+ * ipaddr.js's name of the range, `documentation`, `benchmarking` or `reserved`; null for a public
+ * address. Embedded IPv4 addresses and invalid addresses are never public.
  */
 export function reservedRange(address: string): string | null {
   if (!ipaddr.isValid(address)) return 'reserved';

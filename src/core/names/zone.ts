@@ -1,15 +1,10 @@
-/**
- * The registrable domain of a name, by the Public Suffix List, and names that cannot be registered.
- */
+/** The registrable domain of a name, by the Public Suffix List. */
 import { parse } from 'tldts';
 
-/**
- * Reserved for tests and documentation (RFC 6761, 6.2 and 6.5). Test labs use them, so they count
- * as suffixes here.
- */
+/** Reserved for tests (RFC 6761, 6.2 and 6.5). Test labs use them, so they count as suffixes. */
 const laboratoryTlds: ReadonlySet<string> = new Set(['test', 'example']);
 
-/** Special-use names, each with the document that reserves it. Covers everything below them. */
+/** With the document that reserves it. Covers everything below the name. */
 const specialUse: ReadonlyMap<string, string> = new Map([
   ['localhost', 'RFC 6761'],
   ['invalid', 'RFC 6761'],
@@ -21,28 +16,26 @@ const specialUse: ReadonlyMap<string, string> = new Map([
   ['arpa', 'RFC 3172'],
 ]);
 
-/** The position of a name in the zone of its registrable domain. */
 export type ZonePlace = {
   /** The registrable domain, by the ICANN section of the Public Suffix List. */
   readonly zone: string;
-  /** The part left of the zone; `@` for the zone itself. */
+  /** `@` for the zone itself. */
   readonly label: string;
   readonly apex: boolean;
 };
 
-/** Only a `registrable` name can be added. `source`: the document that reserves the name. */
+/** `source`: the document that reserves the name. */
 export type Suffix =
   | { readonly kind: 'registrable' }
   | { readonly kind: 'public_suffix' }
   | { readonly kind: 'special_use'; readonly tld: string; readonly source: string }
   | { readonly kind: 'unknown_tld'; readonly tld: string };
 
-/** Whether a top-level domain exists only in test labs. */
 export function isLaboratoryTld(tld: string): boolean {
   return laboratoryTlds.has(tld);
 }
 
-/** Classifies a name (A-labels, lower case) by its suffix. Never throws. */
+/** A-labels, lower case. Never throws. */
 export function suffixOf(ascii: string): Suffix {
   const tld = ascii.slice(ascii.lastIndexOf('.') + 1);
   const source = specialUse.get(tld);
@@ -52,19 +45,14 @@ export function suffixOf(ascii: string): Suffix {
   return domain === null ? { kind: 'public_suffix' } : { kind: 'registrable' };
 }
 
-/**
- * Splits an accepted host name at its zone. A name without a registrable domain is its own zone.
- */
+/** A name without a registrable domain is its own zone. */
 export function splitAtZone(ascii: string): ZonePlace {
   const zone = parse(ascii, icannOnly).domain ?? ascii;
   const apex = ascii === zone;
   return { zone, label: apex ? '@' : ascii.slice(0, -zone.length - 1), apex };
 }
 
-/**
- * The input is already a bare name. Zones in the private section (github.io) are ordinary customer
- * zones.
- */
+/** Zones in the private section (github.io) are ordinary customer zones. */
 const icannOnly = {
   allowPrivateDomains: false,
   detectIp: false,

@@ -5,20 +5,16 @@ export const domainQueues = ['check-dns', 'issue-certificate', 'escalate-certifi
 export const sweepQueues = ['recheck-live', 'renew-certificate'] as const;
 export const queueNames = [...domainQueues, ...sweepQueues, 'deliver-webhook'] as const;
 
-/** A queue whose jobs each concern one domain. */
 export type DomainQueue = (typeof domainQueues)[number];
-/** A queue with one recurring job. */
 export type SweepQueue = (typeof sweepQueues)[number];
 export type QueueName = (typeof queueNames)[number];
 
-/** `epoch` fences the job: a job with an earlier epoch than the domain's changes nothing. */
+/** A job with an earlier epoch than the domain's changes nothing. */
 export type DomainJob = { readonly domainId: string; readonly epoch: number };
-/** `deliveryId`: the UUID of a delivery row. */
 export type DeliveryJob = { readonly deliveryId: string };
 /** Empty: PostgreSQL has what is due. */
 type SweepJob = Readonly<Record<never, never>>;
 
-/** The job data of a queue. */
 export type JobOf<N extends QueueName> = {
   readonly 'check-dns': DomainJob;
   readonly 'issue-certificate': DomainJob;
@@ -27,41 +23,35 @@ export type JobOf<N extends QueueName> = {
   readonly 'renew-certificate': SweepJob;
   readonly 'deliver-webhook': DeliveryJob;
 }[N];
-/** The job data of any queue. */
 export type AnyJob = JobOf<QueueName>;
 
-/** Returns `<domain>.<epoch>`, the delivery's id, or `sweep`. Adding a job twice has no effect. */
+/** Deterministic, so adding a job twice has no effect. */
 export function jobId(job: AnyJob): string {
   if ('domainId' in job) return `${job.domainId}.${job.epoch}`;
   if ('deliveryId' in job) return job.deliveryId;
   return 'sweep';
 }
 
-/** A regular expression without capture groups. */
+/** No capture groups. */
 const uuidPattern = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 const wholeUuid = new RegExp(`^${uuidPattern}$`);
 
-/** Whether a text can be queried as a row's id. */
 export function isUuid(text: string): boolean {
   return wholeUuid.test(text);
 }
 
 const ofRow = new RegExp(`^(${uuidPattern})(?:\\.\\d+)?$`);
 
-/**
- * Extracts the domain's or delivery's id from a job's id; null for a sweep or an unknown format.
- */
+/** Null for a sweep or an unknown format. */
 export function rowIdIn(id: string): string | null {
   return ofRow.exec(id)?.[1] ?? null;
 }
 
-/** Extracts the domain's id from a job's id; null for other jobs. */
 export function domainIdIn(id: string): string | null {
   return id.includes('.') ? rowIdIn(id) : null; // only before an epoch
 }
 
-/** Whether a queue has one recurring job for many domains. */
 export function isSweepQueue(name: QueueName): name is SweepQueue {
   return sweepQueues.some((sweep) => sweep === name);
 }

@@ -1,30 +1,23 @@
-/**
- * Current problems of the installation and what the operator does about them, most severe first.
- */
 import { shortList } from '../names/printable.ts';
 
-/** What the tasks are decided from, at the time of the reading. */
 export type Vitals = {
-  /** Since the last run of the reconciler; null if it never ran. */
+  /** Since the last run of the reconciler; null: it never ran. */
   readonly turnAgeSeconds: number | null;
   readonly queueAnswers: boolean;
-  /** The delay of the most overdue item, by queue. */
+  /** Of the most overdue item, by queue. */
   readonly overdueSeconds: Readonly<Record<string, number>>;
   readonly escalationsOpen: number;
   readonly jobsSetAside: number;
-  /** Served domains by the remaining lifetime of their certificate. Each domain counts once. */
+  /** Served domains by their certificate's remaining lifetime. Each domain counts once. */
   readonly certificates: { readonly ended: number; readonly day: number; readonly week: number };
-  /** DNS operators, with the number of domains that could not be checked because of them. */
+  /** How many domains could not be checked because of each DNS operator. */
   readonly dnsOperators: readonly { readonly operator: string; readonly domains: number }[];
-  /** Domains that could not be checked because our resolvers did not find their name servers. */
+  /** Domains whose name servers our resolvers did not find. */
   readonly ofOurResolvers: number;
-  /** All domains, in any status. */
   readonly attached: number;
-  /** Names of paused queues. */
   readonly queuesPaused: readonly string[];
 };
 
-/** As the API spells it. */
 export type OperatorTaskCode =
   | 'no_worker'
   | 'queue_paused'
@@ -40,7 +33,6 @@ export type OperatorTaskCode =
 /** `act`: customers are affected now or within a day. `watch`: it may resolve without action. */
 export type Urgency = 'act' | 'watch';
 
-/** One problem of the installation, explained to its operator. */
 export type OperatorTask = {
   readonly code: OperatorTaskCode;
   readonly urgency: Urgency;
@@ -48,19 +40,18 @@ export type OperatorTask = {
   readonly action: string;
 };
 
-/** Thresholds above which a problem is reported. */
 const limits = {
   /** The reconciler runs every minute. */
   turnAgeSeconds: 300,
   /** Equals the longest wait between two checks of a pending domain. */
   overdueSeconds: 300,
-  /** Per DNS operator; fewer are usually customers' mistakes. */
+  /** Fewer are usually customers' mistakes. */
   silentDomains: 5,
   /** In an installation with more domains, fewer failures are usually broken zones. */
   ofOurResolvers: { atLeast: 5, share: 0.1, inAnyCase: 1_000 },
 } as const;
 
-/** Returns the problems, in the order in which to fix them; empty if none is known. */
+/** In the order in which to fix them. */
 export function operatorTasksOf(vitals: Vitals): readonly OperatorTask[] {
   return rules.flatMap((rule) => rule(vitals) ?? []);
 }
@@ -116,10 +107,7 @@ function paused({ queuesPaused }: Vitals): OperatorTask | null {
   };
 }
 
-/**
- * Also reports when half of all domains are affected, since a small installation never reaches
- * five.
- */
+/** Also if half of all domains are affected: a small installation never reaches five. */
 function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): OperatorTask | null {
   const { atLeast, share, inAnyCase } = limits.ofOurResolvers;
   const isMany = domains >= atLeast && domains >= Math.min(attached * share, inAnyCase);
@@ -134,7 +122,6 @@ function resolversSilent({ ofOurResolvers: domains, attached }: Vitals): Operato
   };
 }
 
-/** Names the most overdue queue with its delay, the others without. */
 function overdue({ overdueSeconds }: Vitals): OperatorTask | null {
   const late = Object.entries(overdueSeconds)
     .filter(([, seconds]) => seconds > limits.overdueSeconds)
@@ -215,10 +202,7 @@ function count(number: number, one: string, many: string): string {
   return `${number} ${number === 1 ? one : many}`;
 }
 
-/**
- * Formats a duration in the largest unit with a value of at least two, rounded down: `12 minutes`,
- * `119 seconds`.
- */
+/** In the largest unit with a value of at least two, rounded down: `119 seconds`. */
 export function secondsInWords(seconds: number): string {
   const units = [
     [86_400, 'day'],

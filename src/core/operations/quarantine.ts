@@ -1,50 +1,38 @@
-/** When a failed job is retried, and when it is quarantined so that it cannot block others. */
+/** When a failed job is retried, and when it is quarantined so that others can run. */
 import { HOUR, MINUTE, SECOND } from '../time.ts';
 
-/** Thresholds for running a job alone and for quarantining it. */
 export const quarantine = {
-  /** Faults in a row; with the backoff, about a quarter of an hour. */
+  /** In a row; with the backoff, about a quarter of an hour. */
   faultsMax: 10,
   /**
-   * After this many worker crashes in a row, a job runs alone: several jobs run when a worker
-   * crashes, but only one is the cause.
+   * Worker crashes in a row. Several jobs run when a worker crashes, so a suspect then runs alone.
    */
   deathsSuspicious: 2,
-  /** Worker crashes in a row while the job ran alone. */
+  /** Crashes in a row while the job ran alone. */
   deathsAloneMax: 3,
-  /**
-   * After a sweep has taken a domain this often without saving it, the sweep processes it alone and
-   * logs it.
-   */
+  /** A sweep that took a domain this often without saving it processes it alone and logs it. */
   takesSuspicious: 3,
-  /** How long a job is quarantined the first time, the second, and from then on. */
+  /** The first time, the second, and from then on. */
   waitsMs: [5 * MINUTE, HOUR, 24 * HOUR],
 } as const;
 
-/** After a fault: 1 s, doubled each time, at most 5 min. */
+/** Doubled each time. */
 const faultWait = { firstMs: SECOND, maxMs: 5 * MINUTE } as const;
-/**
- * During an outage of Redis or PostgreSQL: the backlog drains soon after it, without flooding the
- * server.
- */
+/** For an outage of Redis or PostgreSQL: the backlog drains soon after it. */
 const outageWait = { firstMs: SECOND, maxMs: 30 * SECOND } as const;
 const FLOOR_MS = 250;
 const REASON_MAX = 300;
 
-/** The failures of a job so far. */
 export type Misfortune = {
-  /** Faults in a row, without outages. */
+  /** In a row, without outages. */
   readonly faults: number;
-  /** Worker crashes in a row while the job ran alone. */
+  /** In a row. */
   readonly deathsAlone: number;
   /** It was quarantined before and has not succeeded since. */
   readonly probation: boolean;
 };
 
-/**
- * Whether to quarantine a job now: after `faultsMax` faults or `deathsAloneMax` crashes; on
- * probation, after the first.
- */
+/** On probation, one fault or crash is enough. */
 export function isPoison({ faults, deathsAlone, probation }: Misfortune): boolean {
   return (
     faults >= (probation ? 1 : quarantine.faultsMax) ||
@@ -52,36 +40,26 @@ export function isPoison({ faults, deathsAlone, probation }: Misfortune): boolea
   );
 }
 
-/** Whether a job may have crashed its worker, so it must run alone. */
 export function isSuspect(deaths: number, probation: boolean): boolean {
   return probation || deaths >= quarantine.deathsSuspicious;
 }
 
-/**
- * Returns the backoff in ms after this many faults in a row: 1 s, doubled each time, at most 5 min.
- * `timeScale` divides every wait (TIME_SCALE).
- */
+/** `faults`: in a row. */
 export function faultWaitMs(faults: number, timeScale: number): number {
   return doubled(faultWait, faults, timeScale);
 }
 
-/**
- * Returns the backoff in ms after this many attempts in a row during an outage: 1 s, doubled each
- * time, at most 30 s.
- */
+/** `outages`: failed attempts in a row. */
 export function outageWaitMs(outages: number, timeScale: number): number {
   return doubled(outageWait, outages, timeScale);
 }
 
-/** Returns how long, in ms, a job is quarantined each time; the last value repeats. */
+/** The last value repeats. */
 export function quarantineWaitsMs(timeScale: number): readonly number[] {
   return quarantine.waitsMs.map((ms) => Math.round(Math.max(FLOOR_MS, ms / timeScale)));
 }
 
-/**
- * Returns the lease, in ms, of a domain that a sweep takes for the first time, the second, and so
- * on without saving it.
- */
+/** For each time in a row that a sweep takes a domain without saving it. */
 export function sweepLeasesMs(usualMs: number, timeScale: number): readonly number[] {
   const usual = Array.from({ length: quarantine.takesSuspicious }, () => usualMs);
   return [...usual, ...quarantineWaitsMs(timeScale).map((ms) => Math.max(usualMs, ms))];
@@ -97,9 +75,8 @@ function doubled(
 }
 
 /**
- * Formats a fault for an operator in one line of at most 300 characters: its name and the last
- * paragraph of its message (Prisma's messages start with source code), without credentials in URLs,
- * keys and long random text.
+ * One line of at most 300 characters without credentials, keys and long random text. Keeps the last
+ * paragraph: Prisma's messages start with source code.
  */
 export function reasonOf({ name, message }: { readonly name: string; readonly message: string }) {
   const said =

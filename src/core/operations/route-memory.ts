@@ -3,43 +3,36 @@
  * one monotonic clock.
  */
 
-/** The period in which the process is notified of every change. */
+/** When the process is notified of every change. */
 export type Subscription = {
-  /** When listening started; null: the process does not listen. */
+  /** Null: the process does not listen. */
   readonly since: number | null;
-  /**
-   * Every change committed from `since` to here has been notified. Keeps its value when listening
-   * ends.
-   */
+  /** Every change committed from `since` to here has been notified. */
   readonly completeUntil: number;
   /** The last period before this one whose `completeUntil` is known. */
   readonly earlier?: { readonly since: number; readonly completeUntil: number };
 };
 
-/** Not listening. */
 export const unsubscribed: Subscription = { since: null, completeUntil: Number.NEGATIVE_INFINITY };
 
-/** The state of a cached answer of the database. */
 export type Remembered = {
-  /** When the database was queried for it. */
   readonly readAt: number;
-  /** A change was notified since. */
   readonly isOutdated: boolean;
 };
 
-/** How long an answer is used, in milliseconds. */
+/** Milliseconds. */
 export type MemoryTimes = {
-  /** After the last time at which it is known to be correct. */
+  /** After the last time at which the answer is known to be correct. */
   readonly freshMs: number;
   /** At most, even with complete notifications: the expiry of a certificate is not notified. */
   readonly rereadMs: number;
-  /** In place of a query that fails while the database is up: its data may still change. */
+  /** If a query fails while the database is up: its data can still change. */
   readonly busyMs: number;
   /** During an outage of the database, when its data cannot change. */
   readonly awayMs: number;
 };
 
-/** For every edge process; `freshMs` can be overridden (src/edge/routes/route-memories.ts). */
+/** `freshMs` can be overridden (src/edge/routes/route-memories.ts). */
 export const memoryTimes: MemoryTimes = {
   // Plus edgeLimits.routePatienceMs, less than the 5 s within which a removal takes effect if its
   // notification is lost.
@@ -52,15 +45,12 @@ export const memoryTimes: MemoryTimes = {
 };
 
 /**
- * `use` the cached answer; `ask` the database and use the cache if it fails; `last_resort`: the
- * same, but only if the database is down; `forget` it.
+ * `ask`: query the database, use the cache if that fails. `last_resort`: use the cache only if the
+ * database is down.
  */
 export type MemoryVerdict = 'use' | 'ask' | 'last_resort' | 'forget';
 
-/**
- * Returns the subscription when listening restarts at `now`. Nothing counts as complete yet; the
- * complete period before becomes `earlier`.
- */
+/** Nothing counts as complete yet; the complete period before becomes `earlier`. */
 export function resubscribe(
   { since, completeUntil, earlier }: Subscription,
   now: number,
@@ -70,7 +60,7 @@ export function resubscribe(
   return { ...unsubscribed, since: now, ...(subscription && { earlier: subscription }) };
 }
 
-/** Decides how to use a cached answer, by its age since it was last known to be correct. Pure. */
+/** By the age since the answer was last known to be correct. Pure. */
 export function classifyMemory(
   { readAt, isOutdated }: Remembered,
   subscription: Subscription,

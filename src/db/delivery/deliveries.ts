@@ -1,6 +1,6 @@
 /**
- * Deliveries: one event for one webhook each. Created by record_events() with the event, or by a
- * replay; retried until one succeeds.
+ * One event for one webhook. record_events() creates deliveries with the event, a replay creates
+ * more.
  */
 import type {
   DeliveryDecision,
@@ -14,22 +14,16 @@ import { createDeliveryTimes, type DeliveryTimes, endWaiting } from './delivery-
 import { FORGOTTEN_MS, type Replay, type Replayed, replayDeliveries } from './replay-deliveries.ts';
 import { switchOff } from './webhooks.ts';
 
-/** An event with its project and `messageId`, the source of its `webhook-id` header. */
+/** `messageId`: the source of the `webhook-id` header. */
 export type EventToDeliver = EventRow & { readonly projectId: string; readonly messageId: string };
 
-/** A delivery with everything that an attempt needs. */
 export type LoadedDelivery = {
   readonly id: string;
   readonly status: 'pending' | 'delivered' | 'failed';
-  /**
-   * A replay resets it to 0. With `lastAttemptAt` it fences: a save succeeds only while both are as
-   * loaded.
-   */
+  /** A replay resets it to 0. With `lastAttemptAt` it fences saves. */
   readonly attempts: number;
   readonly lastAttemptAt: Date | null;
-  /** Null if the delivery has ended. */
   readonly nextAttemptAt: Date | null;
-  /** When its job was queued; null: not queued. */
   readonly queuedAt: Date | null;
   readonly webhook: Pick<
     Webhook,
@@ -46,26 +40,24 @@ export type LoadedDelivery = {
   readonly event: EventToDeliver;
 };
 
-/** The result of an attempt, or the end of a delivery because of its webhook's state. */
+/** `ended`: because of the webhook's state. */
 export type DeliveryOutcome =
   | DeliveryDecision
   | { readonly kind: 'ended'; readonly problem: Exclude<EndProblem, 'replayed'> };
 
 /** Calls reject only if the database fails. */
 export type DeliveryStore = DeliveryTimes & {
-  /** In any state of the delivery and its webhook; null if there is no such delivery. */
+  /** In any state of the delivery and its webhook. */
   load(id: string): Promise<LoadedDelivery | null>;
   /**
-   * Saves the result of a delivery, its effect on the webhook's health, and a resulting disabling,
-   * in one transaction. False if another save or a replay came first: the result is dropped, and a
-   * replayed delivery waits again.
+   * One transaction, including the webhook's health and a resulting disabling. False if another
+   * save or a replay came first: the result is dropped, and a replayed delivery waits again.
    */
   save(delivery: LoadedDelivery, outcome: DeliveryOutcome, at: Date): Promise<boolean>;
-  /** Postpones it without an attempt. Does nothing if it has ended or was queued again. */
+  /** Postpones without an attempt. Does nothing if it has ended or was queued again. */
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
-  /** Newest events first; for one event, newest deliveries first. At most `limit`. */
+  /** Newest events first; for one event, newest deliveries first. */
   list(webhookId: string, limit: number): Promise<DeliveryRow[]>;
-  /** Sends events again: see `replayDeliveries`. */
   replay(replay: Replay): Promise<Replayed>;
 };
 
@@ -80,10 +72,7 @@ const listed = {
   lastError: true,
   event: { select: { number: true, type: true, messageId: true, projectId: true } },
 } as const satisfies Prisma.WebhookDeliverySelect;
-/**
- * A delivery in lists. `lastStatus`: null without an HTTP response. `lastError`: null if no attempt
- * failed or the last one succeeded.
- */
+/** `lastError`: null if no attempt failed or the last one succeeded. */
 export type DeliveryRow = Prisma.WebhookDeliveryGetPayload<{ select: typeof listed }>;
 
 const loaded = {
@@ -137,7 +126,7 @@ export function createDeliveryStore(prisma: PrismaClient): DeliveryStore {
   };
 }
 
-/** Fenced by `queuedAt`: does nothing if the delivery was postponed, ended or queued again. */
+/** Fenced by `queuedAt`. */
 async function putBack(
   tx: Prisma.TransactionClient,
   { id, queuedAt }: LoadedDelivery,
@@ -177,10 +166,7 @@ async function save(
   return saved !== 'late';
 }
 
-/**
- * The start of the failure streak: written at the first failure and the first success after it, not
- * at each attempt.
- */
+/** Written at the first failure and the first success after it, not at each attempt. */
 async function noteHealth(
   tx: Prisma.TransactionClient,
   { id, url }: LoadedDelivery['webhook'],

@@ -1,47 +1,35 @@
 /**
- * Selects the deliveries to queue, and prunes old ones. Waiting rows stay here: the queue holds a
- * few per webhook, so that no backlog delays other webhooks.
+ * Waiting rows stay here. The queue holds a few per webhook, so no backlog delays other webhooks.
  */
 
 import type { EndProblem } from '../../core/operations/webhook-plan.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
-/** A delivery to be queued. */
 export type QueuedDelivery = { readonly id: string };
 
-/**
- * How deliveries reach the queue, end with their webhook, and are pruned. Safe for concurrent use
- * by several processes.
- */
+/** Safe for concurrent use by several processes. All times come from the caller's clock. */
 export type DeliveryTimes = {
   /**
-   * Marks deliveries due at `at` as queued and returns them, at most `limit`. Per enabled webhook
-   * at most `inFlight` are queued, not counting quarantined ones. Interleaves webhooks; within one,
-   * orders by time, then by event.
+   * Marks due deliveries as queued: at most `inFlight` per enabled webhook, without quarantined
+   * ones. Interleaves webhooks; within one, orders by time, then by event.
    */
   giveDue(at: Date, inFlight: number, limit: number): Promise<readonly QueuedDelivery[]>;
-  /**
-   * Marks deliveries queued before `givenBefore` that still wait, except quarantined ones; returns
-   * at most `limit`.
-   */
+  /** Marks deliveries queued before `givenBefore` that still wait, except quarantined ones. */
   giveAgain(givenBefore: Date, at: Date, limit: number): Promise<readonly QueuedDelivery[]>;
-  /** Undoes the mark of deliveries that could not be queued, if it was made at `at`. */
+  /** Undoes the mark made at `at`, for deliveries that could not be queued. */
   takeBack(ids: readonly string[], at: Date): Promise<void>;
   /**
-   * Ends waiting deliveries of disabled and deleted webhooks: created during the disabling, or left
-   * after a crash.
+   * Ends waiting deliveries of disabled and deleted webhooks: created meanwhile, or left after a
+   * crash.
    */
   endOfOff(): Promise<void>;
-  /** Deletes ended deliveries created before this time; returns how many, at most `limit`. */
+  /** Deletes ended deliveries; returns how many. */
   prune(before: Date, limit: number): Promise<number>;
-  /** Deletes webhooks removed before this time and without deliveries; call it after `prune`. */
+  /** Deletes removed webhooks without deliveries; call it after `prune`. */
   pruneWebhooks(before: Date): Promise<void>;
 };
 
-/**
- * `endOfOff` works in batches with a transaction each; every other call is one statement. All times
- * come from the caller's clock.
- */
+/** `endOfOff` works in batches with a transaction each; every other call is one statement. */
 export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
   return {
     giveDue: (at, inFlight, limit) => giveDue(prisma, at, inFlight, limit),
@@ -77,9 +65,8 @@ export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
 }
 
 /**
- * Concurrent calls take different rows, because each locks what it takes. The first part of the
- * statement steps through the index from webhook to webhook, so a long backlog costs no more than a
- * short one.
+ * Concurrent calls lock, and take, different rows. The statement steps through the index from
+ * webhook to webhook, so a long backlog costs no more than a short one.
  */
 async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: number) {
   const now = at.toISOString();
@@ -144,10 +131,8 @@ async function endOfOff(prisma: PrismaClient): Promise<void> {
 const BATCH = 5_000;
 
 /**
- * Ends every pending delivery of a webhook as failed with this problem. Call it after the
- * transaction that disables the webhook; after a crash in between, the relay's `endOfOff` completes
- * it. Locks in the order of ids, like a replay (src/db/delivery/replay-deliveries.ts), to avoid
- * deadlocks.
+ * Call it after the transaction that disables the webhook; after a crash in between, `endOfOff`
+ * completes it. Locks in the order of ids, like a replay, to avoid deadlocks.
  */
 export async function endWaiting(
   prisma: PrismaClient,

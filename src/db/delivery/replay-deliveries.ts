@@ -1,40 +1,35 @@
-/** Sends events again. A waiting delivery restarts in its own row; an ended one gets a new row. */
+/** A waiting delivery restarts in its own row; an ended one gets a new row. */
 
 import type { Webhook } from '../../core/records.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
-/** The events to send again: those after a number with the webhook's types, or a single one. */
+/** Those after a number with the webhook's types, or a single one of any type. */
 export type ReplayedEvents =
   | { readonly projectId: string; readonly after: bigint }
-  /** The event with this number, of any type. */
   | { readonly projectId: string; readonly event: bigint };
 
-/** Each of these events has one waiting delivery from now on. */
 export type Replayed = {
-  /** Number of events, including those whose delivery was already waiting. */
+  /** Includes events whose delivery was already waiting. */
   readonly queued: number;
-  /**
-   * The last event's number; null if there was none. If `limit` was reached, the next replay starts
-   * after it.
-   */
+  /** The last event's number. If `limit` was reached, the next replay starts after it. */
   readonly lastEvent: bigint | null;
 };
 
 export type Replay = {
   readonly webhook: Pick<Webhook, 'id' | 'eventTypes'>;
   readonly events: ReplayedEvents;
-  /** The caller's clock; new and restarted deliveries are due then. */
+  /** New and restarted deliveries are due then. */
   readonly at: Date;
   /** Maximum events, the lowest numbers first. */
   readonly limit: number;
 };
 
-/** In ms: the queue has then forgotten an ended job and accepts another with the same id. */
+/** After this time, the queue accepts another job with an ended job's id. */
 export const FORGOTTEN_MS = 1_000;
 
 /**
- * Afterwards each event has one waiting delivery, even with concurrent replays. One transaction.
- * Only ended deliveries that were tried stay, so replays create no more rows than attempts.
+ * Afterwards each event has one waiting delivery, even with concurrent replays. Replays create no
+ * more rows than attempts: ended deliveries stay only if they were tried.
  */
 export function replayDeliveries(prisma: PrismaClient, replay: Replay): Promise<Replayed> {
   return prisma.$transaction(async (tx) => {
@@ -46,9 +41,8 @@ export function replayDeliveries(prisma: PrismaClient, replay: Replay): Promise<
 }
 
 /**
- * An untried waiting delivery stays. One that a worker is processing stays queued: its save no
- * longer fits and postpones it (src/db/delivery/deliveries.ts). An untried ended one is replaced,
- * not reused: the queue may still have the job that ended it, with the delivery's id.
+ * A delivery that a worker is processing stays queued: its save no longer fits and postpones it. An
+ * untried ended one is replaced: the queue can still have the job that ended it, with its id.
  */
 async function bringBackOrMake(
   tx: Prisma.TransactionClient,

@@ -1,30 +1,23 @@
-/**
- * Webhooks of a project or, with `projectId` null, of an operator, who gets the events of all
- * projects.
- */
-
 import type { DisabledReason } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { Tx } from '../engine/transaction.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { endWaiting } from './delivery-times.ts';
 
-/** A project's id, or null for an operator. */
+/** Null: an operator, who gets the events of all projects. */
 type WebhookOwner = string | null;
 
-/** Its id is chosen by the caller, because the secret is sealed for it. */
+/** The caller chooses the id, because the secret is sealed for it. */
 type NewWebhook = {
   readonly id: string;
   readonly projectId: WebhookOwner;
   readonly url: string;
-  /** Empty: every type. */
   readonly eventTypes: readonly string[];
-  /** Sealed for this id (src/webhooks/message.ts). */
   readonly sealedSecret: Uint8Array<ArrayBuffer>;
   readonly createdAt: Date;
 };
 
-/** A missing field stays unchanged. A new URL, or enabling it, clears past failures. */
+/** A new URL, or enabling, clears past failures. */
 type WebhookChange = {
   readonly url?: string | undefined;
   /** Empty: every type. */
@@ -33,36 +26,28 @@ type WebhookChange = {
   readonly enabled?: boolean | undefined;
 };
 
-/** A new secret that signs from now on. */
 type Rotation = {
   readonly sealedSecret: Uint8Array<ArrayBuffer>;
   /** The previous secret also signs until then. */
   readonly oldSecretEndsAt: Date;
 };
 
-/** No call finds deleted webhooks, or those of another owner. */
+/** Deleted webhooks, and those of another owner, are never found. */
 export type WebhookStore = {
   /** Oldest first. */
   list(owner: WebhookOwner): Promise<Webhook[]>;
-  /** Null if there is no such webhook. */
   find(owner: WebhookOwner, id: string): Promise<Webhook | null>;
   /** Null if the owner already has `most`; also holds for concurrent calls. */
   create(webhook: NewWebhook, most: number): Promise<Webhook | null>;
-  /**
-   * Null if there is no such webhook. Disabling ends waiting deliveries; enabling does not restore
-   * them.
-   */
+  /** Disabling ends waiting deliveries; enabling does not restore them. */
   update(owner: WebhookOwner, id: string, change: WebhookChange, at: Date): Promise<Webhook | null>;
-  /**
-   * Null if there is no such webhook. The current secret becomes the previous one; an older one
-   * stops signing.
-   */
+  /** The current secret becomes the previous one; an older one stops signing. */
   rotate(owner: WebhookOwner, id: string, rotation: Rotation): Promise<Webhook | null>;
-  /** Ends waiting deliveries and erases the secrets. Does nothing if there is no such webhook. */
+  /** Ends waiting deliveries and erases the secrets. Idempotent. */
   remove(owner: WebhookOwner, id: string, at: Date): Promise<void>;
 };
 
-/** Waiting deliveries are ended after the commit; after a crash in between, the relay ends them. */
+/** Waiting deliveries end after the commit; after a crash in between, the relay ends them. */
 export function createWebhookStore(prisma: PrismaClient): WebhookStore {
   return {
     list: (projectId) =>
@@ -110,8 +95,8 @@ async function update(
 }
 
 /**
- * `waits`: a disabled webhook is to be enabled, so its waiting deliveries must end first. Not here,
- * since a delivery is locked before its webhook and the reverse order could deadlock.
+ * `waits`: waiting deliveries must end first. Not here: a delivery is locked before its webhook,
+ * and the reverse order can deadlock.
  */
 async function write(
   tx: Tx,
@@ -138,10 +123,7 @@ async function write(
   return row ?? null;
 }
 
-/**
- * Reads the current values and locks the row until the transaction ends; undefined if there is no
- * such webhook.
- */
+/** Until the transaction ends. */
 async function lock(tx: Tx, { projectId, id }: Which) {
   type Row = { url: string; isOff: boolean; secret: Uint8Array<ArrayBuffer> };
   const [row] = await tx.$queryRaw<Row[]>`
@@ -180,8 +162,8 @@ async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<voi
 }
 
 /**
- * Disables an owner's webhook, with `url` only while it has this URL; returns whether it was
- * enabled before. The caller ends waiting deliveries after the transaction: endWaiting().
+ * `url`: only while the webhook has it. Returns whether it was enabled. The caller ends waiting
+ * deliveries after the transaction: endWaiting().
  */
 export async function switchOff(
   tx: Tx,
@@ -196,7 +178,7 @@ export async function switchOff(
   return count > 0;
 }
 
-/** By id alone: every caller has checked the owner. */
+/** Every caller has checked the owner. */
 function end(prisma: PrismaClient, { id }: Which, problem: 'webhook_disabled' | 'webhook_deleted') {
   return endWaiting(prisma, id, problem);
 }

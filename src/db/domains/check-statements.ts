@@ -5,10 +5,9 @@ import type { Statement } from '../engine/statements.ts';
 import type { toLoadedDomain } from './domain-row.ts';
 import type { CheckSave } from './transitions.ts';
 
-/** A row as `toLoadedDomain` takes it. */
 export type CheckedRow = Parameters<typeof toLoadedDomain>[0];
 
-/** Field → column, of times: JSON has them as text. */
+/** JSON has times as text. */
 const loadedTimes = {
   pendingSince: 'pending_since',
   verifiedAt: 'verified_at',
@@ -23,7 +22,6 @@ const loadedTimes = {
   watchedUntil: 'watched_until',
 } as const;
 
-/** Field → column. */
 const loadedColumns = {
   id: 'id',
   projectId: 'project_id',
@@ -37,7 +35,7 @@ const loadedColumns = {
   ...loadedTimes,
 } satisfies Record<Exclude<keyof CheckedRow, 'observation'>, string>;
 
-/** Parses the JSON of `loadDomains`. */
+/** Of `loadDomains`. */
 export function parseRow(json: string): CheckedRow {
   const row = JSON.parse(json);
   for (const field of Object.keys(loadedTimes)) {
@@ -52,7 +50,7 @@ type SavedColumn = {
 };
 type SavedColumns = { readonly [column: string]: SavedColumn };
 
-/** The row must still have these values, so that the first of several saves wins. */
+/** The row must still have these values, so the first of several saves wins. */
 const fences: SavedColumns = {
   id: { type: 'uuid', of: ({ domain }) => domain.id },
   epoch: { type: 'int', of: ({ domain }) => domain.epoch },
@@ -60,7 +58,6 @@ const fences: SavedColumns = {
   status: { type: 'domain_status', of: ({ outcome }) => outcome.to.status },
 };
 
-/** What every check writes. */
 const written: SavedColumns = {
   missed_at: { type: 'timestamptz', of: ({ outcome }) => text(missedAt(outcome)) },
   last_checked_at: { type: 'timestamptz', of: ({ at }) => text(at) },
@@ -68,7 +65,7 @@ const written: SavedColumns = {
   recheck_at: { type: 'timestamptz', of: ({ outcome }) => text(outcome.recheckAt) },
 };
 
-/** What only some checks write; undefined: stays as it is. */
+/** Undefined: stays as it is. */
 const sometimesWritten: SavedColumns = {
   findings: { type: 'jsonb', of: findingsOf },
   observation: { type: 'jsonb', of: observationOf },
@@ -101,7 +98,7 @@ function text(time: Date | null): string | null {
 const always = Object.entries({ ...fences, ...written });
 const everything = [...always, ...Object.entries(sometimesWritten)];
 
-/** Most checks find what the previous one found and use the cheaper statement. */
+/** Most checks find what the previous one found, so the cheaper statement is enough. */
 export function savesOnlyTimes(check: CheckSave): boolean {
   return Object.values(sometimesWritten).every(({ of }) => of(check) === undefined);
 }
@@ -123,8 +120,8 @@ const setWritten = [
 ].join(', ');
 
 /**
- * $1: ids; $2: for each, the cached observation's version, or null. The version is PostgreSQL's
- * xmin, the transaction that wrote the row, so equal versions mean equal observations.
+ * $1: ids; $2: for each, the cached observation's version. PostgreSQL's xmin is the transaction
+ * that wrote the row, so equal versions mean equal observations.
  */
 export const loadDomains: Statement = {
   name: 'checks_load',
@@ -141,7 +138,7 @@ export const loadDomains: Statement = {
     ) AS found`,
 };
 
-/** A statement that saves checks and returns the ids of those that were saved. */
+/** Returns the ids of the saved checks. */
 export type SaveStatement = Statement & {
   readonly parametersOf: (checks: readonly CheckSave[]) => readonly unknown[];
 };

@@ -1,7 +1,6 @@
 /**
- * Batches loads and saves of checks: calls within a few milliseconds share one SELECT and one
- * UPDATE (docs/measured/performance.md has measurements). A save has been committed when its
- * promise resolves.
+ * Calls within a few milliseconds share one SELECT and one UPDATE (docs/measured/performance.md). A
+ * save is committed when its promise resolves.
  */
 import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../core/diagnosis/observation.ts';
@@ -19,9 +18,8 @@ import {
 import { type LoadedDomain, toLoadedDomain } from './domain-row.ts';
 import { type CheckSave, type MoveResult, moveDomain } from './transitions.ts';
 
-/** Concurrent calls share a statement; each has its own result. */
 export type CheckStore = {
-  /** The domain's current state; undefined if it does not exist or was removed. */
+  /** Undefined if it does not exist or was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
   /**
    * `stale`: another save came first and nothing changed. `held_elsewhere`: only for a transition
@@ -38,19 +36,12 @@ const batches = {
   isWorthRetry: isLostRace,
 } as const;
 
-/**
- * Some 4 KB each. More domains than one process checks in the quarter hour for which a full check
- * is valid.
- */
+/** Some 4 KB each. One process checks fewer domains while a full check is valid. */
 const HELD_MAX = 10_000;
 
-/** The last full check of a domain, and the row's version. */
 type Held = { readonly version: string; readonly observation: Observation | null };
 
-/**
- * Caches the observations of up to HELD_MAX domains; each is used only while it equals the stored
- * one.
- */
+/** A cached observation is used only while it equals the stored one. */
 export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): CheckStore {
   const run = createRunStatement(database);
   const held = new LRUCache<string, Held>({ max: HELD_MAX });
@@ -68,7 +59,6 @@ export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): C
   };
 }
 
-/** Takes an observation from the cache if the row still has its version. */
 async function loadAll(
   run: RunStatement,
   held: LRUCache<string, Held>,
@@ -95,7 +85,7 @@ async function loadAll(
   return ids.map((id) => byId.get(id));
 }
 
-/** Returns which checks were saved, in their order. One statement, so one transaction. */
+/** One statement, so one transaction. */
 async function saveAll(
   run: RunStatement,
   statement: SaveStatement,

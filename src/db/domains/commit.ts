@@ -1,6 +1,5 @@
 /**
- * The only writer of a domain's state, epoch and times. `commit` writes a decision
- * (src/core/life/decide.ts), `schedule` moves a time; checks.ts saves many unchanged checks at
+ * The only writer of a domain's state, epoch and times; checks.ts saves many unchanged checks at
  * once.
  */
 import type { DomainChange } from '../../core/life/change.ts';
@@ -9,14 +8,12 @@ import type { Tx } from '../engine/transaction.ts';
 import type { Prisma } from '../generated/client.ts';
 import { type DomainRow, toDomainRow } from './domain-row.ts';
 
-/**
- * The domain's version when the decision was made; the commit succeeds only while it is current.
- */
+/** A commit succeeds only while `version` is current. */
 export type Fence = { readonly id: string; readonly epoch: number; readonly version: number };
 
 /**
- * Writes a change. False, with nothing written, if it is refused, another save came first, or the
- * domain was removed.
+ * False, with nothing written, if the change is refused, another save came first, or the domain was
+ * removed.
  */
 export async function commit(
   tx: Tx,
@@ -33,8 +30,8 @@ export async function commit(
 }
 
 /**
- * Adds a domain: a new row, or a removed one in its next epoch. Returns its id (an existing row
- * keeps its own); null if the project already has it attached.
+ * A new row, or a removed one in its next epoch, with its own id. Null if the project already has
+ * the domain attached.
  */
 export async function commitFirst(
   tx: Tx,
@@ -56,7 +53,7 @@ export async function commitFirst(
   return revived?.id ?? null;
 }
 
-/** When a domain is processed; missing times stay. */
+/** Missing times stay. */
 export type Times = {
   readonly nextCheckAt?: Date;
   readonly recheckAt?: Date;
@@ -66,8 +63,8 @@ export type Times = {
 };
 
 /**
- * Moves times of a domain that still matches `where`; false if it does not, or was removed. The
- * version stays, so that a running check can still be saved, with its own times.
+ * False if the domain does not match `where` or was removed. The version stays, so a running check
+ * can still be saved, with its own times.
  */
 export async function schedule(
   tx: Tx,
@@ -81,27 +78,23 @@ export async function schedule(
   return count > 0;
 }
 
-/** Statuses in which a domain is served. */
 export const served = ['live', 'drifted'] satisfies readonly DomainStatus[];
 
 /**
- * Loads a row and locks it until the transaction ends. Null if it does not exist or was removed.
- * Before ending an order, lock its domain first, as a removal does, to avoid deadlocks.
+ * Locks until the transaction ends; null if removed. Before ending an order, lock its domain first,
+ * as a removal does, to avoid deadlocks.
  */
 export async function loadLocked(tx: Tx, id: string): Promise<DomainRow | null> {
   await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${id}::uuid FOR UPDATE`;
   return loadAttached(tx, id);
 }
 
-/**
- * Loads the row for a caller that already holds its lock. Null if it does not exist or was removed.
- */
+/** The caller holds the row's lock. Null if removed. */
 export async function loadAttached(tx: Tx, id: string): Promise<DomainRow | null> {
   const row = await tx.domain.findFirst({ where: { id, removedAt: null } });
   return row && toDomainRow(row);
 }
 
-/** The columns of a domain that was never checked. */
 const neverYet = {
   lastCheckedAt: null,
   verifiedAt: null,
@@ -137,10 +130,9 @@ function attemptColumns({ attempts }: DomainChange, at: Date) {
   }
 }
 
-/** A domain that is not served has no planned renewal; its next certificate plans one. */
 const notServed = { renewAt: null, renewalInfoAt: null } as const;
 
-/** The columns that a state changes; the others keep their history. */
+/** Columns of other states keep their history. */
 function stateColumns(state: DomainState) {
   switch (state.status) {
     case 'pending':

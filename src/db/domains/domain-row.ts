@@ -1,4 +1,3 @@
-/** Converts a domain's columns to the lifecycle's types. */
 import type { Finding } from '../../core/diagnosis/findings.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
@@ -8,31 +7,24 @@ export type LoadedDomain = {
   readonly id: string;
   readonly projectId: string;
   readonly hostname: string;
-  /** The host name that its record must point to. */
   readonly target: string;
-  /** Fences: a save succeeds only while both are as loaded. */
+  /** A save succeeds only while both are as loaded. */
   readonly epoch: number;
   readonly version: number;
-  /** Checks since it was added, verified again or lost its name. */
   readonly attempts: number;
   readonly state: DomainState;
   readonly findings: readonly Finding[];
-  /** Of the last full check; null if none ran, or it has an old format. */
+  /** Of the last full check; null also for an old format. */
   readonly observation: Observation | null;
   readonly lastCheckedAt: Date | null;
-  /** When its own job is due; null if it has none. */
   readonly nextCheckAt: Date | null;
-  /** When a sweep checks it next; null: never. */
   readonly recheckAt: Date | null;
-  /** When an operator is notified unless a certificate is issued; null: never. */
   readonly escalateAt: Date | null;
-  /** When its newest certificate expires; null if it has none. */
   readonly certificateEndsAt: Date | null;
-  /** Approximately when the last viewer of its page leaves; null: no viewers so far. */
   readonly watchedUntil: Date | null;
 };
 
-/** Without the observation, which has its own table. */
+/** The observation has its own table. */
 export type DomainRow = Omit<LoadedDomain, 'observation'>;
 
 type StateColumns = {
@@ -47,15 +39,11 @@ type StateColumns = {
 type Columns = Omit<DomainRow, 'state' | 'findings'> &
   StateColumns & { readonly findings: unknown };
 
-/** Converts a row that was loaded without its observation. */
 export function toDomainRow(row: Columns): DomainRow {
   return toLoadedDomain({ ...row, observation: null });
 }
 
-/**
- * Converts a row with its observation. Field by field, because every check does it and a spread
- * would copy twice.
- */
+/** Field by field: every check calls this, and a spread would copy twice. */
 export function toLoadedDomain(row: Columns & { readonly observation: unknown }): LoadedDomain {
   return {
     id: row.id,
@@ -77,16 +65,13 @@ export function toLoadedDomain(row: Columns & { readonly observation: unknown })
   };
 }
 
-/**
- * Reads the stored observation; null if there is none, or it has the first format, without time and
- * cost.
- */
+/** Null also for the first format, without time and cost. */
 export function observationIn(stored: unknown): Observation | null {
   const known = typeof stored === 'object' && stored !== null && 'at' in stored && 'cost' in stored;
   return known ? (stored as unknown as Observation) : null; // see above
 }
 
-/** Returns the state of a row. If its own time is missing, uses `pendingSince`. */
+/** If the state's own time is missing, uses `pendingSince`. */
 function toState(row: StateColumns): DomainState {
   const { status, pendingSince } = row;
   switch (status) {

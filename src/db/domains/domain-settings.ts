@@ -1,7 +1,6 @@
 /**
- * A project's primary domain and redirects. They are replaced under the project's row lock, which
- * the removal of a domain takes as well (after the domain's own), so settings never name a removed
- * domain. Also HSTS of one domain, written under that domain's lock.
+ * Replaced under the project's row lock. Removing a domain takes it too, after the domain's own, so
+ * settings never name a removed domain. HSTS is written under its domain's lock.
  */
 
 import {
@@ -16,38 +15,29 @@ import type { PrismaClient } from '../generated/client.ts';
 
 /** Each call is one transaction. */
 export type DomainSettingsStore = {
-  /** With redirects in their given order. Empty settings for an unknown project. */
+  /** Redirects keep their order. Empty settings for an unknown project. */
   load(projectId: string): Promise<DomainSettings>;
   /**
-   * Replaces all settings of the project and returns null, or changes nothing and returns the
-   * reason. `mayReplace` is called first with the stored settings, which stay locked until this
-   * call ends.
+   * Returns null, or changes nothing and returns the reason. `mayReplace` gets the stored settings,
+   * which stay locked until this call ends.
    */
   replace(
     projectId: string,
     settings: DomainSettings,
     mayReplace?: MayReplace,
   ): Promise<NotReplaced | null>;
-  /**
-   * Stores or replaces HSTS of a domain; false if the project does not have the domain attached.
-   */
+  /** False if the project does not have the domain attached. */
   putHsts(projectId: string, hostname: string, hsts: Hsts): Promise<boolean>;
-  /** Does nothing if there is none. */
   deleteHsts(projectId: string, hostname: string): Promise<void>;
 };
 
-/**
- * Compares the stored settings with the caller's precondition; false refuses with
- * `precondition_failed`.
- */
+/** The caller's precondition; false refuses with `precondition_failed`. */
 type MayReplace = (current: DomainSettings) => boolean;
 
-/** The settings do not fit the project's domains, or `mayReplace` returned false. */
 type NotReplaced =
   | SettingsRefusal
   | { readonly code: 'precondition_failed'; readonly reason?: undefined };
 
-/** Replacements for one project are serialized by the lock of its row. */
 export function createDomainSettingsStore(prisma: PrismaClient): DomainSettingsStore {
   return {
     load: (projectId) => prisma.$transaction((tx) => loadSettings(tx, projectId)),
@@ -79,17 +69,14 @@ async function putHsts(
 }
 
 /**
- * Locks the project's row until the transaction ends, as the numbering of its events does. Inserts
- * with a foreign key to the project do not wait.
+ * Until the transaction ends, as the numbering of its events does. Inserts with a foreign key to
+ * the project do not wait.
  */
 export async function lockProject(tx: Tx, projectId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM project WHERE id = ${projectId}::uuid FOR NO KEY UPDATE`;
 }
 
-/**
- * Loads both in one statement, so they are consistent; `json`, unlike `jsonb`, keeps the order of
- * fields.
- */
+/** One statement, so both are consistent; `json`, unlike `jsonb`, keeps the order of fields. */
 export async function loadSettings(tx: Tx, projectId: string): Promise<DomainSettings> {
   const rows = await tx.$queryRaw<
     { primary: string | null; redirects: readonly Redirect[] }[]
@@ -130,10 +117,7 @@ async function replaceSettings(
   return null;
 }
 
-/**
- * Deletes the settings that name a removed domain, and returns those of the project. The caller
- * holds both locks.
- */
+/** The caller holds both locks. */
 export async function dropFromSettings(
   tx: Tx,
   projectId: string,

@@ -1,7 +1,6 @@
-/** User actions on domains: add, show, verify, remove. Jobs load and save through checks.ts. */
+/** User actions on domains. Jobs load and save through checks.ts. */
 import { randomUUID } from 'node:crypto';
 import { decide, firstChange } from '../../core/life/decide.ts';
-import type { Rules } from '../../core/life/lifecycle.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
 import type { Hsts } from '../../core/operations/edge-route.ts';
@@ -14,13 +13,12 @@ import { commit, commitFirst, loadLocked } from './commit.ts';
 import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
 
-/** A domain with everything that the API shows. */
 export type DomainDetails = DomainRecord & {
-  /** Of the last full check; null if none ran. */
+  /** Of the last full check. */
   readonly observation: { readonly value: unknown } | null;
   /** Null: the platform sets no header. */
   readonly hsts: Hsts | null;
-  /** The open order, the newest issued one, and the newest refused or superseded one, if any. */
+  /** The open order, the newest issued one, and the newest refused or superseded one. */
   readonly certificates: readonly Certificate[];
   /** The open one, if any. */
   readonly escalations: readonly Escalation[];
@@ -29,16 +27,14 @@ export type DomainDetails = DomainRecord & {
 type NewDomain = {
   readonly projectId: string;
   readonly hostname: string;
-  /** The host name that its record must point to. */
   readonly target: string;
 };
 
-/** The epoch that ended; its jobs change nothing anymore. */
+/** Its jobs change nothing anymore. */
 export type EndedEpoch = { readonly id: string; readonly epoch: number };
 
 /**
- * `removed`: its order, its escalation and the settings that named it ended in the same
- * transaction.
+ * `removed`: its order, escalation and the settings that named it ended in the same transaction.
  */
 type Removal =
   | ({ readonly kind: 'removed' } & EndedEpoch)
@@ -46,39 +42,34 @@ type Removal =
   | ({ readonly kind: 'in_use' } & SettingsUse);
 
 /**
- * Every write is one transaction with its events. Another project may have the same host name
+ * Every write is one transaction with its events. Another project can have the same host name
  * attached.
  */
 export type DomainStore = {
-  /** Attached domains, in the order in which they were added. */
+  /** In the order in which they were added. */
   list(projectId: string): Promise<DomainDetails[]>;
-  /** Null if the project does not have it attached. */
   find(projectId: string, hostname: string): Promise<DomainDetails | null>;
   /** Null if the project already has it. A removed one returns with its history and a new epoch. */
   add(domain: NewDomain, at: Date): Promise<DomainDetails | null>;
-  /** When the project added each domain since that time, oldest first; includes removed ones. */
+  /** Oldest first; includes removed ones. */
   addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
   /**
-   * Null if there is no such domain. A pending or failed one starts a new window, and `ended` is
-   * the previous epoch. Any other is due for a check, and a running check becomes stale.
+   * A pending or failed domain starts a new window, and `ended` is the previous epoch. Any other is
+   * due for a check, and a running check becomes stale.
    */
   requestVerify(
     projectId: string,
     hostname: string,
     at: Date,
-    windowMs: number,
   ): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null>;
-  /**
-   * Null if there was nothing to remove. `orphans`: whether to refuse or to drop settings that
-   * refer to it.
-   */
+  /** `orphans`: whether to refuse or to drop settings that refer to it. */
   remove(
     projectId: string,
     hostname: string,
     at: Date,
     orphans?: 'refuse' | 'drop',
   ): Promise<Removal | null>;
-  /** Newest first, at most `limit`, also for a removed domain; null if the project never had it. */
+  /** Newest first, also for a removed domain; null if the project never had it. */
   timeline(projectId: string, hostname: string, limit: number): Promise<EventRow[] | null>;
 };
 
@@ -87,10 +78,7 @@ const escalations = {
   certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], distinct: ['status'] },
   escalations: { where: { closedAt: null } },
 } as const satisfies Prisma.DomainInclude;
-/**
- * The relations of DomainDetails, for Prisma's `include`; not inside a transaction (see detailsIn
- * below).
- */
+/** Not inside a transaction (see detailsIn below). */
 export const details = {
   ...escalations,
   observation: true,
@@ -120,10 +108,8 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
       });
       return rows.map(({ addedAt }) => addedAt);
     },
-    requestVerify: (projectId, hostname, at, windowMs) =>
-      prisma.$transaction((tx) =>
-        requestVerify(tx, { projectId, hostname }, { now: at, windowMs, timeScale: 1 }),
-      ),
+    requestVerify: (projectId, hostname, at) =>
+      prisma.$transaction((tx) => requestVerify(tx, { projectId, hostname }, at)),
     remove: (projectId, hostname, at, orphans = 'refuse') =>
       prisma.$transaction((tx) => removeDomain(tx, { projectId, hostname }, at, orphans)),
     async timeline(projectId, hostname, limit) {
@@ -157,15 +143,15 @@ async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
 async function requestVerify(
   tx: Tx,
   name: Name,
-  rules: Rules,
+  at: Date,
 ): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null> {
   const row = await findLocked(tx, name);
   if (row === null) return null;
   const { id, epoch } = row;
-  const change = decide(row, { kind: 'verify_requested' }, rules);
+  const change = decide(row, { kind: 'verify_requested' }, at);
   // The new version makes a running check stale, which could otherwise delay the requested one.
-  await commit(tx, row, change, rules.now);
-  await recordEvents(tx, about(id, change.events), rules.now);
+  await commit(tx, row, change, at);
+  await recordEvents(tx, about(id, change.events), at);
   const domain = await detailsIn(tx, id);
   return { domain, ended: change.epoch === 'next' ? { id, epoch } : null };
 }
@@ -194,12 +180,7 @@ async function removeDomain(
   await lockProject(tx, projectId);
   const uses = usesOf(await loadSettings(tx, projectId), hostname);
   if (isInUse(uses) && orphans === 'refuse') return { kind: 'in_use', ...uses };
-  await commit(
-    tx,
-    row,
-    decide(row, { kind: 'removed' }, { now: at, windowMs: 0, timeScale: 1 }),
-    at,
-  );
+  await commit(tx, row, decide(row, { kind: 'removed' }, at), at);
   const dropped = await dropFromSettings(tx, projectId, hostname);
   await endOrders(tx, row.id, { reason: 'The domain was removed.', at });
   const closed = await closeEscalation(tx, row.id, 'domain_removed', at);
@@ -207,9 +188,7 @@ async function removeDomain(
   return { kind: 'removed', id: row.id, epoch: row.epoch };
 }
 
-/**
- * Whether a project holds the host name: it is `verified`, `live` or `drifted` there. Not cached.
- */
+/** It is `verified`, `live` or `drifted` there. Not cached. */
 export function createIsHeld(prisma: PrismaClient): (hostname: string) => Promise<boolean> {
   return async (hostname) => {
     const rows = await prisma.$queryRaw<unknown[]>`
@@ -220,10 +199,7 @@ export function createIsHeld(prisma: PrismaClient): (hostname: string) => Promis
   };
 }
 
-/**
- * Returns the target of the domain with this host name: of the project that holds it, otherwise of
- * the last one that added it. Null if no project has it attached.
- */
+/** Of the project that holds the name, otherwise of the last one that added it. */
 export async function findAttachedTarget(
   prisma: PrismaClient,
   hostname: string,

@@ -1,6 +1,6 @@
 /**
- * The edge's database queries. Not cached here, so a removal takes effect at its commit. The edge
- * caches and invalidates (src/edge/routes/routes.ts).
+ * Not cached here, so a removal takes effect at its commit. The edge caches
+ * (src/edge/routes/routes.ts).
  */
 
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
@@ -19,36 +19,27 @@ import type { Prisma, PrismaClient } from '../generated/client.ts';
  * answer.
  */
 export type EdgeLookups = {
-  /**
-   * Null if no project holds this name. Each route is a consistent snapshot, and `certificateId`
-   * has not expired.
-   */
+  /** Null if no project holds the name. A consistent snapshot; `certificateId` has not expired. */
   findRoute(hostname: string): Promise<EdgeRoute | null>;
-  /** The key authorization of an open http-01 challenge (RFC 8555, 8.3), or null. */
+  /** The key authorization of an open http-01 challenge (RFC 8555, 8.3). */
   findChallenge(token: string, hostname: string): Promise<string | null>;
-  /** The same for the newest tls-alpn-01 challenge, which has no token (RFC 8737, 3). */
+  /** Of the newest tls-alpn-01 challenge, which has no token (RFC 8737, 3). */
   findTlsChallenge(hostname: string): Promise<string | null>;
-  /**
-   * The chain in PEM and the sealed key; null if there is no such certificate, or an external edge
-   * has its key.
-   */
+  /** In PEM. Null also if an external edge has its key. */
   loadCertificate(id: string): Promise<{ chain: string; sealedKey: Uint8Array } | null>;
-  /**
-   * The CA certificates of a deploy's upstream, in PEM; null if there is no such deploy, or it has
-   * none.
-   */
+  /** In PEM. */
   loadUpstreamCa(deployId: string): Promise<string | null>;
-  /** Returns up to `max` held names, in no order. */
+  /** In no order. */
   listNames(max: number): Promise<readonly string[]>;
 };
 
-/** Limits concurrent route queries, however many names visitors request. */
+/** Limits concurrent queries, however many names visitors request. */
 const routeBatches = { itemsMax: 500, concurrency: 3 } as const;
 const certificateBatches = { itemsMax: 100, concurrency: 2 } as const;
 const upstreamCaBatches = { itemsMax: 50, concurrency: 1 } as const;
 /**
- * Challenge requests are unauthenticated and unlimited, so each kind uses at most one of the main
- * pool's ten connections.
+ * Challenge requests are unauthenticated, so each kind uses at most one connection of the main
+ * pool.
  */
 const challengeBatches = { itemsMax: 500, concurrency: 1 } as const;
 
@@ -95,9 +86,7 @@ type Asked = { readonly token: string; readonly hostname: string };
 const nameOf = ({ token, hostname }: Asked) => `${hostname}/${token}`;
 const itself = (name: string) => name;
 
-/**
- * Returns an answer for each, in order; `null` if there is none. The functions below do the same.
- */
+/** One answer for each, in order. The functions below do the same. */
 async function findChallenges(
   prisma: PrismaClient,
   asked: readonly Asked[],
@@ -197,7 +186,7 @@ type RouteRow = Omit<EdgeRoute, 'redirect' | 'signing' | 'hsts'> & {
   readonly redirectTo: string | null;
   readonly redirectStatus: string | null;
   readonly signingGeneration: string;
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly signingRotatedAt: string | null;
   readonly hstsMaxAge: string | null;
   /** `true` or `false`; the next field, too. */

@@ -1,42 +1,32 @@
-/** Quarantined jobs, with the reason and until when. */
 import type { QueueName } from '../../core/operations/jobs.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
-/** A job to quarantine. */
 type Suspect = {
   readonly queue: QueueName;
   readonly jobId: string;
-  /** Null if the job has no domain. */
   readonly domainId: string | null;
   /** One line without secrets, for operators. */
   readonly reason: string;
 };
 
-/** `times`: how often in a row, including this time. `until`: when the quarantine ends. */
+/** `times`: in a row, including this time. */
 type SetAside = { readonly times: number; readonly until: Date };
 
 export type Quarantined = { readonly reason: string; readonly until: Date };
 
-/**
- * One record per quarantined job. It stays until the job succeeds, even after the quarantine ends.
- */
+/** One record per job. It stays until the job succeeds, even after the quarantine ends. */
 export type QuarantineStore = {
-  /**
-   * Quarantines a job for the next of `waitsMs`, by how often in a row it was; the last value
-   * repeats.
-   */
+  /** For the next of `waitsMs`, by how often in a row; the last value repeats. */
   setAside(job: Suspect, at: Date, waitsMs: readonly number[]): Promise<SetAside>;
-  /** Deletes the record of a job that succeeded, which resets `times`. */
+  /** For a job that succeeded; resets `times`. */
   forget(queue: QueueName, jobId: string): Promise<void>;
-  /** Why and until when a job is quarantined now; null if it is not. */
+  /** Null if it is not quarantined now. */
   find(queue: QueueName, jobId: string, now: Date): Promise<Quarantined | null>;
-  /** Ends a job's quarantine now so that it can run; true if it has a record, even an ended one. */
+  /** Ends a quarantine so that the job can run; true if it has a record, even an ended one. */
   endAt(queue: QueueName, jobId: string, now: Date): Promise<boolean>;
-  /** Returns the end time of those jobs that have a record; it may be in the past. */
+  /** Of jobs that have a record; a time can be in the past. */
   untils(queue: QueueName, jobIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
-  /**
-   * Deletes records that ended before this time: of jobs that no longer exist and never succeed.
-   */
+  /** Of jobs that no longer exist and never succeed. */
   dropBefore(until: Date): Promise<void>;
 };
 

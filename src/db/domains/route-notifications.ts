@@ -1,9 +1,7 @@
 /**
- * Receives the database's route notifications (the triggers of migration edge_notifications) on a
- * dedicated connection, and checks with heartbeats that they arrive. A heartbeat is sent over
- * another connection and must arrive on this one. That detects a dead connection, and a pooler that
- * drops notifications. A late heartbeat does not end listening, since that would lose
- * notifications.
+ * Receives route notifications on a dedicated connection. A heartbeat sent over another connection
+ * must arrive on this one: that detects a dead connection, and a pooler that drops notifications. A
+ * late heartbeat does not end listening, since that would lose notifications.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -17,35 +15,28 @@ import type { Database } from '../engine/client.ts';
 
 /** The triggers notify on this channel. */
 const CHANNEL = 'signpost_edge';
-/** Payload prefix of a heartbeat; no trigger uses it. */
+/** No trigger uses this prefix. */
 const BEAT = 'beat ';
-/**
- * Three heartbeats fit into edgeLimits.routeFreshMs, so that a single late one causes no re-reads.
- */
+/** Three heartbeats fit into edgeLimits.routeFreshMs, so a single late one causes no re-reads. */
 const BEAT_MS = 1_000;
 const SILENCE_MS = 5_000;
-/** The backoff before reconnecting: doubles each time, resets after a heartbeat. */
+/** Doubles each time, resets after a heartbeat. */
 const WAIT_MS_MIN = 250;
 const WAIT_MS_MAX = 15_000;
 
 /** `onNotification` must not throw. */
 export type RouteNotificationDeps = {
-  /**
-   * `pool` sends the heartbeats; preferably one that cannot be exhausted by others
-   * (edgeConnections).
-   */
+  /** `pool` sends the heartbeats; others should not be able to exhaust it (edgeConnections). */
   readonly database: Pick<Database, 'pool' | 'openPool'>;
   /** Times are those of `performance.now()`. */
   readonly onNotification: (notification: RouteNotification) => void;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  /** The timeout of a heartbeat; default 5 s. Shorter in tests. */
   readonly silenceMs?: number;
 };
 
 /**
- * Listens until closed, across outages; `close` resolves when the connection has ended. Each
- * connection starts with a `listening` notification, because changes may have been missed before
- * it.
+ * Listens until closed, across outages. Each connection starts with `listening`, because changes
+ * can be missed before it.
  */
 export function listenForRouteNotifications(deps: RouteNotificationDeps): {
   close(): Promise<void>;
@@ -162,12 +153,8 @@ function createHeart(pool: Pool, silenceMs: number) {
       last.hasArrived = true;
       last.arrive();
     },
-    /**
-     * Whether the last heartbeat is lost: it was committed, and should have arrived before the
-     * answer to a later query. Other notifications may be lost, too.
-     */
+    /** It was committed and did not arrive, so other notifications can be lost, too. */
     isLost: (): boolean => last.isCommitted && !last.hasArrived,
-    /** Rejects if it does not return in time. */
     async beat(lost: AbortSignal): Promise<void> {
       count += 1;
       const beat = {
@@ -200,7 +187,6 @@ function createHeart(pool: Pool, silenceMs: number) {
   };
 }
 
-/** Ends early if the signal is aborted. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await wait(ms, null, { signal }).catch(() => {});
 }

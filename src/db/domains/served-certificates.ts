@@ -1,14 +1,9 @@
-/**
- * What a domain's addresses served at the last check
- * (src/certificates/served/served-certificate.ts).
- */
-
 import { hasProblem, type ServedCheck } from '../../core/certificates/served.ts';
 import { recheckWaits } from '../../core/life/ladder.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { schedule } from './commit.ts';
 
-/** The current certificate and a few earlier ones; older ones count as foreign. */
+/** Older ones count as foreign. */
 const CHAINS_MAX = 5;
 
 export type VisitedDomain = {
@@ -18,16 +13,15 @@ export type VisitedDomain = {
 };
 
 export type ServedCertificateStore = {
-  /** The domain's PEM chains, at most 5: the served one first, then earlier ones. */
+  /** PEM; the served one first, then earlier ones. */
   loadChains(domainId: string): Promise<readonly string[]>;
   /**
-   * Stores the result while the domain is live in this epoch. If an address has a problem, the next
-   * check is sooner.
+   * Only while the domain is live in this epoch. If an address has a problem, the next check is
+   * sooner.
    */
   save(domain: VisitedDomain, shown: ServedCheck): Promise<void>;
 };
 
-/** `timeScale`: divides the waits (TIME_SCALE). */
 export function createServedCertificateStore(
   prisma: PrismaClient,
   { timeScale }: { readonly timeScale: number },
@@ -57,7 +51,6 @@ export function createServedCertificateStore(
   };
 }
 
-/** Reads the stored result; null if no check ran. */
 export function shownIn(stored: unknown): ServedCheck | null {
   const shown = stored as (Omit<ServedCheck, 'checkedAt'> & { checkedAt: string }) | null; // only written by save() above
   return shown && { ...shown, checkedAt: new Date(shown.checkedAt) };

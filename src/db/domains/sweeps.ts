@@ -1,50 +1,39 @@
 /**
- * Leases due domains to sweeps in batches. Every take is counted until a save, so that a domain
- * that crashes its worker or fails each time is taken less and less often.
+ * Leases due domains to sweeps. Every take is counted until a save, so a domain that crashes its
+ * worker is taken less and less often.
  */
 
 import type { SweepQueue } from '../../core/operations/jobs.ts';
 import { quarantine } from '../../core/operations/quarantine.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 
-/** How long a taken domain is reserved. */
 export type Lease = {
   readonly now: Date;
-  /**
-   * In ms: the first value for a first take, the next for a repeated take without a save; the last
-   * one repeats.
-   */
+  /** For the first take, the next take without a save, and so on; the last value repeats. */
   readonly leasesMs: readonly number[];
 };
 
 export type Taking = Lease & {
-  /** Maximum batch size. */
   readonly limit: number;
-  /**
-   * True: only domains taken so often without a save that they may crash their worker. False: only
-   * the others.
-   */
+  /** True: only domains taken so often without a save that they can crash their worker. */
   readonly suspects: boolean;
 };
 
-/** `takes`: how often in a row without a save, including this time. */
+/** `takes`: in a row without a save, including this time. */
 export type TakenDomain = { readonly id: string; readonly takes: number };
 
-/** The due domains of one sweep, shared by all processes. */
+/** Shared by all processes. */
 export type DueDomains = {
   /**
-   * Takes the longest overdue; no two callers get the same. Records suspects in `quarantine` for
+   * The longest overdue; no two callers get the same. Records suspects in `quarantine` for
    * operators.
    */
   take(taking: Taking): Promise<readonly TakenDomain[]>;
-  /** Resets the count of a domain that was processed without a fault, saved or not. */
+  /** For a domain that was processed without a fault, saved or not. */
   settle(id: string, lease: Lease): Promise<void>;
-  /**
-   * Undoes the take of unprocessed domains. If it rejects, this object's next `take` repeats it
-   * first.
-   */
+  /** For unprocessed domains. If it rejects, this object's next `take` repeats it first. */
   giveBack(taken: readonly string[], lease: Lease): Promise<void>;
-  /** Replaces the reason in a suspect's record; does nothing without a record. */
+  /** Of a suspect's record; does nothing without one. */
   noteReason(id: string, reason: string): Promise<void>;
 };
 
@@ -94,8 +83,7 @@ const reason = 'taken repeatedly without a save: its worker crashed each time';
 
 /**
  * The lease is the row's own due time, moved ahead: after a crash the row is due again. All sweeps
- * share one count, which any save resets, so the quarantine record keeps a separate count for
- * suspects.
+ * share one count, which any save resets, so suspects have their own in the quarantine record.
  */
 function take(
   prisma: PrismaClient,

@@ -1,5 +1,3 @@
-/** Transitions: the state, its events and related rows, in one transaction. */
-
 import type { Observation, Observed } from '../../core/diagnosis/observation.ts';
 import type { DomainChange } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
@@ -12,31 +10,30 @@ import { endOrders } from '../issuance/orders.ts';
 import { commit, loadAttached } from './commit.ts';
 import type { LoadedDomain } from './domain-row.ts';
 
-/** A finished check with its decision and everything that is saved with it. */
+/** A finished check with its decision. */
 export type CheckSave = {
   readonly domain: LoadedDomain;
   readonly observed: Observed;
   readonly outcome: DomainChange;
   readonly at: Date;
-  /** The other project whose claim or hold on the name gives way to this domain's TXT record. */
+  /** The other project whose claim or hold gives way to this domain's TXT record. */
   readonly provenAgainst?: string;
-  /** The escalation to open; only for a check that changes the state. */
+  /** Only for a check that changes the state. */
   readonly escalation?: NewEscalation;
 };
 
 /** `epoch`: the domain's epoch from then on. */
 export type MoveResult =
-  /** `lost`: the domain that lost the name and is pending again. */
+  /** `lost`: is pending again. */
   | { readonly kind: 'saved'; readonly epoch: number; readonly lost?: LostDomain }
   /** Another save came first; nothing changed. */
   | { readonly kind: 'stale' }
   /**
-   * Nothing changed: an apex that another project (`holderProjectId`) holds or has pending. Shared
-   * addresses don't prove ownership.
+   * Nothing changed: `holderProjectId` also has this apex. Shared addresses don't prove ownership.
    */
   | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string };
 
-/** A domain that lost the name to another project; `epoch` is its new one. */
+/** `epoch`: its new one. */
 type LostDomain = {
   readonly id: string;
   readonly epoch: number;
@@ -46,9 +43,8 @@ type LostDomain = {
 type Tx = Prisma.TransactionClient;
 
 /**
- * Saves a transition unless another save came after `domain` was loaded. State, events, escalation
- * and the other project's loss of the name are committed together. Rejects if the database fails
- * otherwise.
+ * State, events, escalation and the other project's loss of the name are committed together, unless
+ * another save came after `domain` was loaded.
  */
 export async function moveDomain(prisma: PrismaClient, move: CheckSave): Promise<MoveResult> {
   try {
@@ -97,7 +93,7 @@ type Taken = {
 };
 const nobodyHadIt: Taken = { kind: 'taken', events: [], lost: null };
 
-/** Gives the name to the project that the DNS proves; another project's hold ends with an event. */
+/** To the project that the DNS proves; another project's hold ends with an event. */
 async function takeName(
   tx: Tx,
   move: CheckSave,
@@ -113,10 +109,7 @@ async function takeName(
 type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
 type Proof = 'cname' | 'txt';
 
-/**
- * Finds the project that holds the name, otherwise the first other one that has it pending; null if
- * the domain already holds it.
- */
+/** The project that holds the name, otherwise the first other one that has it pending. */
 async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise<Row | null> {
   if (state.status !== 'pending' && state.status !== 'failed') return null;
   return tx.domain.findFirst({
@@ -143,7 +136,7 @@ async function takeFrom(
   const { hostname, target } = domain;
   const found = proof === 'cname' ? target : proofNameOf(hostname);
   const occurrence = { kind: 'claimed_elsewhere', proof, found } as const;
-  const change = decide(holder, occurrence, { now: at, windowMs: 0, timeScale: 1 });
+  const change = decide(holder, occurrence, at);
   if (!(await commit(tx, holder, change, at))) throw new Stale();
   await endOrders(tx, id, { reason: 'Another project holds the name now.', at });
   return {
@@ -163,8 +156,8 @@ async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
 }
 
 /**
- * A CNAME to its own target proves ownership. The addresses of an apex prove nothing, so its TXT
- * record must. The zone found by the check decides whether it is an apex.
+ * A CNAME to its own target proves ownership. An apex needs its TXT record; the zone found by the
+ * check decides whether it is one.
  */
 function proofOf(
   { domain: { hostname, target }, observed, provenAgainst }: CheckSave,
@@ -176,9 +169,7 @@ function proofOf(
   return provenAgainst === rivalProjectId ? 'txt' : null;
 }
 
-/**
- * Two checks of an unheld name succeeded at once; domain_held_hostname_key lets only one have it.
- */
+/** Two checks of an unheld name succeeded at once; domain_held_hostname_key lets one have it. */
 function isHeldByNow(fault: unknown): boolean {
   return fault instanceof Prisma.PrismaClientKnownRequestError && fault.code === 'P2002';
 }

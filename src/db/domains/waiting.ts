@@ -1,4 +1,4 @@
-/** The reconciler's queries: which jobs must exist, and which are overdue. */
+/** The reconciler's queries. */
 import { type FollowUpState, followUps } from '../../core/life/follow-ups.ts';
 import type { DeliveryJob, DomainJob, DomainQueue } from '../../core/operations/jobs.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
@@ -6,33 +6,29 @@ import { Prisma, type PrismaClient } from '../generated/client.ts';
 /** Queues with a job for each waiting row. */
 export type WaitingQueue = DomainQueue | 'deliver-webhook';
 
-/** A job that a row needs. */
 export type WaitingJob = {
   /** The row's id; pages are ordered by it. */
   readonly key: string;
   readonly job: DomainJob | DeliveryJob;
-  /** When it is due; for a delivery, when it was queued. */
+  /** For a delivery, when it was queued. */
   readonly runAt: Date;
 };
 
 /** Which jobs the rows need. Only `takeTurn` writes. */
 export type WaitingStore = {
-  /** Number of jobs that a queue must have now, without quarantined ones. */
+  /** Without quarantined ones. */
   count(queue: WaitingQueue, now: Date): Promise<number>;
-  /** Jobs due before `dueBefore` and not quarantined, the longest overdue first. */
+  /** Without quarantined ones, the longest overdue first. */
   overdue(
     queue: WaitingQueue,
     dueBefore: Date,
     now: Date,
     limit: number,
   ): Promise<readonly WaitingJob[]>;
-  /**
-   * All jobs that must exist, including quarantined ones, in pages; `afterKey`: null for the first.
-   */
+  /** Includes quarantined ones; `afterKey`: null for the first page. */
   page(queue: WaitingQueue, afterKey: string | null, limit: number): Promise<readonly WaitingJob[]>;
-  /** The jobs that these rows need now. */
   among(queue: WaitingQueue, keys: readonly string[]): Promise<readonly WaitingJob[]>;
-  /** Takes a lease by the database's clock: true for one caller per `everyMs`. */
+  /** A lease by the database's clock: true for one caller per `everyMs`. */
   takeTurn(name: string, everyMs: number): Promise<boolean>;
 };
 
@@ -43,7 +39,6 @@ type OneQueue = {
     : never;
 };
 
-/** `now` and `dueBefore` come from the caller's clock; `takeTurn` uses the database's. */
 export function createWaitingStore(prisma: PrismaClient): WaitingStore {
   const queues: { readonly [Q in WaitingQueue]: OneQueue } = {
     'check-dns': domainJobs(prisma, 'check-dns'),
@@ -69,10 +64,7 @@ export function createWaitingStore(prisma: PrismaClient): WaitingStore {
 
 type DomainRow = FollowUpState & { readonly id: string; readonly epoch: number };
 
-/**
- * Which domains have a job in a queue: must equal followUps() of src/core/life/follow-ups.ts; in
- * SQL to use an index.
- */
+/** Must equal followUps() of src/core/life/follow-ups.ts; in SQL to use an index. */
 const waitingDomains = {
   'check-dns': Prisma.sql`removed_at IS NULL AND status = 'pending' AND next_check_at IS NOT NULL`,
   'issue-certificate': Prisma.sql`removed_at IS NULL AND status = 'verified' AND next_check_at IS NOT NULL`,
@@ -141,15 +133,13 @@ async function countRows(prisma: PrismaClient, from: Prisma.Sql): Promise<number
 const FIRST = '00000000-0000-0000-0000-000000000000';
 
 /**
- * `missing_sweep`: a sweep's job. `overdue_job`: exists, but sleeps past its time. `orphaned_job`:
- * no row needs it.
+ * `missing_sweep`: a sweep's job. `overdue_job`: sleeps past its time. `orphaned_job`: no row needs
+ * it.
  */
 export const repairKinds = ['missing_job', 'overdue_job', 'orphaned_job', 'missing_sweep'] as const;
 export type RepairKind = (typeof repairKinds)[number];
 
-/** Counts the repairs of an installation, for all processes. */
 export type RepairStore = {
-  /** Adds to the count of a kind. Writes nothing for 0. */
   count(kind: RepairKind, repaired: number): Promise<void>;
 };
 

@@ -1,7 +1,5 @@
-/** Domains with an open page: until when, and when their next check is. */
 import type { PrismaClient } from '../generated/client.ts';
 
-/** A watched pending domain. */
 export type WatchedDomain = {
   readonly id: string;
   readonly epoch: number;
@@ -9,10 +7,7 @@ export type WatchedDomain = {
   readonly nextCheckAt: Date | null;
 };
 
-/**
- * The last check of an attached domain. `version`: of the stored observation; null if there is
- * none.
- */
+/** `version`: of the stored observation. */
 export type LastCheck = {
   readonly id: string;
   readonly hostname: string;
@@ -25,15 +20,15 @@ export type LastCheck = {
 /** Each call is one statement, for any number of domains. */
 export type WatchedDomainStore = {
   /**
-   * Marks the pending ones as watched until then, and returns them. Skips rows that are being saved
-   * instead of waiting: a batch of saves has hundreds of rows.
+   * Marks and returns the pending ones. Skips rows that are being saved: a batch of saves has
+   * hundreds of rows.
    */
   watch(ids: readonly string[], until: Date): Promise<readonly WatchedDomain[]>;
-  /** In any order, without removed ones. */
+  /** Without removed ones, in any order. */
   lastChecks(ids: readonly string[]): Promise<readonly LastCheck[]>;
 };
 
-/** `until` comes from the caller's clock. Never shortens what another process has set. */
+/** Never shortens what another process has set. */
 export function createWatchedDomainStore(prisma: PrismaClient): WatchedDomainStore {
   return {
     watch: (ids, until) =>

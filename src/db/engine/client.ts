@@ -1,4 +1,4 @@
-/** Opens the database of any storage: a pool of `pg` connections, and Prisma on top. */
+/** A pool of `pg` connections, and Prisma on top, for any storage. */
 
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
@@ -10,21 +10,20 @@ import { openEmbedded } from './embedded/stream.ts';
 import { joinTransactions } from './transaction.ts';
 
 export type PoolOptions = {
-  /** Maximum connections. */
   readonly max: number;
   /** The server cancels longer statements; 0: no limit. Ignored on embedded storage. */
   readonly statementTimeoutMs: number;
-  /** Comma-separated schemas for name resolution; default: the server's setting. */
+  /** Comma-separated; default: the server's setting. */
   readonly searchPath?: string;
 };
 
-/** An open database, the same API on embedded storage and on a server. */
+/** The same API on embedded storage and on a server. */
 export type Database = {
   /** Joins the caller's transaction (src/db/engine/transaction.ts). */
   readonly prisma: PrismaClient;
-  /** The pool that `prisma` uses: 10 connections, statements of at most 10 s. */
+  /** 10 connections, statements of at most 10 s. `prisma` uses it, too. */
   readonly pool: pg.Pool;
-  /** Opens another pool. The caller can end it; otherwise `close` does. */
+  /** `close` ends it, unless the caller did. */
   openPool(options: PoolOptions): pg.Pool;
   /** Whether the database answers within two seconds. Never throws. */
   probe(): Promise<boolean>;
@@ -34,9 +33,8 @@ export type Database = {
 
 /** By default, `pg` waits forever, also for a free connection of the pool. */
 const CONNECT_MS = 5_000;
-/** There, a new connection waits for the statements of all others. */
+/** On embedded storage, a new connection waits for the statements of all others. */
 const CONNECT_EMBEDDED_MS = 30_000;
-/** Closes a connection that was idle for this long. */
 const IDLE_MS = 30_000;
 /** How much longer than the server's limit to wait for an answer. */
 const SILENCE_MS = 2_000;
@@ -47,9 +45,9 @@ const TRANSACTION_MS = 10_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
 
 /**
- * Opens the database without contacting the server, which may be down. Rejects if the embedded
- * directory is in use. Later outages fail statements, never the process. `waited`: called with the
- * seconds that each request for a connection of the main pool took.
+ * Does not contact the server, so it can be down. Rejects if the embedded directory is in use.
+ * Later outages fail statements, never the process. `waited`: gets the seconds that each request
+ * for a connection of the main pool took.
  */
 export async function openDatabase(
   storage: Storage,
@@ -134,10 +132,7 @@ function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolCo
 
 type Got = Parameters<Parameters<pg.Pool['connect']>[0]>;
 
-/**
- * Calls `waited` for every request for a connection of the pool, including failed ones and those of
- * `pool.query`.
- */
+/** Includes failed requests and those of `pool.query`. */
 function reportWaits(pool: pg.Pool, waited: (seconds: number) => void): void {
   const connect = pool.connect.bind(pool);
   function timed(callback?: (...got: Got) => void): Promise<pg.PoolClient> | undefined {
@@ -169,10 +164,7 @@ export async function requireUtc(pool: Pick<pg.Pool, 'query'>): Promise<void> {
   );
 }
 
-/**
- * This clock minus the database's, in ms; 0 if the difference is within the query's duration.
- * Rejects if the database does not answer.
- */
+/** This clock minus the database's; 0 if the difference is within the query's duration. */
 export async function clockSkewMs(
   pool: Pick<pg.Pool, 'query'>,
   now: () => number = Date.now,

@@ -1,6 +1,6 @@
 /**
- * Applies prisma/migrations/<name>/migration.sql in order of names, on any storage. Keeps Prisma's
- * records, so `prisma migrate deploy` works on the same database.
+ * Applies prisma/migrations in order of names. Keeps Prisma's records, so `prisma migrate deploy`
+ * works on the same database.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
@@ -8,10 +8,8 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
 
-/** One folder of prisma/migrations, applied in order of names. */
 export type Migration = {
   readonly name: string;
-  /** The whole file. */
   readonly sql: string;
   /** SHA-256 of the file, in hex. */
   readonly checksum: string;
@@ -24,7 +22,7 @@ type Recorded = {
   readonly finished_at: Date | null;
 };
 
-/** The folder of package.json; ends with a slash. */
+/** Ends with a slash. */
 export const projectRoot: URL = findRoot(new URL('./', import.meta.url));
 
 const migrationsFolder = new URL('prisma/migrations/', projectRoot);
@@ -45,9 +43,8 @@ const bookkeeping = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
 )`;
 
 /**
- * Applies missing migrations and returns their names. Each file is one transaction, so a failed one
- * leaves nothing behind; the error names it. Safe for concurrent starts. Rejects if an applied file
- * was edited, or an earlier migration did not finish.
+ * Returns the applied names. Each file is one transaction; an error names it. Safe for concurrent
+ * starts. Rejects if an applied file was edited, or an earlier migration did not finish.
  */
 export async function migrate(
   pool: Pick<pg.Pool, 'connect'>,
@@ -71,10 +68,7 @@ export async function migrate(
   }
 }
 
-/**
- * Names of the folder's migrations that are not applied, in order; an older backup has fewer.
- * Rejects if the database cannot be queried, or was never migrated.
- */
+/** An older backup has fewer. Rejects if the database was never migrated. */
 export async function unappliedMigrations(
   pool: Pick<pg.Pool, 'query'>,
   folder: URL = migrationsFolder,
@@ -93,7 +87,6 @@ async function migrationNames(folder: URL): Promise<string[]> {
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
 }
 
-/** Reads the migrations of a folder, by name. Rejects if one has no migration.sql. */
 export async function readMigrations(folder: URL = migrationsFolder): Promise<Migration[]> {
   const names = await migrationNames(folder);
   return Promise.all(
@@ -133,10 +126,7 @@ async function readRecords(client: pg.PoolClient): Promise<Recorded[]> {
   return rows;
 }
 
-/**
- * Returns the first migration that is not applied. Ignores those that only the database knows, from
- * a newer release.
- */
+/** Ignores migrations that only the database knows, from a newer release. */
 function nextMigration(
   migrations: readonly Migration[],
   records: readonly Recorded[],

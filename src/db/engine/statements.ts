@@ -1,24 +1,21 @@
 /**
- * Batches frequent statements: concurrent calls become one, and each is prepared once per
- * connection (docs/measured/performance.md has measurements).
+ * Concurrent calls become one statement, prepared once per connection
+ * (docs/measured/performance.md).
  */
 
 import type { QueryConfig } from 'pg';
 import type { Database } from './client.ts';
 import { inTransaction } from './transaction.ts';
 
-/** Batch size, and handling of failed batches. */
 export type GatherOptions = {
-  /** Maximum batch size. */
   readonly itemsMax: number;
-  /** Maximum concurrent batches. */
   readonly concurrency: number;
   /**
-   * Whether one item can be the reason for a failed batch that left nothing behind. If so, each
-   * item runs separately and only its own call fails. Default: never.
+   * Whether one item can cause a failed batch that left nothing behind. Then each item runs
+   * separately. Default: never.
    */
   readonly mayBeOneItem?: (fault: unknown) => boolean;
-  /** Whether to retry a failed batch that left nothing behind once. Default: never. */
+  /** Whether to retry a failed batch that left nothing behind, once. Default: never. */
   readonly isWorthRetry?: (fault: unknown) => boolean;
 };
 
@@ -31,10 +28,8 @@ type Waiting<Item, Result> = {
 const never = (): boolean => false;
 
 /**
- * Returns the single call. While one batch runs, the next calls collect, so batches grow with the
- * load and a lone call does not wait. Inside a transaction, a call runs alone. `run` returns one
- * result per item, in order; if it rejects, so does every call of the batch, unless the options
- * differ.
+ * While one batch runs, the next calls collect: batches grow with the load and a lone call does not
+ * wait. Inside a transaction, a call runs alone. `run` returns one result per item, in order.
  */
 export function gather<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
@@ -96,8 +91,8 @@ export function gather<Item, Result>(
 }
 
 /**
- * Like `gather`, with one run for calls with the same name. An answer comes from a run that started
- * after its call, so a read after a write sees it.
+ * Runs once for calls with the same name. An answer comes from a run that started after its call,
+ * so a read after a write sees it.
  */
 export function shareReads<Question, Answer>(
   run: (questions: readonly Question[]) => Promise<readonly Answer[]>,
@@ -117,31 +112,24 @@ export function shareReads<Question, Answer>(
   }, options);
 }
 
-/** A statement that each connection prepares once; it bypasses Prisma. */
+/** Each connection prepares it once; it bypasses Prisma. */
 export type Statement = {
   /** Identifies the text: a changed text needs a new name. */
   readonly name: string;
   readonly text: string;
 };
 
-/**
- * Runs a statement; each column of `Row` is text or null. Rejects if the connection is lost or
- * times out.
- */
+/** Each column is text or null. Rejects if the connection is lost or times out. */
 export type RunStatement = <Row extends Readonly<Record<string, string | null>>>(
   statement: Statement,
   values: readonly unknown[],
 ) => Promise<readonly Row[]>;
 
-/**
- * Longer than the server's statement timeout (src/db/engine/client.ts), so that the server's own
- * error usually comes first.
- */
+/** Longer than the server's statement timeout, so the server's own error usually comes first. */
 const SILENCE_MS = 12_000;
 
 /**
- * `silenceMs`: the timeout of a response outside of a transaction, default 12 s. The connection is
- * then closed.
+ * `silenceMs`: the timeout of a response outside of a transaction. The connection is then closed.
  */
 export function createRunStatement(
   { prisma, pool }: Pick<Database, 'prisma' | 'pool'>,

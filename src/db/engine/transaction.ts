@@ -1,19 +1,14 @@
-/**
- * One transaction across several stores. Stores are unaware of it: their client joins the caller's
- * transaction if there is one.
- */
+/** One transaction across several stores: their client joins the caller's transaction. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
-/** A running transaction, or a savepoint in one. */
 type Scope = {
   readonly client: Tx;
-  /** The last savepoint inside this transaction; they nest, so the next one waits for it. */
+  /** Savepoints nest, so the next one waits for it. */
   inner: Promise<unknown>;
   ended: boolean;
 };
 
-/** A client within a transaction. */
 export type Tx = Prisma.TransactionClient;
 
 /** By client, to support several databases in one process. */
@@ -24,11 +19,10 @@ const enter = Symbol('enter');
 type Joining = PrismaClient & { readonly [enter]?: <T>(work: () => Promise<T>) => Promise<T> };
 
 /**
- * Returns the client for stores. Inside `transact`, its calls join that transaction, and its
- * `$transaction` is a savepoint: if that fails, only its changes are undone. A failed single
- * statement aborts the surrounding transaction (PostgreSQL's 25P02), so put one that can fail into
- * a `$transaction`. Code that continues after its transaction ended gets an error, not another
- * connection.
+ * Inside `transact`, calls join that transaction, and `$transaction` is a savepoint: if it fails,
+ * only its changes are undone. A failed single statement aborts the surrounding transaction
+ * (PostgreSQL's 25P02), so put one that can fail into a `$transaction`. Code that continues after
+ * its transaction ended gets an error.
  */
 export function joinTransactions(prisma: PrismaClient): PrismaClient {
   const current = () => open(scopes.getStore()?.get(prisma));
@@ -50,8 +44,8 @@ export function joinTransactions(prisma: PrismaClient): PrismaClient {
 }
 
 /**
- * Runs `work` in a transaction: commits when it resolves, rolls back when it rejects. Nested calls
- * are savepoints. `prisma`: from `joinTransactions`.
+ * Commits when `work` resolves, rolls back when it rejects. Nested calls are savepoints. `prisma`:
+ * from `joinTransactions`.
  */
 export function transact<T>(prisma: PrismaClient, work: () => Promise<T>): Promise<T> {
   const begin = (prisma as Joining)[enter]; // a symbol of this file, which types don't show
@@ -59,17 +53,14 @@ export function transact<T>(prisma: PrismaClient, work: () => Promise<T>): Promi
   return begin(work);
 }
 
-/** `transact` bound to a client. */
 export type Transact = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Binds `transact` to a client from `joinTransactions`; with any other, each call throws. */
+/** With a client that is not from `joinTransactions`, each call throws. */
 export function createTransact(prisma: PrismaClient): Transact {
   return (work) => transact(prisma, work);
 }
 
-/**
- * Whether the caller is inside `transact`, of any database. A plain `$transaction` does not count.
- */
+/** Of any database. A plain `$transaction` does not count. */
 export function inTransaction(): boolean {
   return scopes.getStore() !== undefined;
 }

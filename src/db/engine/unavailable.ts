@@ -1,4 +1,4 @@
-/** Detects errors that mean that the storage is temporarily unreachable or full. */
+/** Errors that mean that the storage is temporarily unreachable or full. */
 
 import pg from 'pg';
 import type { Database } from './client.ts';
@@ -39,10 +39,7 @@ const unavailableCodes: ReadonlySet<string> = new Set([
   'TooManyConnections',
 ]);
 
-/**
- * node-postgres (8.23) gives these errors no code, so the message is the only sign. The version is
- * pinned, and test/http/unavailable.test.ts provokes them.
- */
+/** node-postgres (8.23) gives these errors no code. test/http/unavailable.test.ts provokes them. */
 const unavailableMessages: ReadonlySet<string> = new Set([
   'timeout exceeded when trying to connect', // the pool has no free connection
   'Connection terminated due to connection timeout',
@@ -52,13 +49,10 @@ const unavailableMessages: ReadonlySet<string> = new Set([
   'Client has encountered a connection error and is not queryable',
 ]);
 
-/** Where Prisma, node-postgres and node:net keep an error's cause. */
 const causeNames = ['cause', 'errors', 'meta', 'driverAdapterError'] as const;
 const MAX_CAUSES = 6;
 
-/**
- * Whether an error or one of its causes means that the storage is unreachable. `depth`: internal.
- */
+/** Also checks causes. `depth`: internal. */
 export function isUnavailable(fault: unknown, depth = 0): boolean {
   if (typeof fault !== 'object' || fault === null || depth > MAX_CAUSES) return false;
   const field = (name: string): unknown => Reflect.get(fault, name);
@@ -69,21 +63,15 @@ export function isUnavailable(fault: unknown, depth = 0): boolean {
   return causes.some((cause) => isUnavailable(cause, depth + 1));
 }
 
-/**
- * The statement timeout of the probe; its response can take two seconds more
- * (src/db/engine/client.ts).
- */
+/** The server's statement timeout; a response can take two seconds more. */
 const ANSWER_MS = 1_000;
 
-/**
- * Errors of a server that serves no client (PostgreSQL, appendix A): shutting down, crashed,
- * starting up.
- */
+/** PostgreSQL, appendix A: shutting down, crashed, starting up. */
 const servesNobody: ReadonlySet<string | undefined> = new Set(['57P01', '57P02', '57P03']);
 
 /**
- * Returns a function that checks with a dedicated connection whether the database is unreachable.
- * Any response counts as reachable, even an error about time or connections. Never rejects.
+ * Uses a dedicated connection. Any response counts as reachable, even an error about time or
+ * connections. Never rejects.
  */
 export function createAwayProbe(database: Pick<Database, 'openPool'>): () => Promise<boolean> {
   const pool = database.openPool({ max: 1, statementTimeoutMs: ANSWER_MS });
@@ -94,16 +82,15 @@ export function createAwayProbe(database: Pick<Database, 'openPool'>): () => Pro
     );
 }
 
-/** Whether a retry can succeed: deadlocks and serialization conflicts. PostgreSQL, appendix A. */
+/** Deadlocks and serialization conflicts, worth a retry (PostgreSQL, appendix A). */
 export function isLostRace(fault: unknown): boolean {
   const code: unknown = typeof fault === 'object' && fault !== null && Reflect.get(fault, 'code');
   return code === '40P01' || code === '40001';
 }
 
 /**
- * Whether the database refused a row: the statement was undone, and its other rows may be fine.
- * Validated values fit every column, but an encoding other than UTF-8 or an operator's constraint
- * can still refuse one. Classes of PostgreSQL, appendix A.
+ * The database refused a row: the statement was undone, and its other rows can be fine. An encoding
+ * other than UTF-8 or an operator's constraint can refuse valid values.
  */
 export function isRowRefused(fault: unknown): boolean {
   const code: unknown = typeof fault === 'object' && fault !== null && Reflect.get(fault, 'code');

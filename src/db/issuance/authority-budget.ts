@@ -1,6 +1,6 @@
 /**
- * The token buckets of CA rate limits, shared by all workers. An order takes all its tokens when it
- * is opened, or none.
+ * Token buckets of CA rate limits, shared by all workers. An order takes all its tokens when it is
+ * opened, or none.
  */
 
 import {
@@ -28,27 +28,20 @@ import { knownRenewal } from './renewals.ts';
 
 type Row = { readonly key: string; readonly fullAt: Date };
 
-/**
- * The limits of a configured CA. `directoryUrl`: as in `certificate.authority`, null for the local
- * one.
- */
+/** `directoryUrl`: as in `certificate.authority`. */
 export type AuthorityBudget = { readonly directoryUrl: string | null; readonly budget: BudgetName };
 
-/** In order of preference, at least one. */
+/** In order of preference. */
 export type AuthorityBudgets = readonly [AuthorityBudget, ...AuthorityBudget[]];
 
-/** The default: one local CA, without published limits. */
 export const localBudget: AuthorityBudgets = [{ directoryUrl: null, budget: 'none' }];
 
 type Wanted = OrderOwner & {
-  /** The existing certificate; null: none. */
+  /** The existing certificate. */
   readonly usable: Pick<Certificate, 'authority' | 'renewalInfo'> | null;
 };
 
-/**
- * Returns the buckets of a new order at this CA. Null or a CA that is no longer configured counts
- * as the first.
- */
+/** Null or a CA that is no longer configured counts as the first. */
 export function orderBuckets(
   budgets: AuthorityBudgets,
   authority: string | null,
@@ -70,10 +63,7 @@ function bucketsAt({ directoryUrl, budget }: AuthorityBudget, owner: OrderOwner,
   return bucketsOf({ authority: directoryUrl ?? 'local', budget }, { ...owner, kind });
 }
 
-/**
- * Returns, for each CA, the limit that delays a new order and until when; null if none does. Takes
- * no tokens.
- */
+/** For each CA, the limit that delays a new order. Takes no tokens. */
 export async function findBudgetWaits(
   prisma: PrismaClient,
   budgets: AuthorityBudgets,
@@ -87,8 +77,8 @@ export async function findBudgetWaits(
 }
 
 /**
- * Takes a token from each bucket, in the transaction that opens the order, and returns null. If one
- * is empty, takes none and returns the wait. Concurrent callers wait until the transaction ends.
+ * In the transaction that opens the order. If one bucket is empty, takes none and returns the wait.
+ * Concurrent callers wait until the transaction ends.
  */
 export async function takeTokens(
   tx: Tx,
@@ -108,9 +98,8 @@ export async function takeTokens(
 type Placed = { readonly id: string; readonly kind: PlacedAs; readonly now: Date };
 
 /**
- * Call it right before an order is placed. Takes tokens again if the order was opened more than a
- * minute ago, or is placed as a different kind; returns the wait if one is missing. Rejects if the
- * order has ended.
+ * Call it right before placing an order. Takes tokens again if the order was opened more than a
+ * minute ago, or is placed as a different kind. Rejects if the order has ended.
  */
 export async function countPlaced(
   tx: Tx,
@@ -131,7 +120,6 @@ export async function countPlaced(
 
 type PlainOrder = Certificate & { readonly domain: { readonly projectId: string } };
 
-/** A replacement order without `replaces` counts as a renewal from now on. */
 async function countAsRenewal(
   tx: Tx,
   budgets: AuthorityBudgets,
@@ -148,12 +136,11 @@ async function countAsRenewal(
   return null;
 }
 
-/** The buckets of an order, and since when. */
 type Counted = { readonly buckets: readonly string[]; readonly createdAt: Date };
 
 /**
- * Applies a refusal to the buckets, in the transaction that ends the order. `mayBeIssued`: the
- * certificate may exist nevertheless, so its tokens are not returned.
+ * In the transaction that ends the order. `mayBeIssued`: the certificate can exist nevertheless, so
+ * its tokens are not returned.
  */
 export async function countRefusal(
   tx: Tx,
@@ -163,10 +150,7 @@ export async function countRefusal(
   await change(tx, order, now, (one) => !takesAtOnce(one) || (isGivenBack(one) && !mayBeIssued));
 }
 
-/**
- * Returns the certificate tokens of an order that ends without an answer, in the transaction that
- * ends it.
- */
+/** For an order that ends without an answer, in the transaction that ends it. */
 export async function giveBack(tx: Tx, order: Counted, now: Date): Promise<void> {
   await change(tx, order, now, isGivenBack);
 }
@@ -190,22 +174,22 @@ async function change(
   await keep(tx, rows);
 }
 
-/** Deletes full buckets, which equal missing ones. Skips locked ones. */
+/** They equal missing ones. Skips locked ones. */
 export async function dropFullBuckets(prisma: PrismaClient, now: Date): Promise<void> {
   await prisma.$executeRaw`
     DELETE FROM authority_budget WHERE key IN (
       SELECT key FROM authority_budget WHERE full_at < ${now}::timestamptz FOR UPDATE SKIP LOCKED)`;
 }
 
-/** Locks buckets in a fixed order, for callers that write them in several steps. */
+/** For callers that write buckets in several steps. */
 export async function lockBuckets(tx: Tx, keys: readonly string[], now: Date): Promise<void> {
   const buckets = [...new Set(keys)].flatMap((key) => bucketOf(key) ?? []);
   await lock(tx, buckets, now);
 }
 
 /**
- * Locks the buckets in the order of their keys, to avoid deadlocks; a domain must be locked before.
- * Creates missing buckets as full, since a missing row cannot be locked.
+ * In the order of keys, to avoid deadlocks; lock the domain before. Creates missing buckets as
+ * full, since a missing row cannot be locked.
  */
 async function lock(tx: Tx, buckets: readonly Bucket[], now: Date) {
   if (buckets.length === 0) return new Map<string, Date>();
@@ -232,12 +216,9 @@ function byKey(rows: readonly Row[]): ReadonlyMap<string, Date> {
   return new Map(rows.map(({ key, fullAt }) => [key, fullAt]));
 }
 
-/** A stored bucket: when it is full again, which determines its tokens. */
 export type BucketRow = { readonly key: string; readonly fullAt: Date };
 
-/**
- * Returns the emptiest buckets of a limit, the emptiest first, at most `most`, without full ones.
- */
+/** The emptiest first, without full ones. */
 export function readEmptiest(
   prisma: PrismaClient,
   limit: AuthorityLimit,

@@ -1,12 +1,8 @@
-/**
- * Orders and their certificates. Each step is stored before the next starts, so that a run after a
- * crash continues the order.
- */
+/** Each step of an order is stored before the next starts, so a run after a crash continues it. */
 import type { BudgetWait, PlacedAs } from '../../core/certificates/budget.ts';
 import type { Renewable } from '../../core/certificates/plan.ts';
 import type { DomainChange } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
-import type { Rules } from '../../core/life/lifecycle.ts';
 import type { Certificate } from '../../core/records.ts';
 import { commit, loadLocked, schedule, served } from '../domains/commit.ts';
 import type { DomainRow, LoadedDomain } from '../domains/domain-row.ts';
@@ -31,7 +27,7 @@ import {
 import { type NewOrder, openOrder } from './orders.ts';
 import { renewableOf } from './renewals.ts';
 
-/** An issued certificate. `chain`: PEM. */
+/** `chain`: PEM. */
 type Issued = {
   readonly chain: string;
   readonly issuer: string;
@@ -39,24 +35,20 @@ type Issued = {
   readonly expiresAt: Date;
 };
 
-/** The result of a refusal. */
 type Refused = {
   /** True for the one caller that ended the order; others that share it come late. */
   readonly hasEnded: boolean;
-  /** Whether the next attempt is planned, as from `postpone`. */
+  /** As from `postpone`. */
   readonly isPlanned: boolean;
 };
 
-/**
- * The steps of orders. Each resolves once it is committed; `domain` is as loaded, and its epoch
- * fences.
- */
+/** Each resolves once it is committed; `domain` is as loaded, and its epoch fences. */
 export type CertificateStore = {
   /** Undefined if the domain does not exist or was removed. */
   loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
   /**
-   * Returns the open order, or a new one with this key and its tokens; the wait if a token is
-   * missing. Null if the domain is no longer verified or live in this epoch, as it was when loaded.
+   * The open order, a new one with this key, or the wait for a token. Null if the domain is no
+   * longer verified or live in this epoch.
    */
   openOrder(
     domain: LoadedDomain,
@@ -64,34 +56,28 @@ export type CertificateStore = {
     at: Date,
   ): Promise<Certificate | BudgetWait | null>;
   /**
-   * Counts an order that is about to be placed: again for the account if it was opened more than a
-   * minute ago. `plain`: placed without `replaces`, so it counts as a renewal. Null if it can be
-   * placed; otherwise the wait. Rejects if the order has ended.
+   * Counts an order that is about to be placed, again if it was opened more than a minute ago.
+   * `plain`: without `replaces`, so it counts as a renewal. Null: place it. Rejects if the order
+   * has ended.
    */
   beforePlacing(certificateId: string, kind: PlacedAs, now: Date): Promise<BudgetWait | null>;
-  /**
-   * Stores the order's URL. Rejects if another run stored a different one, or the order has ended;
-   * otherwise idempotent.
-   */
+  /** Idempotent. Rejects if another run stored a different URL, or the order has ended. */
   orderPlaced(certificateId: string, orderUrl: string): Promise<void>;
   /**
-   * The edge answers the challenge from the commit on. Rejects if the order has ended; then it must
-   * not be answered.
+   * The edge answers from the commit on. Rejects if the order has ended; then it must not be
+   * answered.
    */
   publishChallenge(
     certificate: { id: string; hostname: string },
     challenge: { type: string; token: string; keyAuthorization: string },
   ): Promise<void>;
   /**
-   * Ends the order with its certificate, once. In this epoch, a waiting domain becomes live; a
-   * served one gets the new certificate, and its next renewal is planned. False if the order had
-   * ended: another run shared it, perhaps of an earlier epoch, for which the domain did not go
-   * live.
+   * Ends the order with its certificate, once. In this epoch, a waiting domain becomes live, and
+   * the next renewal is planned. False if another run, perhaps of an earlier epoch, ended the
+   * order.
    */
   store(domain: LoadedDomain, certificateId: string, issued: Issued, at: Date): Promise<boolean>;
-  /**
-   * Makes a verified domain live with an existing certificate; any other domain stays unchanged.
-   */
+  /** Makes a verified domain live with an existing certificate; any other stays unchanged. */
   reuse(domain: LoadedDomain, usable: Certificate, at: Date): Promise<void>;
   /** Ends the order, once; the domain stays unchanged and tries again at `nextAttemptAt`. */
   refuse(
@@ -101,24 +87,20 @@ export type CertificateStore = {
     at: Date,
   ): Promise<Refused>;
   /**
-   * Plans the next attempt for a verified domain's certificate, or a served one's renewal. False,
-   * with nothing planned, if the domain is no longer in that state and epoch or, if verified,
-   * changed since it was loaded.
+   * Plans the next attempt or renewal. False if the domain is no longer in that state and epoch or,
+   * if verified, changed since it was loaded.
    */
   postpone(domain: LoadedDomain, nextAttemptAt: Date): Promise<boolean>;
-  /** Stores why the open order made no progress. Does nothing if the order has ended. */
+  /** Why the open order made no progress. Does nothing if the order has ended. */
   setBack(certificateId: string, setback: Setback): Promise<void>;
 };
 
-/** Default `budgets`: those of the local CA. */
 export function createCertificateStore(
   prisma: PrismaClient,
   {
-    verifyWindowMs: windowMs,
     timeScale,
     certificates: { source } = { source: 'own' },
   }: {
-    readonly verifyWindowMs: number;
     readonly timeScale: number;
     readonly certificates?: { readonly source: CertificateSource };
   },
@@ -154,11 +136,9 @@ export function createCertificateStore(
         });
       }),
     store: (domain, id, issued, at) =>
-      prisma.$transaction((tx) =>
-        storeIssued(tx, domain, id, { issued, now: at, windowMs, timeScale }),
-      ),
+      prisma.$transaction((tx) => storeIssued(tx, domain, id, { issued, now: at, timeScale })),
     reuse: (domain, usable, at) =>
-      prisma.$transaction((tx) => reuse(tx, domain, usable, { now: at, windowMs, timeScale })),
+      prisma.$transaction((tx) => reuse(tx, domain, usable, { now: at, timeScale })),
     refuse: (domain, id, refusal, at) =>
       prisma.$transaction((tx) => endRefused(tx, domain, id, refusal, at)),
     postpone: (domain, nextAttemptAt) => postpone(prisma, domain, nextAttemptAt),
@@ -170,49 +150,54 @@ export function createCertificateStore(
   };
 }
 
+type StoredTimes = { readonly now: Date; readonly timeScale: number };
+
 async function storeIssued(
   tx: Tx,
   domain: LoadedDomain,
   id: string,
-  { issued, ...rules }: Rules & { readonly issued: Issued },
+  { issued, ...times }: StoredTimes & { readonly issued: Issued },
 ): Promise<boolean> {
-  const { now } = rules;
+  const { now } = times;
   const row = await loadLocked(tx, domain.id);
   if (!(await endOrder(tx, id, { ...issued, status: 'issued', endedAt: now }))) return false;
   const { issuer, expiresAt } = issued;
   const certificate = { ...issued, id, window: null };
-  const { kind, events } = await serveWith(tx, row, domain.epoch, { issuer, certificate }, rules);
+  const { kind, events } = await serveWith(tx, row, domain.epoch, { issuer, certificate }, times);
   const type = kind === 'stayed' ? 'certificate.renewed' : 'certificate.issued';
   await recordEvents(tx, [{ type, domainId: domain.id, issuer, expiresAt }, ...events], now);
   return true;
 }
 
-/** Serves the certificate; does nothing if the domain has moved on or is in another epoch. */
+/** Does nothing if the domain has moved on or is in another epoch. */
 async function serveWith(
   tx: Tx,
   row: DomainRow | null,
   epoch: number,
   stored: { readonly issuer: string; readonly certificate: Renewable },
-  rules: Rules,
+  times: StoredTimes,
 ): Promise<{ readonly kind: DomainChange['kind']; readonly events: readonly NewEvent[] }> {
   if (row?.epoch !== epoch) return { kind: 'refused', events: [] };
-  const change = decide(row, { kind: 'certificate_stored', ...stored }, rules);
-  if (!(await commit(tx, row, change, rules.now))) return { kind: 'refused', events: [] };
-  const closed = await closeEscalation(tx, row.id, 'certificate_issued', rules.now);
+  const change = decide(
+    row,
+    { kind: 'certificate_stored', ...stored, timeScale: times.timeScale },
+    times.now,
+  );
+  if (!(await commit(tx, row, change, times.now))) return { kind: 'refused', events: [] };
+  const closed = await closeEscalation(tx, row.id, 'certificate_issued', times.now);
   return { kind: change.kind, events: [...about(row.id, change.events), ...closed] };
 }
 
-/** Makes a waiting domain live; any other stays unchanged. */
 async function reuse(
   tx: Tx,
   domain: LoadedDomain,
   usable: Certificate,
-  rules: Rules,
+  times: StoredTimes,
 ): Promise<void> {
   const row = await loadLocked(tx, domain.id);
   if (row?.state.status !== 'verified') return;
-  const { events } = await serveWith(tx, row, domain.epoch, usableFrom(usable, rules.now), rules);
-  await recordEvents(tx, events, rules.now);
+  const { events } = await serveWith(tx, row, domain.epoch, usableFrom(usable, times.now), times);
+  await recordEvents(tx, events, times.now);
 }
 
 /** An issued certificate has all of these columns; the other values satisfy the compiler. */
@@ -249,7 +234,7 @@ async function endRefused(
   return { hasEnded, isPlanned };
 }
 
-/** Ends an order for the first caller; false for later ones, which must not record an event. */
+/** False for later callers, which must not record an event. */
 async function endOrder(
   tx: Tx,
   id: string,

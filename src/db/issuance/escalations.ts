@@ -1,4 +1,4 @@
-/** Escalations notify an operator; a domain has at most one open. */
+/** An escalation notifies an operator; a domain has at most one open. */
 
 import { randomUUID } from 'node:crypto';
 import type { EscalationCause, EscalationEvidence } from '../../core/certificates/escalation.ts';
@@ -9,20 +9,15 @@ import type { Tx } from '../engine/transaction.ts';
 import { type NewEvent, recordEvents } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
-/** An escalation to open, or the update of an open one with the same cause. */
+/** Also the update of an open one with the same cause. */
 export type NewEscalation = {
   readonly cause: EscalationCause;
-  /** Explains the cause. */
   readonly summary: string;
-  /** The next step. */
   readonly nextAction: string;
   readonly evidence: EscalationEvidence;
 };
 
-/**
- * `kept`: already open for this cause. `gone`: the domain has changed since it was loaded; nothing
- * was done.
- */
+/** `kept`: already open for this cause. `gone`: the domain has changed since it was loaded. */
 export type OpenResult = 'opened' | 'kept' | 'gone';
 
 export type OpenEscalation = {
@@ -31,22 +26,19 @@ export type OpenEscalation = {
   readonly openedAt: Date;
 };
 
-/** An escalation and its domain. */
 export type EscalationRow = Escalation & {
   readonly domain: { readonly projectId: string; readonly hostname: string };
 };
 
-/** The start of a page: after this escalation, in list order. */
 export type EscalationPlace = { readonly openedAt: Date; readonly id: string };
 
-/** A page of the list. `status` null: open and closed; `after` null: from the newest. */
+/** `status` null: open and closed. `after` null: from the newest. */
 export type EscalationQuery = {
   readonly status: 'open' | 'closed' | null;
   readonly after: EscalationPlace | null;
   readonly limit: number;
 };
 
-/** A domain that is served with the certificate that expires then. */
 export type ServedDomain = {
   readonly id: string;
   readonly epoch: number;
@@ -54,9 +46,8 @@ export type ServedDomain = {
 };
 
 /**
- * Opens or updates the escalation of a domain that is still verified in this epoch, and sets its
- * next check. One with another cause is closed first, in the same transaction, so readers always
- * see exactly one.
+ * Only for a domain that is still verified in this epoch. One with another cause is closed in the
+ * same transaction, so readers always see exactly one.
  */
 export function openEscalation(
   prisma: PrismaClient,
@@ -78,8 +69,8 @@ export function openEscalation(
 }
 
 /**
- * As openEscalation, for a domain that is still served in this epoch with this certificate.
- * `wakes`: its renewal becomes due at once, in the same transaction.
+ * As openEscalation, while the domain is served with this certificate. `wakes`: its renewal becomes
+ * due at once, in the same transaction.
  */
 export function openRenewalEscalation(
   prisma: PrismaClient,
@@ -99,7 +90,7 @@ export function openRenewalEscalation(
   });
 }
 
-/** Sets when a served domain's escalation is due, if none is needed yet. */
+/** If no escalation is needed yet. */
 export async function postponeRenewalEscalation(
   prisma: PrismaClient,
   { id, epoch }: ServedDomain,
@@ -109,8 +100,8 @@ export async function postponeRenewalEscalation(
 }
 
 /**
- * Opens or updates the escalation, in a transaction that holds the domain's row, and returns the
- * events that the caller must record: none for the same cause, since only the evidence changes.
+ * The transaction holds the domain's row. The caller must record the returned events: none for the
+ * same cause, since only the evidence changes.
  */
 export async function placeEscalation(
   tx: Tx,
@@ -129,10 +120,7 @@ export async function placeEscalation(
   return [...closed, { type: 'escalation.opened', domainId, cause, summary, nextAction }];
 }
 
-/**
- * Closes a domain's open escalation, if any, and returns the event that the caller must record in
- * the same transaction.
- */
+/** The caller must record the returned event in the same transaction. */
 export async function closeEscalation(
   tx: Tx,
   domainId: string,
@@ -145,9 +133,7 @@ export async function closeEscalation(
   return [{ type: 'escalation.closed', domainId, cause: open.cause, reason }];
 }
 
-/**
- * Closes an escalation on an operator's request. Idempotent. Null if there is none with this id.
- */
+/** On an operator's request. Idempotent. */
 export function closeForOperator(
   prisma: PrismaClient,
   id: string,
@@ -174,7 +160,6 @@ export function closeForOperator(
   });
 }
 
-/** Null if the domain has no open escalation. */
 export async function loadOpenEscalation(
   prisma: PrismaClient,
   domainId: string,
@@ -184,7 +169,7 @@ export async function loadOpenEscalation(
   return { cause: open.cause, evidence: readEvidence(open.evidence), openedAt: open.openedAt };
 }
 
-/** Escalations of every project, newest first, at most `limit`. */
+/** Of every project, newest first. */
 export function listEscalations(
   prisma: PrismaClient,
   { status, after, limit }: EscalationQuery,
@@ -205,7 +190,7 @@ export function listEscalations(
   });
 }
 
-/** Reads stored evidence; fields unknown to the writing version are empty or null. */
+/** Fields unknown to the writing version are empty or null. */
 export function readEvidence(stored: unknown): EscalationEvidence {
   const known = stored as Partial<EscalationEvidence>; // only written here, always from an EscalationEvidence
   const { findings = [], problem = null, refusals = 0, probes = [], setback = null } = known;
@@ -220,7 +205,7 @@ export function readEvidence(stored: unknown): EscalationEvidence {
   return { findings, problem, refusals, probes, setback, ...later };
 }
 
-/** An EscalationEvidence is plain JSON; Prisma's type requires an index signature. */
+/** Plain JSON, but Prisma's type requires an index signature. */
 function toJson(evidence: EscalationEvidence): Prisma.InputJsonObject {
   return { ...evidence } as Prisma.InputJsonObject;
 }

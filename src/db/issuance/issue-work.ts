@@ -1,7 +1,4 @@
-/**
- * Loads what a worker needs to obtain a certificate: the domain, its open order, and the results of
- * earlier ones.
- */
+/** What a worker needs to obtain a certificate. */
 import type { BudgetWait } from '../../core/certificates/budget.ts';
 import type { OrderRefusal } from '../../core/certificates/plan.ts';
 import type { Certificate } from '../../core/records.ts';
@@ -9,42 +6,33 @@ import { type LoadedDomain, toLoadedDomain } from '../domains/domain-row.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { type AuthorityBudgets, findBudgetWaits } from './authority-budget.ts';
 
-/**
- * What decisions about an order depend on: read by several statements, fenced by `domain` when
- * saved.
- */
+/** Read by several statements, fenced by `domain` when saved. */
 export type IssueWork = {
   readonly domain: LoadedDomain;
-  /** The open order, if any. */
   readonly order: Certificate | null;
   /** The newest certificate that has not expired: the served one. */
   readonly usable: Certificate | null;
   /**
-   * Orders refused since verification, or since its certificate was issued, counted up to 10: later
-   * steps of the retry schedule are equal.
+   * Since verification, or since its certificate was issued. Counted up to 10: later retries wait
+   * equally long.
    */
   readonly refusals: number;
-  /** Why the newest of them was refused; null if none was. */
+  /** Of the newest refusal. */
   readonly lastProblem: Problem | null;
-  /**
-   * The newest refusals of this domain, at most 10, of any epoch and CA: a `retryAfter` holds
-   * across epochs.
-   */
+  /** The newest 10 of any epoch and CA: a `retryAfter` holds across epochs. */
   readonly recentRefusals: readonly AuthorityRefusal[];
-  /** CAs whose orders were moved to another CA since then, and when; newest first. */
+  /** CAs whose orders were moved to another CA since then; newest first. */
   readonly left: readonly { readonly authority: string | null; readonly at: Date }[];
   /**
-   * For each CA, in order: the limit that a new order would wait for; null if none. Empty with an
-   * external edge.
+   * For each CA, in order: the limit that a new order would wait for. Empty with an external edge.
    */
   readonly budgetWaits: readonly (BudgetWait | null)[];
-  /** The last time that the open order got no answer; null if it never happened. */
+  /** The last time that the open order got no answer. */
   readonly setback: Setback | null;
-  /** When renewal of a served domain's certificate is next tried; null if not planned. */
+  /** When renewal of a served domain's certificate is next tried. */
   readonly renewAt: Date | null;
 };
 
-/** A refused order and its CA. */
 export type AuthorityRefusal = OrderRefusal & {
   /** The order's directory; null: the first CA. */
   readonly authority: string | null;
@@ -58,10 +46,9 @@ export type Setback = {
   readonly at: Date;
   /** The first of these setbacks in a row. */
   readonly since: Date;
-  /** The CA answered, but is slow or busy; otherwise it gave no answer. */
+  /** The CA answered, but is slow or busy. */
   readonly answered: boolean;
   readonly detail: string;
-  /** The CA's Retry-After. */
   readonly retryAfter: Date | null;
 };
 
@@ -74,19 +61,16 @@ export type Problem = {
   readonly retryAfter?: string;
 };
 
-/** How many of the newest ended orders are read. */
 const REFUSALS_COUNTED = 10;
-/** The problem type of an order that was ended without a refusal. */
+/** Of an order that was ended without a refusal. */
 export const SUPERSEDED = 'superseded';
-/**
- * Orders that ended because the domain was removed or lost, or the order moved, were not refused.
- */
+/** The domain was removed or lost, or the order moved: not a refusal. */
 const superseded = {
   problem: { path: ['type'], equals: SUPERSEDED },
 } as const satisfies Prisma.CertificateWhereInput;
 
 /**
- * Whether we or an external edge have the certificate keys. Certificates of the other source are
+ * Who has the certificate keys: we, or an external edge. Certificates of the other source are
  * ignored.
  */
 export type CertificateSource = 'own' | 'external';
@@ -103,7 +87,6 @@ type LoadWork = {
   readonly now: Date;
 };
 
-/** Prisma's arguments for the newest unexpired certificate of a domain. */
 export function newestUsable(
   { domainId, source }: Pick<LoadWork, 'domainId' | 'source'>,
   now: Date,
@@ -176,7 +159,7 @@ type StoredSetback = {
   retryAfter?: string;
 };
 
-/** Reads the column; null if empty. Fields unknown to the writing version get their default. */
+/** Fields unknown to the writing version get their default. */
 export function setbackIn(stored: unknown): Setback | null {
   const setback = stored as StoredSetback | null | undefined; // only written by setBack()
   if (!setback) return null;

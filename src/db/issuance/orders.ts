@@ -1,4 +1,4 @@
-/** Opens orders, and ends those that will not continue. A domain has at most one open. */
+/** A domain has at most one open order. */
 import type { BudgetWait } from '../../core/certificates/budget.ts';
 import type { Certificate } from '../../core/records.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';
@@ -12,21 +12,20 @@ import {
 } from './authority-budget.ts';
 import { newestUsable, SUPERSEDED, setbackIn } from './issue-work.ts';
 
-/** Its id is chosen by the caller, because the key is sealed for it. */
+/** The caller chooses the id, because the key is sealed for it. */
 export type NewOrder = {
   readonly id: string;
   /** Null: an external edge has it. */
   readonly sealedKey: Uint8Array | null;
-  /** The CA's directory; missing or null: the first CA's. */
+  /** Missing or null: the first CA's. */
   readonly authority?: string | null;
-  /** The open order that it replaces, when an order moves to another CA; missing or null: none. */
+  /** The open order that it replaces, when an order moves to another CA. */
   readonly instead?: string | null;
 };
 
 /**
- * Returns the open order, or a new one with this key and its tokens; the wait if a token is
- * missing. First ends an open order from before CERTIFICATES changed, and the one in `instead`.
- * Null if the domain has changed since it was loaded.
+ * The open order, a new one with this key, or the wait for a token. First ends one in `instead`, or
+ * from before CERTIFICATES changed. Null if the domain has changed since it was loaded.
  */
 export async function openOrder(
   tx: Prisma.TransactionClient,
@@ -72,15 +71,11 @@ function whyEnded(open: Certificate, order: NewOrder): string | null {
   return open.id === order.instead ? 'The order moved to another certificate authority.' : null;
 }
 
-/** Whether `openOrder` returned a wait instead of an order. */
 export function isWait(opened: object): opened is BudgetWait {
   return 'limit' in opened;
 }
 
-/**
- * Locks what `endOrders` writes, for callers that lock other rows in between. The caller has locked
- * the domain.
- */
+/** For callers that lock other rows in between. The caller has locked the domain. */
 export async function lockOrders(
   tx: Prisma.TransactionClient,
   domainId: string,
@@ -90,10 +85,7 @@ export async function lockOrders(
   if (open !== null) await lockBuckets(tx, open.buckets, at);
 }
 
-/**
- * Ends a domain's open order, if any; its challenges are no longer answered. Returns its
- * certificate tokens, unless the CA was processing it.
- */
+/** Its challenges are no longer answered. Returns its tokens, unless the CA was processing it. */
 export async function endOrders(
   tx: Prisma.TransactionClient,
   domainId: string,

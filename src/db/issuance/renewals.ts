@@ -1,13 +1,11 @@
-/** Stores the CAs' renewal windows (RFC 9773) and the plan that results. */
+/** The CAs' renewal windows (RFC 9773) and the plan that results. */
 import type { Renewable, RenewalWindow } from '../../core/certificates/plan.ts';
 import type { Certificate } from '../../core/records.ts';
 import { schedule } from '../domains/commit.ts';
 import type { LoadedDomain } from '../domains/domain-row.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
-/** The CA's answers about a certificate's renewal. */
 export type KnownRenewal = {
-  /** Null if the CA never gave one. */
   readonly window: RenewalWindow | null;
   /** The CA's page that explains the window. */
   readonly explanationUrl: string | null;
@@ -15,11 +13,10 @@ export type KnownRenewal = {
   readonly silentSince: Date | null;
 };
 
-/** The result of an answer. */
 export type RenewalPlan = {
-  /** When the certificate is renewed; null: unchanged. */
+  /** Null: unchanged. */
   readonly renewAt: Date | null;
-  /** When to request its renewal information again (RFC 9773). */
+  /** When to request the window again. */
   readonly askAt: Date;
   readonly known: KnownRenewal;
 };
@@ -29,7 +26,6 @@ export type RenewalStore = {
   plan(domain: LoadedDomain, certificate: Certificate, plan: RenewalPlan): Promise<void>;
 };
 
-/** The domain's times and the certificate's information are saved in one transaction. */
 export function createRenewalStore(prisma: PrismaClient): RenewalStore {
   return {
     plan: ({ id, epoch }, { id: certificateId, expiresAt }, { renewAt, askAt, known }) =>
@@ -48,7 +44,7 @@ export function createRenewalStore(prisma: PrismaClient): RenewalStore {
   };
 }
 
-/** What renewal planning needs; null if the certificate was never issued. */
+/** Null if the certificate was never issued. */
 export function renewableOf(certificate: Certificate): Renewable | null {
   const { id, issuedAt, expiresAt, renewalInfo } = certificate;
   if (issuedAt === null || expiresAt === null) return null;
@@ -61,7 +57,6 @@ type Stored = {
   readonly silentSince?: string;
 };
 
-/** Reads the column; all null if nothing was stored. */
 export function knownRenewal(stored: unknown): KnownRenewal {
   const { window, explanationUrl, silentSince } = (stored ?? {}) as Stored; // only written by `plan`
   return {

@@ -1,13 +1,10 @@
-/**
- * All columns with sealed items: how many items there are, which key sealed them, and how to
- * replace them.
- */
+/** All columns with sealed items: which key sealed them, and how to replace them. */
 import type pg from 'pg';
 import { sealedItem } from '../../core/records.ts';
 
 /** The names are inserted into SQL unescaped, so they must come from the table below. */
 export type SealedColumn = {
-  /** The items' name, singular and plural. */
+  /** Singular and plural. */
   readonly words: readonly [one: string, several: string];
   readonly table: string;
   readonly column: string;
@@ -57,7 +54,6 @@ export const sealedColumns: readonly SealedColumn[] = [
   },
 ];
 
-/** How many items of a column were sealed with the same key. */
 export type SealedCount = {
   readonly column: SealedColumn;
   /** The prefix of the items (Vault.header). */
@@ -65,43 +61,32 @@ export type SealedCount = {
   readonly count: number;
 };
 
-/** A row with its sealed item. `id`: its primary key as text. */
+/** `id`: the primary key as text. */
 export type SealedRow = { readonly id: string; readonly sealed: Uint8Array };
-/** A row with its new sealed item. */
 export type ResealedRow = SealedRow & { readonly resealed: Uint8Array };
 
-/** Reads and replaces sealed items without a key to open them. */
+/** Works without a key to open the items. */
 export type SealedStore = {
-  /**
-   * By column and key, in one statement that reads every row. Ignores values that are not sealed
-   * items.
-   */
+  /** One statement that reads every row. Ignores values that are not sealed items. */
   count(): Promise<readonly SealedCount[]>;
-  /**
-   * The next rows of a column, by primary key, whose items don't start with `header`; `after` null:
-   * from the first.
-   */
+  /** Rows whose items don't start with `header`, by primary key; `after` null: from the first. */
   next(
     column: SealedColumn,
     header: Uint8Array,
     page: { readonly after: string | null; readonly limit: number },
   ): Promise<readonly SealedRow[]>;
-  /**
-   * Returns how many rows changed. Never waits: skips rows that are locked or changed since they
-   * were read.
-   */
+  /** Returns how many rows changed. Skips rows that are locked or changed since they were read. */
   replace(column: SealedColumn, rows: readonly ResealedRow[]): Promise<number>;
 };
 
 const { version: VERSION, headerBytes: HEADER_BYTES } = sealedItem;
 
-/** SQL for the prefix of an item, which names its key. */
 const headerOf = (column: string) => `substring(${column} FOR ${HEADER_BYTES})`;
-/** SQL for whether a value has an item's prefix; the empty secret of a deleted webhook has not. */
+/** The empty secret of a deleted webhook has no prefix. */
 const isItem = (column: string) =>
   `length(${column}) > ${HEADER_BYTES} AND substring(${column} FOR 1) = '\\x${Buffer.of(VERSION).toString('hex')}'`;
 
-/** Each call is one statement; nothing stays locked between `next` and `replace`. */
+/** Each call is one statement; no lock is held between `next` and `replace`. */
 export function createSealedStore(pool: Pick<pg.Pool, 'query'>): SealedStore {
   return {
     async count() {
@@ -148,10 +133,7 @@ const counts = sealedColumns
   )
   .join(' UNION ALL ');
 
-/**
- * Formats counts, in the order of the columns: `1 account key and 50,000 certificate keys`;
- * `nothing` for none.
- */
+/** `1 account key and 50,000 certificate keys`; `nothing` for none. */
 export function countsInWords(counted: readonly Omit<SealedCount, 'header'>[]): string {
   const sums = sealedColumns.map(({ words: [one, several] }, nth) => {
     const ofColumn = counted.filter(({ column }) => column === sealedColumns[nth]);

@@ -1,4 +1,4 @@
-/** The CAA climb (RFC 8659, 3), up to the first level that has records or gives no answer. */
+/** The CAA climb (RFC 8659, 3). */
 import { caaLevels } from '../../core/diagnosis/caa/caa.ts';
 import {
   type CaaLevel,
@@ -17,7 +17,7 @@ import type { RecordType } from '../wire/records.ts';
 import type { Loaded } from '../wire/shared.ts';
 import type { ObservationContext, ObserverParts } from './context.ts';
 
-/** The answer of one level, and the name where its records are published. */
+/** `at`: the name where the records are published. */
 type Level = { readonly answer: DnsAnswer<CaaRecord>; readonly at: string };
 type Asking = {
   readonly parts: ObserverParts;
@@ -26,8 +26,8 @@ type Asking = {
 };
 
 /**
- * Makes the climb with the current records and queries every level again, as required before an
- * order (RFC 8659, 3). `recursively`: only through resolvers. Closest level first.
+ * With the current records, every level again, as required before an order (RFC 8659, 3).
+ * `recursively`: only through resolvers. Closest level first.
  */
 export function climbForCaa(
   asking: Asking,
@@ -39,9 +39,8 @@ export function climbForCaa(
 }
 
 /**
- * Makes the climb as if the record were in place: a subdomain's own level is the target's CAA set,
- * and the levels above are those of the host name. `answering`: servers that just answered, queried
- * first.
+ * As if the record were in place: a subdomain's own level is the target's CAA set. `answering`:
+ * servers that just answered, queried first.
  */
 export async function climbAsIfPointed(
   context: ObservationContext,
@@ -61,7 +60,7 @@ export async function climbAsIfPointed(
   return [shownAt(hostname, own), ...(isEnd(own) ? [] : above)];
 }
 
-/** Queries one level of `climbAsIfPointed` again, at the zone's own servers. */
+/** At the zone's own servers. */
 export async function levelAgain(context: ObservationContext, name: string): Promise<CaaLevel> {
   const { hostname, apex } = context.check;
   if (name === hostname && !apex) {
@@ -88,7 +87,6 @@ async function climb(
   return levels;
 }
 
-/** The form stored in observations. */
 function shownAt(name: string, { answer, at }: Level): CaaLevel {
   return at === name ? { name, answer } : { name, publishedAt: at, answer };
 }
@@ -98,10 +96,7 @@ function isEnd({ answer }: Level): boolean {
   return answer.kind === 'records' || !isConclusive(answer);
 }
 
-/**
- * The CAA set of one level. Behind an alias, the target's set counts, and its parents are not
- * climbed (RFC 8659, 3).
- */
+/** Behind an alias, the target's set counts, and its parents are not climbed (RFC 8659, 3). */
 async function lookupSet(level: string, ask: AskName): Promise<Level> {
   const end = await followAliases(level, ask);
   const { at } = end;
@@ -115,8 +110,8 @@ async function lookupSet(level: string, ask: AskName): Promise<Level> {
 }
 
 /**
- * The platform's own name. A resolver can say that it has no CAA set. Any other answer is confirmed
- * at the zone, as is every answer if the zone is already known.
+ * A resolver can say that the platform's own name has no CAA set. Any other answer is confirmed at
+ * the zone, as is every answer if the zone is already known.
  */
 async function targetLevel(context: ObservationContext, recursively: boolean) {
   const { parts, check } = context;
@@ -137,9 +132,8 @@ function targetSet(
 }
 
 /**
- * Levels of the customer's domain and alias targets are queried at their own zones. Higher levels
- * belong to registries, which rarely have CAA records but are part of every climb, so resolvers
- * answer for them.
+ * Levels of the customer's domain and of alias targets are queried at their own zones. Higher
+ * levels belong to registries, so resolvers answer for them.
  */
 function levelAsker(
   asking: Asking,
@@ -175,7 +169,7 @@ async function askAbove(asking: Asking, name: string): Promise<NameReply> {
   return none ? reply : askZone(asking, name, 'CAA');
 }
 
-/** Queries the zone's own servers. Their answer stops at an alias, so `whole` is false. */
+/** The answer stops at an alias, so `whole` is false. */
 export async function askZone(
   { parts, budget, answering }: Asking,
   name: string,
@@ -186,7 +180,7 @@ export async function askZone(
   return reply.kind === 'message' ? { ...reply, whole: false } : reply;
 }
 
-/** Queries the resolvers in order. They follow aliases to the end, so `whole` is true. */
+/** Resolvers, in order, follow aliases to the end, so `whole` is true. */
 export async function askRecursively(
   { parts, budget }: Asking,
   name: string,

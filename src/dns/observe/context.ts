@@ -1,7 +1,3 @@
-/**
- * Shared state of all checks of a process (`Parts`), and of the queries of one check
- * (`ObservationContext`).
- */
 import type { Config } from '../../config/config.ts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
 import { zoneBelow } from '../../core/names/instructions.ts';
@@ -23,25 +19,21 @@ import {
 } from '../wire/budget.ts';
 import type { Shared } from '../wire/shared.ts';
 
-/** The name to check and its expected record. */
 export type CheckTarget = {
-  /** A-labels in lower case without a trailing dot, as in src/core/names/hostname.ts. */
+  /** A-labels, lower case, no trailing dot. */
   readonly hostname: string;
-  /** The expected CNAME target; `startObservation` converts it to lower case. */
+  /** `startObservation` converts it to lower case. */
   readonly target: string;
-  /**
-   * Whether the name is diagnosed by addresses because it cannot have a CNAME. Then the target's
-   * addresses are queried too.
-   */
+  /** A name that cannot have a CNAME is diagnosed by addresses. */
   readonly apex: boolean;
-  /** The delegated zone of the host name below the registrable domain, once known. */
+  /** The delegated zone below the registrable domain, once known. */
   readonly zone?: string;
 };
 
-/** Cached CAA replies for names above registrable domains, shared by all checks. */
+/** For names above registrable domains, shared by all checks. */
 type RegistryCaa = Shared<NameReply>;
 
-/** Shared by all checks of a process. Built once by `createObserver`. */
+/** Shared by all checks of a process. */
 export type ObserverParts = {
   readonly config: Config['dns'];
   readonly recursive: Recursive;
@@ -49,11 +41,10 @@ export type ObserverParts = {
   readonly authorities: NameServers;
   readonly authoritative: Authoritative;
   readonly reachability: Reachability;
-  /** Replies about public suffixes, which every CAA climb passes. */
+  /** Every CAA climb passes public suffixes. */
   readonly registryCaa: RegistryCaa;
-  /** PLATFORM_ADDRESSES in the form of addresses on the wire; empty: use the target's addresses. */
+  /** PLATFORM_ADDRESSES in wire form; empty: use the target's addresses. */
   readonly platform: readonly string[];
-  /** The limits of one check. */
   readonly limits: Limits;
   readonly now: () => Date;
 };
@@ -62,17 +53,16 @@ export type ObserverParts = {
 export type ObservationContext = {
   readonly parts: ObserverParts;
   readonly check: CheckTarget;
-  /** Limits the queries to authoritative servers. */
+  /** For queries to authoritative servers. */
   readonly budget: QueryBudget;
-  /** The same budget including the time reserved for falling back to resolvers. */
+  /** Includes the time reserved for falling back to resolvers. */
   readonly whole: QueryBudget;
-  /** As in `Observation`: the start and the cost so far. */
+  /** As in `Observation`. */
   readonly at: string;
   readonly cost: () => Spent;
   /**
-   * Queries one server. A repeated query returns the first reply without sending a message; other
-   * queries go to the address where the server was found. Rejects with RangeError for an invalid
-   * name.
+   * Caches: a repeated query sends no message. Other queries go to the address where the server was
+   * found. Rejects with RangeError for an invalid name.
    */
   readonly askServer: (
     zone: Zone,
@@ -81,15 +71,12 @@ export type ObservationContext = {
   ) => Promise<Contact>;
 };
 
-/**
- * Maximum wait for a server's first reply: a server silent at both addresses must leave time for
- * the others.
- */
+/** A server silent at both addresses must leave time for the others. */
 const FIRST_WORD_MS = 4_000;
 
 /**
- * The context for the zone of the host name. If a zone starts at the host name, the name is an
- * apex. Returns `context` itself if no zone exists below the registrable domain.
+ * If a zone starts at the host name, the name is an apex. Returns `context` itself if no zone
+ * exists below the registrable domain.
  */
 export function inZone(
   context: ObservationContext,
@@ -107,7 +94,7 @@ export function inZone(
  */
 const FALLBACK_MS = 2_000;
 
-/** Starts a check; its budget starts now. Sends nothing. */
+/** The check's budget starts now. Sends nothing. */
 export function startObservation(parts: ObserverParts, given: CheckTarget): ObservationContext {
   const { limits, asker, reachability } = parts;
   const whole = startBudget(limits);

@@ -63,10 +63,7 @@ type ZoneObservation = Pick<
   readonly delegation: Delegation | null;
 };
 
-/**
- * Makes a full check, starting from what is known about the zone. Network failures do not reject
- * it.
- */
+/** Network failures do not reject it. */
 export async function observeInFull(
   context: ObservationContext,
   start: Zone | Unregistered | NoZone,
@@ -82,7 +79,7 @@ export async function observeInFull(
   };
 }
 
-/** Without a zone, the only view is the registry's denial or the resolver's failure. */
+/** The only view is the registry's denial or the resolver's failure. */
 function withoutZone(start: Unregistered | NoZone): ZoneObservation {
   const nothing = { world: [], nearby: nothingNearby, caa: null, targetAddresses: [] };
   if (start.kind !== 'unregistered') {
@@ -131,10 +128,7 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   };
 }
 
-/**
- * No server answered, so nothing else is queried. The zone is dropped from the cache: the next
- * check looks up the delegation again.
- */
+/** Drops the zone from the cache, so the next check looks up the delegation again. */
 function withoutAnswer(
   { parts, check }: ObservationContext,
   zone: Zone,
@@ -151,10 +145,6 @@ function withoutAnswer(
   };
 }
 
-/**
- * Queries that explain a wrong name; for a right one, whether a wildcard answers, and each server's
- * SOA.
- */
 async function observeAround(
   context: ObservationContext,
   zone: Zone,
@@ -181,18 +171,18 @@ async function observeAround(
   };
 }
 
-/** One view per server of a zone; never empty. */
+/** One view per server of a zone. */
 type ZoneViews = {
-  /** The zone of the host name after following referrals. */
+  /** After following referrals. */
   readonly zone: Zone;
   readonly seen: readonly [ServerSeen, ...ServerSeen[]];
-  /** The zone's own NS set, sorted; null if no server answered. */
+  /** The zone's own NS set; null if no server answered. */
   readonly atZone: OwnServers;
 };
 
 /**
- * Queries all servers of a zone concurrently, and those of a child zone after a referral, at most
- * REFERRALS_MAX times. Endless referrals result in one failed view.
+ * Queries servers concurrently, and those of a child zone after a referral, at most REFERRALS_MAX
+ * times. Endless referrals result in one failed view.
  */
 async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneViews> {
   let zone = start;
@@ -204,7 +194,7 @@ async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneV
   return { zone, seen: atLeastOne(zone, []), atZone: null };
 }
 
-/** Queries the delegated servers and, if one answers, those listed only by the zone itself. */
+/** The delegated servers and, if one answers, those listed only by the zone itself. */
 async function viewAll(context: ObservationContext, zone: Zone): Promise<ZoneViews | Referral> {
   const seen = await viewServers(context, zone, zone.servers);
   if ('kind' in seen) return seen;
@@ -225,9 +215,7 @@ async function viewServers(
   return referral ?? all.filter((one): one is ServerSeen => !('kind' in one));
 }
 
-/**
- * The zone's own NS set from the first server that answers; skipped if there is nothing to compare.
- */
+/** Skipped if there is nothing to compare. */
 async function ownServers(
   context: ObservationContext,
   zone: Zone,
@@ -245,15 +233,11 @@ async function ownServers(
   });
 }
 
-/** The views that contain an answer about the host name, in the same order. */
 function thoseThatAnswer(seen: readonly ServerSeen[]): readonly ServerSeen[] {
   return seen.filter(({ view }) => view.state === 'answers');
 }
 
-/**
- * Adds each server's SOA record, from an earlier reply or a new query; null if the server has none
- * or does not answer. Keeps the order.
- */
+/** From an earlier reply or a new query. Keeps the order. */
 function withSoa(
   context: ObservationContext,
   zone: Zone,
@@ -272,7 +256,7 @@ function withSoa(
   );
 }
 
-/** An unusable delegation or an endless chain of referrals results in one failed view. */
+/** An unusable delegation or endless referrals result in one failed view. */
 function atLeastOne(
   zone: Zone,
   seen: readonly ServerSeen[],

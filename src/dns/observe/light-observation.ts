@@ -1,8 +1,6 @@
 /**
- * Checks cheaply whether a wrong name is unchanged, which is the result of most checks of pending
- * domains. It queries each server or one of them, plus one or two more. For an apex with addresses
- * it also queries the target's addresses, and if CAA records decide, the names up to them. Any
- * difference leads to a full check.
+ * Most checks of pending domains find the name unchanged, which a few queries show. Any difference
+ * leads to a full check.
  */
 
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
@@ -26,13 +24,9 @@ import { askResolver } from './world.ts';
 
 type Start = Zone | Unregistered | NoZone;
 
-/**
- * `light` queries one of the servers that had the same answer, `compare` queries each of them
- * (src/core/diagnosis/check-depth.ts).
- */
+/** `light` queries one of the servers that had the same answer, `compare` each of them. */
 export type LightDepth = Exclude<CheckDepth, 'full'>;
 
-/** Whether everything that decided an earlier observation is unchanged. */
 export async function stillHolds(
   given: ObservationContext,
   start: Start,
@@ -85,7 +79,6 @@ async function zoneAsBefore(
   return zone;
 }
 
-/** Uses as few queries as possible. */
 async function isUnchanged(
   context: ObservationContext,
   start: Zone,
@@ -115,7 +108,7 @@ async function isUnchanged(
   );
 }
 
-/** The servers that answered, if all had the same answer; otherwise none. */
+/** The servers that answered, if all had the same answer. */
 function alike(servers: readonly NameServer[], views: readonly ServerView[]) {
   const answering = views.filter(({ state }) => state === 'answers');
   const [first] = answering;
@@ -128,7 +121,7 @@ function alike(servers: readonly NameServer[], views: readonly ServerView[]) {
     : [];
 }
 
-/** Queries any server that rate limits allow, in random order so that none is skipped for long. */
+/** In random order, so that none is skipped for long. */
 async function firstWord(
   servers: readonly NameServer[],
   wordOf: (server: NameServer) => Promise<Comparison>,
@@ -141,7 +134,7 @@ async function firstWord(
   return 'nothing';
 }
 
-/** Compares an apex with the target's addresses, which can have changed to those of the apex. */
+/** The target's addresses can have changed to those of the apex. */
 async function isSameTarget(
   context: ObservationContext,
   { servers, targetAddresses }: Observation,
@@ -151,7 +144,7 @@ async function isSameTarget(
   return sameNames(await targetAddressesOf(context, servers, false), targetAddresses);
 }
 
-/** The zone's own NS set. If it is not cached, the earlier one: only a full check queries it. */
+/** If it is not cached, the earlier one: only a full check queries it. */
 function ownServersNow({ parts }: ObservationContext, zone: Zone, { delegation }: Observation) {
   const before = delegation?.kind === 'delegated' ? delegation.atZone : null;
   return parts.authorities.knownOwnServers(zone) ?? before;
@@ -189,8 +182,8 @@ function isSameAlias(alias: DnsAnswer<string>, { cname, a }: ServerView): boolea
 }
 
 /**
- * If the A answer shows nothing wrong, the AAAA answer can have changed. One server that was wrong
- * is queried: while it is unchanged, the name is still wrong.
+ * If the A answer shows nothing wrong, the AAAA answer decides. One server that was wrong is
+ * enough: while it is unchanged, the name is still wrong.
  */
 async function isSameAaaa(
   context: ObservationContext,
@@ -210,7 +203,7 @@ async function isSameAaaa(
   );
 }
 
-/** The alias in the AAAA answer; AAAA records hide it. */
+/** AAAA records hide an alias. */
 function isSameBeside(alias: DnsAnswer<string>, { cname, aaaa }: ServerView): boolean {
   if (alias.kind === 'records') return isSame(alias, cname);
   return cname.kind !== 'records' || aaaa.kind === 'records';
@@ -262,12 +255,10 @@ function fails({ a }: ResolverView): boolean {
   return a.kind === 'servfail';
 }
 
-/** A CAA set, or a missing answer. */
 function decides({ answer }: CaaLevel): boolean {
   return answer.kind === 'records' || !isConclusive(answer);
 }
 
-/** Nothing blocked: the record is right, resolvers answer, and CAA neither forbids nor fails. */
 function wasWell({ check }: ObservationContext, previous: Observation): boolean {
   return (
     pointingOfViews(check, previous.servers, previous.targetAddresses) === 'right' &&

@@ -1,4 +1,4 @@
-/** Looks around a host name: for a wildcard, and for records created at a wrong name. */
+/** Looks for a wildcard, and for records created at a wrong name. */
 import { randomBytes } from 'node:crypto';
 import type {
   DnsAnswer,
@@ -17,17 +17,17 @@ import { askZone } from './caa.ts';
 import type { ObservationContext } from './context.ts';
 import { answerOf, type ServerSeen, withoutReferral } from './server-view.ts';
 
-/** The replies about a random sibling name, by server name. */
+/** By server name. */
 export type Siblings = { readonly name: string; readonly replies: ReadonlyMap<string, DnsReply> };
 
-/** In characters: 255 octets on the wire. */
+/** 255 octets on the wire. */
 const NAME_MAX = 253;
-/** In letters: long enough to be unique and unused. */
+/** Long enough to be unique and unused. */
 const RANDOM_LABEL = 24;
 
 /**
- * Queries each server for a random sibling name to detect a wildcard. Null for an apex, because its
- * siblings belong to another zone, and if the name would exceed 253 characters.
+ * Detects a wildcard. Null for an apex, because its siblings belong to another zone, and if the
+ * name would be too long.
  */
 export async function askSiblings(
   context: ObservationContext,
@@ -48,7 +48,7 @@ export async function askSiblings(
   return { name, replies: new Map(replies) };
 }
 
-/** The first usable answer for the random name, or the first failure. Null: not queried. */
+/** The first usable answer, or the first failure. */
 export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
   if (siblings === null) return null;
   const replies = [...siblings.replies.values()];
@@ -60,10 +60,7 @@ export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
   };
 }
 
-/**
- * Queries one server for CNAMEs at likely wrong names; none for the apex of a delegated zone. Names
- * over 253 characters are skipped.
- */
+/** None for the apex of a delegated zone. Too long names are skipped. */
 export async function askMistakes(
   context: ObservationContext,
   zone: Zone,
@@ -91,10 +88,7 @@ export async function askMistakes(
   return { doubled: doubled ?? null, wrongHosts: wrongHosts.filter((one) => one !== null) };
 }
 
-/**
- * Queries MX and TXT records at a name without an alias, from the first server that reports no
- * alias. Null if none does.
- */
+/** From the first server that reports no alias. */
 export async function askBeside(
   context: ObservationContext,
   zone: Zone,
@@ -112,7 +106,7 @@ export async function askBeside(
   return mx && txt ? { server: one.server.name, mx, txt } : null;
 }
 
-/** Follows the first alias that is not the target; null if there is none. */
+/** Follows the first alias that is not the target. */
 export async function chainOf(
   context: ObservationContext,
   servers: readonly ServerSeen[],
@@ -129,19 +123,17 @@ export async function chainOf(
   return null;
 }
 
-/** The alias in a view if it is not the target; undefined otherwise. */
 export function aliasIn({ cname }: Pick<ServerView, 'cname'>, target: string): string | undefined {
   return cname.kind === 'records' ? cname.records.find((one) => one !== target) : undefined;
 }
 
-/** Lower-case letters, which every name server accepts. */
+/** Lower case, which every name server accepts. */
 function randomLabel(): string {
   return [...randomBytes(RANDOM_LABEL)]
     .map((byte) => String.fromCharCode(97 + (byte % 26)))
     .join('');
 }
 
-/** For checks that query nothing around the host name. */
 export const nothingNearby: Nearby = {
   sibling: null,
   doubled: null,
@@ -149,16 +141,15 @@ export const nothingNearby: Nearby = {
   chain: null,
 };
 
-/** An alias chain of at most 8 names, including the first alias, and how it ends. */
+/** At most 8 names, including the first alias. */
 export type Chain = NonNullable<Nearby['chain']>;
 
-/** The limit of `Nearby`. */
 const NAMES_MAX = 8;
 
 /**
- * Follows `alias`, first in the message that contained it, then by querying the servers of each
- * name. A loop ends with the repeated name, which can be the host name. The chain ends as `unknown`
- * if a name has no usable answer, and at the eighth name. Network failures do not reject it.
+ * Follows `alias` in the message that contained it, then by querying the servers of each name. A
+ * loop ends with the repeated name. The chain ends as `unknown` without a usable answer, and at the
+ * eighth name.
  */
 export async function followChain(
   { check }: ObservationContext,

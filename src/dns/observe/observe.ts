@@ -1,7 +1,3 @@
-/**
- * Checks a host name: the answers of its servers, the names around it, and the CAA records that
- * would apply.
- */
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/config.ts';
 import type {
@@ -45,56 +41,43 @@ import { observeRecursively } from './recursive-observation.ts';
 import { answerOf } from './server-view.ts';
 import { lookupAddresses } from './target.ts';
 
-/** An earlier observation of the same name, and how closely to check whether it still holds. */
 export type Earlier = { readonly observation: Observation; readonly depth: LightDepth };
 
 /** Every call has its own budget and starts at once. Network failures do not reject it. */
 export type Observer = {
-  /** Makes a full check within the limits; queries cut off by them are timeouts or not queried. */
+  /** Queries cut off by the limits are timeouts or not queried. */
   readonly observe: (check: CheckTarget) => Promise<Observation>;
-  /** Makes a full check unless `earlier` was wrong and a few queries find it unchanged. */
+  /** A full check unless `earlier` was wrong and a few queries find it unchanged. */
   readonly observeAgain: (check: CheckTarget, earlier: Earlier) => Promise<Observed>;
-  /**
-   * The IPv4 and IPv6 addresses of a name after following aliases, as a resolver returns them.
-   * Empty if there are none or no resolver answers.
-   */
+  /** As a resolver returns them, after following aliases. Empty if no resolver answers. */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
   /**
-   * Makes only the CAA climb and queries every level again (RFC 8659, 3). Closest level first, up
-   * to the first with records or without an answer.
+   * Queries every level again (RFC 8659, 3). Closest first, up to the first with records or without
+   * an answer.
    */
   readonly lookupCaa: (hostname: string) => Promise<readonly CaaLevel[]>;
-  /**
-   * The TXT records at a name, one answer per server of its zone, within the remaining limits of a
-   * check. Empty for a name that is too long.
-   */
+  /** One answer per server of the zone. Empty for a name that is too long. */
   readonly lookupTexts: (
     name: string,
     spentAlready: Spent,
   ) => Promise<readonly DnsAnswer<string>[]>;
 };
 
-/** Only `wire`, `config` and `platformAddresses` are required. */
 export type ObserverOptions = {
   readonly wire: Wire;
-  /** By default created from the wire. A custom one must report to `reachability` and `count`. */
+  /** Default: created from the wire. A custom one must report to `reachability` and `count`. */
   readonly throttle?: Throttle;
-  /** Whether authoritative servers can be reached; created by default. */
   readonly reachability?: Reachability;
   readonly config: Config['dns'];
   /** The expected addresses of an apex; empty: use the target's addresses. */
   readonly platformAddresses: readonly string[];
-  /** The limits of one check; `defaultLimits` by default. */
   readonly limits?: Limits;
-  /** Called for every query sent, and for those that this machine failed to send. */
+  /** Also called for queries that this machine failed to send. */
   readonly count?: CountQuestion;
   readonly now?: () => Date;
 };
 
-/**
- * Builds the shared state: resolvers, cached zones and platform addresses. Sends nothing. Throws
- * for an invalid platform address. A process needs only one.
- */
+/** Sends nothing. Throws for an invalid platform address. One per process: caches are shared. */
 export function createObserver(options: ObserverOptions): Observer {
   const parts = createParts(options);
   return {
@@ -152,7 +135,6 @@ async function observe(context: ObservationContext, earlier?: Earlier): Promise<
     : { kind: 'observed', observation };
 }
 
-/** Uses the whole time of a check. */
 async function throughResolvers(
   context: ObservationContext,
   why: 'configured' | 'port_53_blocked',
@@ -172,13 +154,12 @@ async function lookupCaa(parts: ObserverParts, hostname: string): Promise<readon
   return climbForCaa(asking, hostname, start.kind === 'unreached');
 }
 
-/** In characters: 255 octets on the wire. */
+/** 255 octets on the wire. */
 const NAME_MAX = 253;
 
 /**
- * One answer per server of the zone. If the zone's own servers are disabled or unreachable, a
- * single answer through the resolvers. An alias means no TXT record at this name, and is not
- * followed. Empty for a name over 253 characters.
+ * If the zone's own servers are disabled or unreachable, a single answer through the resolvers. An
+ * alias means no TXT record at this name, and is not followed.
  */
 async function lookupTexts(
   parts: ObserverParts,
@@ -201,7 +182,7 @@ async function lookupTexts(
   }
 }
 
-/** Queries all concurrently, and the child zone's servers after a referral. */
+/** Concurrently, and the child zone's servers after a referral. */
 async function askServers(
   { asker, authorities }: ObserverParts,
   name: string,

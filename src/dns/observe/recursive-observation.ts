@@ -1,7 +1,4 @@
-/**
- * A check that only uses the configured resolvers, if the zone's own servers must not or cannot be
- * queried.
- */
+/** A check that only uses the configured resolvers, if the zone's own servers cannot be queried. */
 import type { Nearby, Observation, ServerView } from '../../core/diagnosis/observation.ts';
 import { NOBODY } from '../servers/recursive.ts';
 import { classifyRecursive, untold } from '../servers/reply.ts';
@@ -14,9 +11,8 @@ import { targetAddressesOf } from './target.ts';
 import { askResolver, type ResolverSeen, viewOfResolver } from './world.ts';
 
 /**
- * Queries the resolvers in order until one answers. If all fail, the view is the first one's, which
- * can still contain the alias. `why` is stored in the observation. Network failures do not reject
- * it.
+ * In order until one answers. If all fail, the view is the first one's, which can still contain the
+ * alias. Network failures do not reject it.
  */
 export async function observeRecursively(
   context: ObservationContext,

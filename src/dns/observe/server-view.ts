@@ -19,22 +19,17 @@ import type { Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
 import type { ObservationContext } from './context.ts';
 
-/**
- * The addresses and alias at a name; if the server gave no usable answer, the reason in all three.
- */
+/** Without a usable answer, all three have the reason. */
 export type NameView = Pick<ServerView, 'cname' | 'a' | 'aaaa'>;
 
-/** One server's view and its reply to the A query; `message` is null if there was none. */
+/** `message`: the reply to the A query. */
 export type ServerSeen = {
   readonly server: NameServer;
   readonly view: ServerView;
   readonly message: Message | null;
 };
 
-/**
- * Queries one server about the host name, with one or two queries. Referrals are returned for the
- * caller to follow.
- */
+/** Sends one or two queries. The caller follows referrals. */
 export async function viewOfServer(
   context: ObservationContext,
   zone: Zone,
@@ -57,25 +52,21 @@ export async function viewOfServer(
   };
 }
 
-/** The view of a server without a usable answer; `address` is null if it has none. */
 export function silent(server: NameServer, address: string | null, reply: NoReply): ServerSeen {
   return { server, message: null, view: untoldView(server.name, address, reply) };
 }
 
-/** A view in which every answer is the failure of `reply`. */
 export function untoldView(server: string, address: string | null, reply: NoReply): ServerView {
   const { state, aa, rcode, rttMs } = reply;
   const failure = failureOf(reply);
   return { server, address, state, aa, rcode, ...allOf(failure), ...nothingMore, rttMs };
 }
 
-/** The fields that are the same for every server that answered. */
 export function answering({ message, rttMs }: ReplyMessage) {
   const { authoritative: aa, rcode } = message;
   return { state: 'answers', aa, rcode, rttMs } as const;
 }
 
-/** Fields that are not queried. */
 export const nothingMore = { mx: null, txt: null, soa: null } as const;
 
 export function allOf(answer: Failure | { readonly kind: 'nxdomain' }): NameView {
@@ -83,10 +74,8 @@ export function allOf(answer: Failure | { readonly kind: 'nxdomain' }): NameView
 }
 
 /**
- * Reads the reply to the A query and sends more only if needed.
- * - NXDOMAIN: no record of any type exists (RFC 8020, 2). One query.
- * - A CNAME excludes other records (RFC 1034, 3.6.2). One query.
- * - Otherwise AAAA is queried too; the A answer proved that there is no CNAME.
+ * Sends more queries only if needed: NXDOMAIN means that no record of any type exists (RFC 8020,
+ * 2), and a CNAME excludes other records (RFC 1034, 3.6.2).
  */
 export async function viewFrom(
   hostname: string,
@@ -118,10 +107,7 @@ export function withoutReferral(reply: DnsReply | Referral): DnsReply {
   return { kind: 'refused', state: 'not_authoritative', aa: false, rcode: 0, rttMs: null };
 }
 
-/**
- * The records of one type at the name itself. Aliases are not followed; a referral counts as
- * refused.
- */
+/** Aliases are not followed; a referral counts as refused. */
 export function answerOf(
   reply: DnsReply | Referral,
   name: string,
@@ -131,15 +117,12 @@ export function answerOf(
   return direct.kind === 'message' ? textsAt(direct.message, name, type) : failureOf(direct);
 }
 
-/** Compares names including their order. */
+/** Order matters. */
 export function sameNames(one: readonly string[], other: readonly string[]): boolean {
   return one.join(' ') === other.join(' ');
 }
 
-/**
- * Whether two answers are equal, ignoring TTL and record order. Fields are compared by value,
- * because databases reorder JSON keys.
- */
+/** Ignores TTL and record order. Compares fields by value, because databases reorder JSON keys. */
 export function isSame<R extends string | CaaRecord>(
   one: DnsAnswer<R>,
   other: DnsAnswer<R>,

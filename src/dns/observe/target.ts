@@ -1,6 +1,6 @@
 /**
- * Resolves the platform's target: an apex is diagnosed by its addresses, and if addresses block a
- * CNAME it matters whether they are ours.
+ * The addresses of the platform's target: an apex is diagnosed by them, and they show whether
+ * addresses that block a CNAME are ours.
  */
 
 import {
@@ -19,9 +19,8 @@ import { askRecursively, askZone } from './caa.ts';
 import type { CheckTarget, ObservationContext, ObserverParts } from './context.ts';
 
 /**
- * All target addresses: PLATFORM_ADDRESSES if set, otherwise the resolved ones, sorted. Empty if
- * the A or AAAA answer is missing, because our own addresses would look foreign, and if no server
- * of a subdomain has an address to compare with.
+ * PLATFORM_ADDRESSES if set. Empty if the A or AAAA answer is missing, because our own addresses
+ * would look foreign.
  */
 export async function targetAddressesOf(
   context: ObservationContext,
@@ -52,7 +51,6 @@ async function addressesBehind(
   return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
 }
 
-/** Combines the views of a name: right, wrong, or unknown. */
 export function pointingOfViews(
   check: CheckTarget,
   views: readonly ServerView[],
@@ -63,8 +61,8 @@ export function pointingOfViews(
 }
 
 /**
- * The IPv4, then the IPv6 addresses at the end of the name's aliases, as a resolver returns them.
- * If one of the two answers is missing, the other's addresses. Network failures do not reject it.
+ * IPv4 first, at the end of the name's aliases, as a resolver returns them. Network failures do not
+ * reject it.
  */
 export async function lookupAddresses(
   parts: ObserverParts,

@@ -9,7 +9,7 @@ import type { RecordType } from '../wire/records.ts';
 import type { ObservationContext } from './context.ts';
 import { allOf, type NameView, viewFrom } from './server-view.ts';
 
-/** One resolver's view and its reply to the A query. */
+/** `message`: the reply to the A query. */
 export type ResolverSeen = {
   readonly resolver: SocketAddress;
   readonly reply: DnsReply;
@@ -19,10 +19,7 @@ export type ResolverSeen = {
 /** Two suffice to detect a resolver with an outdated cache. */
 const RESOLVERS_MAX = 2;
 
-/**
- * Queries two of the configured resolvers, preferring those that answered recently. Views are in
- * configuration order, so that observations can be compared.
- */
+/** Prefers resolvers that answered recently. */
 export async function observeWorld(context: ObservationContext): Promise<readonly ResolverView[]> {
   const { servers, inTurn } = context.parts.recursive;
   const preferred = inTurn().slice(0, RESOLVERS_MAX);
@@ -32,7 +29,7 @@ export async function observeWorld(context: ObservationContext): Promise<readonl
   return seen.map(({ view }) => view);
 }
 
-/** Queries with DO, so that the answer reports DNSSEC validation (RFC 4035, 3.2.1). */
+/** DO makes the answer report DNSSEC validation (RFC 4035, 3.2.1). */
 export async function viewOfResolver(
   context: ObservationContext,
   resolver: SocketAddress,
@@ -71,15 +68,13 @@ async function shownBy(
   return (await viewFrom(context.check.hostname, reply.message, askAaaa)).view;
 }
 
-/** The reply to the A query, and additional results after a SERVFAIL. */
 type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
   readonly answer: WireAnswer;
 };
 
 /**
- * With CD, a resolver answers despite invalid signatures (RFC 4035, 3.2.2); then they are the
- * cause, unless the failure was temporary. A third query checks that; without an answer, the cause
- * stays unknown.
+ * With CD, a resolver answers despite invalid signatures (RFC 4035, 3.2.2). A third query checks
+ * that the failure was not temporary; without an answer, the cause stays unknown.
  */
 async function askConfirmed(
   context: ObservationContext,
@@ -119,9 +114,7 @@ function bothErrors(
   return first.some(blames) ? first : [...first, ...second.filter(blames)];
 }
 
-/**
- * Queries one resolver about the host name, with DO. `checkingDisabled` sets CD (RFC 4035, 3.2.2).
- */
+/** With DO. `checkingDisabled` sets CD (RFC 4035, 3.2.2). */
 export function askResolver(
   { parts, budget, check }: ObservationContext,
   resolver: SocketAddress,

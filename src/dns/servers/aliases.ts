@@ -1,33 +1,23 @@
-/** Follows a name's aliases, querying the servers responsible for each name. */
-
 import type { Message } from '../wire/message.ts';
 import { type Failure, failureOf } from './reply.ts';
 import { ALIASES_MAX, aliasChain } from './select.ts';
 
-/**
- * A server's reply about a name, or why there is none. `whole`: the server followed aliases to the
- * end.
- */
+/** `whole`: the server followed aliases to the end. */
 export type NameReply =
   | { readonly kind: 'message'; readonly message: Message; readonly whole: boolean }
   | Failure;
 
-/** Queries a name. The caller chooses the record type. */
 export type AskName = (name: string) => Promise<NameReply>;
 
 /**
- * The reply about the last name of a chain, or why there is none. `at`: that name; the first name
- * if it is not an alias or the chain has no end.
+ * `at`: the last name of the chain; the first name if it is not an alias or the chain has no end.
  */
 export type ChainEnd = (
   | { readonly kind: 'message'; readonly message: Message }
   | { readonly kind: 'failure'; readonly failure: Failure }
 ) & { readonly at: string };
 
-/**
- * Follows the aliases of `name` sequentially. Loops and chains over ALIASES_MAX end in `servfail`.
- * Rejects only if `ask` does.
- */
+/** Loops and chains over ALIASES_MAX end in `servfail`. Rejects only if `ask` does. */
 export async function followAliases(name: string, ask: AskName): Promise<ChainEnd> {
   const seen = new Set<string>();
   for (let at = name; seen.size <= ALIASES_MAX && !seen.has(at); ) {

@@ -1,5 +1,3 @@
-/** Queries the name servers of a name's zone and follows referrals downward. */
-
 import type { QueryBudget } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { NameServers } from './authorities.ts';
@@ -31,7 +29,7 @@ export type Authoritative = {
 };
 
 /**
- * Queries the deepest known zone. Referrals are cached, so that the next query goes to the right
+ * Queries the deepest known zone. Referrals are cached, so the next query goes to the right
  * servers.
  */
 export function createAuthoritative(
@@ -56,7 +54,6 @@ export function createAuthoritative(
     return { kind: 'servfail' };
   }
 
-  /** Queries the servers in order until one gives a usable reply. */
   async function askZone(
     zone: Zone,
     question: AuthorityQuestion,

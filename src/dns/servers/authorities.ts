@@ -1,8 +1,7 @@
 /**
- * Finds the zone of a host name and the zone's name servers. Resolvers are never queried for the
- * host name itself, because they would cache its absence (RFC 2308, 5) and return that to everyone.
- * They only say where to query. Absence is only accepted from a registry's or zone's own servers,
- * so that a broken resolver cannot cost a domain its status (delegation.ts).
+ * Finds the zone of a host name. Resolvers are never queried for the host name itself: they would
+ * cache its absence (RFC 2308, 5). Absence is only accepted from a registry's or zone's own
+ * servers, so a broken resolver cannot cost a domain its status.
  */
 
 import type { QueryBudget } from '../wire/budget.ts';
@@ -21,39 +20,32 @@ import {
 import type { Referral } from './reply.ts';
 import { CACHE_MAX, registrableDomain, rememberMs, type Zone } from './zone.ts';
 
-/** The NS set reported by the zone's own servers, sorted; null if none answered. */
+/** Reported by the zone's own servers, sorted; null if none answered. */
 export type OwnServers = readonly string[] | null;
 
-/** A cache of zones and their name servers. Only `zoneFor` and `ownServers` can send queries. */
+/** Only `zoneFor` and `ownServers` can send queries. */
 export type NameServers = {
-  /**
-   * The deepest known zone of a name, or why there is none. Its servers can refer further down:
-   * then call `delegated` with the referral.
-   */
+  /** The deepest known zone. If its servers refer further down, call `delegated`. */
   readonly zoneFor: (
     name: string,
     budget: QueryBudget,
   ) => Promise<Zone | Unregistered | NoZone | Unreached>;
-  /** The deepest cached zone; undefined if a query would be needed. */
+  /** Undefined if a query would be needed. */
   readonly knownZone: (name: string) => Zone | undefined;
-  /** Caches and returns the zone that a server of `parent` referred to. */
+  /** Caches the zone that a server of `parent` referred to. */
   readonly delegated: (referral: Referral, parent: Zone) => Zone;
-  /** The cached NS set of the zone, or the result of `load`. */
+  /** Cached, otherwise the result of `load`. */
   readonly ownServers: (
     zone: Zone,
     budget: QueryBudget,
     load: () => Promise<Loaded<OwnServers>>,
   ) => Promise<OwnServers>;
-  /** The cached NS set; null if it is not cached. */
   readonly knownOwnServers: (zone: Zone) => OwnServers;
-  /**
-   * Drops the zone and the delegation of the name. Call it if none of its servers answered, because
-   * the delegation may have changed.
-   */
+  /** Call it if none of the servers answered, because the delegation can have changed. */
   readonly forget: (zone: Zone, name: string) => void;
 };
 
-/** Starts empty. A process needs only one, so that all lookups share the cache. */
+/** One per process, so that all lookups share the cache. */
 export function createAuthorities(parts: DelegationParts): NameServers {
   const zones = createShared<Cut>({ max: CACHE_MAX });
   const own = createShared<OwnServers>({ max: CACHE_MAX });
@@ -107,8 +99,7 @@ export function createAuthorities(parts: DelegationParts): NameServers {
 }
 
 /**
- * The key contains the delegation, so that a re-delegated zone does not inherit the earlier
- * servers' answers.
+ * Contains the delegation, so a re-delegated zone does not inherit the earlier servers' answers.
  */
 function ownKey({ name, delegation }: Zone): string {
   return [name, ...(delegation?.atParent ?? [])].join(' ');

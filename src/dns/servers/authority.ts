@@ -1,7 +1,4 @@
-/**
- * Sends one query to one name server of a zone: resolves its name, applies the throttle and
- * classifies the answer.
- */
+/** Sends one query to one name server of a zone. */
 import { isSpent, type QueryBudget } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Family, HostAddress, Hosts } from './hosts.ts';
@@ -15,27 +12,22 @@ import {
 } from './reply.ts';
 import { hasResponded, operatorOf, type Throttle } from './throttle.ts';
 
-/**
- * The result of querying a server. `address`: the address used or refused; null if there was none.
- */
+/** `address`: the one used or refused. */
 export type Contact = { readonly address: string | null; readonly reply: DnsReply | Referral };
 
-/** A query without recursion. `name` is in the form of wire/name.ts. */
+/** Without recursion. `name` is in the form of wire/name.ts. */
 export type AuthorityQuestion = { readonly name: string; readonly type: RecordType };
 
 /** Rejects with RangeError for an invalid name, never because of the network. */
 export type AuthorityAsker = {
-  /**
-   * Queries the server's IPv4 address and, if that is silent or missing, its IPv6 address. Resolves
-   * with the more informative result.
-   */
+  /** IPv4 first; if that is silent or missing, IPv6. The more informative result counts. */
   readonly ask: (
     zone: string,
     server: NameServer,
     question: AuthorityQuestion,
     budget: QueryBudget,
   ) => Promise<Contact>;
-  /** Queries a known address of the server. A reserved address is refused without a message. */
+  /** A reserved address is refused without a message. */
   readonly askAt: (
     address: string,
     zone: string,
@@ -54,7 +46,7 @@ export type AuthorityAskerOptions = {
   readonly authorityPort: number;
 };
 
-/** A process needs only one. The throttle reports the results to `Reachability`. */
+/** One per process. The throttle reports the results to `Reachability`. */
 export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityAsker {
   const { throttle, hosts, authorityPort } = options;
   let responded = false;
@@ -94,10 +86,7 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
 
 type Asked = Parameters<AuthorityAsker['ask']>;
 
-/**
- * Whether the other address family is worth trying: no answer or no address here, and the lookup
- * did not fail.
- */
+/** No answer or no address in this family, and the lookup did not fail. */
 function isWorthAnother(contact: Contact): boolean {
   const isUnknown = contact.address === null && stateOf(contact) === 'not_asked';
   return weight(contact) < ANSWERED && !isUnknown;
@@ -123,10 +112,7 @@ function stateOf({ reply }: Contact): NoReply['state'] | undefined {
   return 'state' in reply ? reply.state : undefined;
 }
 
-/**
- * A resolver failure means that the address could not be determined. A silent or refusing resolver
- * is our own problem and says nothing about the server.
- */
+/** A silent or refusing resolver is our own problem and says nothing about the server. */
 function stateWithout(
   found: Extract<HostAddress, { readonly kind: 'none' | 'failed' }>,
   budget: QueryBudget,

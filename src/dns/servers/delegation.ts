@@ -1,7 +1,6 @@
 /**
- * Finds the delegation of a registrable domain. A resolver says where the parent zone's servers
- * are, and one of those gives the delegation or says that the name is not registered. A denial by a
- * resolver alone does not count: filtering or broken resolvers deny existing names.
+ * Finds the delegation of a registrable domain at the parent zone's servers. A denial by a resolver
+ * alone does not count: filtering or broken resolvers deny existing names.
  */
 
 import { boundedBudget, type QueryBudget } from '../wire/budget.ts';
@@ -40,7 +39,7 @@ export type NoZone = { readonly kind: Failure['kind']; readonly server: string }
  */
 export type Unreached = { readonly kind: 'unreached'; readonly server: string };
 
-/** The zone cut at a name. `none`: according to a resolver, no zone starts there. */
+/** `none`: according to a resolver, no zone starts there. */
 export type Cut =
   | Zone
   | Unregistered
@@ -48,15 +47,14 @@ export type Cut =
   | Unreached
   | { readonly kind: 'none'; readonly server: string };
 
-/** Resolvers locate a zone's servers; `asker` queries them. */
 export type DelegationParts = { readonly recursive: Recursive; readonly asker: AuthorityAsker };
 
-/** Resolves with the zone at a suffix according to resolvers; cached, because suffixes repeat. */
+/** Cached, because suffixes repeat. */
 export type AboveAt = (suffix: string) => Promise<Cut>;
 
 /** Two suffice, because registries run them. */
 const PARENT_SERVERS = 2;
-/** Per server, in ms: a silent registry must leave time for a fallback. */
+/** A silent registry must leave time for a fallback. */
 const PARENT_MS = 1_800;
 /** Delegations known only from a resolver are looked up again soon. */
 const FALLBACK_TTL_MS = 60_000;
@@ -64,8 +62,8 @@ const FALLBACK_TTL_MS = 60_000;
 export const REFERRALS_MAX = 7;
 
 /**
- * Finds the delegation of a registrable domain. If the parent zone gives no usable answer, a
- * resolver's NS set is used for at most a minute. Network failures do not reject it.
+ * If the parent zone gives no usable answer, a resolver's NS set is used for at most a minute.
+ * Network failures do not reject it.
  */
 export async function lookupDelegation(
   parts: DelegationParts,
@@ -85,10 +83,7 @@ export async function lookupDelegation(
     : loadedFailure(above);
 }
 
-/**
- * Queries a resolver for the NS set of a name. Additional addresses are not trusted (RFC 2181,
- * 5.4.1), so `glue` is empty and `delegation` null.
- */
+/** From a resolver. Additional addresses are not trusted (RFC 2181, 5.4.1), so `glue` is empty. */
 export async function lookupServers(
   recursive: Recursive,
   name: string,
@@ -106,7 +101,7 @@ export async function lookupServers(
   };
 }
 
-/** The zone of a referral from a server of `parent`, with at most four servers. */
+/** At most four servers. */
 export function zoneOf({ zone, servers, ttlSeconds }: Referral, parent: string): Zone {
   const atParent = sortedNames(servers.map(({ name }) => name));
   return {
@@ -117,10 +112,7 @@ export function zoneOf({ zone, servers, ttlSeconds }: Referral, parent: string):
   };
 }
 
-/**
- * The closest suffix above a name that a resolver knows servers of; undefined directly below the
- * root.
- */
+/** The closest one that a resolver knows servers of; undefined directly below the root. */
 async function zoneAbove(name: string, aboveAt: AboveAt): Promise<Cut | undefined> {
   let cut: Cut | undefined;
   for (let at = parentOf(name); at !== undefined && at !== '.'; at = parentOf(at)) {
@@ -130,10 +122,7 @@ async function zoneAbove(name: string, aboveAt: AboveAt): Promise<Cut | undefine
   return cut;
 }
 
-/**
- * The answer of the parent zone's servers after following referrals; undefined without a usable
- * answer.
- */
+/** Follows referrals; undefined without a usable answer. */
 async function askAbove(
   { asker }: DelegationParts,
   above: Zone,
@@ -186,7 +175,7 @@ async function askServersAbove(
   return silent ? 'silence' : undefined;
 }
 
-/** An authoritative answer: the server hosts the domain itself, or denies that it exists. */
+/** Authoritative: the server hosts the domain itself, or denies that it exists. */
 function cutOf(
   parent: Zone,
   name: string,

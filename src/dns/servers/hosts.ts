@@ -1,4 +1,4 @@
-/** Finds the addresses of a zone's name servers, from the delegation or a resolver. */
+/** The addresses of a zone's name servers. */
 import { isIPv4 } from 'node:net';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
 import type { QueryBudget } from '../wire/budget.ts';
@@ -8,12 +8,11 @@ import { type Failure, failureOf, type NameServer } from './reply.ts';
 import { recordsAt, serverAddresses, shortestTtl } from './select.ts';
 import { CACHE_MAX, loadedFailure, rememberMs } from './zone.ts';
 
-/** IP version. */
 export type Family = 4 | 6;
 
 /**
- * The address of a server. `none`: no address of this family. `reserved`: only addresses that must
- * not be queried; `address` is the first. `failed`: the resolver gave no usable answer.
+ * `reserved`: only addresses that must not be queried; `address` is the first. `failed`: the
+ * resolver gave no usable answer.
  */
 export type HostAddress =
   | { readonly kind: 'address'; readonly address: string }
@@ -23,8 +22,8 @@ export type HostAddress =
 
 export type Hosts = {
   /**
-   * The first allowed address of the family in text order, so that every check uses the same one.
-   * Glue takes precedence over resolvers. Network failures do not reject it.
+   * The first allowed address in text order, so every check uses the same one. Glue takes
+   * precedence over resolvers. Network failures do not reject it.
    */
   readonly find: (server: NameServer, family: Family, budget: QueryBudget) => Promise<HostAddress>;
   /** Whether an address from any source can be queried. */
@@ -33,14 +32,11 @@ export type Hosts = {
 
 export type HostsOptions = {
   readonly recursive: Recursive;
-  /**
-   * Also queries private and reserved addresses (test labs). Otherwise a zone could point to our
-   * own network.
-   */
+  /** For test labs. Otherwise a zone could point to our own network. */
   readonly allowPrivate: boolean;
 };
 
-/** A process needs only one: large providers use the same servers for thousands of zones. */
+/** One per process: large providers use the same servers for thousands of zones. */
 export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
   const known = createShared<readonly string[] | Failure>({ max: CACHE_MAX });
 
@@ -70,9 +66,7 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
   return { find, mayAsk };
 }
 
-/**
- * The name of a name server must not be an alias (RFC 2181, 10.3): only its own addresses count.
- */
+/** A name server's name must not be an alias (RFC 2181, 10.3): only its own addresses count. */
 async function lookup(
   recursive: Recursive,
   name: string,

@@ -1,11 +1,10 @@
 /** A FIFO queue of waiting callers. */
 export type Line = {
   /**
-   * Resolves with true when it is the caller's turn, or false at the deadline (on the clock of
-   * performance.now()).
+   * True when it is the caller's turn, false at the deadline (on the clock of performance.now()).
    */
   readonly join: (deadline: number) => Promise<boolean>;
-  /** Releases the first waiting caller. False: none is waiting. */
+  /** Releases the first waiting caller; false if there is none. */
   readonly next: () => boolean;
   readonly isEmpty: () => boolean;
 };
@@ -18,7 +17,7 @@ type Place = {
 
 /** The maximum delay of a Node.js timer; longer ones fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-/** Number of abandoned entries before the list is compacted. */
+/** Compacts the list after this many abandoned entries. */
 const TIDY = 64;
 
 /** Each operation takes constant time. Only waiting callers have a timer. */

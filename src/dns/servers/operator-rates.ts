@@ -2,16 +2,14 @@
 import { createTokenBuckets, type TokenRate } from '../../net/token-buckets.ts';
 import { createLine, type Line } from './line.ts';
 
-/** One bucket per operator, by any key that identifies it. */
 export type OperatorRates = {
   /**
-   * True if one more query can be sent, in call order; false at the deadline (on the clock of
-   * performance.now()). Returns a promise only if it has to wait.
+   * In call order; false at the deadline (on the clock of performance.now()). Returns a promise
+   * only if it has to wait.
    */
   readonly take: (operator: string, deadline: number) => boolean | Promise<boolean>;
 };
 
-/** Callers that wait for one operator. */
 type Waiting = { readonly line: Line; timer: NodeJS.Timeout | undefined };
 
 /** `now`: monotonic milliseconds. */

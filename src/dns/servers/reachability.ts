@@ -1,46 +1,34 @@
 /**
- * Detects whether port 53 is blocked for this process, as in many offices, hotels and containers.
- * Then silence says nothing about name servers, and only the configured resolvers can be used.
+ * Detects whether port 53 is blocked, as in many offices, hotels and containers. Then silence says
+ * nothing about name servers, and only the configured resolvers can be used.
  */
 
-/** No call waits. */
 export type Reachability = {
   /**
-   * Reports the result of a query to an authoritative server, by server name. `answered` is true for
-   * any reply, even a malformed one. Do not report queries cut short by our own limits.
+   * `answered`: any reply, even a malformed one. Do not report queries cut short by our own limits.
    */
   readonly note: (server: string, answered: boolean) => void;
   /** Whether silence is currently meaningless. */
   readonly isBlocked: () => boolean;
-  /**
-   * Whether a check can query authoritative servers: always if nothing is blocked, otherwise one
-   * check per minute. A caller that gets true must query.
-   */
+  /** While port 53 is blocked, one check per minute. A caller that gets true must query. */
   readonly mayProbe: () => boolean;
 };
 
-/** When port 53 counts as blocked, and how often it is retried. */
 const reachabilityLimits = {
   /** Most zones have two servers, so three silent ones are unlikely to be one customer's fault. */
   servers: 3,
-  /**
-   * Restarting routers and route changes are shorter. A new domain is checked four times in this
-   * interval (core/life/ladder.ts).
-   */
+  /** Restarting routers and route changes are shorter. */
   silentMs: 60_000,
-  /** Probing while blocked is slow, and one check suffices to detect the end of the block. */
+  /** Probing while blocked is slow, and one check suffices to detect the end. */
   probeMs: 60_000,
 } as const;
 
-/**
- * Since the last answer: which servers were silent (at most the required number), and since when.
- */
+/** Since the last answer. */
 type Silence = { readonly servers: Set<string>; since: number };
 
 /**
- * Blocked: at least three servers were silent since the last answer, the first of them at least 60
- * s ago. If no server has ever answered, three suffice without the delay. One answer clears it.
- * `now` in milliseconds.
+ * Blocked: three servers were silent since the last answer, the first at least 60 s ago. If no
+ * server has ever answered, the delay does not apply. `now`: milliseconds.
  */
 export function createReachability({
   now = () => performance.now(),

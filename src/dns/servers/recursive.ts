@@ -1,4 +1,4 @@
-/** Queries the configured resolvers in order until one answers; recently silent ones come last. */
+/** The configured resolvers. */
 import { getServers } from 'node:dns';
 import { isIP } from 'node:net';
 import type { SocketAddress } from '../../config/config.ts';
@@ -11,25 +11,22 @@ import { classifyRecursive, type DnsReply, untold } from './reply.ts';
 import { type CountQuestion, questionOutcome } from './throttle.ts';
 
 type RecursiveAnswer = {
-  /**
-   * Address of the resolver that answered, or of the first that failed; NOBODY if there is none.
-   */
+  /** The resolver that answered, or the first that failed; NOBODY if there is none. */
   readonly server: string;
   readonly reply: DnsReply;
 };
 
-/** A query to one resolver, always with recursion. */
+/** Always with recursion. */
 type RecursiveQuestion = Omit<Question, 'recursionDesired'>;
 
 /** Rejects with RangeError for an invalid name, never because of the network. */
 export type Recursive = {
   /** In configuration order; empty if the host has none. */
   readonly servers: readonly SocketAddress[];
-  /** The same servers, with those that were silent within the last 30 s at the end. */
+  /** Those that were silent within the last 30 s come last. */
   readonly inTurn: () => readonly SocketAddress[];
-  /** Queries the resolvers in order until one gives a usable reply; otherwise the first failure. */
+  /** In turn until one gives a usable reply; otherwise the first failure. */
   readonly ask: (name: string, type: RecordType, budget: QueryBudget) => Promise<RecursiveAnswer>;
-  /** Queries only this resolver. */
   readonly askOne: (
     question: RecursiveQuestion,
     server: SocketAddress,
@@ -38,13 +35,10 @@ export type Recursive = {
 };
 
 const DNS_PORT = 53;
-/** How long a silent resolver is queried last, so that checks do not wait for it each time. */
+/** For this long, a silent resolver is queried last. */
 const QUIET_MS = 30_000;
 
-/**
- * Uses the system's resolvers if `configured` is empty. `count` is called after every query, with
- * operator `recursive`.
- */
+/** Uses the system's resolvers if `configured` is empty. `count`: with operator `recursive`. */
 export function createRecursive(
   wire: Wire,
   configured: readonly SocketAddress[],
@@ -88,12 +82,12 @@ export function createRecursive(
   return { servers, inTurn, ask, askOne };
 }
 
-/** The server name in an answer if the host has no resolvers. */
+/** For a host without resolvers. */
 export const NOBODY = 'none';
 
 /**
- * Parses the forms of node:dns: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or
- * `[2001:db8::1]:5353`. Skips everything else.
+ * The forms of node:dns: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`.
+ * Skips everything else.
  */
 export function systemServers(texts: readonly string[]): readonly SocketAddress[] {
   return texts.flatMap((text) => {

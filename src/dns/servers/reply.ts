@@ -1,21 +1,20 @@
-/** Classifies a server's response: a usable message, a referral, or the reason for neither. */
 import type { DnsAnswer, ServerState } from '../../core/diagnosis/observation.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import { type Message, rcodes } from '../wire/message.ts';
 import { isWithin } from '../wire/name.ts';
 import { hasTooManyServers, recordsAt, serverAddresses, shortestTtl } from './select.ts';
 
-/** No usable answer. It never means that a record does not exist. */
+/** It never means that a record does not exist. */
 export type Failure = Extract<DnsAnswer<never>, { kind: 'servfail' | 'refused' | 'timeout' }>;
 
-/** A message with RCODE NOERROR or NXDOMAIN from a server that is allowed to give it. */
+/** NOERROR or NXDOMAIN from a server that is allowed to give it. */
 export type ReplyMessage = {
   readonly kind: 'message';
   readonly message: Message;
   readonly rttMs: number;
 };
 
-/** Why a server gave no usable reply, with its message if one arrived. */
+/** With the message if one arrived. */
 export type NoReply = {
   readonly kind: Failure['kind'];
   readonly state: Exclude<ServerState, 'answers'>;
@@ -24,13 +23,12 @@ export type NoReply = {
   readonly rttMs: number | null;
 };
 
-/** A usable message, or the reason for none. */
 export type DnsReply = ReplyMessage | NoReply;
 
-/** A delegated name server; `glue` are its trusted addresses from the delegation. */
+/** `glue`: trusted addresses from the delegation. */
 export type NameServer = { readonly name: string; readonly glue: readonly string[] };
 
-/** A referral to the servers of another zone (RFC 1034, 4.3.1). */
+/** RFC 1034, 4.3.1. */
 export type Referral = {
   readonly kind: 'referral';
   readonly zone: string;
@@ -38,7 +36,7 @@ export type Referral = {
   readonly ttlSeconds: number;
 };
 
-/** The failure for each state. A lame server counts as refused, our own limits as a timeout. */
+/** A lame server counts as refused, our own limits as a timeout. */
 const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
   refused: 'refused',
   not_authoritative: 'refused',
@@ -52,7 +50,6 @@ const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
 
 const nothingSeen = { aa: null, rcode: null, rttMs: null } as const;
 
-/** The value for a server without a usable reply. */
 export function untold(
   state: NoReply['state'],
   seen: Pick<NoReply, 'aa' | 'rcode' | 'rttMs'> = nothingSeen,
@@ -60,14 +57,12 @@ export function untold(
   return { kind: failureKinds[state], state, aa: seen.aa, rcode: seen.rcode, rttMs: seen.rttMs };
 }
 
-/** Only the failure, as observations store it. */
+/** As observations store it. */
 export function failureOf({ kind }: Failure): Failure {
   return { kind };
 }
 
-/**
- * Classifies a resolver's answer. Without recursion, it only answers from its own data: refused.
- */
+/** Without recursion, a resolver only answers from its own data: refused. */
 export function classifyRecursive(answer: WireAnswer): DnsReply {
   if (answer.kind !== 'response') return untold(answer.kind);
   const { message, rttMs } = answer;
@@ -77,10 +72,7 @@ export function classifyRecursive(answer: WireAnswer): DnsReply {
   return { kind: 'message', message, rttMs };
 }
 
-/**
- * Classifies the answer of a server of `zone` about `name`. Without the AA flag, it is a downward
- * referral or the server is lame.
- */
+/** Without the AA flag, it is a downward referral or the server is lame. */
 export function classifyAuthoritative(
   answer: WireAnswer,
   zone: string,
@@ -103,8 +95,8 @@ function seenIn({ authoritative, rcode }: Message, rttMs: number) {
 }
 
 /**
- * FORMERR, NOTIMP and unknown codes count as servfail: the server works, but not for this query. An
- * oversized NS set does too, because a hostile one would fill the cache.
+ * FORMERR, NOTIMP and unknown codes count as servfail: the server works, but not for this query. So
+ * does an oversized NS set, because a hostile one would fill the cache.
  */
 function stateByRcode({ rcode, answers }: Message): 'refused' | 'servfail' | undefined {
   switch (rcode) {
@@ -130,8 +122,8 @@ function referralIn(message: Message, zone: string, name: string): Referral | un
 }
 
 /**
- * The NS records of `cut` among `records` as a referral, with the addresses that a server of `zone`
- * can vouch for. Without such records: no servers and a TTL of 0.
+ * Keeps only addresses that a server of `zone` can vouch for. Without NS records of `cut`: no
+ * servers and a TTL of 0.
  */
 export function referralTo(
   cut: string,

@@ -1,4 +1,4 @@
-/** Selects records from a message. Only records owned by the queried name count. */
+/** Only records owned by the queried name count. */
 import type { DnsAnswer, Soa } from '../../core/diagnosis/observation.ts';
 import { type Message, rcodes } from '../wire/message.ts';
 import { isWithin } from '../wire/name.ts';
@@ -7,19 +7,19 @@ import type { RecordOf, ResourceRecord } from '../wire/records.ts';
 /** Larger record sets are attacks or mistakes. */
 const SET_MAX = 100;
 
-/** Longer ones too: this bounds the size of stored observations. */
+/** Bounds the size of stored observations. */
 const [NAMES_CHARS_MAX, TEXTS_CHARS_MAX] = [4_096, 16_384];
 
 /** The root zone has 13. */
 const SERVERS_MAX = 32;
 
-/** Cached addresses per name server. */
+/** Per name server. */
 const ADDRESSES_MAX = 16;
 
 /** A common limit of large resolvers. */
 export const ALIASES_MAX = 8;
 
-/** The records of one owner and type, in message order. */
+/** In message order. */
 export function recordsAt<T extends ResourceRecord['type']>(
   records: readonly ResourceRecord[],
   owner: string,
@@ -30,7 +30,7 @@ export function recordsAt<T extends ResourceRecord['type']>(
   );
 }
 
-/** The addresses of one name server, IPv4 first; at most 16 per family. */
+/** IPv4 first; at most 16 per family. */
 export function serverAddresses(
   records: readonly ResourceRecord[],
   owner: string,
@@ -39,9 +39,7 @@ export function serverAddresses(
   return [...ofType('A'), ...ofType('AAAA')].map(({ address }) => address);
 }
 
-/**
- * Whether the NS records exceed any legitimate zone in number or length; then they are not cached.
- */
+/** Exceeds any legitimate zone; then the records are not cached. */
 export function hasTooManyServers(records: readonly ResourceRecord[]): boolean {
   let [servers, chars] = [0, 0];
   for (const record of records) {
@@ -52,14 +50,14 @@ export function hasTooManyServers(records: readonly ResourceRecord[]): boolean {
   return servers > SERVERS_MAX || chars > NAMES_CHARS_MAX;
 }
 
-/** The lowest TTL in seconds; 0 without records. */
+/** 0 without records. */
 export function shortestTtl(records: readonly { readonly ttlSeconds: number }[]): number {
   return records.length === 0 ? 0 : Math.min(...records.map(({ ttlSeconds }) => ttlSeconds));
 }
 
 /**
- * The records at the name itself. An alias excludes other types (RFC 1034, 3.6.2), and NXDOMAIN is
- * about the last name of the chain (RFC 6604, 3). An oversized set is `servfail`.
+ * An alias excludes other types (RFC 1034, 3.6.2), and NXDOMAIN is about the last name of the chain
+ * (RFC 6604, 3). An oversized set is `servfail`.
  */
 export function answerAt<T extends ResourceRecord['type'], R>(
   message: Message,
@@ -107,13 +105,9 @@ function charsOf(record: ResourceRecord): number {
   }
 }
 
-/** The record types that are shown as text. */
 export type TextType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'TXT';
 
-/**
- * Like `answerAt`, with records as sorted, unique text, because servers rotate them: equal sets
- * compare equal.
- */
+/** Sorted and unique, because servers rotate records: equal sets compare equal. */
 export function textsAt(message: Message, name: string, type: TextType): DnsAnswer<string> {
   const answer = answerAt(message, name, type, textOf);
   if (answer.kind !== 'records') return answer;
@@ -136,8 +130,8 @@ function textOf(record: RecordOf<TextType>): string {
 }
 
 /**
- * The SOA record of a negative answer (RFC 2308, 3), or of a query for it; null if none is of a
- * zone that contains `name`.
+ * Of a negative answer (RFC 2308, 3), or of a query for it; null if none is of a zone that contains
+ * `name`.
  */
 export function soaIn(message: Message, name: string): Soa | null {
   const soa = [...message.answers, ...message.authority].find(
@@ -148,10 +142,7 @@ export function soaIn(message: Message, name: string): Soa | null {
   return { serial: soa.serial, negativeTtlSeconds: Math.min(soa.ttlSeconds, soa.minimumSeconds) };
 }
 
-/**
- * The names in an alias chain, from the records of one message. Empty if `name` is not an alias;
- * undefined for loops and chains over ALIASES_MAX.
- */
+/** Empty if `name` is not an alias; undefined for loops and chains over ALIASES_MAX. */
 export function aliasChain(message: Message, name: string): readonly string[] | undefined {
   const chain: string[] = [];
   for (let at = name; ; ) {

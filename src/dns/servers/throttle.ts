@@ -1,6 +1,6 @@
 /**
- * Limits the load on foreign servers, between the lookups and the wire. Large providers receive
- * queries for thousands of domains at once, and small ones must not notice us.
+ * Limits the load on foreign servers: large providers get queries for thousands of domains, and
+ * small ones must not notice us.
  */
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../../config/config.ts';
@@ -14,23 +14,22 @@ import { createLine, type Line } from './line.ts';
 import { createOperatorRates, type OperatorRates } from './operator-rates.ts';
 import type { Reachability } from './reachability.ts';
 
-/** Which server is queried about what, and the budget. */
 type ThrottledOptions = {
   readonly budget: QueryBudget;
   /** The zone that the server is queried for. */
   readonly zone: string;
-  /** Name of the server, regardless of its number of addresses. */
+  /** Regardless of the server's number of addresses. */
   readonly serverName: string;
-  /** The operator of the server, see `operatorOf`. */
+  /** See `operatorOf`. */
   readonly operator: string;
 };
 
-/** Queries authoritative servers within limits shared by all checks of the process. */
+/** Limits are shared by all checks of the process. */
 export type Throttle = {
   /**
-   * Sends a query when allowed: at most two at once per address and port, and a rate per operator,
-   * in order. `not_asked` if our limits prevented it in time. A server that was silent repeatedly
-   * is an immediate timeout for a while (circuit-breaker.ts). Rejects as the wire does.
+   * At most two queries at once per address and port, and a rate per operator, in order.
+   * `not_asked`: our limits prevented it in time. A repeatedly silent server is an immediate
+   * timeout for a while. Rejects as the wire does.
    */
   readonly ask: (
     question: Question,
@@ -39,18 +38,13 @@ export type Throttle = {
   ) => Promise<WireAnswer>;
 };
 
-/** All options have a default below. */
 export type ThrottleOptions = {
   /** Queries, without retries and TCP. Allows dozens of checks per second at one provider. */
   readonly rate?: TokenRate;
   /** Shorter silence is not the server's fault: our budget ended. */
   readonly patienceMs?: number;
-  /**
-   * Receives the result of every query sent. While it is blocked, silence does not count against a
-   * server.
-   */
+  /** While it is blocked, silence does not count against a server. */
   readonly reachability?: Pick<Reachability, 'note' | 'isBlocked'>;
-  /** Called with the operator for every query sent. */
   readonly count?: CountQuestion;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
@@ -70,7 +64,7 @@ const defaults = {
 const TIMEOUT: WireAnswer = { kind: 'timeout' };
 const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
-/** The registry's suffix list decides, without private suffixes; an address stands for itself. */
+/** An address stands for itself. */
 const icannOnly = {
   allowPrivateDomains: false,
   extractHostname: false,
@@ -78,15 +72,12 @@ const icannOnly = {
   detectIp: true,
 } as const;
 
-/**
- * The registrable domain of a name server's name, such as `cloudflare.com`; the name itself if it
- * has none.
- */
+/** `cloudflare.com`; the name itself if it has no registrable domain. */
 export function operatorOf(serverName: string): string {
   return getDomain(serverName, icannOnly) ?? serverName;
 }
 
-/** Whether the server sent anything, including malformed or partial answers. */
+/** Includes malformed and partial answers. */
 export function hasResponded(answer: WireAnswer): boolean {
   if (answer.kind === 'timeout') return answer.responded === true;
   return answer.kind !== 'not_asked';
@@ -99,9 +90,7 @@ type State = Required<ThrottleOptions> & {
   readonly circuits: Circuits;
 };
 
-/**
- * One per process, because a server does not care which check queries it. Sends nothing until used.
- */
+/** One per process: a server does not care which check queries it. Sends nothing until used. */
 export function createThrottle(wire: Wire, given: ThrottleOptions = {}): Throttle {
   const options = { ...defaults, ...given };
   const state: State = {
@@ -140,7 +129,6 @@ async function ask(
   });
 }
 
-/** Runs it as soon as a slot is free. */
 async function within(
   places: Places,
   key: string,
@@ -155,7 +143,6 @@ async function within(
   }
 }
 
-/** From here on, the result depends on the server. */
 async function send(
   { wire, circuits, reachability, patienceMs, count, now }: State,
   key: string,
@@ -183,9 +170,8 @@ async function send(
   }
 }
 
-/** Concurrency slots and their waiting callers. */
 type Places = {
-  /** True once there is a free slot; false at the deadline. */
+  /** False at the deadline. */
   readonly enter: (key: string, deadline: number) => boolean | Promise<boolean>;
   /** Call it once for each time that `enter` returned true. */
   readonly leave: (key: string) => void;
@@ -215,22 +201,19 @@ function createPlaces(): Places {
   };
 }
 
-/** All outcomes of the query metric; each starts at 0. */
+/** Of the query metric; each starts at 0. */
 export const questionOutcomes = ['answered', 'failed', 'timeout', 'not_sent'] as const;
 
 /**
- * `failed`: SERVFAIL or REFUSED, which say nothing about the name. `timeout`: no answer in time.
- * `not_sent`: this machine failed to send it.
+ * `failed`: SERVFAIL or REFUSED, which say nothing about the name. `not_sent`: this machine failed
+ * to send it.
  */
 export type QuestionOutcome = (typeof questionOutcomes)[number];
 
-/**
- * Counts one query. `operator`: the registrable domain of a name server's name, or `recursive` for
- * the configured resolvers.
- */
+/** `operator`: as `operatorOf`, or `recursive` for the configured resolvers. */
 export type CountQuestion = (operator: string, outcome: QuestionOutcome) => void;
 
-/** The outcome to count for an answer. Queries cut off by our own budget count as timeouts. */
+/** Queries cut off by our own budget count as timeouts. */
 export function questionOutcome(answer: WireAnswer): QuestionOutcome {
   switch (answer.kind) {
     case 'not_asked':

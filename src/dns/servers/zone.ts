@@ -1,21 +1,14 @@
-/** A delegated zone, and how long it is cached. */
 import { getDomain } from 'tldts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
 import type { Loaded } from '../wire/shared.ts';
 import type { NameServer } from './reply.ts';
 
-/**
- * A zone cut and at most four of its servers: the delegated ones sorted by name, then the zone's
- * own.
- */
+/** At most four servers: the delegated ones sorted by name, then the zone's own. */
 export type Zone = {
   readonly kind: 'zone';
   readonly name: string;
   readonly servers: readonly NameServer[];
-  /**
-   * The delegation in the parent zone, with all server names sorted; null if only a resolver
-   * answered.
-   */
+  /** In the parent zone, all server names sorted; null if only a resolver answered. */
   readonly delegation: {
     readonly parent: string;
     readonly atParent: readonly string[];
@@ -23,7 +16,7 @@ export type Zone = {
   } | null;
 };
 
-/** Entries per cache. Bounds memory under hostile zones. */
+/** Bounds memory under hostile zones. */
 export const CACHE_MAX = 10_000;
 /** Changes at the registrar are seen after this time, regardless of the old servers' TTL. */
 const TTL_MS_MAX = 10 * 60_000;
@@ -32,7 +25,7 @@ export const FAILURE_TTL_MS = 5_000;
 /** The same as Knot: a zone with dozens of dead servers must not use up the budget. */
 const SERVERS_MAX = 4;
 
-/** Uses the registry's suffixes only, without private ones. Names are already normalized. */
+/** Without private suffixes. Names are already normalized. */
 const icannOnly = {
   allowPrivateDomains: false,
   extractHostname: false,
@@ -40,28 +33,21 @@ const icannOnly = {
   detectIp: false,
 } as const;
 
-/** The registrable domain; for a name without one, such as a public suffix, its last two labels. */
+/** For a name without one, such as a public suffix, its last two labels. */
 export function registrableDomain(name: string): string {
   return getDomain(name, icannOnly) ?? name.split('.').slice(-2).join('.');
 }
 
-/** Wraps a failure, which is cached for 5 s. */
 export function loadedFailure<V>(value: V): Loaded<V> {
   return { value, ttlMs: FAILURE_TTL_MS, failed: true };
 }
 
-/**
- * How long a TTL is cached, in ms: at least 5 s, so that a TTL of 0 does not cause a query per
- * check, and at most 10 minutes.
- */
+/** At least 5 s, so that a TTL of 0 does not cause a query per check; at most 10 minutes. */
 export function rememberMs(ttlSeconds: number): number {
   return Math.min(Math.max(ttlSeconds * 1000, FAILURE_TTL_MS), TTL_MS_MAX);
 }
 
-/**
- * At most four servers with unique names, sorted, so that checks of a zone with inconsistent
- * servers are stable.
- */
+/** Sorted, so that checks of a zone with inconsistent servers are stable. */
 export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
   return servers
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -71,7 +57,7 @@ export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
 
 /**
  * Appends servers that only the zone's own NS set lists, up to four in total: some resolvers query
- * them too (RFC 2181, 5.4.1). Returns `zone` itself if there are none.
+ * them too (RFC 2181, 5.4.1).
  */
 export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zone {
   const atParent = zone.delegation?.atParent;
@@ -82,12 +68,11 @@ export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zo
   return { ...zone, servers: [...zone.servers, ...added.map((name) => ({ name, glue: [] }))] };
 }
 
-/** The delegation as observations store it; null if only a resolver answered. */
+/** Null if only a resolver answered. */
 export function delegationOf(zone: Zone, atZone: readonly string[] | null): Delegation | null {
   return zone.delegation && { kind: 'delegated', zone: zone.name, ...zone.delegation, atZone };
 }
 
-/** Unique names, sorted. */
 export function sortedNames(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }

@@ -1,18 +1,14 @@
 /** Limits the cost of one check, even with hostile name servers. */
-/**
- * The limits of one check: messages sent including retries and TCP, milliseconds, and bytes
- * received.
- */
+/** Messages sent (including retries and TCP), milliseconds, and bytes received. */
 export type Limits = { readonly questions: number; readonly ms: number; readonly bytes: number };
 
 /**
- * Similar to large resolvers: Unbound sends 32 queries per lookup, PowerDNS gives up after 7 s. A
- * normal check receives a few KiB; 64 KiB leaves room for one answer of almost any size. Further
- * bytes are dropped unread.
+ * Similar to large resolvers: Unbound sends 32 queries per lookup, PowerDNS gives up after 7 s. 64
+ * KiB leaves room for one answer of almost any size.
  */
 export const defaultLimits: Limits = { questions: 32, ms: 7_000, bytes: 64 * 1024 };
 
-/** The remaining budget of a check, shared by its queries and counted down by the wire. */
+/** The remaining budget of a check, counted down by the wire. */
 export type QueryBudget = {
   /** Messages; can be Infinity. */
   questionsLeft: number;
@@ -24,16 +20,14 @@ export type QueryBudget = {
   readonly tcpAsked: Set<string> | null;
 };
 
-/** The used budget: messages sent, bytes received, and whole milliseconds since its start. */
 export type Spent = { readonly questions: number; readonly bytes: number; readonly ms: number };
 
-/** Returns a full budget that starts now. */
 export function startBudget({ questions, ms, bytes }: Limits): QueryBudget {
   const deadline = performance.now() + ms;
   return { questionsLeft: questions, bytesLeft: bytes, deadline, tcpAsked: new Set() };
 }
 
-/** The remaining limits after this much was spent; never negative. */
+/** Never negative. */
 export function leftOf(limits: Limits, { questions, ms, bytes }: Spent): Limits {
   return {
     questions: Math.max(0, limits.questions - questions),
@@ -42,7 +36,7 @@ export function leftOf(limits: Limits, { questions, ms, bytes }: Spent): Limits 
   };
 }
 
-/** A budget without limits, for a single query bounded only by its timeouts. */
+/** For a single query bounded only by its timeouts. */
 export const unlimited: QueryBudget = {
   questionsLeft: Number.POSITIVE_INFINITY,
   bytesLeft: Number.POSITIVE_INFINITY,
@@ -50,7 +44,7 @@ export const unlimited: QueryBudget = {
   tcpAsked: null,
 };
 
-/** What was spent of a budget with these limits, including any excess. */
+/** Includes any excess. */
 export function spent(budget: QueryBudget, limits: Limits): Spent {
   return {
     questions: limits.questions - budget.questionsLeft,
@@ -59,17 +53,16 @@ export function spent(budget: QueryBudget, limits: Limits): Spent {
   };
 }
 
-/** Whether no further query can be sent. */
 export function isSpent(budget: QueryBudget): boolean {
   return budget.questionsLeft <= 0 || isCutOff(budget, performance.now());
 }
 
-/** Whether even pending answers are abandoned. `now` is on the clock of performance.now(). */
+/** Even pending answers are abandoned. `now`: on the clock of performance.now(). */
 export function isCutOff({ bytesLeft, deadline }: QueryBudget, now: number): boolean {
   return bytesLeft <= 0 || now >= deadline;
 }
 
-/** Deducts one message before it is sent. False: do not send it. */
+/** Call it before sending. False: do not send. */
 export function takeQuestion(budget: QueryBudget): boolean {
   if (isSpent(budget)) return false;
   budget.questionsLeft--;
@@ -77,8 +70,8 @@ export function takeQuestion(budget: QueryBudget): boolean {
 }
 
 /**
- * Deducts the one TCP query per address. False: do not send it. A connection costs far more than a
- * datagram, and a server that truncates everything would get one per query.
+ * One TCP query per address: a server that truncates everything would get a connection per query.
+ * False: do not send.
  */
 export function takeTcp(budget: QueryBudget, address: string): boolean {
   if (budget.tcpAsked?.has(address) || !takeQuestion(budget)) return false;
@@ -86,13 +79,13 @@ export function takeTcp(budget: QueryBudget, address: string): boolean {
   return true;
 }
 
-/** Deducts received bytes. False: too many, do not read them. Deducts in any case. */
+/** False: too many, do not read them. Deducts in any case. */
 export function takeBytes(budget: QueryBudget, bytes: number): boolean {
   budget.bytesLeft -= bytes;
   return budget.bytesLeft >= 0;
 }
 
-/** A view of `budget` that ends in `ms` if that is sooner. It spends from `budget`. */
+/** Ends in `ms` if that is sooner. Spends from `budget`. */
 export function boundedBudget(budget: QueryBudget, ms: number): QueryBudget {
   return {
     get questionsLeft() {

@@ -1,7 +1,6 @@
 /**
- * A sent query, and which bytes count as its answer (RFC 5452, 9.1). Its letters have random case
- * (draft-vixie-dnsext-dns0x20), which servers repeat: a forged answer must guess it in addition to
- * ID and port.
+ * Which bytes count as a query's answer (RFC 5452, 9.1). Its letters have random case
+ * (draft-vixie-dnsext-dns0x20), so a forged answer must guess it in addition to ID and port.
  */
 
 import { randomFillSync } from 'node:crypto';
@@ -19,10 +18,9 @@ import { MalformedMessage } from './reader.ts';
 import { OPT_OCTETS } from './records.ts';
 
 /**
- * The result of a query; network failures are values. `rttMs` starts at the first message, rounded
- * to tenths. `responded`: the server sent something, but not a whole answer. `malformed`: its
- * answer was unreadable. `not_asked`: this host failed to send, for example without a route, which
- * says nothing about the server.
+ * Network failures are values. `rttMs` starts at the first message. `responded`: the server sent
+ * something, but not a whole answer. `not_asked`: this host failed to send, which says nothing
+ * about the server.
  */
 export type WireAnswer =
   | {
@@ -35,19 +33,17 @@ export type WireAnswer =
   | { readonly kind: 'malformed' }
   | { readonly kind: 'not_asked' };
 
-/** A sent query; arriving bytes are compared with it. */
 export type QueryExchange = {
   readonly id: number;
-  /** The UDP message, without the length prefix of TCP. */
+  /** Without the length prefix of TCP. */
   readonly encoded: Buffer;
-  /** Where the question section ends; only our OPT record can follow. */
+  /** Only our OPT record can follow. */
   readonly questionEnd: number;
   readonly edns: boolean;
-  /** Whether the name has random case, so that the answer must repeat it. */
+  /** Whether the answer must repeat the random case. */
   readonly mixedCase: boolean;
 };
 
-/** `id` is 0 to 65535. */
 export type ExchangeOptions = {
   readonly id: number;
   readonly edns: boolean;
@@ -55,7 +51,7 @@ export type ExchangeOptions = {
   readonly random16: (() => number) | null;
 };
 
-/** Encodes a query. Throws RangeError for an invalid name. */
+/** Throws RangeError for an invalid name. */
 export function newExchange(
   question: Question,
   { id, edns, random16 }: ExchangeOptions,
@@ -69,36 +65,30 @@ export function newExchange(
   return { id, encoded, questionEnd, edns, mixedCase: random16 !== null };
 }
 
-/**
- * The exchange without its OPT record. ID, question and case stay, so that an answer to either
- * counts for both.
- */
+/** ID, question and case stay, so an answer to either counts for both. */
 export function withoutEdns(exchange: QueryExchange): QueryExchange {
   const encoded = Buffer.from(exchange.encoded.subarray(0, exchange.questionEnd));
   encoded.writeUInt16BE(0, 10); // no additional record
   return { ...exchange, encoded, edns: false };
 }
 
-/**
- * Whether the server does not support EDNS or this query: FORMERR (RFC 6891, 7), or NOTIMP from
- * some servers.
- */
+/** FORMERR (RFC 6891, 7), or NOTIMP from some servers. */
 export function isTooOld(bytes: Buffer): boolean {
   const rcode = bytes.readUInt8(3) & 0x0f;
   return rcode === rcodes.FORMERR || rcode === rcodes.NOTIMP;
 }
 
-/** Whether the answer must be fetched over TCP (RFC 1035, 4.1.1). */
+/** The answer must be fetched over TCP (RFC 1035, 4.1.1). */
 export function isTruncated(bytes: Buffer): boolean {
   return (bytes.readUInt8(2) & 0x02) !== 0;
 }
 
-/** Whether these bytes are a response with the same ID and question, including case. */
+/** The same ID and question, including case. */
 export function isAnswer(bytes: Buffer, exchange: QueryExchange): boolean {
   return matches(bytes, exchange, isSame);
 }
 
-/** Like `isAnswer`, ignoring case. Sufficient for TCP, where answers cannot be injected blindly. */
+/** Sufficient for TCP, where answers cannot be injected blindly. */
 export function isAnswerInAnyCase(bytes: Buffer, exchange: QueryExchange): boolean {
   return matches(bytes, exchange, isSameInAnyCase);
 }
@@ -115,7 +105,7 @@ function matches(bytes: Buffer, exchange: QueryExchange, isSameQuestion: typeof 
   return isSameQuestion(bytes, encoded, HEADER_OCTETS, questionEnd);
 }
 
-/** Decodes an accepted answer. Unreadable bytes become `malformed`; it never throws for them. */
+/** Unreadable bytes become `malformed`; never throws for them. */
 export function readAnswer(bytes: Buffer, via: 'udp' | 'tcp', rttMs: number): WireAnswer {
   try {
     return { kind: 'response', message: decodeMessage(bytes), via, rttMs: tenths(rttMs) };
@@ -125,32 +115,29 @@ export function readAnswer(bytes: Buffer, via: 'udp' | 'tcp', rttMs: number): Wi
   }
 }
 
-/** The IP version of a literal address. */
 export function familyOf({ address }: SocketAddress): 4 | 6 {
   return address.includes(':') ? 6 : 4;
 }
 
-/** The server as the operating system writes a datagram's source, so that both compare as text. */
+/** As the operating system writes a datagram's source, so that both compare as text. */
 export function asSource(server: SocketAddress): SocketAddress {
   if (familyOf(server) === 4) return server;
   return { address: ipaddr.parse(server.address).toString(), port: server.port };
 }
 
-/** More precision would not be meaningful over a network. */
 function tenths(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
 
-/** The bit that distinguishes upper from lower case. */
 const CASE_BIT = 0x20;
 
-/** Whether a byte is an ASCII letter. Length octets (at most 63) never are. */
+/** Length octets (at most 63) never are. */
 function isLetter(byte: number): boolean {
   const lower = byte | CASE_BIT;
   return lower >= 0x61 && lower <= 0x7a;
 }
 
-/** Randomizes the case of letters from `from` to `to` (exclusive), in place. */
+/** In place; `to` is exclusive. */
 export function mixCase(bytes: Uint8Array, from: number, to: number, random16: () => number): void {
   // A leading one marks when new random bits are needed.
   let bits = 1;
@@ -163,7 +150,7 @@ export function mixCase(bytes: Uint8Array, from: number, to: number, random16: (
   }
 }
 
-/** Converts letters from `from` to `to` (exclusive) to lower case, in place. */
+/** In place; `to` is exclusive. */
 export function lowerCase(bytes: Uint8Array, from: number, to: number): void {
   for (let at = from; at < to; at++) {
     const byte = bytes[at] ?? 0;
@@ -171,7 +158,6 @@ export function lowerCase(bytes: Uint8Array, from: number, to: number): void {
   }
 }
 
-/** Whether two ranges from `from` to `to` are equal except for case. */
 function isSameInAnyCase(a: Uint8Array, b: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const [one = -1, other = -1] = [a[at], b[at]];
@@ -180,16 +166,15 @@ function isSameInAnyCase(a: Uint8Array, b: Uint8Array, from: number, to: number)
   return true;
 }
 
-/** Whether two ranges from `from` to `to` are equal. */
 function isSame(a: Uint8Array, b: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (a[at] !== b[at]) return false;
   return true;
 }
 
-/** Numbers generated per batch, because single calls are expensive. */
+/** Per batch, because single calls are expensive. */
 const BATCH = 2048;
 
-/** A source of unpredictable numbers from 0 to 65535 (RFC 5452, 9.2). */
+/** Unpredictable numbers from 0 to 65535 (RFC 5452, 9.2). */
 export function createRandom16(): () => number {
   const batch = new Uint16Array(BATCH);
   let next = BATCH;

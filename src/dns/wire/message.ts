@@ -1,7 +1,4 @@
-/**
- * Encodes and decodes DNS messages (RFC 1035, 4). We have our own decoder, because names must never
- * be confused.
- */
+/** DNS messages (RFC 1035, 4). Our own decoder, because names must never be confused. */
 import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { decodeName, encodeName } from './name.ts';
 import { MalformedMessage, type MessageReader, u16 } from './reader.ts';
@@ -14,10 +11,7 @@ import {
   typeCodes,
 } from './records.ts';
 
-/**
- * `name` is in the form of name.ts; `recursionDesired` is true for a resolver, false for an
- * authoritative server.
- */
+/** `name` is in the form of name.ts; `recursionDesired` is true for a resolver. */
 export type Question = {
   readonly name: string;
   readonly type: RecordType;
@@ -38,11 +32,10 @@ export type Message = {
   readonly recursionAvailable: boolean;
   /** AD: the server validated the signatures (RFC 4035, 3.2.3). */
   readonly authenticData: boolean;
-  /** CD, as queried. */
   readonly checkingDisabled: boolean;
-  /** RCODE including the upper bits from EDNS: 0 to 4095. */
+  /** Includes the upper bits from EDNS: 0 to 4095. */
   readonly rcode: number;
-  /** Extended errors from the OPT record (RFC 8914). */
+  /** From the OPT record (RFC 8914). */
   readonly extendedErrors: readonly ExtendedError[];
   /** Undefined if the message repeats no question. */
   readonly question: { readonly name: string; readonly typeCode: number } | undefined;
@@ -51,7 +44,7 @@ export type Message = {
   readonly additional: readonly ResourceRecord[];
 };
 
-/** RCODEs with their own handling (RFC 1035, 4.1.1 and RFC 2136, 2.2). */
+/** RFC 1035, 4.1.1 and RFC 2136, 2.2. */
 export const rcodes = {
   NOERROR: 0,
   FORMERR: 1,
@@ -62,11 +55,11 @@ export const rcodes = {
   NOTAUTH: 9,
 } as const;
 
-/** Length of the message header (RFC 1035, 4.1.1). */
+/** RFC 1035, 4.1.1. */
 export const HEADER_OCTETS = 12;
 const CLASS_IN = 1;
 
-/** Checks use sets of at most 100 (servers/select.ts); this bounds the work. */
+/** Bounds the work; checks use sets of at most 100 (servers/select.ts). */
 const RECORDS_MAX = 500;
 
 // RFC 1035, 4.1.1 and RFC 4035, 3.1.6 and 3.2.
@@ -74,8 +67,8 @@ const [FLAG_QR, FLAG_AA, FLAG_TC, FLAG_RD] = [0x8000, 0x0400, 0x0200, 0x0100];
 const [FLAG_RA, FLAG_AD, FLAG_CD] = [0x0080, 0x0020, 0x0010];
 
 /**
- * Encodes a query in the case of its name. With `edns`, an OPT record of 11 octets follows
- * (edns.ts), which DO requires. Throws RangeError for an invalid name.
+ * Keeps the case of the name. With `edns`, an OPT record follows, which DO requires. Throws
+ * RangeError for an invalid name.
  */
 export function encodeQuestion(question: Question, id: number, edns: boolean): Buffer {
   const { name, type, recursionDesired, dnssecOk = false, checkingDisabled = false } = question;
@@ -98,8 +91,8 @@ export function encodeQuestion(question: Question, id: number, edns: boolean): B
 }
 
 /**
- * Decodes a message. Throws MalformedMessage for unreadable messages, several questions and over
- * 500 records. Ignores bytes after the last record.
+ * Throws MalformedMessage for unreadable messages, several questions and too many records. Ignores
+ * bytes after the last record.
  */
 export function decodeMessage(bytes: Uint8Array): Message {
   const reader: MessageReader = { bytes, offset: 0 };

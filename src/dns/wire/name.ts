@@ -1,7 +1,7 @@
 /**
  * Converts domain names between the wire (RFC 1035, 3.1 and 4.1.4) and the form used everywhere
- * else: lower case, no trailing dot, and every byte outside [a-z0-9_*-] escaped (RFC 4343, 2.1), so
- * that a dot inside a label cannot be confused with a label separator. The root is ".".
+ * else: lower case, no trailing dot, and every byte outside [a-z0-9_*-] escaped (RFC 4343, 2.1). A
+ * dot inside a label cannot be confused with a separator. The root is ".".
  */
 import { escapeByte, MalformedMessage, type MessageReader } from './reader.ts';
 
@@ -15,25 +15,21 @@ const NAME_OCTETS = 255;
 /** A name has at most 127 labels, so valid names never need more pointers. */
 const POINTERS = 127;
 
-/** The text of each byte. Upper case is folded: DNS compares ASCII without case (RFC 4343, 3). */
+/** The text of each byte. DNS compares ASCII without case (RFC 4343, 3). */
 const shown: readonly string[] = Array.from({ length: 256 }, (_, byte) => showByte(byte));
 
 /** The character of each unescaped byte; 0 for escaped ones. */
 const plain = Uint8Array.from(shown, (text) => (text.length === 1 ? text.charCodeAt(0) : 0));
 
-/** The characters of each escaped byte, four per byte. */
+/** Four characters per escaped byte. */
 const escapes = Uint8Array.from(shown.flatMap((text) => [...Buffer.from(text.padEnd(4))]));
 
-/**
- * Names are assembled here, because one string from bytes is cheaper than joining many; 4
- * characters per byte.
- */
+/** One string from bytes is cheaper than joining many; 4 characters per byte. */
 const scratch = Buffer.alloc(NAME_OCTETS * 4);
 
 /**
- * Writes a name at `start` and returns the offset after it. `into` must have two octets more than
- * the text's length. Throws RangeError for invalid names: an empty or too long label, too many
- * octets, or an unescaped foreign character.
+ * Returns the offset after the name. `into` must have two octets more than the text's length.
+ * Throws RangeError for invalid names.
  */
 export function encodeName(name: string, into: Uint8Array, start: number): number {
   if (name === '.') {
@@ -59,13 +55,12 @@ export function encodeName(name: string, into: Uint8Array, start: number): numbe
   return labelAt + 1;
 }
 
-/** The octet of a character, or of the escape that starts with it. */
 function octetAt(name: string, at: number, code: number): number {
   if (code <= 0x20 || code > 0x7e) throw new RangeError(`a foreign character in: ${name}`);
   return code === BACKSLASH ? escaped(name, at) : code;
 }
 
-/** Writes the length of the label at `labelAt`, and returns where the next one starts. */
+/** Returns where the next label starts. */
 function endLabel(name: string, into: Uint8Array, labelAt: number, end: number): number {
   const length = end - labelAt - 1;
   if (length < 1 || length > LABEL_OCTETS) throw new RangeError(`no label of a name in: ${name}`);
@@ -73,7 +68,7 @@ function endLabel(name: string, into: Uint8Array, labelAt: number, end: number):
   return end;
 }
 
-/** Decodes a name, compressed or not, and advances the reader. Throws MalformedMessage. */
+/** Advances the reader. Throws MalformedMessage. */
 export function decodeName(reader: MessageReader): string {
   const { bytes, offset } = reader;
   const walk: Walk = { at: offset, segment: offset, after: -1, pointers: 0 };
@@ -91,7 +86,7 @@ export function decodeName(reader: MessageReader): string {
   return written === 0 ? '.' : scratch.toString('latin1', 0, written);
 }
 
-/** Writes a label's characters to the scratch buffer at `written`, and returns the new position. */
+/** Writes to the scratch buffer at `written`, and returns the new position. */
 function showLabel(bytes: Uint8Array, from: number, end: number, written: number): number {
   let next = written;
   for (let at = from; at < end; at++) {
@@ -103,17 +98,14 @@ function showLabel(bytes: Uint8Array, from: number, end: number, written: number
   return next;
 }
 
-/** Written by hand, because Buffer.write is slow for four bytes. */
+/** By hand, because Buffer.write is slow for four bytes. */
 function showEscape(byte: number, written: number): number {
   const length = byte === DOT ? 2 : 4;
   for (let i = 0; i < length; i++) scratch[written + i] = escapes[4 * byte + i] ?? 0;
   return written + length;
 }
 
-/**
- * The name without its first label: "." above a single label, undefined above the root. Escaped
- * dots are part of their label.
- */
+/** "." above a single label, undefined above the root. Escaped dots are part of their label. */
 export function parentOf(name: string): string | undefined {
   if (name === '.') return undefined;
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
@@ -122,7 +114,7 @@ export function parentOf(name: string): string | undefined {
   return '.';
 }
 
-/** Whether `name` equals `zone` or is below it. The root contains every name. */
+/** True if equal. The root contains every name. */
 export function isWithin(name: string, zone: string): boolean {
   if (zone === '.' || name === zone) return true;
   // A backslash before a dot always escapes it: a literal backslash is written \092.
@@ -135,7 +127,6 @@ function showByte(byte: number): string {
   return byte < 128 && /[a-z0-9_*-]/.test(char) ? char : escapeByte(byte);
 }
 
-/** How many characters follow the backslash. */
 function escapedLength(name: string, backslash: number): number {
   return name.charCodeAt(backslash + 1) === DOT ? 1 : 3;
 }
@@ -149,13 +140,10 @@ function escaped(name: string, backslash: number): number {
   return Number(digits);
 }
 
-/**
- * State of decoding a name: `segment` starts at the last pointer's target, `after` is the offset
- * after the first pointer.
- */
+/** `segment` starts at the last pointer's target, `after` is the offset after the first pointer. */
 type Walk = { at: number; segment: number; after: number; pointers: number };
 
-/** The length octet of the next label after following pointers; 0 at the root. */
+/** Follows pointers; 0 at the root. */
 function nextLength(bytes: Uint8Array, walk: Walk): number {
   let length = byteAt(bytes, walk.at);
   while (length > LABEL_OCTETS) {

@@ -1,4 +1,4 @@
-/** A position in a message. Reading advances `offset`, even past the end when it throws. */
+/** Reading advances `offset`, even past the end when it throws. */
 export type MessageReader = { readonly bytes: Uint8Array; offset: number };
 
 /** Throws MalformedMessage. */
@@ -19,8 +19,8 @@ export function u32(reader: MessageReader): number {
 }
 
 /**
- * Reads bytes up to the offset `to` as text: printable ASCII stays, other bytes and the backslash
- * become \DDD. Throws MalformedMessage if the message ends before `to`.
+ * Up to the offset `to`. Printable ASCII stays, other bytes and the backslash become \DDD. Throws
+ * MalformedMessage if the message ends before `to`.
  */
 export function readText(reader: MessageReader, to: number): string {
   let shown = '';
@@ -32,7 +32,7 @@ export function readText(reader: MessageReader, to: number): string {
   return shown;
 }
 
-/** A byte as `\DDD`, decimal (RFC 1035, 5.1). */
+/** Decimal (RFC 1035, 5.1). */
 export function escapeByte(byte: number): string {
   return `\\${String(byte).padStart(3, '0')}`;
 }

@@ -1,4 +1,4 @@
-/** Handles data that arrives over UDP or TCP (RFC 7766), including forged data. */
+/** Data that arrives over UDP or TCP (RFC 7766), including forged data. */
 
 import { connect } from 'node:net';
 import { takeBytes, takeTcp } from './budget.ts';
@@ -27,8 +27,8 @@ export type Inlet = Outlet & {
 };
 
 /**
- * Settles the query that this datagram answers, or retries it. Other datagrams are ignored, but
- * those from the server with the right ID count against the query's budget.
+ * Settles the query that this datagram answers, or retries it. Other datagrams from the server with
+ * the right ID count against the query's budget.
  */
 export function receive(
   inlet: Inlet,
@@ -81,26 +81,23 @@ async function overTcp({ options, closing }: Inlet, waiting: PendingQuery): Prom
   return readAnswer(bytes, 'tcp', performance.now() - askedAt);
 }
 
-/** A literal IPv4 or IPv6 address and its port. */
 type TcpServer = { readonly address: string; readonly port: number };
 
-/** Limits of one TCP query. */
 type TcpOptions = {
   /** For connection, query and answer together. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called with the size of each chunk before it is kept. False ends the exchange. */
+  /** Gets the size of each chunk before it is kept. False ends the exchange. */
   readonly take: (bytes: number) => boolean;
 };
 
-/** Chunk size. A server can exceed what `take` allows by one chunk at most. */
+/** A server can exceed what `take` allows by one chunk at most. */
 const READ_OCTETS = 4096;
 
 /**
- * Sends an encoded query on a new connection and resolves with the bytes of the first answer,
- * without its length prefix: at most 64 KiB (RFC 1035, 4.2.2). Resolves with undefined on a
- * timeout, any error, an abort of `signal`, or if `take` returns false. Never rejects, and always
- * closes the connection.
+ * Resolves with the bytes of the first answer, without its length prefix (RFC 1035, 4.2.2).
+ * Undefined on a timeout, any error, an abort, or if `take` returns false. Never rejects, and
+ * always closes the connection.
  */
 function askOverTcp(
   encoded: Buffer,

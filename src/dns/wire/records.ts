@@ -1,13 +1,9 @@
-/**
- * Resource records on the wire (RFC 1035, 4.1.3): the types that Signpost reads, and EDNS (RFC
- * 6891). Others are skipped.
- */
+/** Resource records (RFC 1035, 4.1.3) of the types that Signpost reads, and EDNS (RFC 6891). */
 import ipaddr from 'ipaddr.js';
 import type { ExtendedError } from '../../core/diagnosis/observation.ts';
 import { decodeName } from './name.ts';
 import { MalformedMessage, type MessageReader, readText, u8, u16, u32 } from './reader.ts';
 
-/** Queryable types by number. */
 export const typeCodes = {
   A: 1,
   NS: 2,
@@ -20,7 +16,7 @@ export const typeCodes = {
 } as const;
 export type RecordType = keyof typeof typeCodes;
 
-/** Record data. Names are in the form of name.ts. */
+/** Names are in the form of name.ts. */
 type Data =
   /** Dotted quads, or RFC 5952 for IPv6. */
   | { readonly type: 'A'; readonly address: string }
@@ -51,7 +47,7 @@ type Data =
     }
   | { readonly type: 'OTHER'; readonly typeCode: number };
 
-/** `name` is the owner in the form of name.ts; `ttlSeconds` is 0 to 2^31 - 1. */
+/** `name`: the owner. `ttlSeconds`: 0 to 2^31 - 1. */
 export type ResourceRecord = Data & { readonly name: string; readonly ttlSeconds: number };
 
 export type RecordOf<T extends ResourceRecord['type']> = Extract<
@@ -63,10 +59,7 @@ const CLASS_IN = 1;
 /** No type has this number (RFC 6895, 3.1). */
 const OTHER = 0;
 
-/**
- * Reads one record and advances the reader. Records of other types or classes are OTHER. Throws
- * MalformedMessage.
- */
+/** Advances the reader. Records of other types or classes are OTHER. Throws MalformedMessage. */
 export function decodeRecord(reader: MessageReader): ResourceRecord {
   const name = decodeName(reader);
   const typeCode = u16(reader);
@@ -80,7 +73,7 @@ export function decodeRecord(reader: MessageReader): ResourceRecord {
   return record;
 }
 
-/** The header of a record; `end` is the offset after its data. */
+/** `end`: the offset after the data. */
 type Frame = {
   readonly name: string;
   readonly typeCode: number;
@@ -128,13 +121,13 @@ function decodeData(
   }
 }
 
-/** Exactly four octets (RFC 1035, 3.4.1). */
+/** RFC 1035, 3.4.1. */
 function ipv4(reader: MessageReader, end: number): string {
   if (end - reader.offset !== 4) throw new MalformedMessage('an address of a wrong length');
   return `${u8(reader)}.${u8(reader)}.${u8(reader)}.${u8(reader)}`;
 }
 
-/** Exactly sixteen octets (RFC 3596, 2.2). */
+/** RFC 3596, 2.2. */
 function ipv6(reader: MessageReader, end: number): string {
   if (end - reader.offset !== 16) throw new MalformedMessage('an address of a wrong length');
   const bytes = reader.bytes.subarray(reader.offset, end);
@@ -150,7 +143,7 @@ function soa(reader: MessageReader, name: string, ttlSeconds: number): ResourceR
   return { type: 'SOA', name, ttlSeconds, mname, serial, minimumSeconds: u32(reader) };
 }
 
-/** Consecutive character-strings, each with its length (RFC 1035, 3.3.14). */
+/** Each has its length (RFC 1035, 3.3.14). */
 function texts(reader: MessageReader, end: number): readonly string[] {
   const found: string[] = [];
   while (reader.offset < end) {
@@ -175,10 +168,9 @@ function textWithin(reader: MessageReader, to: number, end: number): string {
   return readText(reader, to);
 }
 
-/** The type number of OPT. */
 const OPT = 41;
 
-/** The length of our OPT record, which has no options. */
+/** Ours has no options. */
 export const OPT_OCTETS = 11;
 
 /** A size that passes every path unfragmented (DNS flag day 2020). */
@@ -187,16 +179,13 @@ const UDP_PAYLOAD_OCTETS = 1232;
 /** Position of the DO flag in our record (RFC 6891, 6.1.4). */
 const [DO_OCTET, DO_BIT] = [7, 0x80];
 
-/** The option code of an extended error (RFC 8914). */
+/** RFC 8914. */
 const EXTENDED_ERROR = 15;
 
 /** Bounds the length of one error text, and the number of errors. */
 const [TEXT_OCTETS_MAX, ERRORS_MAX] = [200, 8];
 
-/**
- * Writes an OPT record at `at` that allows answers of 1232 octets; `dnssecOk` also requests
- * signatures (RFC 3225).
- */
+/** Allows answers of 1232 octets; `dnssecOk` also requests signatures (RFC 3225). */
 export function encodeOpt(bytes: Buffer, at: number, dnssecOk: boolean): void {
   bytes.fill(0, at, at + OPT_OCTETS);
   bytes[at + 2] = OPT;
@@ -205,9 +194,8 @@ export function encodeOpt(bytes: Buffer, at: number, dnssecOk: boolean): void {
 }
 
 /**
- * The extended errors among a record's options, at most 8; advances the reader to `end`. Unreadable
- * options end the list without failing: an extended error must not change how the answer is
- * processed (RFC 8914, 3).
+ * Advances the reader to `end`. Unreadable options end the list without failing: an extended error
+ * must not change how the answer is processed (RFC 8914, 3).
  */
 function decodeExtendedErrors(reader: MessageReader, end: number): readonly ExtendedError[] {
   const errors: ExtendedError[] = [];

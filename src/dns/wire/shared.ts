@@ -3,30 +3,26 @@ import { LRUCache } from 'lru-cache';
 import { createSingleFlight } from '../../net/single-flight.ts';
 import { isSpent, type QueryBudget } from './budget.ts';
 
-/** A value and its lifetime in ms; 0: not cached. `failed`: the value is a failure. */
+/** `ttlMs` 0: not cached. `failed`: the value is a failure. */
 export type Loaded<V> = { readonly value: V; readonly ttlMs: number; readonly failed: boolean };
 
-/** At most `max` keys and a few megabytes; the least recently used entry is dropped first. */
+/** At most `max` keys and a few megabytes. */
 export type Shared<V> = {
   /**
-   * Resolves with the cached value, a load in progress, or its own `load`. Waits for others only as
-   * long as its own budget lasts. Rejects as `load` does; then nothing is cached.
+   * Waits for others only as long as its own budget lasts. Rejects as `load` does; then nothing is
+   * cached.
    */
   readonly get: (key: string, budget: QueryBudget, load: () => Promise<Loaded<V>>) => Promise<V>;
-  /** The cached value; undefined if it is missing. */
   readonly peek: (key: string) => V | undefined;
-  /** Replaces the cached value; a `ttlMs` of 0 is ignored. */
+  /** A `ttlMs` of 0 is ignored. */
   readonly put: (key: string, loaded: Loaded<V>) => void;
   readonly forget: (key: string) => void;
 };
 
-/** In characters of JSON: bounds memory under hostile zones, with room for 10,000 normal ones. */
+/** In characters of JSON: bounds memory under hostile zones. */
 const SIZE_MAX = 6_000_000;
 
-/**
- * Creates an empty cache. One load per key runs at a time. Failures caused by an exhausted budget
- * are not cached.
- */
+/** One load per key runs at a time. Failures caused by an exhausted budget are not cached. */
 export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
   const known = new LRUCache<string, Loaded<V>>({
     max,
@@ -72,7 +68,7 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
 /** The maximum delay of a Node.js timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** The promise's value, or undefined after the budget's deadline. */
+/** Undefined after the budget's deadline. */
 async function beforeDeadline<T>(promise: Promise<T>, budget: QueryBudget): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

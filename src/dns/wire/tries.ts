@@ -11,22 +11,18 @@ import {
 import type { Question } from './message.ts';
 import { enter, find, freeId, leave, type UdpSocket, type UdpSockets } from './udp-sockets.ts';
 
-/** A pending query, changed in place with each try. Times are on the clock of performance.now(). */
+/** Changed in place with each try. Times are on the clock of performance.now(). */
 export type PendingQuery = {
   readonly question: Question;
   readonly server: SocketAddress;
   readonly timeoutMs: number;
   readonly budget: QueryBudget;
   readonly signal: AbortSignal | undefined;
-  /** Resolves the promise of `Wire.ask`; only the first call counts. */
+  /** Only the first call counts. */
   readonly resolve: (answer: WireAnswer) => void;
-  /** When the first message was handed over for sending. */
   readonly askedAt: number;
-  /** When the current try times out. */
   dueAt: number;
-  /** Whether the server has sent anything yet. */
   responded: boolean;
-  /** The socket and exchange of the last try. */
   socket: UdpSocket<PendingQuery>;
   exchange: QueryExchange;
 };
@@ -34,7 +30,7 @@ export type PendingQuery = {
 export type Outlet = {
   readonly random16: () => number;
   readonly sockets: UdpSockets<PendingQuery>;
-  /** Messages to send at the end of this turn of the event loop. */
+  /** To send at the end of this turn of the event loop. */
   outbox: PendingQuery[];
 };
 
@@ -43,32 +39,25 @@ export const TIMEOUT: WireAnswer = { kind: 'timeout' };
 
 const RESPONDED: WireAnswer = { kind: 'timeout', responded: true };
 
-/** The query could not be sent. */
 export const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
-/**
- * The answer if a wait ends without a whole reply: a timeout that says whether the server responded
- * at all.
- */
+/** A timeout that says whether the server responded at all. */
 export function silenceOf({ responded }: Pick<PendingQuery, 'responded'>): WireAnswer {
   return responded ? RESPONDED : TIMEOUT;
 }
 
-/** Like `silenceOf`, if this host cannot send: `not_asked` unless the server responded before. */
+/** For a host that cannot send: `not_asked` unless the server responded before. */
 export function unsent({ responded }: PendingQuery): WireAnswer {
   return responded ? RESPONDED : NOT_ASKED;
 }
 
-/** Ends the wait with this answer and frees its slot. Idempotent. */
+/** Frees the slot. Idempotent. */
 export function settle(waiting: PendingQuery, answer: WireAnswer): void {
   leave(waiting.socket, waiting, waiting.exchange.id);
   waiting.resolve(answer);
 }
 
-/**
- * Sends the message together with all others of this turn of the event loop, because waking a name
- * server per query is the largest cost.
- */
+/** Batched per turn of the event loop: waking a name server per query is the largest cost. */
 export function sendQuery(outlet: Outlet, waiting: PendingQuery): void {
   if (outlet.outbox.push(waiting) === 1) setImmediate(sendAll, outlet);
 }
@@ -90,7 +79,7 @@ function sendNow(waiting: PendingQuery): void {
   });
 }
 
-/** Retries with `change` applied, if the budget allows. */
+/** If the budget allows. */
 function sendAgain(outlet: Outlet, waiting: PendingQuery, change: () => boolean): void {
   if (!takeQuestion(waiting.budget) || !change()) {
     settle(waiting, silenceOf(waiting));
@@ -101,9 +90,8 @@ function sendAgain(outlet: Outlet, waiting: PendingQuery, change: () => boolean)
 }
 
 /**
- * Retries without EDNS: servers or firewalls without EDNS support return an error or nothing (RFC
- * 6891, 7). The ID stays, so an answer to the first try still counts. Settles the query if the
- * budget is exhausted.
+ * Servers or firewalls without EDNS support return an error or nothing (RFC 6891, 7). The ID stays,
+ * so an answer to the first try still counts. Settles the query if the budget is exhausted.
  */
 export function askWithoutEdns(outlet: Outlet, waiting: PendingQuery): void {
   sendAgain(outlet, waiting, () => {
@@ -113,9 +101,9 @@ export function askWithoutEdns(outlet: Outlet, waiting: PendingQuery): void {
 }
 
 /**
- * Retries in lower case, for a server that does not preserve case. Port and ID are drawn again,
- * because an attacker who guessed them could have triggered this retry. Settles the query if the
- * budget is exhausted or no socket is available.
+ * For a server that does not preserve case. Port and ID are drawn again: an attacker who guessed
+ * them could have triggered this retry. Settles the query if the budget is exhausted or no socket
+ * is available.
  */
 export function askInLowerCase(outlet: Outlet, waiting: PendingQuery, edns: boolean): void {
   sendAgain(outlet, waiting, () => {

@@ -1,66 +1,59 @@
 /**
- * UDP sockets for queries: a few per address family, each on a random port, so that a forged answer
- * must guess port and ID (RFC 5452, 9.2). A socket is replaced after a number of uses or some time.
+ * A few UDP sockets per address family, each on a random port: a forged answer must guess port and
+ * ID (RFC 5452, 9.2). Sockets are replaced regularly.
  */
 import { createSocket, type Socket } from 'node:dgram';
 
-/** IP version. */
 type Family = 4 | 6;
 
 /**
- * A socket and its pending queries: at most one per slot, found by the lower bits of its ID. A Map
- * needs twice the garbage collection, because outgrown tables retain their content.
+ * At most one pending query per slot, found by the lower bits of its ID. A Map would need twice the
+ * garbage collection.
  */
 export type UdpSocket<Waiting> = {
   readonly udp: Socket;
   readonly slots: (Waiting | undefined)[];
   /** Number of used slots. */
   waiting: number;
-  /** Number of queries sent; Infinity once the socket has failed. */
+  /** Queries sent; Infinity once the socket has failed. */
   uses: number;
   /** On the clock of performance.now(). */
   readonly madeAt: number;
 };
 
-/** The source of a datagram. */
 export type Source = { readonly address: string; readonly port: number };
 
 export type UdpSocketsOptions<Waiting> = {
   readonly socketsPerFamily: number;
   /** At most SLOTS / 2, so that a free slot is found quickly. */
   readonly usesPerSocket: number;
-  /** The age in ms at which a socket is replaced on its next use. No timer runs. */
+  /** The age at which a socket is replaced on its next use. No timer runs. */
   readonly socketMs: number;
-  /** An unpredictable number from 0 to 65535. */
   readonly random16: () => number;
-  /** Called for every datagram from any source. */
+  /** For every datagram from any source. */
   readonly onMessage: (socket: UdpSocket<Waiting>, bytes: Buffer, source: Source) => void;
-  /** The socket failed and is closed; its pending queries get no answer. */
+  /** The socket is closed; its pending queries get no answer. */
   readonly onLost: (socket: UdpSocket<Waiting>) => void;
 };
 
-/** The sockets of one wire, for IPv4 and IPv6. */
 export type UdpSockets<Waiting> = {
-  /**
-   * Returns a socket to send from, created on demand; undefined if the host cannot create one.
-   * Counts one use.
-   */
+  /** Creates one on demand; undefined if the host cannot. Counts one use. */
   readonly pick: (family: Family) => UdpSocket<Waiting> | undefined;
-  /** All open sockets, including those being replaced. */
+  /** Includes those being replaced. */
   readonly all: () => Iterable<UdpSocket<Waiting>>;
   /** Closes replaced sockets without pending queries. */
   readonly reap: () => void;
-  /** Closes all sockets at once, without calling `onLost`. */
+  /** At once, without calling `onLost`. */
   readonly close: () => void;
 };
 
 /** A power of two, so that the lower bits of an ID select the slot. */
 const SLOTS = 4096;
 
-/** Room for a burst of answers in the kernel, which may grant less. */
+/** For a burst of answers; the kernel can grant less. */
 const RECEIVE_BUFFER_BYTES = 1 << 20;
 
-/** Opens no socket before the first query. The socket of each query is chosen at random too. */
+/** Opens no socket before the first query. Each query's socket is random too. */
 export function createUdpSockets<Waiting>(
   options: UdpSocketsOptions<Waiting>,
 ): UdpSockets<Waiting> {
@@ -117,27 +110,24 @@ export function createUdpSockets<Waiting>(
   };
 }
 
-/** Draws an ID with a free slot. Ends soon, because at most half of the slots are used. */
+/** Ends soon, because at most half of the slots are used. */
 export function freeId<Waiting>(socket: UdpSocket<Waiting>, random16: () => number): number {
   let id = random16();
   while (socket.slots[id % SLOTS] !== undefined) id = random16();
   return id;
 }
 
-/** Starts waiting for an ID drawn by `freeId`. */
 export function enter<Waiting>(socket: UdpSocket<Waiting>, waiting: Waiting, id: number): void {
   socket.slots[id % SLOTS] = waiting;
   socket.waiting++;
 }
 
-/**
- * The query in the slot of this ID, which can have a different ID; undefined if the slot is free.
- */
+/** The query can have a different ID. */
 export function find<Waiting>(socket: UdpSocket<Waiting>, id: number): Waiting | undefined {
   return socket.slots[id % SLOTS];
 }
 
-/** Frees the slot of this ID, unless another query has taken it. */
+/** Unless another query has taken the slot. */
 export function leave<Waiting>(socket: UdpSocket<Waiting>, waiting: Waiting, id: number): void {
   if (socket.slots[id % SLOTS] !== waiting) return;
   socket.slots[id % SLOTS] = undefined;

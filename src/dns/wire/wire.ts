@@ -1,7 +1,6 @@
 /**
- * Sends one query to one server: UDP first, TCP after truncation, with retries. Optimized for
- * thousands of queries per second: a few shared sockets, one array access per answer, one timer for
- * all waits, and batched sends per turn of the event loop.
+ * Sends one query to one server: UDP first, TCP after truncation. For thousands of queries per
+ * second: shared sockets, one timer for all waits, batched sends.
  */
 import { setMaxListeners } from 'node:events';
 import type { SocketAddress } from '../../config/config.ts';
@@ -21,53 +20,49 @@ import {
 } from './tries.ts';
 import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.ts';
 
-/** Limits of one query. */
 type AskOptions = {
-  /** Timeout of each UDP try; the wire's own `timeoutMs` by default. */
+  /** Of each UDP try. */
   readonly timeoutMs?: number;
   /**
-   * The budget to spend: each message sent and byte received is deducted. Once exhausted, the query
-   * is a timeout. Unlimited by default.
+   * Each message sent and byte received is deducted. Once exhausted, the query is a timeout.
+   * Default: unlimited.
    */
   readonly budget?: QueryBudget;
-  /** Once aborted, the query settles as a timeout within about 25 ms. */
+  /** The query then settles as a timeout within about 25 ms. */
   readonly signal?: AbortSignal;
 };
 
 /** One per process. */
 export type Wire = {
   /**
-   * Sends one query. Only an answer from this address and port with the same ID and question,
-   * including case, counts. Sends at most three messages over UDP and one over TCP. Rejects with
-   * RangeError for an invalid name, never because of the network.
+   * Only an answer from this address and port with the same ID and question, including case,
+   * counts. Sends at most three messages over UDP and one over TCP. Rejects with RangeError for an
+   * invalid name, never because of the network.
    */
   readonly ask: (
     question: Question,
     server: SocketAddress,
     options?: AskOptions,
   ) => Promise<WireAnswer>;
-  /** Settles pending and later queries as timeouts. Can be called again. */
+  /** Settles pending and later queries as timeouts. Idempotent. */
   readonly close: () => void;
 };
 
-/** All options have a default below. */
 export type WireOptions = {
   /**
    * Per UDP try: with EDNS, and once more without. A third one in lower case immediately follows an
    * answer.
    */
   readonly timeoutMs?: number;
-  /** For the whole TCP exchange, including the connection. */
+  /** Includes the connection. */
   readonly tcpTimeoutMs?: number;
-  /** Number of source ports in use at a time, per address family. */
+  /** Source ports in use at a time. */
   readonly socketsPerFamily?: number;
-  /** A socket and its port are replaced after this many queries, at most 2,048. */
+  /** At most 2,048. */
   readonly usesPerSocket?: number;
-  /** The age in ms after which a socket is replaced too. */
   readonly socketMs?: number;
 };
 
-/** The state of one wire. */
 type State = Inlet & {
   readonly options: Required<WireOptions>;
   sweeper: NodeJS.Timeout | undefined;
@@ -83,12 +78,12 @@ const defaults = {
   socketMs: 10_000,
 } as const;
 
-/** Check interval in ms: timeouts are late by at most this. */
+/** Timeouts are late by at most this. */
 const SWEEP_MS = 25;
 
 /**
  * Opens no socket before the first query, and keeps the process alive only while a query is
- * pending. One per process suffices; sharing sockets makes queries cheaper.
+ * pending. One per process: sharing sockets makes queries cheaper.
  */
 export function createWire(given: WireOptions = {}): Wire {
   const options = { ...defaults, ...given };
@@ -149,7 +144,7 @@ function start(
   state.sweeper ??= setInterval(() => sweep(state), SWEEP_MS);
 }
 
-/** Checks all pending queries. Stops the timer if none is left, so that the process can end. */
+/** Stops the timer if no query is left, so that the process can end. */
 function sweep(state: State): void {
   const now = performance.now();
   let found = 0;

@@ -27,8 +27,8 @@ export async function verifyNow(
   { projectId, hostname, requestId }: Verifying,
   view: (domain: DomainDetails) => ApiResponse,
 ): Promise<ApiResponse> {
-  const { domains, now, windowMs } = deps;
-  const verify = await domains.requestVerify(projectId, hostname, now(), windowMs);
+  const { domains, now } = deps;
+  const verify = await domains.requestVerify(projectId, hostname, now());
   if (verify === null) return refuse('domain_not_found');
   const { domain: verified, ended } = verify;
   return {

@@ -1,4 +1,3 @@
-/** A real Pebble that validates against a real edge, and clients of it that can be started again. */
 import { readFileSync } from 'node:fs';
 import { createAccount } from '../../../src/certificates/acme/account.ts';
 import { createAcmeAuthority } from '../../../src/certificates/acme/acme-authority.ts';
@@ -30,11 +29,10 @@ export async function startAcmeFixture(pebbleOptions: AcmeFixtureOptions = {}) {
   let pebble = await startPebble(options);
   return {
     edge,
-    /** The one that runs now. */
     get pebble() {
       return pebble;
     },
-    /** Puts another in its place, at its address, that knows nothing of what it knew. */
+    /** Replaces it by one without state at the same address. */
     async restart() {
       await pebble.close();
       pebble = await startPebble({ ...options, port: Number(new URL(pebble.directoryUrl).port) });
@@ -47,7 +45,7 @@ export async function startAcmeFixture(pebbleOptions: AcmeFixtureOptions = {}) {
   };
 }
 
-/** What the database keeps of one account and one order; it outlives the clients over it. */
+/** What the database stores of one account and one order; it outlives the clients. */
 export function createLedger(
   { edge }: Pick<AcmeFixture, 'edge'>,
   hostname: string,
@@ -55,7 +53,6 @@ export function createLedger(
 ) {
   const key = generatePrivateKey();
   const privateKey = generatePrivateKey();
-  // The edge answers challenges of names that it holds.
   if (!edge.routes.has(hostname)) {
     edge.routes.set(hostname, { ...bare, hostname, upstream: null });
   }
@@ -75,7 +72,6 @@ export function createLedger(
     urls,
     stored,
     steps,
-    /** As a refusal does. */
     forgetOrder: () => void urls.orders.splice(0),
     order: (): OrderState => ({ hostname, orderUrl: urls.orders.at(-1) ?? null, privateKey }),
     account: {
@@ -100,7 +96,6 @@ export type ClientOptions = {
   readonly externalAccount?: ExternalAccount;
 };
 
-/** A client as a freshly started process has it. */
 export function clientOf(
   pebble: Pick<Pebble, 'directoryUrl' | 'caFile'>,
   { account }: Ledger,
@@ -118,7 +113,6 @@ export function clientOf(
   });
 }
 
-/** What to trust for it, in PEM. */
 export function rootOf({ caFile }: Pick<Pebble, 'caFile'>): string {
   return readFileSync(caFile, 'utf8');
 }
@@ -134,7 +128,7 @@ export async function ordersAt(
   const read = async (url: string) => {
     const reply = await post({ url, payload: null });
     if (reply.kind === 'refused') throw new Error(reply.problem.detail);
-    return JSON.parse(reply.body) as { orders: never }; // Pebble's own answer, read in a test
+    return JSON.parse(reply.body) as { orders: never }; // Pebble's response, only read in tests
   };
   const shown = await read(urls.account ?? '');
   return (await read(shown.orders)).orders;

@@ -1,4 +1,3 @@
-/** A real Pebble and a front before it, which a whole suite shares. */
 import { afterEach, beforeAll } from 'vitest';
 import { type AcmeFront, startAcmeFront } from '../../support/acme-front.ts';
 import { closeAfterAll } from '../../support/closings.ts';
@@ -6,7 +5,7 @@ import { type AcmeFixture, type AcmeFixtureOptions, startAcmeFixture } from './a
 
 type Started = { readonly fixture: AcmeFixture; readonly front: AcmeFront };
 
-/** Starts both before the first test and gives them to `take`. Every test finds a front that has heard nothing and passes all on. */
+/** Starts both before the first test and passes them to `take`; every test gets a reset front. */
 export function startFrontForAll(
   take: (started: Started) => void,
   options: AcmeFixtureOptions = {},

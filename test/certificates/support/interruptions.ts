@@ -1,4 +1,3 @@
-/** The points of an order at which something happens to it, in the order in which the client comes by. */
 import type { AcmeFront, AcmeStep, Meddling } from '../../support/acme-front.ts';
 
 /** The first request of `step` after one of `after`. */
@@ -14,7 +13,7 @@ export const points: readonly Point[] = [
   ['before the certificate is downloaded', 'certificate', 'finalize'],
 ];
 
-/** Meddles at the point, once; tells whether it has. */
+/** Interferes once at the point; the result tells whether it has happened. */
 export function meddleAt(
   front: AcmeFront,
   [, step, after]: Point,

@@ -1,4 +1,3 @@
-/** A name server for which every name is on this machine. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { AUTHORITATIVE_ANSWER, decode, encode, RECURSION_AVAILABLE } from 'dns-packet';

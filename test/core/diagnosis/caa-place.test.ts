@@ -1,4 +1,4 @@
-/** Whose the CAA records are that decide, and where they are repaired. */
+/** Who owns the decisive CAA records, and where to repair them. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
@@ -46,30 +46,30 @@ const rows: readonly Row[] = [
     'Nothing for you to do',
   ],
   [
-    'the host name itself, which stands for our target',
+    'the hostname itself, for our target',
     SUB,
     { name: SUB },
     { ours: true },
     'Nothing for you to do',
   ],
   [
-    'what our target leads to',
+    'the alias of our target',
     SUB,
     { name: SUB, publishedAt: 'lb.cloud.net' },
     { publishedAt: 'lb.cloud.net', ours: true },
     'Nothing for you to do',
   ],
   [
-    'our target, behind the apex',
+    'our target behind the apex',
     APEX,
     { name: APEX, publishedAt: target },
     { publishedAt: target, ours: true },
     'Nothing for you to do',
   ],
-  ['the domain above', SUB, { name: APEX }, {}, 'example.com'],
+  ['the parent domain', SUB, { name: APEX }, {}, 'example.com'],
   ['the apex itself', APEX, { name: APEX }, {}, 'example.com'],
   [
-    'where the domain above leads',
+    'the alias of the parent domain',
     SUB,
     { name: APEX, publishedAt: 'shop.other.net' },
     { publishedAt: 'shop.other.net' },
@@ -81,22 +81,22 @@ const below = { name: SUB, answer: nodata };
 const levelsOf = (level: Omit<CaaLevel, 'answer'>, answer: CaaLevel['answer']) =>
   level.name === SUB ? [{ ...level, answer }] : [below, { ...level, answer }];
 
-describe('the CAA records that decide', () => {
-  it.each(rows)('may be those of %s', (_, hostname, level, place, action) => {
+describe('the decisive CAA records', () => {
+  it.each(rows)('can be those of %s', (_, hostname, level, place, action) => {
     const finding = diagnosed(hostname, levelsOf(level, forbidding));
     expect(finding).toMatchObject({ code: 'caa_blocks', foundAt: level.name, ...place });
     expect(placeOf(finding)).toEqual(place);
     expectRepair(finding, place.ours ? 'platform' : 'customer', action);
   });
 
-  it.each(rows)('may be unreadable at %s', (_, hostname, level, place, action) => {
+  it.each(rows)('can be unreadable at %s', (_, hostname, level, place, action) => {
     const finding = diagnosed(hostname, levelsOf(level, timeout));
     expect(finding).toMatchObject({ code: 'caa_unknown', name: level.name });
     expect(placeOf(finding)).toEqual(place);
     expectRepair(finding, place.ours ? 'platform' : 'dns_provider', action);
   });
 
-  it('are those of the apex itself at a host name that is a zone of its own', () => {
+  it('are those of the apex when the hostname is a zone', () => {
     const delegation = {
       kind: 'delegated',
       zone: SUB,
@@ -113,39 +113,33 @@ describe('the CAA records that decide', () => {
   });
 });
 
-describe('a CAA question that our resolvers have failed', () => {
+describe('a CAA query that our resolvers failed', () => {
   const recursive = { view: 'recursive', whyRecursive: 'configured' } as const;
   const registry = [below, { name: APEX, answer: nodata }, { name: 'com', answer: servfail }];
 
-  it.each([{}, recursive])('is ours where it is about a registry’s name: %j', (rest) => {
+  it.each([{}, recursive])('is our problem for a registry’s name: %j', (rest) => {
     const finding = diagnosed(SUB, registry, rest);
     expect(finding).toMatchObject({ code: 'caa_unknown', name: 'com', asked: 'registry' });
     expectRepair(finding, 'platform', 'Nothing for you to do: com belongs to a registry');
   });
 
-  it('is ours where they decline to answer', () => {
+  it('is our problem when they refuse to answer', () => {
     const finding = diagnosed(SUB, levelsOf({ name: APEX }, refused), recursive);
     expectRepair(finding, 'platform', 'our resolvers could not read it');
   });
 
-  it.each([servfail, timeout])(
-    'may be the provider’s where a zone stands behind: $kind',
-    (answer) => {
-      const finding = diagnosed(SUB, levelsOf({ name: APEX }, answer), recursive);
-      expectRepair(finding, 'dns_provider', 'Nothing to change yet');
-      if (finding === undefined) throw new Error('no finding');
-      expect(explain(finding).found).toContain('example.com (from our resolvers): ');
-    },
-  );
+  it.each([servfail, timeout])('can be the provider’s if a zone exists: $kind', (answer) => {
+    const finding = diagnosed(SUB, levelsOf({ name: APEX }, answer), recursive);
+    expectRepair(finding, 'dns_provider', 'Nothing to change yet');
+    if (finding === undefined) throw new Error('no finding');
+    expect(explain(finding).found).toContain('example.com (from our resolvers): ');
+  });
 
-  it.each([servfail, refused, timeout])(
-    'is the provider’s where its servers were asked: $kind',
-    (answer) => {
-      const finding = diagnosed(SUB, levelsOf({ name: APEX }, answer));
-      expect(finding).not.toHaveProperty('asked');
-      expectRepair(finding, 'dns_provider', 'Ask the DNS provider of example.com');
-    },
-  );
+  it.each([servfail, refused, timeout])('is the provider’s at its own servers: $kind', (answer) => {
+    const finding = diagnosed(SUB, levelsOf({ name: APEX }, answer));
+    expect(finding).not.toHaveProperty('asked');
+    expectRepair(finding, 'dns_provider', 'Ask the DNS provider of example.com');
+  });
 });
 
 function placeOf(finding: Finding | undefined) {
@@ -164,7 +158,7 @@ function expectRepair(finding: Finding | undefined, actor: string, action: strin
   if (actor === 'platform') expect(said.action).not.toMatch(/Add this|Ask the DNS/);
 }
 
-describe('the record to add keeps the customer’s own policy', () => {
+describe('the suggested record keeps the customer’s own policy', () => {
   const account = 'https://acme.example/acct/1';
   const ca = {
     issuerDomains: ['letsencrypt.org'],
@@ -199,7 +193,7 @@ describe('the record to add keeps the customer’s own policy', () => {
     expect(explain(finding).action).toContain(`ones: 0 issue "${toAdd}"${bare}`);
   });
 
-  it('is enough beside whatever else is there, unless something there has to go', () => {
+  it('and is sufficient beside any records, unless one has to be removed', () => {
     const part = fc.constantFrom(
       `accounturi=${account}`,
       'accounturi=x',
@@ -226,13 +220,13 @@ describe('the record to add keeps the customer’s own policy', () => {
     );
   });
 
-  it('is the bare one where our account has a name that no record can hold', () => {
+  it("as the bare one when no record can hold our account's URI", () => {
     const odd = { ...expected, ca: { ...ca, accountUri: 'https://a/;b' } };
     const [finding] = diagnose(set('letsencrypt.org; accounturi=x'), odd).findings;
     expect(finding).toMatchObject({ toAdd: '0 issue "letsencrypt.org"' });
   });
 
-  it('says both where account and method forbid', () => {
+  it('and names both when account and method forbid', () => {
     const both = set('letsencrypt.org; accounturi=x; validationmethods=dns-01');
     const [finding] = diagnose(both, expected).findings;
     expect(finding).toMatchObject({ reason: 'other_account', method: 'http-01' });

@@ -1,4 +1,4 @@
-/** Words that must not lead anybody to break what works: mail, wildcards, other sites, names as they were typed. */
+/** Texts that must not lead a customer to break mail, wildcards or other sites. */
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
 import { explain } from '../../../src/core/diagnosis/findings.ts';
@@ -18,12 +18,12 @@ const instead = ', or keep it and add another name here instead, for example www
 describe('the action', () => {
   const rows: readonly (readonly [what: string, finding: Finding, begin: string])[] = [
     [
-      'decides about mail before it creates',
+      'moves mail before it creates',
       { ...missing, exchanges },
       `${first} and delete its MX records${instead} Then create: ${RECORD}.`,
     ],
     [
-      'decides about mail before it deletes',
+      'moves mail before it deletes',
       { ...conflict, exchanges },
       `${first} and delete its MX records${instead} Delete the A record 192.0.2.7 of docs.example.com, then create: ${RECORD}.`,
     ],
@@ -43,17 +43,13 @@ describe('the action', () => {
       `Create: ${RECORD}. It takes precedence over *.example.com, which stays as it is. If there is a CNAME record of exactly that name, change it.`,
     ],
     [
-      'asks for no second record where a wildcard may not be all',
+      'requests no second record where a wildcard may suffice',
       samples.wildcard_answers,
       'If you created a separate record for docs.example.com, there is nothing to do.',
     ],
+    ['disables a proxy only for an own site', samples.proxied, 'If this is your own site behind'],
     [
-      'sets only one’s own site free of a proxy',
-      samples.proxied,
-      'If this is your own site behind',
-    ],
-    [
-      'says where a deleted zone comes back',
+      'tells where to restore a deleted zone',
       samples.name_server_lame,
       'evidence.example is missing at this server. Add it there, or ask your DNS provider to. Or enter the right name servers at',
     ],
@@ -80,7 +76,7 @@ describe('the action', () => {
     ['record_missing', { code: 'record_missing', ...apex, seen: 'nodata' }],
     ['cname_at_apex', { code: 'cname_at_apex', ...apex, found: 'other.net', provider: 'GoDaddy' }],
     ['apex_elsewhere', { code: 'apex_elsewhere', ...apex, addresses: ['192.0.2.7'] }],
-  ] as const)('names our addresses where they are a choice: %s', (_, finding) => {
+  ] as const)('names our addresses when the customer can choose: %s', (_, finding) => {
     const ourAddresses = ['192.0.2.1', '2001:db8::1'];
     expect(explain({ ...finding, ourAddresses }).action).toContain(
       'addresses of x.edge.test (now A 192.0.2.1, AAAA 2001:db8::1), and update them when those change',
@@ -89,21 +85,21 @@ describe('the action', () => {
   });
 });
 
-describe('the words', () => {
-  it('tell our resolvers from the servers of a zone', () => {
+describe('the texts', () => {
+  it('distinguish our resolvers from the servers of a zone', () => {
     const servers = [{ server: '192.0.2.53', outcome: 'servfail' } as const];
     const { found, action } = explain({ ...samples.dns_unknown, servers, errors: [] });
     expect(found).toBe('our resolver 192.0.2.53: the server failed (SERVFAIL)');
     expect(action).not.toContain('these servers');
   });
 
-  it('do not call a domain on hold nobody’s', () => {
+  it('do not call a domain on hold unowned', () => {
     const { summary } = explain(samples.domain_unregistered);
     expect(summary).toContain('does not exist in its registry');
     expect(summary).not.toContain('owns');
   });
 
-  it('do not say that a wildcard is all there is', () => {
+  it('do not claim that only a wildcard exists', () => {
     expect(explain(samples.wildcard_answers).summary).toContain(
       'whether docs.example.com has its own record.',
     );
@@ -132,7 +128,7 @@ describe('the words', () => {
     '5f00::1',
     '::ffff:1.2.3.4',
     '3fff::1',
-  ])('have a name of their own for the kind of %s', (address) => {
+  ])('have a readable name for the range of %s', (address) => {
     const range = reservedRange(address);
     if (range === null) return;
     const at = 'docs.example.com';
@@ -145,7 +141,7 @@ describe('the words', () => {
   });
 });
 
-describe('a foreign name', () => {
+describe('an untrusted name', () => {
   it.each([
     ['https\\058\\047\\047p1.edge.test\\047', 'https://p1.edge.test/'],
     ['\\"p1\\".edge.test', '"p1".edge.test'],

@@ -1,4 +1,4 @@
-/** Where several certificate authorities may issue, CAA keeps back only what it forbids all of them. */
+/** With several CAs, CAA only blocks when it forbids all of them. */
 import { describe, expect, it } from 'vitest';
 import { diagnoseForAny } from '../../../src/core/diagnosis/diagnosis.ts';
 import { explain } from '../../../src/core/diagnosis/findings.ts';
@@ -41,40 +41,40 @@ type Row = readonly [string, readonly string[], forbidden: readonly number[], bl
 const rows: readonly Row[] = [
   ['there is no set', [], [], false],
   ['both are named', ['first.example', 'second.example'], [], false],
-  ['the first alone is named', ['first.example'], [1], false],
-  ['the second alone is named', ['second.example'], [0], false],
+  ['only the first is named', ['first.example'], [1], false],
+  ['only the second is named', ['second.example'], [0], false],
   [
-    'the second’s own account is named',
+    'the second’s account is named',
     [`second.example; accounturi=${second.accountUri}`],
     [0],
     false,
   ],
   ['another account is named', ['second.example; accounturi=https://x.example'], [0, 1], true],
   ['neither is named', ['other.example'], [0, 1], true],
-  ['nobody may issue', [';'], [0, 1], true],
+  ['no CA is allowed', [';'], [0, 1], true],
 ];
 
-describe('where two authorities may issue', () => {
-  it.each(rows)('and %s', (_what, values, forbidden, blocks) => {
+describe('with two CAs', () => {
+  it.each(rows)('if %s, only both together block', (_what, values, forbidden, blocks) => {
     const diagnosis = diagnoseForAny(observationOf(right, ...values), expected);
     expect(diagnosis.forbidden).toEqual(forbidden);
     expect(diagnosis.verdict).toBe(blocks ? 'wrong' : 'right');
     expect(diagnosis.findings.some(({ code }) => code === 'caa_blocks')).toBe(blocks);
   });
 
-  it('a record that is missing is missing for both, and CAA is told beside it', () => {
+  it('a missing record is reported once, with the CAA finding beside it', () => {
     const diagnosis = diagnoseForAny(observationOf(missing, 'other.example'), expected);
     expect(diagnosis.findings.map(({ code }) => code)).toEqual(['record_missing', 'caa_blocks']);
     const allowed = diagnoseForAny(observationOf(missing, 'second.example'), expected);
     expect(allowed.findings.map(({ code }) => code)).toEqual(['record_missing']);
   });
 
-  it('a climb without an answer keeps both back, as unknown', () => {
+  it('a failed CAA lookup blocks both as unknown', () => {
     const silent = observed(SUB, [right], { caa: [{ name: SUB, answer: timeout }] });
     expect(diagnoseForAny(silent, expected)).toMatchObject({ verdict: 'unknown', forbidden: [] });
   });
 
-  it('both records are named where both are forbidden; either is enough', () => {
+  it('the finding names a record for each; either one is sufficient', () => {
     const { findings } = diagnoseForAny(observationOf(right, 'other.example'), expected);
     const [finding] = findings;
     if (finding === undefined) throw new Error('no finding');
@@ -85,7 +85,7 @@ describe('where two authorities may issue', () => {
     });
   });
 
-  it('one authority is judged as ever', () => {
+  it('a single CA is diagnosed as without a fallback', () => {
     const alone = diagnoseForAny(observationOf(right, 'other.example'), {
       ...common,
       authorities: [first],

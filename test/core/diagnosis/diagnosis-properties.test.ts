@@ -1,4 +1,4 @@
-/** Whatever a check may have seen: nobody waits without being told what for, and silence decides nothing. */
+/** Random checks: a finding explains every wait, and silence decides nothing. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
@@ -16,13 +16,12 @@ const runs = { numRuns: 1_500 };
 const diagnosed = (seen: Observation) => diagnose(seen, expectedFor(seen.hostname));
 const codesOf = (seen: Observation) => diagnosed(seen).findings.map(({ code }) => code);
 
-/** The same look at other servers. */
 function withServers(seen: Observation, servers: readonly ServerView[]): Observation {
   const [first, ...rest] = servers;
   return first === undefined ? seen : { ...seen, servers: [first, ...rest] };
 }
 
-it('a check that is not right always says why, in words', () => {
+it('a check that is not right always has a finding with texts', () => {
   fc.assert(
     fc.property(observation, (seen) => {
       const { verdict, findings } = diagnosed(seen);
@@ -36,7 +35,7 @@ it('a check that is not right always says why, in words', () => {
   );
 });
 
-it('the headline of a check that is wrong is something that blocks, and nothing blocks one that is right', () => {
+it('the headline of a wrong check blocks, and a right check has no blocking finding', () => {
   fc.assert(
     fc.property(observation, (seen) => {
       const { verdict, findings } = diagnosed(seen);
@@ -51,7 +50,7 @@ it('the headline of a check that is wrong is something that blocks, and nothing 
   );
 });
 
-it('silence decides nothing: only the registry outweighs that no server told', () => {
+it('only the registry outweighs silence of all servers', () => {
   fc.assert(
     fc.property(
       observation,
@@ -67,7 +66,7 @@ it('silence decides nothing: only the registry outweighs that no server told', (
   );
 });
 
-it('silence beside others changes no verdict', () => {
+it('additional silent servers change no verdict', () => {
   fc.assert(
     fc.property(observation, fc.array(silentView, { maxLength: 3 }), (seen, silent) => {
       const more = withServers(seen, [...seen.servers, ...silent]);
@@ -77,7 +76,7 @@ it('silence beside others changes no verdict', () => {
   );
 });
 
-it('the order of servers and resolvers changes nothing', () => {
+it('the order of servers and resolvers is irrelevant', () => {
   fc.assert(
     fc.property(observation, (seen) => {
       const turned = withServers(seen, seen.servers.toReversed());
@@ -89,7 +88,7 @@ it('the order of servers and resolvers changes nothing', () => {
   );
 });
 
-it('what is stored is short of foreign texts, and fit for any database', () => {
+it('stored findings have truncated texts that any database accepts', () => {
   fc.assert(
     fc.property(observation, (seen) => {
       const { findings } = diagnosed(seen);
@@ -100,7 +99,7 @@ it('what is stored is short of foreign texts, and fit for any database', () => {
   );
 });
 
-it('a name is right only where the climb for CAA was made, to a set or without a failure', () => {
+it('a right name has a CAA climb that ends at a set or without a failure', () => {
   fc.assert(
     fc.property(observation, (seen) => {
       if (diagnosed(seen).verdict !== 'right') return;

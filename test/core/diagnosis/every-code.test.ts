@@ -1,4 +1,4 @@
-/** For every finding a check that makes it, with its evidence: a new code does not compile until it is here. */
+/** A check that causes each finding, with its evidence: a new code needs a row to compile. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import { type FindingCode, rules, severities } from '../../../src/core/diagnosis/findings.ts';
@@ -28,7 +28,7 @@ const level = (name: string, answer: NonNullable<Observation['caa']>[number]['an
 });
 const caa = (value: string) => records({ flags: 0, tag: 'issue', value });
 
-/** The look, the verdict, and what the finding says beside code, host name and target. */
+/** The observation, the verdict, and the finding's evidence beside code, hostname and target. */
 type Row = readonly [
   observation: Observation,
   verdict: 'right' | 'wrong' | 'unknown',
@@ -212,7 +212,7 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
   ],
 };
 
-describe('every finding comes of a check', () => {
+describe('every finding has a check that causes it', () => {
   it.each(Object.entries(rows))('%s', (code, [observation, expected, evidence]) => {
     const { verdict, findings } = diagnose(observation, expectedFor(observation.hostname));
     const found = findings.find((one) => one.code === code);
@@ -223,13 +223,13 @@ describe('every finding comes of a check', () => {
     expect(verdict).toBe(expected);
   });
 
-  it('but one that is made where domains are saved', () => {
+  it('except the one created when domains are saved', () => {
     const made = new Set<string>(Object.keys(rows));
     expect(Object.keys(severities).filter((code) => !made.has(code))).toEqual(['held_elsewhere']);
   });
 });
 
-it('no two findings stand in the same place', () => {
+it('the order of findings is total', () => {
   const orders = rules.map(({ order }) => order);
   expect(new Set(orders).size).toBe(orders.length);
 });

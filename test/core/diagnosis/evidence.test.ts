@@ -1,4 +1,4 @@
-/** What findings carry beside their code, and the part that CAA plays. */
+/** The evidence in findings, and the role of CAA. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { CaaLevel, Observation, ServerView } from '../../../src/core/diagnosis/observation.ts';
@@ -43,17 +43,17 @@ describe('the evidence', () => {
       { code: 'cname_mismatch', ...about, found: 'other.net' },
     ],
     [
-      'tells a name that does not exist',
+      'marks a nonexistent name',
       [server({ cname: nxdomain })],
       { code: 'record_missing', ...about, seen: 'nxdomain' },
     ],
     [
-      'tells a name that exists at one server at least',
+      'marks a name that exists at one server or more',
       [server({ cname: nxdomain }), server()],
       { code: 'record_missing', ...about, seen: 'nodata' },
     ],
     [
-      'names the mail that a record in the place of addresses would end',
+      'names the mail servers that a CNAME would replace',
       [server({ a: records('151.101.1.7'), mx: records('10 mx.other.net') })],
       {
         code: 'conflicting_a',
@@ -64,7 +64,7 @@ describe('the evidence', () => {
       },
     ],
     [
-      'names what each server shows that is not right yet',
+      'names what each lagging server shows',
       [
         server({ server: 'ns4', cname: nxdomain, a: nxdomain }),
         server({ server: 'ns3', a: records('151.101.1.7', '1.1.1.1'), aaaa: records('2a04::7') }),
@@ -85,7 +85,7 @@ describe('the evidence', () => {
       },
     ],
     [
-      'names the servers that could not tell, and why, but none that was not asked',
+      'names the servers that failed and why, except those not queried',
       [silent, server({ cname: refused }), mute({ server: 'ns3', state: 'not_asked' })],
       {
         code: 'dns_unknown',
@@ -101,7 +101,7 @@ describe('the evidence', () => {
     expect(findingsOf(SUB, servers)[0]).toEqual(finding);
   });
 
-  it('names our addresses at an apex only, where they may stand in the record’s place', () => {
+  it('names our addresses only at an apex without a CNAME', () => {
     const [atApex] = findingsOf(APEX, [server()]);
     expect(atApex).toMatchObject({ code: 'record_missing', ourAddresses });
     const [below] = findingsOf(SUB, [server({ mx: records('10 mx.other.net') })]);
@@ -112,7 +112,7 @@ describe('the evidence', () => {
     );
   });
 
-  it('stays the same when a server shuffles its answers', () => {
+  it('is stable when a server shuffles its answers', () => {
     const [a, b] = ['151.101.1.7', '151.101.1.8'];
     expect(findingsOf(SUB, [server({ a: records(a, b) })])).toEqual(
       findingsOf(SUB, [server({ a: records(b, a) })]),
@@ -128,7 +128,7 @@ describe('CAA', () => {
     return { verdict, findings };
   }
 
-  it('that forbids makes a name that points right wrong, and says which record helps', () => {
+  it('that forbids makes a correct name wrong and names the record to add', () => {
     expect(diagnosed([right], forbidding)).toEqual({
       verdict: 'wrong',
       findings: [
@@ -145,26 +145,26 @@ describe('CAA', () => {
     });
   });
 
-  it('that no added record can help names what has to go', () => {
+  it('that no added record can fix names the record to remove', () => {
     const critical = level(records({ flags: 128, tag: 'foo', value: 'bar' }));
     expect(diagnosed([right], critical).findings).toMatchObject([{ toRemove: ['128 foo "bar"'] }]);
   });
 
-  it('that could not be read leaves the verdict open', () => {
+  it('that could not be read leaves the verdict unknown', () => {
     expect(diagnosed([right], level(timeout))).toEqual({
       verdict: 'unknown',
       findings: [{ code: 'caa_unknown', hostname: SUB, name: APEX, outcome: 'timeout' }],
     });
   });
 
-  it.each([null, []])('that nobody asked for is no permission: %j', (caa) => {
+  it.each([null, []])('that was not queried is no permission: %j', (caa) => {
     expect(diagnosed([right], caa)).toEqual({
       verdict: 'unknown',
       findings: [{ code: 'caa_unknown', hostname: SUB, name: SUB, ours: true, outcome: 'timeout' }],
     });
   });
 
-  it('that forbids is told while the record is still missing, so that one visit repairs both', () => {
+  it('that forbids is reported with a missing record, so that one visit repairs both', () => {
     const { verdict, findings } = diagnosed([server()], forbidding);
     expect([verdict, ...findings.map(({ code }) => code)]).toEqual([
       'wrong',
@@ -173,22 +173,17 @@ describe('CAA', () => {
     ]);
   });
 
-  it.each([[null], [level(timeout)]])(
-    'that could not be read does not matter while the name does not point here: %j',
-    (caa) => {
-      expect(diagnosed([server()], caa).findings.map(({ code }) => code)).toEqual([
-        'record_missing',
-      ]);
-    },
-  );
+  it.each([[null], [level(timeout)]])('is ignored if unread without a record: %j', (caa) => {
+    expect(diagnosed([server()], caa).findings.map(({ code }) => code)).toEqual(['record_missing']);
+  });
 
-  it('does not matter while nobody can tell where the name points', () => {
+  it("is ignored while the name's target is unknown", () => {
     expect(diagnosed([silent], forbidding).findings.map(({ code }) => code)).toEqual([
       'dns_unknown',
     ]);
   });
 
-  it('that allows for a poor reason only is worth a warning', () => {
+  it('that allows with a caveat causes a warning', () => {
     const account = '; accounturi=https://ca.example/acct/1';
     const set = level(records({ flags: 0, tag: 'issue', value: `letsencrypt.org${account}` }));
     expect(diagnosed([right], set)).toMatchObject({

@@ -1,4 +1,4 @@
-/** What findings say, word for word where a customer has to act by it. */
+/** The exact texts that customers act on. */
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
 import { explain } from '../../../src/core/diagnosis/findings.ts';
@@ -23,37 +23,37 @@ describe('the action', () => {
       'Create: CNAME docs → x.edge.test, TTL 3600. Most providers add the domain automatically: enter only “docs” as the name.',
     ],
     [
-      'says where at a provider we know',
+      'names the place at a known provider',
       { ...missing, provider: 'GoDaddy' },
       'Create: CNAME docs → x.edge.test, TTL 3600. Most providers add the domain automatically: enter only “docs” as the name. At GoDaddy: the domain → DNS → DNS Records.',
     ],
     [
-      'creates the record of an apex, and offers what else there is',
+      'creates the record of an apex and offers alternatives',
       missingAtApex,
       'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers). If your provider has none of these, create A and AAAA records with the addresses of x.edge.test, and update them when those change. Or add www.example.com here, and redirect example.com to it at your provider. Or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.',
     ],
     [
-      'has the provider’s own word for it',
+      'uses the provider’s own term',
       { ...missingAtApex, provider: 'easyDNS' },
       'Create: ANAME @ → x.edge.test, TTL 3600. At easyDNS: the domain → DNS.',
     ],
     [
-      'creates a CNAME where the provider flattens it',
+      'creates a CNAME when the provider flattens it',
       { ...missingAtApex, provider: 'Cloudflare' },
       'Create: CNAME @ → x.edge.test, TTL 3600, which Cloudflare resolves automatically (CNAME flattening). At Cloudflare: the domain → DNS → Records, with the proxy status “DNS only”.',
     ],
     [
-      'offers the choices where the provider has nothing of the kind',
+      'offers alternatives when the provider has no such record',
       { code: 'apex_elsewhere', ...apex, addresses: ['192.0.2.7'], provider: 'GoDaddy' },
       'Delete these records of example.com: A 192.0.2.7. GoDaddy has no known record type that points example.com to another host name. Instead, create A and AAAA records with the addresses of x.edge.test, and update them when those change. Or add www.example.com here, and redirect example.com to it at your provider. Or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening. At GoDaddy: the domain → DNS → DNS Records.',
     ],
     [
-      'takes the CNAME of an apex away first',
+      'removes the CNAME of an apex first',
       { code: 'cname_at_apex', ...apex, found: 'other.net', provider: 'Gandi' },
       'Delete the CNAME record of example.com. Create: ALIAS @ → x.edge.test, TTL 3600. At Gandi: Domain → the domain → DNS Records.',
     ],
     [
-      'deletes only what is foreign at an apex',
+      'deletes only foreign addresses at an apex',
       { code: 'apex_mixed', ...apex, ours: ['192.0.2.1'], others: ['192.0.2.7', '2001:db8::7'] },
       'Delete these records of example.com: A 192.0.2.7, AAAA 2001:db8::7. Keep ours.',
     ],
@@ -63,7 +63,7 @@ describe('the action', () => {
       'Change the CNAME record of docs.example.com: its value must be exactly x.edge.test, not another name that points there.',
     ],
     [
-      'removes what is in the way first',
+      'removes conflicting records first',
       conflict,
       'Delete the A record 192.0.2.7 of docs.example.com, then create: CNAME docs → x.edge.test, TTL 3600.',
     ],
@@ -73,7 +73,7 @@ describe('the action', () => {
       'Delete the AAAA records 2001:db8::7, 2001:db8::8 of docs.example.com, then create: CNAME docs → x.edge.test, TTL 3600.',
     ],
     [
-      'leaves an apex those addresses that are ours',
+      'keeps our own addresses at an apex',
       { ...conflict, ...apex, addresses: ['192.0.2.1', '192.0.2.7'], ours: ['192.0.2.1'] },
       'Delete the A record 192.0.2.7 of example.com. If the record that points here does not exist yet, create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers).',
     ],
@@ -83,7 +83,7 @@ describe('the action', () => {
       'If this is your own site behind Cloudflare: at Cloudflare, open DNS → Records and edit docs.example.com. Set “Proxy status” to “DNS only”. The value must be exactly x.edge.test. If it is another site: delete these addresses at your DNS provider, and create the record.',
     ],
     [
-      'gives the choices where mail is delivered',
+      'offers alternatives for a name with mail',
       { code: 'mail_at_name', ...about, exchanges: ['10 mx.example.net'] },
       'If mail addresses that end in @docs.example.com are unused: delete the MX records there, then create the CNAME record. Otherwise keep them, and add another name here instead, for example www.docs.example.com.',
     ],
@@ -93,7 +93,7 @@ describe('the action', () => {
       'Add this CAA record at example.com, beside the existing ones: 0 issue "letsencrypt.org"',
     ],
     [
-      'adds the method that is left out',
+      'adds the excluded method',
       { ...blocked, reason: 'other_method', method: 'http-01' },
       'Add this CAA record at example.com, beside the existing ones: 0 issue "letsencrypt.org" – or add http-01 to the validationmethods of the existing record.',
     ],
@@ -107,7 +107,7 @@ describe('the action', () => {
     expect(explain(finding).action).toBe(action);
   });
 
-  it('leaves it to time where resolvers remember, and says until when', () => {
+  it('waits for resolver caches and says until when', () => {
     const cached = samples.old_answer_cached;
     const until = (time: string | null) => explain({ ...cached, until: time }).action;
     expect(until('2026-11-20T14:05:00.000Z')).toContain(
@@ -141,8 +141,8 @@ describe('the action', () => {
   });
 });
 
-describe('the words', () => {
-  it('tell a name that does not exist from one without the record', () => {
+describe('the texts', () => {
+  it('distinguish a nonexistent name from one without the record', () => {
     const absent = explain(missing);
     const bare = explain({ code: 'record_missing', ...about, seen: 'nodata' });
     expect(absent.summary).toBe('docs.example.com does not exist in the DNS yet.');
@@ -156,7 +156,7 @@ describe('the words', () => {
     );
   });
 
-  it('count the name servers that have the record', () => {
+  it('count the name servers with the record', () => {
     const { summary, found, action } = explain({
       code: 'name_servers_disagree',
       ...about,
@@ -174,13 +174,13 @@ describe('the words', () => {
     expect(action).toContain('We check again within seconds');
   });
 
-  it('say why even our own address has to go', () => {
+  it('explain why even our own address has to be removed', () => {
     const found = explain({ ...conflict, addresses: ['192.0.2.1'], ours: ['192.0.2.1'] });
     expect(found.summary).toContain('it must point to x.edge.test');
     expect(found.action).toContain('Delete the A record 192.0.2.1');
   });
 
-  it('leave it to us when the check failed at our own name', () => {
+  it('leave it to the platform when the check failed at our own name', () => {
     const ours = explain({ code: 'dns_unknown', hostname: target, servers: [] });
     expect(ours.severity).toBe('informs');
     expect(ours.action).toContain('this name belongs to the platform');
@@ -193,7 +193,7 @@ describe('the words', () => {
     );
   });
 
-  it('escape foreign text where it can be seen', () => {
+  it('escape untrusted text visibly', () => {
     const found = `a\u001b[31m\u202e\u0000\n${'x'.repeat(5_000)}`;
     const { summary } = explain({ code: 'cname_mismatch', ...about, found });
     expect(summary).toContain('a\\u{1b}[31m\\u{202e}\\u{0}\\u{a}x');
@@ -214,7 +214,7 @@ describe('the words', () => {
     expect(explain({ ...blocked, reason, method: 'http-01' }).summary).toContain(said);
   });
 
-  it('say where the authority reads CAA more strictly than the RFC, and only there', () => {
+  it('explain only a CA that reads CAA more strictly than the RFC', () => {
     const strict = 'our certificate authority is stricter';
     expect(explain({ ...blocked, rfc: 'allow' }).found).toContain(strict);
     expect(explain({ ...blocked, rfc: 'deny' }).found).toBe('At example.com: 0 issue "ca.com"');

@@ -16,38 +16,32 @@ const textsOf = (finding: Finding) => {
 };
 
 describe('every finding', () => {
-  it.each(Object.values(samples))(
-    '$code says what is wrong in one sentence, and what to do',
-    (finding) => {
-      const { code, severity, actor, hints } = explain(finding);
-      expect({ code, severity }).toEqual({ code, severity: severities[finding.code] });
-      expect(['customer', 'dns_provider', 'platform']).toContain(actor);
-      const { summary, all } = textsOf(finding);
-      expect(summary).toMatch(/^[^\n]{20,240}\.$/u);
-      expect(summary).toContain(finding.hostname);
-      expect(all).toHaveLength(4 + hints.length);
-      for (const text of all) {
-        expect(text).toMatch(/^[^\n]{10,600}$/u);
-        expect(text).not.toMatch(/undefined|null|NaN|\[object| {2}|\.\.|: *$/);
-      }
-    },
-  );
+  it.each(Object.values(samples))('$code states the problem and the next step', (finding) => {
+    const { code, severity, actor, hints } = explain(finding);
+    expect({ code, severity }).toEqual({ code, severity: severities[finding.code] });
+    expect(['customer', 'dns_provider', 'platform']).toContain(actor);
+    const { summary, all } = textsOf(finding);
+    expect(summary).toMatch(/^[^\n]{20,240}\.$/u);
+    expect(summary).toContain(finding.hostname);
+    expect(all).toHaveLength(4 + hints.length);
+    for (const text of all) {
+      expect(text).toMatch(/^[^\n]{10,600}$/u);
+      expect(text).not.toMatch(/undefined|null|NaN|\[object| {2}|\.\.|: *$/);
+    }
+  });
 
   it.each(Object.values(samples))('$code shows its evidence', (finding) => {
     expect(textsOf(finding).all.join(' ')).toContain('evidence.example');
   });
 
-  it.each(Object.values(hostileSamples))(
-    '$code shows nothing that could hide or reorder text, and no page of it',
-    (finding) => {
-      for (const text of textsOf(finding).all) {
-        expect(text).not.toMatch(/\p{C}|\p{Zl}|\p{Zp}/u);
-        expect(text.length).toBeLessThan(6_000);
-      }
-    },
-  );
+  it.each(Object.values(hostileSamples))('$code escapes and truncates foreign text', (finding) => {
+    for (const text of textsOf(finding).all) {
+      expect(text).not.toMatch(/\p{C}|\p{Zl}|\p{Zp}/u);
+      expect(text.length).toBeLessThan(6_000);
+    }
+  });
 
-  it.each(Object.values(samples))('$code is worded without what older ones lack', (finding) => {
+  it.each(Object.values(samples))('$code has texts for evidence of old versions', (finding) => {
     const optional = [
       'provider',
       'ourAddresses',
@@ -68,7 +62,7 @@ describe('every finding', () => {
   });
 });
 
-describe('who has to act', () => {
+describe('the actor', () => {
   const bogus = (...codes: readonly number[]): Finding => ({
     ...samples.dnssec_bogus,
     errors: codes.map((code) => ({ code, text: '' })),
@@ -81,7 +75,7 @@ describe('who has to act', () => {
     ['platform', 'our own target', { code: 'dns_unknown', hostname: target, servers: [] }],
     [
       'platform',
-      'our own resolvers, silent',
+      'our own silent resolvers',
       {
         code: 'dns_unknown',
         hostname: 'docs.example.com',
@@ -102,7 +96,7 @@ describe('who has to act', () => {
     ],
     [
       'dns_provider',
-      'a zone that fails at our resolvers',
+      'a zone that our resolvers cannot resolve',
       {
         code: 'dns_unknown',
         hostname: 'docs.example.com',
@@ -111,12 +105,12 @@ describe('who has to act', () => {
     ],
     ['dns_provider', 'silent servers', samples.dns_unknown],
     ['dns_provider', 'signatures that ran out', bogus(7)],
-    ['dns_provider', 'signatures of the future, said beside the general error', bogus(6, 8)],
+    ['dns_provider', 'signatures of the future, reported with the general error', bogus(6, 8)],
     ['dns_provider', 'a broken proof', bogus(12)],
     ['customer', 'a DS record without its key', bogus(9)],
     ['customer', 'a DS record without signatures', bogus(22, 10)],
     ['customer', 'signatures that do not match', bogus(6)],
-    ['customer', 'broken signatures of no known cause', bogus()],
+    ['customer', 'broken signatures of unknown cause', bogus()],
     ['dns_provider', 'a private address of name servers', reserved('ns1.example.com')],
     [
       'customer',
@@ -134,7 +128,7 @@ describe('who has to act', () => {
     expect(explain(finding).actor).toBe(who);
   });
 
-  it('is the one of the table for all others', () => {
+  it('is the default of the code for all others', () => {
     const byEvidence = ['dns_unknown', 'dnssec_bogus', 'reserved_address'];
     for (const finding of Object.values(samples)) {
       if (byEvidence.includes(finding.code)) continue;
@@ -163,7 +157,7 @@ describe('a hint', () => {
     ],
     ['trailing_junk', 'extra characters: evidence.example. Enter x.edge.test alone'],
   ];
-  it.each(rows)('%s says the slip and its repair', (code, said) => {
+  it.each(rows)('%s explains the mistake and its repair', (code, said) => {
     const [shown, ...more] = explain({
       code: 'record_missing',
       ...about,
@@ -193,7 +187,7 @@ describe('a hint', () => {
     expect(shown).toEqual([{ code: hint, text: expect.stringContaining(said) }]);
   });
 
-  it('is not there where none is known', () => {
+  it('is absent without a known mistake', () => {
     expect(explain({ code: 'record_missing', ...about, seen: 'nxdomain' }).hints).toEqual([]);
     expect(explain(samples.held_elsewhere).hints).toEqual([]);
   });

@@ -11,7 +11,7 @@ const codes = Array.from({ length: 40 }, (_, code) => code);
 const of = (...some: readonly number[]) => some.map((code) => ({ code, text: '' }));
 
 describe('an extended error', () => {
-  it('has words of its own from 0 to 24', () => {
+  it('has a text from 0 to 24', () => {
     expect(new Set(extendedErrorWords).size).toBe(25);
     for (const code of codes.slice(0, 25)) {
       const said = describeExtendedError({ code, text: '' });
@@ -20,14 +20,14 @@ describe('an extended error', () => {
     }
   });
 
-  it('has its number and text where it has no name here', () => {
+  it('has its number and text when its name is unknown', () => {
     expect(describeExtendedError({ code: 27, text: 'too many' })).toBe(
       'an unknown error (EDE 27: “too many”)',
     );
     expect(describeExtendedError({ code: 65_535, text: '' })).toContain('EDE 65535');
   });
 
-  it('shows the resolver’s own text, escaped and cut', () => {
+  it('shows the resolver’s text, escaped and truncated', () => {
     expect(describeExtendedError({ code: 7, text: 'expired 3 days ago' })).toBe(
       'the DNSSEC signatures have expired (EDE 7: “expired 3 days ago”)',
     );
@@ -40,11 +40,11 @@ describe('an extended error', () => {
     expect(hostile.length).toBeLessThan(260);
   });
 
-  it('speaks of broken DNSSEC from 6 to 12', () => {
+  it('means broken DNSSEC from 6 to 12', () => {
     expect(codes.filter(isBogus)).toEqual([6, 7, 8, 9, 10, 11, 12]);
   });
 
-  it('speaks of a filter, which is nothing of the customer’s, at 4 and from 15 to 18', () => {
+  it('means a filter, which is not the customer’s problem, at 4 and from 15 to 18', () => {
     expect(codes.filter(isFilter)).toEqual([4, 15, 16, 17, 18]);
   });
 

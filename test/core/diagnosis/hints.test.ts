@@ -1,4 +1,4 @@
-/** The slips that a check can tell, read from zones as customers make them. */
+/** Mistakes that a check recognizes, from zones as customers write them. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import {
@@ -21,7 +21,6 @@ import { observeZones } from '../support/server-view.ts';
 
 const platform = { 'edge.example': ['p1 A 93.184.215.10'] };
 
-/** The codes and hints of a check of a name of example.com. */
 function hintsIn(lines: readonly string[], hostname = 'docs.example.com') {
   const observation = observeZones({ hostname, target, zones: { 'example.com': lines }, platform });
   const { findings } = diagnose(observation, expectedFor(hostname));
@@ -34,7 +33,7 @@ type Row = readonly [what: string, zone: readonly string[], code: string, hint: 
 
 const rows: { readonly [C in HintCode]: Row } = {
   doubled_name: [
-    'the full name in a form that adds the zone',
+    'the full name in a form that appends the zone',
     ['docs.example.com CNAME p1.edge.example.'],
     'record_missing',
     { code: 'doubled_name', name: 'docs.example.com.example.com' },
@@ -52,19 +51,19 @@ const rows: { readonly [C in HintCode]: Row } = {
     { code: 'txt_instead_of_cname', text: 'P1.Edge.Example.' },
   ],
   cname_indirect: [
-    'a detour over two names',
+    'an indirect alias over two names',
     ['docs CNAME one', 'one CNAME two', 'two CNAME p1.edge.example.'],
     'cname_mismatch',
     { code: 'cname_indirect', via: ['one.example.com', 'two.example.com'] },
   ],
   relative_target: [
-    'the zone added to the target',
+    'the zone appended to the target',
     ['docs CNAME p1.edge.example'],
     'cname_mismatch',
     { code: 'relative_target', found: 'p1.edge.example.example.com' },
   ],
   trailing_junk: [
-    'a web address in place of the target',
+    'a web address instead of the target',
     ['docs CNAME https\\058\\047\\047p1.edge.example\\047.'],
     'cname_mismatch',
     { code: 'trailing_junk', found: 'https\\058\\047\\047p1.edge.example\\047' },
@@ -77,7 +76,7 @@ const rows: { readonly [C in HintCode]: Row } = {
   ],
 };
 
-describe('a hint tells', () => {
+describe('a hint reports', () => {
   it.each(Object.values(rows))('%s', (_, zone, code, hint) => {
     expect(hintsIn(zone)).toEqual([[code, hint]]);
   });
@@ -91,9 +90,9 @@ describe('a hint tells', () => {
   });
 });
 
-describe('no hint comes of', () => {
+describe('these cause no hint:', () => {
   const rowsWithout: readonly (readonly [string, readonly string[]])[] = [
-    ['a wildcard beside a record of its own', ['* A 151.101.1.7', 'docs A 151.101.1.8']],
+    ['a wildcard beside a separate record', ['* A 151.101.1.7', 'docs A 151.101.1.8']],
     ['a wildcard that leads elsewhere than the name', ['* CNAME a.net.', 'docs CNAME b.net.']],
     ['a doubled name that leads elsewhere', ['docs.example.com CNAME other.net.']],
     ['a TXT record about something else', ['docs TXT "v=spf1 -all"']],
@@ -103,7 +102,7 @@ describe('no hint comes of', () => {
     expect(hintsIn(zone)).toEqual([]);
   });
 
-  it('a wildcard beside an apex, which no wildcard reaches', () => {
+  it('a wildcard beside an apex, which it does not match', () => {
     const observation = observed('example.com', [server()]);
     const sibling = { cname: nodata, a: nodata };
     const { findings } = diagnose(
@@ -114,7 +113,7 @@ describe('no hint comes of', () => {
     expect(findings[0]).not.toHaveProperty('hints');
   });
 
-  it('a chain, where no server that told shows an alias', () => {
+  it('a chain while no answering server shows an alias', () => {
     const observation = observed('docs.example.com', [mute({ cname: timeout })]);
     for (const end of ['loop', 'target'] as const) {
       const chain = { names: ['a.net'], end };
@@ -127,7 +126,7 @@ describe('no hint comes of', () => {
   });
 });
 
-it('a hostile TXT record is stored short and readable', () => {
+it('a hostile TXT record is stored truncated and escaped', () => {
   const text = `${target}\u0000\u202e${'x\u{1f600}'.repeat(5_000)}`;
   const { findings } = diagnose(
     observed('docs.example.com', [server({ txt: records(text) })]),
@@ -141,13 +140,13 @@ it('a hostile TXT record is stored short and readable', () => {
   expect(kept).not.toMatch(/[\p{C}]/u);
 });
 
-describe('a circle of aliases', () => {
+describe('an alias loop', () => {
   const loops: readonly (readonly [string, readonly string[], readonly string[]])[] = [
     ['at the name itself', ['docs CNAME docs'], ['docs', 'docs']],
     ['through the name', ['docs CNAME a', 'a CNAME docs'], ['docs', 'a', 'docs']],
     ['behind the name', ['docs CNAME a', 'a CNAME b', 'b CNAME c', 'c CNAME b'], ['b', 'c', 'b']],
   ];
-  it.each(loops)('%s is told before the alias that leads there', (_, zone, names) => {
+  it.each(loops)('%s is reported instead of the alias that leads there', (_, zone, names) => {
     const hostname = 'docs.example.com';
     const observation = observeZones({
       hostname,
@@ -161,7 +160,7 @@ describe('a circle of aliases', () => {
     ]);
   });
 
-  it('may be told without the name that closes it', () => {
+  it('can be reported without the name that closes it', () => {
     const chain = { names: ['a.net', 'b.net'], end: 'loop' } as const;
     const observation = observed('docs.example.com', [server({ cname: records('a.net') })]);
     const { findings } = diagnose(

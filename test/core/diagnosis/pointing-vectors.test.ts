@@ -23,13 +23,13 @@ const file: {
 
 function diagnoseVector({ hostname: typed, zones, secondNameServer }: Vector): Diagnosis {
   const parsed = parseHostname(typed, 'edge.example');
-  if (!parsed.ok) throw new Error(`the vector's host name is refused: ${parsed.reason}`);
+  if (!parsed.ok) throw new Error(`the vector's hostname is rejected: ${parsed.reason}`);
   const hostname = parsed.hostname.ascii;
   const place = { hostname, target: file.target, zones, platform: file.zones, secondNameServer };
   return diagnose(observeZones(place), { ...expectedFor(hostname), target: file.target });
 }
 
-/** What a note of the vectors asks for beside the code. */
+/** The evidence that a note of the vectors requires beside the code. */
 const beside: ReadonlyMap<string, readonly string[]> = new Map([
   ['E9', ['mail_at_name']],
   ['E10', ['mail_at_name']],
@@ -39,11 +39,11 @@ const hints: ReadonlyMap<string, string> = new Map([
   ['E29', 'doubled_name'],
 ]);
 
-describe('the vectors', () => {
+describe('the pointing vectors', () => {
   it.each(file.vectors)('$id: $hostname is $verdict $code', (vector) => {
     const { verdict, findings } = diagnoseVector(vector);
     expect(verdict).toBe(vector.verdict === 'ok' ? 'right' : 'wrong');
-    // A row names one code that must be there; diagnosis.test.ts says what else is.
+    // A row names one required code; diagnosis.test.ts checks the others.
     const codes: readonly string[] = findings.map(({ code }) => code);
     const wanted = [vector.code ?? [], beside.get(vector.id) ?? []].flat();
     expect(codes).toEqual(expect.arrayContaining(wanted));
@@ -54,7 +54,7 @@ describe('the vectors', () => {
     expect(hinted.map(({ code }) => code)).toEqual(expect.arrayContaining(slips));
   });
 
-  it('ask for no code that does not exist', () => {
+  it('require only codes that exist', () => {
     const unknown = file.vectors.filter(({ code }) => code !== undefined && !(code in severities));
     expect(unknown).toEqual([]);
   });

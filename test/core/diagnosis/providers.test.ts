@@ -7,7 +7,7 @@ import {
   providerRules,
 } from '../../../src/core/diagnosis/providers.ts';
 
-describe('a provider is known by its name servers', () => {
+describe('a provider is recognized by its name servers:', () => {
   const rows: readonly (readonly [name: string, ...servers: string[]])[] = [
     ['Cloudflare', 'ada.ns.cloudflare.com', 'BOB.NS.CLOUDFLARE.COM.'],
     ['Amazon Route 53', 'ns-1.awsdns-00.com', 'ns-1536.awsdns-00.co.uk', 'ns-512.awsdns-63.net'],
@@ -53,9 +53,9 @@ describe('a provider is known by its name servers', () => {
     [['ns-1.awsdns-7.com', 'ns-1.awsdns-007.com']],
     [['192.0.2.53']],
     [['constructor', '__proto__', '']],
-  ])('nobody by %j', (servers) => expect(providerOf(servers)).toBeNull());
+  ])('none by %j', (servers) => expect(providerOf(servers)).toBeNull());
 
-  it('belongs to the one with most of the servers, and to none where it is a draw', () => {
+  it('is the one with most of the servers, or none for a draw', () => {
     const cloudflare = ['a.ns.cloudflare.com', 'b.ns.cloudflare.com'];
     expect(providerOf([...cloudflare, 'ns1.example.com'])?.name).toBe('Cloudflare');
     expect(providerOf([...cloudflare, 'ns1.he.net', 'ns2.he.net'])).toBeNull();
@@ -63,7 +63,7 @@ describe('a provider is known by its name servers', () => {
 });
 
 describe('a provider', () => {
-  it('is found by the name a finding keeps', () => {
+  it('is found by the name stored in a finding', () => {
     const found = providerOf(['ns1.dnsimple.com']);
     expect(found).toEqual({
       name: 'DNSimple',
@@ -83,13 +83,13 @@ describe('a provider', () => {
     [null, 'Hurricane Electric', 'Squarespace'],
   ];
   for (const [apex, ...names] of rows) {
-    it.each(names)(`leads an apex elsewhere by ${apex}: %s`, (name) => {
+    it.each(names)(`supports an apex by ${apex}: %s`, (name) => {
       expect(providerNamed(name)).toMatchObject({ name, apex });
     });
   }
 });
 
-it('is told of in the documents, every single one', () => {
+it('every provider is documented', () => {
   const page = readFileSync(
     new URL('../../../docs/understand/findings.md', import.meta.url),
     'utf8',
@@ -102,7 +102,7 @@ it('is told of in the documents, every single one', () => {
   expect(documented.sort()).toEqual(providerRules.map(({ name }) => name).sort());
 });
 
-describe('name servers are of several providers', () => {
+describe('name servers of several providers', () => {
   it.each([
     [['ns1.old.net', 'ns2.old.net'], ['ns1.new.org'], true],
     [['ns1.old.net'], ['ns2.old.net'], false],

@@ -1,4 +1,4 @@
-/** Delegation, addresses nobody can reach, proxies and mail: what stands beside the record. */
+/** Delegation, unreachable addresses, proxies and mail: findings beside the record. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../../src/core/diagnosis/observation.ts';
@@ -28,14 +28,14 @@ function outcome(observation: Observation, allowPrivate = false) {
   return [verdict, ...findings.map(({ code }) => code)];
 }
 
-describe('a domain that nobody has registered', () => {
+describe('an unregistered domain', () => {
   const unregistered = { kind: 'unregistered', zone: APEX, parent: 'com' } as const;
   const absent = { cname: nxdomain, a: nxdomain, aaaa: nxdomain };
   it.each([
     ['no server answers', mute()],
     ['the registry’s server says that the name does not exist', server(absent)],
-    ['something is there all the same', server({ a: records('10.0.0.1') })],
-  ])('is told as just that where %s', (_, view) => {
+    ['some record exists nevertheless', server({ a: records('10.0.0.1') })],
+  ])('is reported when %s', (_, view) => {
     const caa = [{ name: APEX, answer: records({ flags: 0, tag: 'issue', value: ';' }) }];
     const observation = observed(SUB, [view], {
       delegation: unregistered,
@@ -50,29 +50,29 @@ describe('a delegation', () => {
   const seen = (atParent: readonly string[], atZone: readonly string[] | null) =>
     outcome(observed(SUB, [right], { delegation: delegated(atParent, atZone) }));
 
-  it('that zone and parent agree on, or of which only one side is known, is no finding', () => {
+  it('that zone and parent agree on, or with only one side known, causes no finding', () => {
     expect(seen(['a', 'b'], ['b', 'a'])).toEqual(['right']);
     expect(seen(['a', 'b'], null)).toEqual(['right']);
     expect(seen(['a', 'b'], [])).toEqual(['right']);
   });
 
-  it('that differs warns, whatever becomes of the record', () => {
+  it('that differs causes a warning, whatever the record is', () => {
     expect(seen(['a'], ['a', 'b'])).toEqual(['right', 'delegation_mismatch']);
     const observation = observed(SUB, [server()], { delegation: delegated(['a'], ['b']) });
     expect(outcome(observation)).toEqual(['wrong', 'record_missing', 'delegation_mismatch']);
   });
 });
 
-describe('servers that misbehave', () => {
+describe('misbehaving servers', () => {
   const refusing = mute({ state: 'refused', cname: refused, a: refused, aaaa: refused });
 
   const unowned = mute({ server: 'ns3', state: 'not_authoritative', aa: false });
   const failed = mute({ server: 'ns4', state: 'servfail' });
   it.each([
     ['one refuses', [refusing, mute({ server: 'ns1' })], ['ns2.example.com']],
-    ['all decline in their own way', [unowned, refusing], ['ns2.example.com', 'ns3']],
+    ['all refuse in different ways', [unowned, refusing], ['ns2.example.com', 'ns3']],
     ['one refuses and one fails', [refusing, failed], ['ns2.example.com']],
-  ] as const)('do not know the zone where none can tell and %s', (_, [one, other], names) => {
+  ] as const)('are reported as lame when none answers and %s', (_, [one, other], names) => {
     const observation = observed(SUB, [one, other]);
     expect(outcome(observation)).toEqual(['unknown', 'name_server_lame', 'dns_unknown']);
     const [finding] = diagnose(observation, expectedFor(SUB)).findings;
@@ -80,19 +80,19 @@ describe('servers that misbehave', () => {
   });
 
   it.each(['servfail', 'malformed', 'timeout'] as const)(
-    'are only unknown where none can tell and all are %s: the reason may be our own network',
+    'are only unknown when all are %s, as our own network may be the cause',
     (state) => {
       expect(outcome(observed(SUB, [mute({ state })]))).toEqual(['unknown', 'dns_unknown']);
     },
   );
 
-  it('are resolvers where only those were asked, and none of the zone’s', () => {
+  it('can be resolvers in the recursive view, and then are not the zone’s', () => {
     const observation = observed(SUB, [right, refusing], { view: 'recursive' });
     expect(outcome(observation)).toEqual(['right']);
   });
 
   it.each(['not_asked', 'no_address', 'reserved_address'] as const)(
-    'are not said to be silent where nobody asked them: %s',
+    'are not called silent when they were not queried: %s',
     (state) => {
       const { findings } = diagnose(observed(SUB, [mute({ state })]), expectedFor(SUB));
       expect(findings.find(({ code }) => code === 'dns_unknown')).toMatchObject({
@@ -102,14 +102,14 @@ describe('servers that misbehave', () => {
   );
 });
 
-describe('an address that nobody can reach', () => {
-  it('warns beside what blocks', () => {
+describe('an unreachable address', () => {
+  it('causes a warning beside the blocking finding', () => {
     const observation = observed(SUB, [server({ a: records('10.0.0.1', '127.0.0.1') })]);
     expect(outcome(observation)).toEqual(['wrong', 'conflicting_a', 'reserved_address']);
     expect(outcome(observation, true)).toEqual(['wrong', 'conflicting_a']);
   });
 
-  it('is fine where it is the platform’s, or may be', () => {
+  it('is accepted if it can be the platform’s', () => {
     const servers = [server({ a: records('10.0.0.1') })] as const;
     expect(outcome(observed(APEX, servers, { targetAddresses: ['10.0.0.1'] }))).toEqual(['right']);
     expect(outcome(observed(APEX, servers, { targetAddresses: [] }))).toEqual([
@@ -123,7 +123,7 @@ describe('a proxy', () => {
   const proxied = server({ a: records('104.16.0.1') });
   const theirs = { delegation: delegated(['amy.ns.cloudflare.com', 'bob.ns.cloudflare.com']) };
 
-  it('replaces the finding about the addresses only where it runs the zone', () => {
+  it('replaces the finding about the addresses only if it hosts the zone', () => {
     expect(outcome(observed(SUB, [proxied], theirs))).toEqual(['wrong', 'proxied']);
     expect(outcome(observed(APEX, [proxied], theirs))).toEqual(['wrong', 'proxied']);
     expect(outcome(observed(SUB, [proxied]))).toEqual(['wrong', 'conflicting_a', 'proxied']);
@@ -132,7 +132,7 @@ describe('a proxy', () => {
     expect(outcome(unknown)).toEqual(['wrong', 'conflicting_a', 'proxied']);
   });
 
-  it('is not what a single address of many, or one of ours, comes from', () => {
+  it('is not assumed from one of many addresses or from ours', () => {
     const some = server({ a: records('104.16.0.1', '151.101.1.7') });
     expect(outcome(observed(SUB, [some], theirs))).toEqual(['wrong', 'conflicting_a']);
     const ours = { ...theirs, targetAddresses: ['104.16.0.1'] };
@@ -146,7 +146,7 @@ describe('a proxy', () => {
     [['104.16.0.1', '9.9.9.9'], null],
     [['nonsense'], null],
     [[], null],
-  ])('is known by its addresses: %j', (addresses, by) => {
+  ])('is recognized by its addresses: %j', (addresses, by) => {
     expect(proxyOf(addresses)).toBe(by);
   });
 
@@ -155,14 +155,14 @@ describe('a proxy', () => {
     [['amy.ns.cloudflare.com', 'ns1.other.net'], false],
     [['ns.cloudflare.com.evil.net'], false],
     [[], false],
-  ])('is known by its name servers: %j', (names, are) => {
+  ])('is recognized by its name servers: %j', (names, are) => {
     expect(areCloudflareServers(names)).toBe(are);
   });
 });
 
 describe('mail at the name', () => {
   const mx = records('10 mx.other.net');
-  it('is told beside whatever else is wrong, also what is not known', () => {
+  it('is reported beside any other problem, also an unknown state', () => {
     const cname = records('other.net');
     expect(outcome(observed(SUB, [server({ cname, mx })]))).toEqual([
       'wrong',
@@ -176,7 +176,7 @@ describe('mail at the name', () => {
     ]);
   });
 
-  it('is no finding where it was not asked for, is not wanted, or nothing has to change', () => {
+  it('causes no finding when it was not queried, is rejected by null MX or needs no change', () => {
     expect(outcome(observed(SUB, [server({ mx: null })]))).toEqual(['wrong', 'record_missing']);
     expect(outcome(observed(SUB, [server({ mx: records('0 .') })]))).toEqual([
       'wrong',

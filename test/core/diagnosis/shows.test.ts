@@ -29,7 +29,7 @@ const rows: readonly (readonly [Partial<ServerView>, string, string])[] = [
   [{ cname: at('\u202eevil.test') }, 'wrong', 'CNAME \\u{202e}evil.test, TTL 5 min'],
 ];
 
-test.each(rows)('a server with %j is %s, and shows: %s', (view, verdict, shows) => {
+test.each(rows)('a server with %j is %s and shows: %s', (view, verdict, shows) => {
   expect(serversShow(anObservation(view), record)).toEqual([
     { server: 'ns1.shop.test', address: '192.0.2.53', verdict, shows },
   ]);

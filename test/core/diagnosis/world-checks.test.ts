@@ -1,4 +1,4 @@
-/** What resolvers say about a name that its own servers have right. */
+/** What resolvers return for a name that is right at its own servers. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ResolverView } from '../../../src/core/diagnosis/observation.ts';
@@ -34,42 +34,42 @@ type Row = readonly [what: string, shown: Partial<ResolverView>, outcome: readon
 describe('DNSSEC', () => {
   const bogus = ['wrong', 'dnssec_bogus'];
   const rows: readonly Row[] = [
-    ['is fine where the resolver has the record', { cname: records(target) }, ['right']],
-    ['is to blame where it answers unchecked', { ...failing, answersUnchecked: true }, bogus],
-    ['is to blame where it says so', { ...failing, errors: [error(9)] }, bogus],
+    ['is fine when the resolver has the record', { cname: records(target) }, ['right']],
+    ['is to blame when it answers with CD', { ...failing, answersUnchecked: true }, bogus],
+    ['is to blame when the extended error says so', { ...failing, errors: [error(9)] }, bogus],
     [
-      'is not to blame where the resolver gives another reason: no server could be reached',
+      'is not to blame when the resolver gives another reason: no server was reachable',
       { ...failing, answersUnchecked: true, errors: [error(22)] },
       ['right'],
     ],
     [
-      'is not to blame for a failure of before, which is repeated',
+      'is not to blame for a cached failure',
       { ...failing, answersUnchecked: true, errors: [error(13)] },
       ['right'],
     ],
     [
-      'is to blame where it says so beside another reason',
+      'is to blame when the extended error is one of several',
       { ...failing, errors: [error(22), error(6)] },
       bogus,
     ],
     ['is not to blame for any failure', failing, ['right']],
-    ['is not to blame for one unchecked, too', { ...failing, answersUnchecked: false }, ['right']],
+    ['is not to blame for one with CD, too', { ...failing, answersUnchecked: false }, ['right']],
     ['is not to blame for a lame server', { ...failing, errors: [error(22)] }, ['right']],
     ['is not to blame for a filter', { ...failing, errors: [error(15), error(6)] }, ['right']],
     [
-      'is not to blame for a filter that lets us pass unchecked',
+      'is not to blame for a filter that CD bypasses',
       { ...failing, answersUnchecked: true, errors: [error(17)] },
       ['right'],
     ],
-    ['is not to blame for silence', { cname: timeout, a: timeout, aaaa: timeout }, ['right']],
-    ['is not to blame for a refusal', { cname: refused, errors: [error(18)] }, ['right']],
+    ['is not to blame for a timeout', { cname: timeout, a: timeout, aaaa: timeout }, ['right']],
+    ['is not to blame for REFUSED', { cname: refused, errors: [error(18)] }, ['right']],
     [
-      'of our own target is not the customer’s',
+      'of our own target is not the customer’s problem',
       { cname: records(target), a: servfail, aaaa: servfail, answersUnchecked: true },
       ['right'],
     ],
     [
-      'of a resolver that answers all the same is good enough',
+      'is fine when a resolver answers nevertheless',
       { cname: records(target), errors: [error(7)] },
       ['right'],
     ],
@@ -80,11 +80,7 @@ describe('DNSSEC', () => {
 
   const second: readonly Row[] = [
     ['has the record', { cname: records(target), authenticated: true }, ['right']],
-    [
-      'knows of no record',
-      { cname: nxdomain, negativeTtlSeconds: 60 },
-      ['right', 'old_answer_cached'],
-    ],
+    ['has no record', { cname: nxdomain, negativeTtlSeconds: 60 }, ['right', 'old_answer_cached']],
     ['is silent', { cname: timeout, a: timeout, aaaa: timeout }, bogus],
     ['filters', { cname: records(target), errors: [error(15)] }, bogus],
   ];
@@ -106,7 +102,7 @@ describe('DNSSEC', () => {
     expect(outcome(observed(SUB, [server()], { world }))).toEqual(['wrong', 'record_missing']);
   });
 
-  it('keeps of each error one text, and that short', () => {
+  it('keeps one truncated text per error', () => {
     const errors = [error(6, 'y'.repeat(9_000)), error(6, 'x'), error(9, '')];
     const world = [resolver({ ...failing, errors })];
     const [finding] = diagnose(observed(SUB, [right], { world }), expectedFor(SUB)).findings;
@@ -116,22 +112,22 @@ describe('DNSSEC', () => {
   });
 });
 
-describe('an old answer', () => {
+describe('a cached old answer', () => {
   const old = ['right', 'old_answer_cached'];
   const rows: readonly Row[] = [
     ['is another alias', { cname: records('other.net'), a: records('1.1.1.1') }, old],
     ['is an address', { a: records('151.101.1.7') }, old],
     ['is “no such name”', { cname: nxdomain, a: nxdomain, aaaa: nxdomain }, old],
     ['is “no such record”', {}, old],
-    ['is not the wanted one', { cname: records(target), a: records('192.0.2.1') }, ['right']],
+    ['is not the expected one', { cname: records(target), a: records('192.0.2.1') }, ['right']],
     ['is not that of a filter', { a: records('0.0.0.0'), errors: [error(15)] }, ['right']],
-    ['is not silence', { cname: timeout, a: records('192.0.2.1') }, ['right']],
+    ['is not a timeout', { cname: timeout, a: records('192.0.2.1') }, ['right']],
   ];
   it.each(rows)('%s', (_, shown, expected) => {
     expect(outcome(observed(SUB, [right], { world: [resolver(shown)] }))).toEqual(expected);
   });
 
-  it('of an apex is foreign addresses, or none', () => {
+  it('of an apex is a foreign address or none', () => {
     const seen = (shown: Partial<ResolverView>) =>
       outcome(observed(APEX, [rightApex], { world: [resolver(shown)] }));
     expect(seen({ a: records('151.101.1.7') })).toEqual(old);
@@ -140,7 +136,7 @@ describe('an old answer', () => {
     expect(seen({ aaaa: timeout })).toEqual(['right']);
   });
 
-  it('is no notion of a check that has only resolvers to ask', () => {
+  it('is not detected in the recursive view', () => {
     const observation = observed(SUB, [right], { view: 'recursive', world: [resolver()] });
     expect(outcome(observation)).toEqual(['right']);
   });
@@ -154,16 +150,16 @@ describe('an old answer', () => {
     ['the next minute', [kept(30)], '2026-11-21T10:02:00.000Z'],
     ['the latest of all', [kept(60), { a: records('1.1.1.1') }], '2026-11-21T10:06:00.000Z'],
     ['a day at most', [kept(9_999_999)], '2026-11-22T10:01:00.000Z'],
-    ['what the zone allows', [{}], '2026-11-21T10:11:00.000Z'],
+    ['the zone’s limit', [{}], '2026-11-21T10:11:00.000Z'],
   ];
-  it.each(times)('is remembered by %s', (_, world, until) => {
+  it.each(times)('is cached until %s', (_, world, until) => {
     const servers = [{ ...right, soa }] as const;
     const views = world.map((shown, index) => resolver({ server: `${index}`, ...shown }));
     const { findings } = diagnose(observed(SUB, servers, { at, world: views }), expectedFor(SUB));
     expect(findings).toMatchObject([{ code: 'old_answer_cached', until }]);
   });
 
-  it('is remembered for nobody knows how long where nobody told', () => {
+  it('has an unknown end when no resolver gave a TTL', () => {
     const world = [resolver()];
     const observation = observed(SUB, [{ ...right, soa: null }], { world });
     expect(diagnose(observation, expectedFor(SUB)).findings).toMatchObject([{ until: null }]);

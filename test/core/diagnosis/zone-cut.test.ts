@@ -1,4 +1,4 @@
-/** A zone that is delegated below the registrable domain: the record goes into it, and its top is an apex. */
+/** A zone delegated below the registrable domain contains the record; its top is an apex. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import { explain } from '../../../src/core/diagnosis/findings.ts';
@@ -49,7 +49,7 @@ describe('a zone below the registrable domain', () => {
     if (finding !== undefined) expect(explain(finding).expected).toContain(expected);
   });
 
-  it('is judged by the addresses at its top, where no CNAME may stand', () => {
+  it('is judged by the addresses at its top, where a CNAME is forbidden', () => {
     const right = server({ a: records('192.0.2.1', '192.0.2.2') });
     expect(diagnosed(ZONE, [right])).toMatchObject({ verdict: 'right', findings: [] });
     const world = [resolver({ a: records('192.0.2.1', '192.0.2.2') })];
@@ -61,14 +61,14 @@ describe('a zone below the registrable domain', () => {
     ]);
   });
 
-  it('is no other zone than the registrable domain where that has it', () => {
+  it('is ignored when the registrable domain has the record', () => {
     const own = { ...delegation, zone: 'example.com', parent: 'com' };
     const [finding] = diagnosed(SUB, [server({ cname: nxdomain })], { delegation: own }).findings;
     expect(finding).not.toHaveProperty('zone');
     if (finding !== undefined) expect(explain(finding).expected).toContain('CNAME docs.team → ');
   });
 
-  it('has slips of its own', () => {
+  it('has its own kind of mistakes', () => {
     const relative = `${target}.${ZONE}`;
     expect(diagnosed(SUB, [server({ cname: records(relative) })]).findings).toMatchObject([
       { zone: ZONE, hints: [{ code: 'relative_target', found: relative }] },

@@ -1,4 +1,4 @@
-/** Whatever a check may have seen, also what no honest network would show. */
+/** Random observations, also those that no honest network would cause. */
 import fc from 'fast-check';
 import type {
   CaaLevel,
@@ -83,7 +83,6 @@ const common = {
   rttMs: fc.option(fc.nat()),
 };
 
-/** A server that may say anything. */
 const serverView: fc.Arbitrary<ServerView> = fc.record({
   ...common,
   state: fc.constantFrom(...states),
@@ -92,7 +91,7 @@ const serverView: fc.Arbitrary<ServerView> = fc.record({
   aaaa: answer(address),
 });
 
-/** A server that says nothing of where the name points, or does not speak for the zone, whatever it says. */
+/** A server without usable answers, or one that is not authoritative for the zone. */
 export const silentView: fc.Arbitrary<ServerView> = fc.oneof(
   fc.record({
     ...common,
@@ -186,7 +185,6 @@ const caaLevel: fc.Arbitrary<CaaLevel> = fc
   })
   .map(({ publishedAt, ...level }) => (publishedAt === null ? level : { ...level, publishedAt }));
 
-/** A full check. */
 export const observation: fc.Arbitrary<Observation> = fc.record({
   hostname: fc.constantFrom(...hostnames),
   at: fc.constantFrom('2026-11-21T10:00:30.500Z', 'no time'),

@@ -1,8 +1,8 @@
-/** A CAA zone written down as the vectors have it, and the climb it answers. */
+/** A CAA zone in the notation of the vectors, and the climb in it. */
 import { caaLevels } from '../../../src/core/diagnosis/caa/caa.ts';
 import type { CaaLevel, CaaRecord, DnsAnswer } from '../../../src/core/diagnosis/observation.ts';
 
-/** What stands at a name: records, an alias, or a failure. A name that is not listed has no records. */
+/** A name's records, alias or failure. A missing name has no records. */
 export type CaaZone = Readonly<
   Record<
     string,
@@ -11,13 +11,13 @@ export type CaaZone = Readonly<
 >;
 type Failure = 'SERVFAIL' | 'TIMEOUT' | 'REFUSED' | 'NXDOMAIN';
 
-/** `flags tag value`, as in `0 issue letsencrypt.org`; the value is everything after the second blank. */
+/** `flags tag value`; the value is the rest after the second blank. */
 export function caaRecord(text: string): CaaRecord {
   const [flags = '', tag = ''] = text.split(' ', 2);
   return { flags: Number(flags), tag, value: text.slice(flags.length + tag.length + 2) };
 }
 
-/** The answers of a whole climb, aliases followed as a resolver does. */
+/** The answers of a whole climb, with aliases followed as by a resolver. */
 export function levelsIn(zone: CaaZone, hostname: string): CaaLevel[] {
   return caaLevels(hostname).map((name) => ({ name, answer: answerIn(zone, name) }));
 }
@@ -35,7 +35,7 @@ function answerIn(zone: CaaZone, name: string, aliasesLeft = 8): DnsAnswer<CaaRe
   if ('cname' in entry) {
     return aliasesLeft > 0 ? answerIn(zone, entry.cname, aliasesLeft - 1) : { kind: 'servfail' };
   }
-  // A DNAME speaks of the names below it, not of its own (RFC 6672, 2.3).
+  // A DNAME redirects the names below it, not its owner (RFC 6672, 2.3).
   const [first, ...rest] = 'dname' in entry ? [] : entry;
   return first === undefined
     ? { kind: 'nodata' }

@@ -1,4 +1,3 @@
-/** Short ways to write down what a check of the DNS saw. */
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
 import type {
   Delegation,
@@ -12,7 +11,6 @@ import type {
 export const target = 'p1.edge.example';
 export const ourAddresses = ['192.0.2.1', '192.0.2.2', '2001:db8::1'];
 
-/** What a diagnosis expects of a host name whose records must lead to `target`. */
 export function expectedFor(hostname: string): Expected {
   return {
     hostname,
@@ -28,12 +26,11 @@ export const timeout = { kind: 'timeout' } as const;
 export const servfail = { kind: 'servfail' } as const;
 export const refused = { kind: 'refused' } as const;
 
-/** An answer with records. */
 export function records<R>(first: R, ...rest: R[]): DnsAnswer<R> {
   return { kind: 'records', records: [first, ...rest], ttlSeconds: 300 };
 }
 
-/** A server that knows the name and has none of the records asked for, except those given. */
+/** A server with the name and only the given records. */
 export function server(shown: Partial<ServerView> = {}): ServerView {
   return {
     server: 'ns1.example.com',
@@ -52,13 +49,12 @@ export function server(shown: Partial<ServerView> = {}): ServerView {
   };
 }
 
-/** A server that says nothing about the name. */
 export function mute(shown: Partial<ServerView> = {}): ServerView {
   const silence = { aa: null, rcode: null, cname: timeout, a: timeout, aaaa: timeout, soa: null };
   return server({ server: 'ns2.example.com', state: 'timeout', ...silence, rttMs: null, ...shown });
 }
 
-/** A resolver that knows the name and has none of the records asked for, except those given. */
+/** A resolver with the name and only the given records. */
 export function resolver(shown: Partial<ResolverView> = {}): ResolverView {
   return {
     server: '8.8.8.8',
@@ -74,7 +70,7 @@ export function resolver(shown: Partial<ResolverView> = {}): ResolverView {
   };
 }
 
-/** The zone example.com, delegated to these servers by parent and zone alike. */
+/** The zone example.com with the same servers in parent and zone. */
 export function delegated(
   atParent: readonly string[] = ['ns1.example.com', 'ns2.example.com'],
   atZone: readonly string[] | null = atParent,
@@ -89,10 +85,9 @@ export function delegated(
   };
 }
 
-/** Nothing was asked around the name. */
 export const nothingNearby: Nearby = { sibling: null, doubled: null, wrongHosts: [], chain: null };
 
-/** One look at these servers, with a climb that found no CAA records. */
+/** An observation of these servers with a climb that found no CAA records. */
 export function observed(
   hostname: string,
   servers: readonly [ServerView, ...ServerView[]],

@@ -1,4 +1,4 @@
-/** One finding of each code, and the same with hostile evidence: a new code does not compile until it is here. */
+/** One finding per code, plain and with hostile evidence: a new code needs an entry to compile. */
 import type { FindingCode, FindingOf } from '../../../src/core/diagnosis/findings.ts';
 import type { Hint, HintCode } from '../../../src/core/diagnosis/hints.ts';
 import { proofRecordFor } from '../../../src/core/names/proof.ts';
@@ -8,16 +8,15 @@ export const target = 'x.edge.test';
 export const about = { hostname, target };
 export const apex = { hostname: 'example.com', target };
 
-/** Controls, a colour, a right-to-left override, a line break, and 10 kB. */
+/** Control characters, a color, a right-to-left override, a line break, and 10 kB. */
 const nasty = `a\u001b[31m\u202e\u0000\u0085\n\u2028${'x'.repeat(10_000)}`;
 
 type Samples = { readonly [C in FindingCode]: FindingOf<C> };
 
 export const samples: Samples = samplesWith('evidence.example');
-/** Every foreign text in them is `nasty`, in long lists. */
+/** With `nasty` as every untrusted text, in long lists. */
 export const hostileSamples: Samples = samplesWith(nasty, 50);
 
-/** The hints by code; each holds the text. */
 export function hintsWith(text: string): { readonly [C in HintCode]: Hint & { readonly code: C } } {
   return {
     cname_indirect: { code: 'cname_indirect', via: [text, text] },

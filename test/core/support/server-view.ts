@@ -1,4 +1,4 @@
-/** A zone written down as the pointing vectors have it, and what a check of a name in it sees. */
+/** A zone in the notation of the pointing vectors, and a check's view of it. */
 import {
   type DnsAnswer,
   type Nearby,
@@ -17,16 +17,15 @@ type Place = {
   readonly hostname: string;
   readonly target: string;
   readonly zones: Zones;
-  /** The platform's own zone. */
   readonly platform: Zones;
-  /** What the zone's second server holds, where it is another one. */
+  /** What the zone's second server holds, if it differs. */
   readonly secondNameServer?: Zones | undefined;
 };
 
 /** RFC 1034, 5.2.2, has no number; the observer stops here. */
 const CHAIN_MAX = 8;
 
-/** A full check at a name: each server's view, and what stands around the name. */
+/** A full check: each server's view, and the names around the hostname. */
 export function observeZones(place: Place): Observation {
   const { hostname, target, zones, platform, secondNameServer } = place;
   const zone = Object.keys(zones)[0] ?? hostname;
@@ -39,12 +38,11 @@ export function observeZones(place: Place): Observation {
   });
 }
 
-/** The answers of one authoritative server about a name at or below one of its zones. */
+/** The answers of one authoritative server for a name in one of its zones. */
 function viewOf(name: string, zones: Zones, hostname: string): ServerView {
   const all = allRecords(zones);
   const ask = (type: string) => answerOf(all, hostname, type);
   const cname = ask('CNAME');
-  // Beside an alias there is nothing to ask for.
   const beside = (type: string) => (cname.kind === 'records' ? null : ask(type));
   return server({
     server: name,
@@ -93,14 +91,14 @@ function answerOf(all: readonly ZoneRecord[], name: string, type: string): DnsAn
   return { kind: owner === undefined ? 'nxdomain' : 'nodata' };
 }
 
-/** The owner whose records answer for the name: itself, one above other names, or the wildcard beside it. */
+/** The owner whose records answer for the name: itself, an empty non-terminal, or the wildcard. */
 function ownerFor(all: readonly ZoneRecord[], name: string): string | undefined {
   if (all.some(({ owner }) => owner === name || owner.endsWith(`.${name}`))) return name;
   const wildcard = `*${name.slice(name.indexOf('.'))}`;
   return all.some(({ owner }) => owner === wildcard) ? wildcard : undefined;
 }
 
-/** Every zone has an SOA and NS records at its apex, so that name always exists. */
+/** Every zone has SOA and NS records at its apex, so that name always exists. */
 function allRecords(zones: Zones): readonly ZoneRecord[] {
   return Object.entries(zones).flatMap(([zone, lines]) => [
     { owner: zone, type: 'SOA', value: '' },
@@ -117,7 +115,7 @@ function parseLine(line: string, zone: string): ZoneRecord {
   };
 }
 
-/** As a ServerView has it: names lower case and absolute, texts without their quotes. */
+/** As in a ServerView: names in lower case and absolute, texts without quotes. */
 function parseValue(type: string, text: string, zone: string): string {
   switch (type) {
     case 'CNAME':

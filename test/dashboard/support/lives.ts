@@ -92,7 +92,6 @@ export function rightObservation(hostname: string, zone: string, target: string)
 /** Its certificate comes; a verified domain is live with it. */
 export async function issueCertificate(database: Database, id: string): Promise<void> {
   const certificates = createCertificateStore(database.prisma, {
-    verifyWindowMs: 48 * HOUR,
     timeScale: 1,
   });
   const domain = await createCheckStore(database).load(id);

@@ -1,4 +1,4 @@
-/** What CAA records do to a domain that is right otherwise, and what must be said about it. */
+/** CAA records of a domain that is otherwise correct, and the findings they cause. */
 import { AUTHORITY } from './internet.ts';
 import { RIGHT, type Row, shop } from './row.ts';
 
@@ -6,7 +6,7 @@ const withCaa = (...lines: readonly string[]) => shop([RIGHT, ...lines]);
 
 export const caaRows: readonly Row[] = [
   {
-    title: 'lets another authority issue only',
+    title: 'allows another CA only',
     world: withCaa('@ CAA 0 issue "ca.example"'),
     verdict: 'wrong',
     codes: ['caa_blocks'],
@@ -20,7 +20,7 @@ export const caaRows: readonly Row[] = [
     words: ['shop.test', 'ca.example', '0 issue "letsencrypt.org"'],
   },
   {
-    title: 'lets another authority issue only, and has no record yet: both are told in one go',
+    title: 'allows another CA only and has no record yet: one finding for each',
     world: ['@ CAA 0 issue "ca.example"'],
     verdict: 'wrong',
     codes: ['record_missing', 'caa_blocks'],
@@ -29,7 +29,7 @@ export const caaRows: readonly Row[] = [
     words: ['ca.example'],
   },
   {
-    title: 'wrote our authority in capitals',
+    title: 'has our CA in capitals',
     world: withCaa('@ CAA 0 issue "LetsEncrypt.org"'),
     verdict: 'wrong',
     codes: ['caa_blocks'],
@@ -37,7 +37,7 @@ export const caaRows: readonly Row[] = [
     words: ['LetsEncrypt.org'],
   },
   {
-    title: 'has a critical record that nobody knows',
+    title: 'has a critical record with an unknown tag',
     world: withCaa('@ CAA 128 foo "bar"'),
     verdict: 'wrong',
     codes: ['caa_blocks'],
@@ -45,7 +45,7 @@ export const caaRows: readonly Row[] = [
     words: ['128 foo "bar"'],
   },
   {
-    title: 'lets our authority use another method only',
+    title: 'allows our CA with another method only',
     world: withCaa('@ CAA 0 issue "letsencrypt.org; validationmethods=dns-01"'),
     verdict: 'wrong',
     codes: ['caa_blocks'],
@@ -57,7 +57,7 @@ export const caaRows: readonly Row[] = [
     words: ['0 issue "letsencrypt.org; validationmethods=http-01"', '0 issue "letsencrypt.org"'],
   },
   {
-    title: 'is bound by the records of the target, which its alias leads to',
+    title: 'is bound by the records of the target of its alias',
     world: shop([RIGHT], {
       zones: { 'edge.test': { ns1: ['p1 A 192.0.2.10', 'p1 CAA 0 issue "ca.example"'] } },
     }),
@@ -67,7 +67,7 @@ export const caaRows: readonly Row[] = [
     words: ['ca.example', 'Nothing for you to do'],
   },
   {
-    title: 'is bound by records behind an alias of the domain above',
+    title: 'is bound by records behind an alias of the parent domain',
     hostname: 'docs.team.shop.test',
     world: shop(['docs.team CNAME p1.edge.test.', 'team CNAME www.other.test.'], {
       zones: { 'other.test': { ns1: ['www CAA 0 issue "ca.example"'] } },
@@ -86,7 +86,7 @@ export const caaRows: readonly Row[] = [
     words: ['ca.example'],
   },
   {
-    title: 'has servers that fail when asked for CAA',
+    title: 'has servers that fail for CAA queries',
     world: withCaa(),
     fails: [['ns1.shop.test', 'servfail', 'shop.test', 'CAA']],
     verdict: 'unknown',
@@ -95,7 +95,7 @@ export const caaRows: readonly Row[] = [
     words: ['shop.test', 'SERVFAIL'],
   },
   {
-    title: 'answers well, while our resolver fails at the top level that it has nothing to do with',
+    title: 'answers well while our resolver fails at an irrelevant top level',
     world: withCaa(),
     fails: [['resolver', 'servfail', 'test', 'CAA']],
     verdict: 'unknown',
@@ -104,7 +104,7 @@ export const caaRows: readonly Row[] = [
     words: ['SERVFAIL', 'Nothing for you to do', 'our resolvers'],
   },
   {
-    title: 'has servers that do not know CAA',
+    title: 'has servers that do not support CAA',
     world: withCaa(),
     fails: [['ns1.shop.test', 'notimp', '.', 'CAA']],
     verdict: 'unknown',
@@ -113,7 +113,7 @@ export const caaRows: readonly Row[] = [
     words: ['shop.test'],
   },
   {
-    title: 'has servers that say nothing when asked for CAA',
+    title: 'has servers that time out for CAA queries',
     world: { ...withCaa(), timeoutMs: 150 },
     fails: [['ns1.shop.test', 'timeout', 'shop.test', 'CAA']],
     verdict: 'unknown',
@@ -122,7 +122,7 @@ export const caaRows: readonly Row[] = [
     words: ['shop.test'],
   },
   {
-    title: 'has one record of two misspelt',
+    title: 'has one misspelled record of two',
     world: withCaa('@ CAA 0 issue "letsencrypt.org"', '@ CAA 0 issue "LetsEncrypt.org"'),
     verdict: 'right',
     codes: ['caa_warns'],
@@ -134,7 +134,7 @@ export const caaRows: readonly Row[] = [
     words: ['LetsEncrypt.org'],
   },
   {
-    title: 'names an account, while we do not know ours yet',
+    title: 'names an ACME account while ours is unknown',
     world: withCaa('@ CAA 0 issue "letsencrypt.org; accounturi=https://acme.example/acct/9"'),
     expected: { ca: { ...AUTHORITY, accountUri: null } },
     verdict: 'right',

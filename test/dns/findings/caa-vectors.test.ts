@@ -1,4 +1,4 @@
-/** The shared CAA vectors over the real wire; test/core/caa/ has them without one. */
+/** The shared CAA vectors over real DNS; test/core/caa/ checks them in memory. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { evaluateCaa } from '../../../src/core/diagnosis/caa/caa.ts';
 import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
@@ -31,7 +31,7 @@ function linesOf(name: string, entry: Entry): readonly string[] {
   );
 }
 
-/** The world of a vector; `more` lines stand in the zone of the name that is requested. */
+/** The zones of a vector; `more` lines are added to the zone of the requested name. */
 function worldOf(vector: Vector, more: readonly string[] = []): InternetOptions {
   const zones: Record<string, { ns1: string[] }> = {};
   const registry: Record<string, string[]> = {};
@@ -67,7 +67,7 @@ async function open(vector: Vector, more: readonly string[] = []) {
   return internet;
 }
 
-describe('the climb of each vector', () => {
+describe('CAA climbing for each vector', () => {
   it.each(vectors.vectors)('$id: $request is $expect', async (vector) => {
     const { observer } = await open(vector);
     const levels = await observer.lookupCaa(vector.request);
@@ -82,7 +82,7 @@ describe('the climb of each vector', () => {
 const codes = { allow: null, deny: 'caa_blocks', unknown: 'caa_unknown' } as const;
 const verdicts = { allow: 'right', deny: 'wrong', unknown: 'unknown' } as const;
 
-/** Beside a CNAME there can be no CAA records, so what needs both at one name is not a whole domain. */
+/** A CNAME excludes CAA records at the same name, so such vectors are not valid domains. */
 const wholeDomains = vectors.vectors.filter(
   (vector) =>
     !vector.wildcard &&
@@ -92,7 +92,7 @@ const wholeDomains = vectors.vectors.filter(
       )),
 );
 
-describe('a whole domain with the records of a vector', () => {
+describe('a check of a domain with the records of a vector', () => {
   it.each(wholeDomains)('$id: $request is $expect', async (vector) => {
     const { request } = vector;
     const alias = entriesOf(vector).find(([name]) => name === request)?.[1];
@@ -103,7 +103,7 @@ describe('a whole domain with the records of a vector', () => {
     const internet = await open(vector, cname === undefined ? own : []);
     const target = cname ?? TARGET;
     const { verdict, findings } = await internet.check(request, { target, ca: ours });
-    // The file says no more than these three words.
+    // The vectors only use these three values.
     const word = vector.expect as keyof typeof codes;
     expect(verdict).toBe(verdicts[word]);
     const about = findings.filter(({ code }) => code === 'caa_blocks' || code === 'caa_unknown');

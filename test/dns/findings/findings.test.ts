@@ -1,4 +1,4 @@
-/** Every finding and every hint over the real wire: name servers on loopback, an observation, its diagnosis, its words. */
+/** Every finding and hint over real DNS: name servers on loopback, observation, diagnosis, text. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { type FindingCode, severities } from '../../../src/core/diagnosis/findings.ts';
 import type { HintCode } from '../../../src/core/diagnosis/hints.ts';
@@ -18,7 +18,7 @@ const tables: readonly (readonly [string, readonly Row[]])[] = [
   ['its CAA records', caaRows],
 ];
 
-/** Questions about what stands at the name; who serves it may always be asked. */
+/** Queries about the name's records; NS queries may always be sent. */
 function askedAbout({ questions }: LabDnsServer, hostname: string) {
   return questions.filter(({ name, type }) => name === hostname && type !== 'NS');
 }
@@ -30,7 +30,7 @@ describe.each(tables)('a domain, by %s,', (_what, rows) => {
     for (const [server, fault, names, type] of fails) internet.fail(server, fault, names, type);
     const { codes, verdict, findings, observation } = await internet.check(hostname, row.expected);
     expect({ verdict, codes }).toEqual({ verdict: row.verdict, codes: row.codes });
-    // A resolver that is asked too early remembers "there is none", and tells everybody (RFC 2308, 5).
+    // A resolver that is queried too early caches a negative answer for everyone (RFC 2308, 5).
     if (observation.view === 'authoritative' && observation.world.length === 0) {
       expect(askedAbout(internet.resolver, hostname)).toEqual([]);
     }
@@ -42,7 +42,7 @@ describe.each(tables)('a domain, by %s,', (_what, rows) => {
   });
 });
 
-it('a domain with the right record, and nothing odd about it, gives no finding at all', async () => {
+it('a domain with a correct record and no anomalies has no findings', async () => {
   const internet = await openInternet(shop([RIGHT], { signed: ['shop.test'] }));
   const { codes, verdict, observation } = await internet.check('docs.shop.test');
   expect({ codes, verdict }).toEqual({ codes: [], verdict: 'right' });
@@ -50,22 +50,19 @@ it('a domain with the right record, and nothing odd about it, gives no finding a
   expect(observation.delegation).toMatchObject({ zone: 'shop.test', parent: 'test' });
 });
 
-it.each([15, 16, 17, 18])(
-  'a resolver that filters (EDE %i) says nothing about the domain',
-  async (code) => {
-    const internet = await openInternet(shop([RIGHT]));
-    const errors = [{ code, text: 'policy' }];
-    internet.fail('resolver', { kind: 'bogus', errors }, '.shop.test');
-    const { codes, verdict, observation } = await internet.check('docs.shop.test');
-    expect(observation.world).toMatchObject([{ a: { kind: 'servfail' }, errors }]);
-    expect({ codes, verdict }).toEqual({ codes: [], verdict: 'right' });
-  },
-);
+it.each([15, 16, 17, 18])('a filtering resolver (EDE %i) is not believed', async (code) => {
+  const internet = await openInternet(shop([RIGHT]));
+  const errors = [{ code, text: 'policy' }];
+  internet.fail('resolver', { kind: 'bogus', errors }, '.shop.test');
+  const { codes, verdict, observation } = await internet.check('docs.shop.test');
+  expect(observation.world).toMatchObject([{ a: { kind: 'servfail' }, errors }]);
+  expect({ codes, verdict }).toEqual({ codes: [], verdict: 'right' });
+});
 
 it.each([
   ['in the zone', 'ns1.shop.test'],
   ['elsewhere', 'ns.host.test'],
-])('a name server that has an IPv6 address only is asked there: one %s', async (_where, name) => {
+])('an IPv6-only name server is queried: one %s', async (_where, name) => {
   const zones = { 'shop.test': { [name]: [RIGHT] } };
   const internet = await openInternet({ zones, addresses: { [name]: '::1' } });
   const { codes, verdict, observation } = await internet.check('docs.shop.test');
@@ -76,7 +73,7 @@ it.each([
 it.each([
   ['negative', []],
   ['positive', ['@ A 198.51.100.7']],
-] as const)('an old %s answer is remembered until its time is over', async (_kind, lines) => {
+] as const)('a cached old %s answer is reported until its TTL ends', async (_kind, lines) => {
   const internet = await openInternet(shop([RIGHT]));
   const fault = { kind: 'remembered', lines, ttlSeconds: 1_800 } as const;
   internet.fail('resolver', fault, 'docs.shop.test');
@@ -85,12 +82,12 @@ it.each([
   if (finding?.code !== 'old_answer_cached' || finding.until === null) throw new Error('no time');
   const seconds = (Date.parse(finding.until) - Date.parse(observation.at)) / 1_000;
   expect(seconds).toBeGreaterThanOrEqual(1_800);
-  expect(seconds).toBeLessThanOrEqual(1_860); // told by the minute
+  expect(seconds).toBeLessThanOrEqual(1_860); // rounded up to a minute
 });
 
-describe('the tables', () => {
+describe('the finding tables', () => {
   const rows = tables.flatMap(([, table]) => table);
-  /** Another project's claim is in the database, and not in the DNS. */
+  /** Another project's claim is in the database, not in the DNS. */
   const notInTheDns: readonly FindingCode[] = ['held_elsewhere'];
   const hints: { readonly [C in HintCode]: true } = {
     cname_indirect: true,
@@ -102,7 +99,7 @@ describe('the tables', () => {
     trailing_junk: true,
   };
 
-  it('have a row about every finding', () => {
+  it('cover every finding', () => {
     const shown = rows.map(({ codes: [first], about = first }) => about);
     const wanted = Object.keys(severities).filter(
       (code) => !notInTheDns.some((one) => one === code),
@@ -110,7 +107,7 @@ describe('the tables', () => {
     expect([...new Set(shown)].sort()).toEqual(wanted.sort());
   });
 
-  it('have a row about every hint', () => {
+  it('cover every hint', () => {
     const shown = rows.flatMap(({ hint }) => hint ?? []);
     expect([...new Set(shown)].sort()).toEqual(Object.keys(hints).sort());
   });

@@ -1,4 +1,4 @@
-/** Whatever faults the servers of a small internet have: what nobody said is not known, and what is wrong is not right. */
+/** Random faults in a small internet: silence stays unknown, and a wrong answer is never right. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/dns/wire/budget.ts';
@@ -10,10 +10,10 @@ import { RIGHT, twoServers } from './row.ts';
 const HOSTNAME = 'docs.shop.test';
 const RUNS = sizeOfRun({ quick: 30, long: 600 });
 const TYPES = ['A', 'AAAA', 'CAA', 'NS', 'SOA', 'MX', 'TXT', '*'] as const;
-/** What is silent is given up at once: the laboratory is on this machine. */
+/** Loopback is fast, so silence is detected early. */
 const QUICK = { timeoutMs: 10, limits: { ...defaultLimits, ms: 1_000 } };
 
-/** Nothing in them is an answer. The silent ones take time, so they are fewer. */
+/** Faults without a usable answer. Silent ones take time, so they are fewer. */
 const answerless = fc.oneof(
   { weight: 8, arbitrary: fc.constantFrom('servfail', 'refused', 'notimp', 'garbage') },
   { weight: 6, arbitrary: fc.constantFrom('upward_referral', 'flood', 'no_tcp') },
@@ -29,7 +29,7 @@ const instead = (lines: readonly string[]): LabFault => ({
   ttlSeconds: 60,
 });
 
-/** Answers, and none with the right record. */
+/** Faults that answer, but never with the right record. */
 const wrong: fc.Arbitrary<LabFault> = fc.oneof(
   fc.constantFrom<LabFault>('nxdomain', 'nodata', 'endless_alias'),
   fc
@@ -48,7 +48,7 @@ const wrong: fc.Arbitrary<LabFault> = fc.oneof(
 );
 
 const types = fc.constantFrom(...TYPES);
-/** Faults by type on top of one for everything, so that nothing is left right. */
+/** Faults per type on top of a general one, so that no answer is right. */
 const faultsOf = (fault: fc.Arbitrary<LabFault>) =>
   fc.tuple(fault, fc.dictionary(types, fault, { maxKeys: 2 }));
 type Faults = readonly [everything: LabFault, byType: Readonly<Record<string, LabFault>>];
@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 afterAll(closeInternet);
 
-/** A check with an observer that remembers nothing of the runs before. */
+/** A check by an observer with an empty cache. */
 async function checkWith(faults: Readonly<Record<string, Faults>>, names: string) {
   internet.forget();
   for (const [name, [everything, byType]] of Object.entries(faults)) {
@@ -85,18 +85,20 @@ const everywhere = (faults: fc.Arbitrary<Faults>) =>
 const inTheZone = (faults: fc.Arbitrary<Faults>) =>
   fc.record({ 'ns1.shop.test': faults, 'ns2.shop.test': faults, resolver: faults });
 
-describe('over the real wire', () => {
-  it('without an answer from any server the verdict is unknown', { timeout: 300_000 }, async () => {
+describe('a check over real DNS', () => {
+  it('without an answer from any server has the verdict unknown', {
+    timeout: 300_000,
+  }, async () => {
     const property = fc.asyncProperty(everywhere(faultsOf(answerless)), async (faults) => {
       const { verdict, codes } = await checkWith(faults, '.');
-      // Servers that decline may be told of, too: the zone may have been deleted there.
+      // Servers that refuse may also be reported: the zone may have been deleted there.
       const others = codes.filter((code) => code !== 'name_server_lame');
       expect({ verdict, others }).toEqual({ verdict: 'unknown', others: ['dns_unknown'] });
     });
     await fc.assert(property, { numRuns: RUNS });
   });
 
-  it('without an answer about the domain it is unknown, though the registry’s server and the resolver tell of others', {
+  it('without an answer for the domain is unknown, even if the registry and the resolver answer for others', {
     timeout: 300_000,
   }, async () => {
     const property = fc.asyncProperty(inTheZone(faultsOf(answerless)), async (faults) => {
@@ -107,7 +109,7 @@ describe('over the real wire', () => {
     await fc.assert(property, { numRuns: RUNS });
   });
 
-  it('with wrong answers only it is never right', { timeout: 300_000 }, async () => {
+  it('with wrong answers only is never right', { timeout: 300_000 }, async () => {
     const either = fc.oneof({ weight: 3, arbitrary: wrong }, { weight: 1, arbitrary: answerless });
     const property = fc.asyncProperty(inTheZone(faultsOf(either)), async (faults) => {
       const { verdict, codes } = await checkWith(faults, HOSTNAME);

@@ -1,4 +1,4 @@
-/** Zones made to keep an observer busy: whatever they list or refer to, a check ends, and asks no more than its share. */
+/** Zones made to keep an observer busy: a check still ends within its limits. */
 import { afterEach, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import { closeInternet, type InternetOptions, openInternet } from './internet.ts';
@@ -12,7 +12,7 @@ const listed = (names: readonly string[]) => ({ 'shop.test': names });
 const nowhere = twenty.map((name) => `no-${name}`);
 const outside = twenty.map((name) => `${name}.victim.test`);
 
-/** What a zone lists or holds, and how many of its traps may be stepped into. */
+/** The zone, and how many of its traps a check may query. */
 const traps: readonly (readonly [
   title: string,
   world: InternetOptions,
@@ -26,7 +26,7 @@ const traps: readonly (readonly [
     4,
   ],
   [
-    'lists twenty servers in somebody else’s zone (an NXNSAttack)',
+    'lists twenty servers in a foreign zone (an NXNSAttack)',
     {
       ...shop([RIGHT], { zones: { 'victim.test': { ns1: [] } } }),
       atParent: listed(outside),
@@ -42,7 +42,7 @@ const traps: readonly (readonly [
     1,
   ],
   [
-    'delegates a name to a zone that delegates it to the first one',
+    'delegates a name to a zone that delegates it back',
     {
       zones: {
         'shop.test': { ns1: ['docs NS ns1.other.test.'] },
@@ -53,7 +53,7 @@ const traps: readonly (readonly [
     1,
   ],
   [
-    'has a chain of nine aliases, all in one answer',
+    'has a chain of nine aliases in one answer',
     shop([
       'docs CNAME n1',
       ...twenty.slice(0, 8).map((_, i) => `n${i + 1} CNAME n${i + 2}`),
@@ -64,7 +64,7 @@ const traps: readonly (readonly [
   ],
 ];
 
-it.each(traps)('a zone that %s', async (_title, world, trap, steps) => {
+it.each(traps)('a check is limited for a zone that %s', async (_title, world, trap, steps) => {
   const internet = await openInternet(world);
   const { observation, verdict } = await internet.check(HOSTNAME);
   expect(verdict).not.toBe('right');
@@ -74,7 +74,7 @@ it.each(traps)('a zone that %s', async (_title, world, trap, steps) => {
   expect(internet.questions().length).toBeLessThanOrEqual(observation.cost.questions);
 });
 
-it('a server with twenty addresses where nobody answers does not keep the other one from being heard', async () => {
+it('a server with twenty silent addresses does not keep another one from being queried', async () => {
   const internet = await openInternet({
     zones: { 'shop.test': { ns1: [RIGHT], ns2: [RIGHT] } },
     timeoutMs: 150,

@@ -1,4 +1,4 @@
-/** Whatever name servers do, a check stays within its limits, and nothing that they say passes for the right record. */
+/** With hostile name servers, a check stays within its limits and accepts only the right record. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
@@ -9,7 +9,7 @@ afterEach(closeInternet);
 
 const HOSTNAME = 'docs.shop.test';
 const SERVERS = ['ns1.shop.test', 'ns2.shop.test'] as const;
-/** What does not answer is given up soon. */
+/** Silence is detected early. */
 const QUICK = { timeoutMs: 100, limits: { ...defaultLimits, ms: 3_000 } };
 
 const hostile: readonly LabFault[] = [
@@ -32,14 +32,13 @@ const hostile: readonly LabFault[] = [
   { kind: 'servfail', errors: [{ code: 0, text: 'x'.repeat(500) }] },
 ];
 
-/** How a fault is called in a title. */
 const named = (faults: readonly LabFault[]) =>
   faults.map((fault) => [typeof fault === 'string' ? fault : fault.kind, fault] as const);
 
-/** What is under way in connections when the last byte is spent is counted, but not read. */
+/** Bytes in flight when the limit is reached are counted, but not read. */
 const BYTES_UNDER_WAY = 16 * 1024;
 
-/** What one check may cost: by its own count, and by what has reached the servers. */
+/** Compares the limits with the check's own count and with the queries that servers received. */
 function expectWithinLimits(
   internet: Internet,
   { cost }: { readonly cost: { readonly questions: number; readonly bytes: number } },
@@ -57,22 +56,19 @@ async function openWith(fault: LabFault, servers: readonly string[]) {
 
 describe.each([
   ['all name servers of a zone', SERVERS],
-  ['all servers there are, resolvers too,', [...SERVERS, 'registry', 'resolver']],
-])('where %s', (_who, servers) => {
-  it.each(named(hostile))(
-    'have the fault %s a check ends, and is not right',
-    async (_name, fault) => {
-      const internet = await openWith(fault, servers);
-      const { observation, verdict, findings } = await internet.check(HOSTNAME);
-      expect(verdict).not.toBe('right');
-      expect(findings).not.toEqual([]);
-      expectWithinLimits(internet, observation);
-    },
-  );
+  ['all servers, including resolvers,', [...SERVERS, 'registry', 'resolver']],
+])('when %s', (_who, servers) => {
+  it.each(named(hostile))('have the fault %s, a check is not right', async (_name, fault) => {
+    const internet = await openWith(fault, servers);
+    const { observation, verdict, findings } = await internet.check(HOSTNAME);
+    expect(verdict).not.toBe('right');
+    expect(findings).not.toEqual([]);
+    expectWithinLimits(internet, observation);
+  });
 });
 
 it.each(named(hostile))(
-  'where the zone’s and the registry’s servers have the fault %s, only an honest resolver is believed',
+  'when the servers of the zone and the registry have the fault %s, only an honest resolver is trusted',
   async (_name, fault) => {
     const internet = await openWith(fault, [...SERVERS, 'registry']);
     const { observation, verdict } = await internet.check(HOSTNAME);
@@ -84,7 +80,7 @@ it.each(named(hostile))(
 );
 
 it.each(named(['formerr_edns', 'lower_case', { kind: 'delay', ms: 5 }]))(
-  'a zone whose servers have the fault %s is right all the same',
+  'a zone whose servers have the fault %s is still right',
   async (_name, fault) => {
     const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
     for (const server of SERVERS) internet.fail(server, fault);
@@ -94,7 +90,7 @@ it.each(named(['formerr_edns', 'lower_case', { kind: 'delay', ms: 5 }]))(
   },
 );
 
-it('a record whose answer is truncated is right by the whole answer over TCP', async () => {
+it('a truncated answer is completed over TCP and right', async () => {
   const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
   for (const server of SERVERS) internet.fail(server, 'truncate', HOSTNAME);
   const { observation, verdict } = await internet.check(HOSTNAME);
@@ -103,7 +99,7 @@ it('a record whose answer is truncated is right by the whole answer over TCP', a
 });
 
 describe('a check', () => {
-  it('asks four servers of a zone that lists twenty', async () => {
+  it('queries four servers of a zone that lists twenty', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `ns${i + 1}`);
     const servers = Object.fromEntries(names.map((name) => [name, ['docs A 198.51.100.1']]));
     const internet = await openInternet({ zones: { 'shop.test': servers } });
@@ -114,7 +110,7 @@ describe('a check', () => {
     expectWithinLimits(internet, observation);
   });
 
-  it('follows eight names of a chain of aliases that never ends', async () => {
+  it('follows eight names of an endless alias chain', async () => {
     const internet = await openInternet(
       shop(['docs CNAME a.maze.test.'], { zones: { 'maze.test': { ns1: [] } } }),
     );
@@ -145,7 +141,7 @@ describe('a check', () => {
     },
   );
 
-  it('drops what floods it, and still hears the server beside', async () => {
+  it('drops a flood of responses and still hears the other server', async () => {
     const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
     internet.fail('ns1.shop.test', 'flood');
     const { observation } = await internet.check(HOSTNAME);
@@ -155,17 +151,17 @@ describe('a check', () => {
   });
 });
 
-describe('a label with a dot in it is not two labels', () => {
+describe('a label with a dot differs from two labels', () => {
   const line = 'docs CNAME p1\\.edge.test.';
 
-  it.each([true, false])('by the zone’s own servers: %s', async (authoritative) => {
+  it.each([true, false])('in answers of the zone’s own servers: %s', async (authoritative) => {
     const internet = await openInternet({ ...shop([line]), authoritative });
     const { verdict, findings } = await internet.check(HOSTNAME);
     expect(verdict).toBe('wrong');
     expect(findings[0]).toMatchObject({ code: 'cname_mismatch', found: 'p1\\.edge.test' });
   });
 
-  it('in what resolvers remember', async () => {
+  it('in cached answers of resolvers', async () => {
     const internet = await openInternet(shop([RIGHT], { known: { 'shop.test': [line] } }));
     const { findings } = await internet.check(HOSTNAME);
     expect(findings).toMatchObject([
@@ -176,18 +172,18 @@ describe('a label with a dot in it is not two labels', () => {
     ]);
   });
 
-  it('in where an alias leads', async () => {
+  it('at the end of an alias', async () => {
     const internet = await openInternet(shop(['docs CNAME mid', 'mid CNAME p1\\.edge.test.']));
     const { observation } = await internet.check(HOSTNAME);
     expect(observation.nearby.chain?.end).not.toBe('target');
   });
 });
 
-describe('foreign text', () => {
+describe('untrusted text', () => {
   const red = '\u001b[31m';
   const bidi = '\u202egpj.exe';
   const html = '<script>alert(1)</script>';
-  /** Controls, and what is invisible or reorders a line; line ends only stand between texts. */
+  /** Control, invisible and bidi characters; line ends are only allowed between texts. */
   const dangerous = /(?!\n)[\p{Cc}\p{Cf}]/u;
 
   it.each([
@@ -195,7 +191,7 @@ describe('foreign text', () => {
     ['TXT', `docs TXT "p1.edge.test ${red}${bidi}${html}"`],
     ['MX', 'docs MX 10 evil\\027[31m.<b>.\u202egpj.test.'],
     ['CAA', `@ CAA 0 issue "${red}${bidi}${html}"`],
-  ])('of a %s record is never shown as it came', async (_type, line) => {
+  ])('of a %s record is escaped', async (_type, line) => {
     const internet = await openInternet(shop([line]));
     const { verdict, findings } = await internet.check(HOSTNAME);
     expect(verdict).toBe('wrong');
@@ -204,7 +200,7 @@ describe('foreign text', () => {
     expect(JSON.stringify(findings)).not.toContain('\\u001b');
   });
 
-  it('of a name server is never shown as it came', async () => {
+  it('of a name server is escaped', async () => {
     const internet = await openInternet(shop([RIGHT]));
     internet.registry.edit('test', { add: ['shop NS evil\\027[31m.<b>.test.'] });
     const { codes, findings } = await internet.check(HOSTNAME);
@@ -212,7 +208,7 @@ describe('foreign text', () => {
     expect(findings.map(textOf).join('\n')).not.toMatch(/[<>[]/);
   });
 
-  it('of a resolver is never shown as it came', async () => {
+  it('of a resolver is escaped', async () => {
     const internet = await openInternet(shop([RIGHT]));
     const errors = [{ code: 9, text: `${red}${bidi}${html}` }];
     internet.fail('resolver', { kind: 'bogus', errors }, '.shop.test');

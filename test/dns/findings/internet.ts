@@ -1,6 +1,6 @@
 /**
- * A small internet on loopback, all at one port: the registries' server at 127.0.0.1 delegates each zone to name servers
- * of its own at 127.0.0.2 and up, and a recursive server at 127.0.0.53 has a picture of the whole, or an old one.
+ * A small internet on loopback, all at one port. The registry's server at 127.0.0.1 delegates each
+ * zone to its name servers at 127.0.0.2 and up. A recursive server is at 127.0.0.53.
  */
 import type { Expected } from '../../../src/core/diagnosis/diagnosis.ts';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
@@ -15,29 +15,27 @@ import type { LabFault, LabRole } from '../../../src/lab/faults.ts';
 import { drawMap, type InternetMap, type Zones } from './map.ts';
 
 export type InternetOptions = {
-  /** Zone → name of a server (without a dot: one in the zone) → what it holds. The first one is what resolvers know. */
+  /** Zone → server name (relative if it has no dot) → lines. Resolvers know those of the first. */
   readonly zones: Zones;
-  /** Servers that the zone above names, or the zone itself, where that is not all of them. */
+  /** Servers named by the parent or by the zone itself, if that is only some of them. */
   readonly atParent?: Readonly<Record<string, readonly string[]>>;
   readonly atZone?: Readonly<Record<string, readonly string[]>>;
-  /** Lines of registries' zones, such as `test`. */
   readonly registry?: LabZones;
-  /** What the recursive server knows of a zone in place of what its first server holds. */
+  /** What the recursive server has for a zone, instead of its first server's lines. */
   readonly known?: LabZones;
-  /** Servers, by their full names, that are at `::1` or another address of their own. */
+  /** Fixed addresses by full server name, such as `::1`. */
   readonly addresses?: Readonly<Record<string, string>>;
-  /** Zones whose signatures the recursive server has checked. */
   readonly signed?: readonly string[];
   readonly authoritative?: boolean;
   readonly limits?: Limits;
-  /** For each try on the wire; short ones only where something does not answer. */
+  /** For each attempt; keep it short only when a server is silent. */
   readonly timeoutMs?: number;
 };
 
 export type Internet = Awaited<ReturnType<typeof openInternet>>;
 
 export const TARGET = 'p1.edge.test';
-/** The platform's addresses, in the order in which findings have them. */
+/** The platform's addresses, in the order of findings. */
 export const OURS = ['192.0.2.10', '192.0.2.11', '2001:db8::10'] as const;
 export const RESOLVER = '127.0.0.53';
 const REGISTRY = '127.0.0.1';
@@ -49,17 +47,14 @@ export const AUTHORITY: Expected['ca'] = {
   method: 'http-01',
 };
 
-/** Nobody waits for it where everything answers. */
 const PATIENCE_MS = 5_000;
 
 const open: (() => unknown)[] = [];
 
-/** Ends everything that was opened; belongs into afterEach. */
 export async function closeInternet(): Promise<void> {
   for (const close of open.splice(0)) await close();
 }
 
-/** Starts all servers and an observer that knows the recursive one. `edge.test` is there unless the zones have it. */
 export async function openInternet(options: InternetOptions) {
   const map = drawMap({ ...options, zones: { 'edge.test': edge, ...options.zones } });
   const started = await startServers(map, options.signed ?? []);
@@ -77,10 +72,9 @@ export async function openInternet(options: InternetOptions) {
     server,
     resolver: server('resolver'),
     registry: server('registry'),
-    /** Makes name servers (`ns1.shop.test`), `registry` or `resolver` misbehave in everything, or in what is said. */
+    /** Makes `ns1.shop.test`, `registry` or `resolver` fail, if given only for names and a type. */
     fail: (name: string, fault: LabFault, names = '.', type = '*', role?: LabRole) =>
       server(name).fail(names, type, fault, role),
-    /** What all servers together were asked, retries included. */
     questions: (): readonly LabQuestion[] => all.flatMap(({ questions }) => [...questions]),
     forget: () => {
       for (const dns of all) dns.forget();
@@ -88,7 +82,7 @@ export async function openInternet(options: InternetOptions) {
   };
 }
 
-/** An observer that knows this recursive server and has seen nothing yet; `close` ends its wire. */
+/** An observer of this recursive server with an empty cache; `close` closes its sockets. */
 export function observerOf(
   resolver: LabDnsServer,
   options: Pick<InternetOptions, 'limits' | 'timeoutMs' | 'authoritative'>,
@@ -113,7 +107,6 @@ export function observerOf(
     observer,
     close: wire.close,
     observe,
-    /** A check, and what it comes to. */
     check: async (hostname: string, expected: Partial<Expected> = {}) => {
       const observation = await observe(hostname, expected.target);
       return { observation, ...diagnosed(observation, expected) };
@@ -121,7 +114,7 @@ export function observerOf(
   };
 }
 
-/** What the observation means for the host name; the codes are those of the findings, in their order. */
+/** The diagnosis of the observation, with codes in the order of the findings. */
 export function diagnosed(observation: Observation, expected: Partial<Expected> = {}) {
   const { hostname } = observation;
   const whole = { hostname, target: TARGET, ca: AUTHORITY, allowPrivate: true, ...expected };
@@ -131,7 +124,7 @@ export function diagnosed(observation: Observation, expected: Partial<Expected> 
 
 type Started = { readonly name: string; readonly dns: LabDnsServer };
 
-/** The port is free at the first address; where it is taken at another one, all begin again. */
+/** A port free at the first address may be taken at another one; then all start over. */
 const PORT_TRIES = 5;
 
 async function startServers(map: InternetMap, signed: readonly string[]): Promise<Started[]> {

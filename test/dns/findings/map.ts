@@ -1,4 +1,4 @@
-/** Who holds what in a small internet: pure, from a few words about its zones. */
+/** Computes what each server of a small internet holds from a short description. */
 import type { LabZones } from '../../../src/lab/dns-server.ts';
 
 export type Zones = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
@@ -9,11 +9,11 @@ export type MapOptions = {
   readonly atZone?: Readonly<Record<string, readonly string[]>>;
   readonly registry?: LabZones;
   readonly known?: LabZones;
-  /** Servers, by their full names, that are elsewhere than at the next free address: `::1`. */
+  /** Fixed addresses by full server name, such as `::1`, instead of the next free one. */
   readonly addresses?: Readonly<Record<string, string>>;
 };
 
-/** What each server holds; all zones have NS records, and addresses for the servers in them. */
+/** What each server holds; every zone has its NS records and the addresses of its servers. */
 export type InternetMap = {
   readonly registry: LabZones;
   readonly resolver: LabZones;
@@ -26,7 +26,7 @@ export type InternetMap = {
 
 const FIRST_SERVER = 2;
 
-/** Gives every name server an address from 127.0.0.2 on, and says what it, the registries and resolvers hold. */
+/** Assigns addresses from 127.0.0.2 on and computes what each server holds. */
 export function drawMap(options: MapOptions): InternetMap {
   const { zones, registry = {}, known = {} } = options;
   const addresses = addressesOf(options);
@@ -64,7 +64,7 @@ export function drawMap(options: MapOptions): InternetMap {
   };
 }
 
-/** By the server's full name. One that holds nothing anywhere has no address. */
+/** By full server name. A server without lines has no address. */
 function addressesOf({ zones, addresses = {} }: MapOptions): ReadonlyMap<string, string> {
   const names = Object.entries(zones).flatMap(([zone, servers]) =>
     Object.keys(servers).map((name) => absolute(name, zone)),
@@ -86,7 +86,7 @@ function listed(side: 'atParent' | 'atZone', zone: string, options: MapOptions):
   return names.map((name) => absolute(name, zone));
 }
 
-/** A zone's own NS set, and the addresses of the servers whose names are in it. */
+/** A zone's NS set and the addresses of its in-zone servers. */
 function infrastructure(
   zone: string,
   options: MapOptions,
@@ -101,7 +101,6 @@ function infrastructure(
   ];
 }
 
-/** What a zone holds about the zones right below it: NS records and glue. */
 function delegations(
   parent: string,
   options: MapOptions,
@@ -116,7 +115,7 @@ function delegations(
   );
 }
 
-/** The nearest zone above that is declared; without one the registry's. */
+/** The closest declared parent zone, or the registry's. */
 function parentIn(zone: string, { zones }: MapOptions): string {
   const above = ancestors(zone);
   return above.find((name) => name in zones) ?? above[0] ?? '';
@@ -132,7 +131,7 @@ function registryLines(top: string): string[] {
   return ['@ NS a.nic', `a.nic.${top}. A 127.0.0.1`];
 }
 
-/** Servers whose names are in no zone of this internet: resolvers know their addresses all the same. */
+/** Servers outside this internet's zones: resolvers still know their addresses. */
 function hostZones({ zones }: MapOptions, addresses: ReadonlyMap<string, string>): LabZones {
   const held: Record<string, string[]> = {};
   for (const [name, address] of addresses) {
@@ -153,7 +152,6 @@ function isWithin(name: string, zone: string): boolean {
   return name === zone || name.endsWith(`.${zone}`);
 }
 
-/** `c.b.a` gives `b.a` and `a`. */
 function ancestors(name: string): string[] {
   const labels = name.split('.');
   return labels.slice(1).map((_, i) => labels.slice(i + 1).join('.'));

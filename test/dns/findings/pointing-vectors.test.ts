@@ -1,4 +1,4 @@
-/** The shared pointing vectors over the real wire; test/core/diagnosis/ has them without one. */
+/** The shared pointing vectors over real DNS; test/core/diagnosis/ checks them in memory. */
 import { afterEach, expect, it } from 'vitest';
 import { severities } from '../../../src/core/diagnosis/findings.ts';
 import { parseHostname } from '../../../src/core/names/hostname.ts';
@@ -9,7 +9,7 @@ afterEach(closeInternet);
 
 type Held = Readonly<Record<string, readonly string[] | undefined>>;
 
-/** The zones as name servers hold them; where there is a second one, each zone has two. */
+/** Each zone has a second server if there is a second state. */
 function worldOf(first: Held, second: Held | undefined) {
   return Object.fromEntries(
     Object.entries(first).map(([zone, ns1 = []]) => {
@@ -21,7 +21,7 @@ function worldOf(first: Held, second: Held | undefined) {
 
 it.each(vectors.vectors)('$id: $hostname is $verdict $code', async (vector) => {
   const parsed = parseHostname(vector.hostname, 'edge.example');
-  if (!parsed.ok) throw new Error(`the vector's host name is refused: ${parsed.reason}`);
+  if (!parsed.ok) throw new Error(`the vector's hostname is rejected: ${parsed.reason}`);
   const zones = worldOf({ ...vectors.zones, ...vector.zones }, vector.secondNameServer);
   const internet = await openInternet({ zones });
   const { verdict, codes } = await internet.check(parsed.hostname.ascii, {

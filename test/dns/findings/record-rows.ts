@@ -1,4 +1,4 @@
-/** What customers do to the record itself, and what must be said about it. */
+/** Mistakes of customers in the record itself, and the findings they cause. */
 import { OURS } from './internet.ts';
 import { RIGHT, type Row, shop, twoServers } from './row.ts';
 
@@ -6,7 +6,7 @@ const hinted = (code: string, evidence: object) => ({ hints: [{ code, ...evidenc
 
 export const recordRows: readonly Row[] = [
   {
-    title: 'has no record of the name',
+    title: 'has no record at the name',
     world: ['www A 198.51.100.1'],
     verdict: 'wrong',
     codes: ['record_missing'],
@@ -14,7 +14,7 @@ export const recordRows: readonly Row[] = [
     words: ['docs.shop.test', 'p1.edge.test', 'NXDOMAIN'],
   },
   {
-    title: 'has only a text at the name',
+    title: 'has only a TXT record at the name',
     world: ['docs TXT "hello"'],
     verdict: 'wrong',
     codes: ['record_missing'],
@@ -22,7 +22,7 @@ export const recordRows: readonly Row[] = [
     words: ['docs.shop.test', 'NODATA', 'such as TXT.'],
   },
   {
-    title: 'has no record, at a provider that we know',
+    title: 'has no record, at a known provider',
     world: { zones: { 'shop.test': { 'dns1.registrar-servers.com': [] } } },
     verdict: 'wrong',
     codes: ['record_missing'],
@@ -30,7 +30,7 @@ export const recordRows: readonly Row[] = [
     words: ['Namecheap'],
   },
   {
-    title: 'has the full name typed into a form that adds the zone',
+    title: 'has the full name typed into a form that appends the zone',
     world: ['docs.shop.test CNAME p1.edge.test.'],
     verdict: 'wrong',
     codes: ['record_missing'],
@@ -57,7 +57,7 @@ export const recordRows: readonly Row[] = [
     words: ['TXT', 'p1.edge.test', 'Delete it'],
   },
   {
-    title: 'has a wildcard of another type, which answers for the name',
+    title: 'has a wildcard of another type that answers for the name',
     world: ['* TXT "hello"'],
     verdict: 'wrong',
     codes: ['record_missing'],
@@ -86,7 +86,7 @@ export const recordRows: readonly Row[] = [
     words: ['p1.edge.test.shop.test'],
   },
   {
-    title: 'has an alias that arrives by a detour',
+    title: 'has an alias that reaches the target indirectly',
     world: ['docs CNAME mid', 'mid CNAME p1.edge.test.'],
     verdict: 'wrong',
     codes: ['cname_mismatch'],
@@ -95,7 +95,7 @@ export const recordRows: readonly Row[] = [
     words: ['mid.shop.test'],
   },
   {
-    title: 'has an alias that arrives by a detour through another zone',
+    title: 'has an alias that reaches the target through another zone',
     world: shop(['docs CNAME a.cdn.test.'], {
       zones: { 'cdn.test': { ns1: ['a CNAME b', 'b CNAME p1.edge.test.'] } },
     }),
@@ -153,7 +153,7 @@ export const recordRows: readonly Row[] = [
     words: ['2001:db8::9'],
   },
   {
-    title: 'has its alias in a circle',
+    title: 'has an alias loop',
     world: ['docs CNAME a', 'a CNAME b', 'b CNAME a'],
     verdict: 'wrong',
     codes: ['cname_loop', 'cname_mismatch'],
@@ -161,7 +161,7 @@ export const recordRows: readonly Row[] = [
     words: ['a.shop.test', 'b.shop.test'],
   },
   {
-    title: 'has its alias in a circle over two zones',
+    title: 'has an alias loop across two zones',
     world: shop(['docs CNAME docs.other.test.'], {
       zones: { 'other.test': { ns1: ['docs CNAME docs.shop.test.'] } },
     }),
@@ -171,7 +171,7 @@ export const recordRows: readonly Row[] = [
     words: ['docs.other.test'],
   },
   {
-    title: 'gets its mail at the name',
+    title: 'receives mail at the name',
     world: ['docs MX 10 mx.other.test.', 'docs A 198.51.100.1'],
     verdict: 'wrong',
     codes: ['conflicting_a', 'mail_at_name'],
@@ -180,7 +180,7 @@ export const recordRows: readonly Row[] = [
     words: ['mx.other.test', 'docs.shop.test'],
   },
   {
-    title: 'gets its mail at a name without a record that points anywhere',
+    title: 'receives mail at a name without an address record',
     world: ['docs MX 10 mx.other.test.'],
     verdict: 'wrong',
     codes: ['record_missing', 'mail_at_name'],
@@ -188,7 +188,7 @@ export const recordRows: readonly Row[] = [
     words: ['First move the mail to another name'],
   },
   {
-    title: 'has an address of another site behind a proxy, which does not run the zone',
+    title: 'has an address of another site behind a proxy that does not host the zone',
     world: ['docs A 104.16.1.1'],
     verdict: 'wrong',
     codes: ['conflicting_a', 'proxied'],
@@ -196,7 +196,7 @@ export const recordRows: readonly Row[] = [
     words: ['Delete the A record 104.16.1.1'],
   },
   {
-    title: 'has the record by a wildcard only',
+    title: 'matches only by a wildcard record',
     world: ['* CNAME p1.edge.test.'],
     verdict: 'right',
     codes: ['wildcard_answers'],
@@ -204,7 +204,7 @@ export const recordRows: readonly Row[] = [
     words: ['*.shop.test'],
   },
   {
-    title: 'is proxied where its zone is served',
+    title: 'is proxied by the provider that hosts its zone',
     world: {
       zones: {
         'shop.test': { 'ada.ns.cloudflare.com': ['docs A 104.16.1.1', 'docs A 104.16.2.2'] },
@@ -216,7 +216,7 @@ export const recordRows: readonly Row[] = [
     words: ['Cloudflare', 'docs.shop.test'],
   },
   {
-    title: 'has an address that nobody can reach',
+    title: 'has a private address',
     world: ['docs A 10.1.2.3'],
     expected: { allowPrivate: false },
     verdict: 'wrong',
@@ -231,7 +231,7 @@ const apex = 'shop.test';
 
 export const apexRows: readonly Row[] = [
   {
-    title: 'has a CNAME at its apex, though it leads to the target',
+    title: 'has a CNAME to the target at its apex',
     hostname: apex,
     world: ['@ CNAME p1.edge.test.'],
     verdict: 'wrong',
@@ -249,7 +249,7 @@ export const apexRows: readonly Row[] = [
     words: [OURS[0]],
   },
   {
-    title: 'shows our addresses beside foreign ones',
+    title: 'shows our addresses together with foreign ones',
     hostname: apex,
     world: [`@ A ${OURS[0]}`, '@ A 198.51.100.1'],
     verdict: 'wrong',
@@ -276,7 +276,7 @@ export const apexRows: readonly Row[] = [
     words: ['198.51.100.1', 'shop.test'],
   },
   {
-    title: 'has nothing at its apex',
+    title: 'has no records at its apex',
     hostname: apex,
     world: [RIGHT],
     verdict: 'wrong',

@@ -1,4 +1,4 @@
-/** What name servers, registries and resolvers do to a domain, and what must be said about it. */
+/** Faults of name servers, registries and resolvers, and the findings they cause. */
 import { RESOLVER } from './internet.ts';
 import { RIGHT, type Row, shop, twoServers } from './row.ts';
 
@@ -6,7 +6,7 @@ const both = twoServers([RIGHT], [RIGHT]);
 const silent = { ...both, timeoutMs: 150 };
 const badSignature = { code: 7, text: 'signature expired' };
 
-/** Faults of a server beside one that answers, and what it counts as. */
+/** Faults of one server beside a healthy one, and the state they map to. */
 const lame = [
   ['refused', 'refused'],
   ['servfail', 'servfail'],
@@ -30,7 +30,7 @@ const lameRows = lame.map(
 export const serverRows: readonly Row[] = [
   ...lameRows,
   {
-    title: 'has a name server that is silent',
+    title: 'has a silent name server',
     world: silent,
     fails: [['ns2.shop.test', 'timeout']],
     verdict: 'right',
@@ -62,7 +62,7 @@ export const serverRows: readonly Row[] = [
     words: ['ns1.shop.test', 'ns2.shop.test', '198.51.100.7'],
   },
   {
-    title: 'has nothing yet at its first name server',
+    title: 'has no record yet at its first name server',
     world: twoServers([], [RIGHT]),
     verdict: 'wrong',
     codes: ['name_servers_disagree'],
@@ -99,7 +99,7 @@ export const serverRows: readonly Row[] = [
     words: ['unsold.test'],
   },
   {
-    title: 'has signatures that do not match, as resolvers say',
+    title: 'has invalid signatures, as resolvers report',
     world: shop([RIGHT]),
     fails: [['resolver', { kind: 'bogus', errors: [badSignature] }, '.shop.test']],
     verdict: 'wrong',
@@ -108,7 +108,7 @@ export const serverRows: readonly Row[] = [
     words: ['shop.test', 'signature expired'],
   },
   {
-    title: 'has signatures that do not match, and resolvers do not say why they fail',
+    title: 'has invalid signatures, and resolvers give no reason',
     world: shop([RIGHT]),
     fails: [['resolver', { kind: 'bogus', errors: [] }, '.shop.test']],
     verdict: 'wrong',
@@ -117,7 +117,7 @@ export const serverRows: readonly Row[] = [
     words: ['shop.test', 'DNSSEC'],
   },
   {
-    title: 'has only name servers that are silent',
+    title: 'has only silent name servers',
     world: silent,
     fails: [
       ['ns1.shop.test', 'timeout'],
@@ -159,7 +159,7 @@ export const serverRows: readonly Row[] = [
     words: ['Create the record at both'],
   },
   {
-    title: 'is only looked at by a resolver, which fails and says why',
+    title: 'is visible only through a resolver, which fails and says why',
     world: { ...shop([RIGHT]), authoritative: false },
     fails: [
       [
@@ -177,7 +177,7 @@ export const serverRows: readonly Row[] = [
     words: [RESOLVER, 'at delegation shop.test'],
   },
   {
-    title: 'is right, while a resolver remembers that there was nothing',
+    title: 'is correct while a resolver has a cached negative answer',
     world: shop([RIGHT]),
     fails: [['resolver', { kind: 'remembered', lines: [], ttlSeconds: 1_800 }, 'docs.shop.test']],
     verdict: 'right',
@@ -189,7 +189,7 @@ export const serverRows: readonly Row[] = [
     words: [RESOLVER],
   },
   {
-    title: 'is right, while a resolver remembers the old address',
+    title: 'is correct while a resolver has the old address cached',
     world: shop([RIGHT]),
     fails: [
       [

@@ -1,4 +1,4 @@
-/** Whom an observation believes: what one kind of server says or keeps to itself must not undo what another one shows. */
+/** What one kind of server claims or withholds must not undo what another one shows. */
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/dns/wire/budget.ts';
@@ -18,9 +18,9 @@ import { RIGHT, twoServers } from './row.ts';
 afterEach(closeInternet);
 
 const RUNS = sizeOfRun({ quick: 15, long: 400 });
-/** What is silent is given up soon; a limit of time would tell of this machine. */
+/** Silence is detected early; a short time limit would measure this machine instead. */
 const QUICK = { timeoutMs: 100, limits: { ...defaultLimits, ms: 30_000 } };
-/** For a second look at what seems wrong: whoever is still silent was not only kept waiting by this machine. */
+/** Second check of an apparent failure, in case this machine was only slow. */
 const PATIENT = { ...QUICK, timeoutMs: 1_000 };
 const NAMES = [['docs.shop.test'], ['shop.test']] as const;
 const BOTH_RIGHT = [RIGHT, '@ A 192.0.2.10', '@ A 192.0.2.11'];
@@ -45,7 +45,7 @@ const silentFaults = [
   'wrong_question',
   'wrong_source',
 ] as const satisfies readonly LabFault[];
-/** The silent ones take time, so they are fewer. */
+/** Silent ones take time, so they are fewer. */
 const unhelpful = fc.oneof(
   { weight: 9, arbitrary: fc.constantFrom(...unhelpfulFaults) },
   { weight: 1, arbitrary: fc.constantFrom(...silentFaults) },
@@ -63,7 +63,7 @@ const lies: readonly LabFault[] = [
 
 const types = fc.constantFrom('A', 'AAAA', 'CAA', 'NS', 'SOA', '*');
 
-/** With an observer that remembers nothing of the checks before. */
+/** By an observer with an empty cache. */
 async function checkOnce(internet: Internet, hostname: string, options = QUICK) {
   const { observe, close } = observerOf(internet.resolver, options);
   const observation = await observe(hostname);
@@ -71,25 +71,29 @@ async function checkOnce(internet: Internet, hostname: string, options = QUICK) 
   return diagnosed(observation);
 }
 
-it.each(NAMES)('no word of a resolver makes %s wrong', { timeout: 300_000 }, async (hostname) => {
-  const internet = await openInternet({ ...twoServers(BOTH_RIGHT, BOTH_RIGHT), ...QUICK });
-  // Lies about addresses of name servers would lead out of the laboratory.
-  const anywhere = fc.constantFrom('.', '.test', '.shop.test', '.edge.test', 'ns1.shop.test');
-  const here = fc.constantFrom('docs.shop.test', 'shop.test', 'test', TARGET);
-  const fault = fc.oneof(
-    fc.tuple(anywhere, types, fc.oneof(unhelpful, fc.constantFrom(...lies.slice(0, 3)))),
-    fc.tuple(here, types, fc.oneof(unhelpful, fc.constantFrom(...lies))),
-  );
-  const property = fc.asyncProperty(fc.array(fault, { maxLength: 4 }), async (faults) => {
-    internet.resolver.heal();
-    for (const [names, type, one] of faults) internet.fail('resolver', one, names, type);
-    expect((await checkOnce(internet, hostname)).verdict).not.toBe('wrong');
-  });
-  await fc.assert(property, { numRuns: RUNS });
-});
+it.each(NAMES)(
+  'an answer of a resolver never makes %s wrong',
+  { timeout: 300_000 },
+  async (hostname) => {
+    const internet = await openInternet({ ...twoServers(BOTH_RIGHT, BOTH_RIGHT), ...QUICK });
+    // False addresses of name servers would lead outside the test network.
+    const anywhere = fc.constantFrom('.', '.test', '.shop.test', '.edge.test', 'ns1.shop.test');
+    const here = fc.constantFrom('docs.shop.test', 'shop.test', 'test', TARGET);
+    const fault = fc.oneof(
+      fc.tuple(anywhere, types, fc.oneof(unhelpful, fc.constantFrom(...lies.slice(0, 3)))),
+      fc.tuple(here, types, fc.oneof(unhelpful, fc.constantFrom(...lies))),
+    );
+    const property = fc.asyncProperty(fc.array(fault, { maxLength: 4 }), async (faults) => {
+      internet.resolver.heal();
+      for (const [names, type, one] of faults) internet.fail('resolver', one, names, type);
+      expect((await checkOnce(internet, hostname)).verdict).not.toBe('wrong');
+    });
+    await fc.assert(property, { numRuns: RUNS });
+  },
+);
 
 it.each(NAMES)(
-  'beside one right server no silence of another matters to %s',
+  'one right server outweighs a silent or failing one for %s',
   {
     timeout: 300_000,
   },
@@ -106,7 +110,7 @@ it.each(NAMES)(
   },
 );
 
-/** What servers of `shop.test` may hold; its serial never changes, as at some providers. */
+/** Possible lines of `shop.test`; its serial never changes, as at some providers. */
 const LINES = [
   RIGHT,
   'docs CNAME other.test.',
@@ -122,7 +126,7 @@ const LINES = [
 ] as const;
 
 it.each(NAMES)(
-  'a light check never hides that %s has become better or worse',
+  'a light check always detects that %s became better or worse',
   {
     timeout: 300_000,
   },
@@ -161,7 +165,7 @@ it.each(NAMES)(
       const fresh = diagnosed(await observer.observe(checkTarget));
       close();
       expect(cheap.verdict).toBe(fresh.verdict);
-      // It asks for AAAA at one server, so what another one shows may come to light later.
+      // A light check asks one server for AAAA, so another server's AAAA may show up later.
       const isAlike = [before, after].every(([one, two]) => one.join() === two.join());
       if (isAlike) expect(cheap.codes[0]).toBe(fresh.codes[0]);
     });

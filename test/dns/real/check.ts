@@ -1,4 +1,4 @@
-/** One full check at a host name in a world of real servers: observed, and judged. */
+/** One full check of a hostname against real servers, with its diagnosis. */
 import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import { type Diagnosis, diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../../src/core/diagnosis/observation.ts';
@@ -7,10 +7,8 @@ import { createObserver } from '../../../src/dns/observe/observe.ts';
 import { comparedWith } from '../laboratory.ts';
 import type { RealWorld } from './world.ts';
 
-/** Where every customer is to point to. */
 export const TARGET = 'p1.edge.test';
 
-/** The authority that may issue for the customers. */
 const authority: CaaAuthority = {
   issuerDomains: ['letsencrypt.org'],
   accountUri: null,
@@ -19,10 +17,9 @@ const authority: CaaAuthority = {
 
 export type Checked = Diagnosis & { readonly observation: Observation };
 
-/** `previous` is an earlier observation of the same name. */
 export type Check = (hostname: string, previous?: Observation) => Promise<Checked>;
 
-/** Looks by the world's resolver and its authorities; what a check learns, later ones know. */
+/** Uses the world's resolver and its name servers; later checks share the cache. */
 export function checkIn({ wire, resolver }: RealWorld): Check {
   const observer = createObserver({
     wire,

@@ -1,4 +1,4 @@
-/** What `signpost zone` prints, served by NSD and BIND, and what it changes for customers whose own CAA records forbid us. */
+/** Serves the output of `signpost zone` with NSD and BIND to customers with own CAA records. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evaluateCaa } from '../../../src/core/diagnosis/caa/caa.ts';
 import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
@@ -15,7 +15,6 @@ const ca: CaaAuthority = {
   method: 'http-01',
 };
 
-/** The lines that are printed for a platform, without what a zone has besides. */
 const printedFor = (platformDomain: string, parameters: readonly string[] = []) =>
   inMasterFile(
     platformZone({
@@ -48,11 +47,11 @@ const platforms: readonly RealZone[] = [
     records: [...printedFor('beside.test'), 'p1 A 203.0.113.10', 'p1 AAAA 2001:db8:1::10'],
   },
   { name: 'below.test', records: [...printedFor('below.test'), 'x.p1 TXT "somebody"'] },
-  // A part of a larger zone, and a delegation of its own, are the same to who asks.
+  // A part of a larger zone and a separate delegation look the same to clients.
   { name: 'larger.test', records: printedFor('edge.larger.test') },
 ];
 
-/** A customer whose own CAA records let another authority issue only. */
+/** A customer whose CAA records allow another CA only. */
 const customer: RealZone = {
   name: 'shop.test',
   records: [
@@ -69,17 +68,17 @@ function targetIn(platform: string): string {
 
 type Row = readonly [what: string, platform: string, codes: readonly string[]];
 const rows: readonly Row[] = [
-  ['with the records as they are printed', 'whole.test', []],
+  ['with the records as printed', 'whole.test', []],
   ['with those of a name inside a larger zone', 'larger.test', []],
   ['with our account in them', 'ours.test', []],
   ['with another account in them', 'theirs.test', ['caa_blocks']],
   ['without the CAA records', 'without.test', ['caa_blocks']],
   ['with CAA records above the targets instead', 'above.test', ['caa_blocks']],
-  ['with an address record for that target by itself', 'beside.test', ['caa_blocks']],
+  ['with an address record for that target only', 'beside.test', ['caa_blocks']],
 ];
 
 describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
-  'a subdomain whose apex forbids our certificate authority',
+  'a subdomain whose apex forbids our CA',
   () => {
     let world: RealWorld;
     let observer: Observer;
@@ -110,38 +109,35 @@ describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
       const { diagnosis } = await check(hostname, targetIn(platform));
       expect(diagnosis.findings.map(({ code }) => code)).toEqual(codes);
       expect(diagnosis.verdict).toBe(codes.length === 0 ? 'right' : 'wrong');
-      // And as it is asked once more before an order.
+      // The same lookup runs once more before an order.
       const kind = evaluateCaa(await observer.lookupCaa(hostname), ca, { wildcard: false }).kind;
       expect(kind).toBe(codes.length === 0 ? 'allow' : 'deny');
     });
 
-    it('is not to blame where a record below a target hides the wildcard', async () => {
+    it('is not blamed when a record below a target hides the wildcard', async () => {
       const answer = await world.ask('ns1', 'p1.below.test', 'A');
       expect(answer.message.answers).toEqual([]);
       const { diagnosis } = await check('below.shop.test', 'p1.below.test');
       expect(diagnosis.findings.map(({ code }) => code)).toContain('caa_blocks');
     });
 
-    it('does not free the apex, which is no CNAME', async () => {
+    it('does not free the apex, which has no CNAME', async () => {
       const { diagnosis } = await check('shop.test', 'p1.whole.test');
       expect(diagnosis.findings.map(({ code }) => code)).toEqual(['caa_blocks']);
     });
 
-    it.each(['ns1', 'ns2'] as const)(
-      'is answered the same for any target by %s',
-      async (server) => {
-        const shown = async (target: string) =>
-          Promise.all(
-            (['A', 'AAAA', 'CAA'] as const).map(async (type) => {
-              const { answers } = (await world.ask(server, target, type)).message;
-              return answers.map((record) => record.type);
-            }),
-          );
-        const all = [['A'], ['AAAA'], ['CAA', 'CAA', 'CAA']];
-        expect(await shown('abcdefghijklmnop.whole.test')).toEqual(all);
-        expect(await shown('qrstuvwxyz234567.whole.test')).toEqual(all);
-        expect(await shown('whole.test')).toEqual([[], [], []]);
-      },
-    );
+    it.each(['ns1', 'ns2'] as const)('is answered alike for any target by %s', async (server) => {
+      const shown = async (target: string) =>
+        Promise.all(
+          (['A', 'AAAA', 'CAA'] as const).map(async (type) => {
+            const { answers } = (await world.ask(server, target, type)).message;
+            return answers.map((record) => record.type);
+          }),
+        );
+      const all = [['A'], ['AAAA'], ['CAA', 'CAA', 'CAA']];
+      expect(await shown('abcdefghijklmnop.whole.test')).toEqual(all);
+      expect(await shown('qrstuvwxyz234567.whole.test')).toEqual(all);
+      expect(await shown('whole.test')).toEqual([[], [], []]);
+    });
   },
 );

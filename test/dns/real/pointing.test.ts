@@ -1,4 +1,4 @@
-/** The customer's record, right and wrong in every way, as NSD and BIND give it. */
+/** The customer's record in all right and wrong forms, as NSD and BIND serve it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FindingCode } from '../../../src/core/diagnosis/findings.ts';
 import { recordsOf } from '../../../src/core/diagnosis/observation.ts';
@@ -7,7 +7,7 @@ import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import type { RealZone } from './zones.ts';
 
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
-/** More than a datagram of 1232 octets has room for; BIND takes 100 records of a type at most. */
+/** Too many for a datagram of 1232 octets; BIND has a limit of 100 records per type. */
 const [MANY, LONG] = [95, 20] as const;
 
 const shop = [
@@ -70,7 +70,6 @@ type Case = {
   readonly hostname: string;
   readonly verdict: Checked['verdict'];
   readonly codes: readonly FindingCode[];
-  /** Of the headline. */
   readonly evidence?: object;
 };
 
@@ -85,7 +84,7 @@ const cases: readonly Case[] = [
     evidence: { seen: 'nxdomain' },
   },
   {
-    title: 'a name with names below it only',
+    title: 'a name with only names below it',
     hostname: 'empty.shop.test',
     verdict: 'wrong',
     codes: ['record_missing'],
@@ -106,22 +105,22 @@ const cases: readonly Case[] = [
     evidence: { hints: [{ code: 'relative_target', found: 'p1.edge.test.shop.test' }] },
   },
   {
-    title: 'a CNAME that arrives by a detour',
+    title: 'a CNAME that reaches the target indirectly',
     hostname: 'indirect.shop.test',
     verdict: 'wrong',
     codes: ['cname_mismatch'],
     evidence: { hints: [{ code: 'cname_indirect', via: ['mid.shop.test'] }] },
   },
   {
-    title: 'CNAMEs in a circle',
+    title: 'a CNAME loop',
     hostname: 'loop.shop.test',
     verdict: 'wrong',
     codes: ['cname_loop', 'cname_mismatch'],
     evidence: { names: ['loop.shop.test', 'pool.shop.test', 'loop.shop.test'] },
   },
   {
-    // BIND says SERVFAIL beside the aliases, which are there nevertheless.
-    title: 'CNAMEs in a circle at BIND alone',
+    // BIND answers SERVFAIL together with the aliases.
+    title: 'a CNAME loop at BIND alone',
     hostname: 'loop.named.test',
     verdict: 'wrong',
     codes: ['cname_loop', 'cname_mismatch'],
@@ -134,7 +133,7 @@ const cases: readonly Case[] = [
     evidence: { addresses: ['198.51.100.7'], ours: [] },
   },
   {
-    title: 'our own address in place of the CNAME',
+    title: 'our own address instead of the CNAME',
     hostname: 'ours.shop.test',
     verdict: 'wrong',
     codes: ['conflicting_a'],
@@ -148,7 +147,7 @@ const cases: readonly Case[] = [
     evidence: { addresses: ['2001:db8:2::7'] },
   },
   {
-    title: 'a name that mail is delivered to',
+    title: 'a name that receives mail',
     hostname: 'mail.shop.test',
     verdict: 'wrong',
     codes: ['record_missing', 'mail_at_name'],
@@ -168,14 +167,14 @@ const cases: readonly Case[] = [
     evidence: { hints: [{ code: 'wrong_host', name: 'www.host.shop.test' }] },
   },
   {
-    title: 'a TXT record in place of the CNAME',
+    title: 'a TXT record instead of the CNAME',
     hostname: 'texts.shop.test',
     verdict: 'wrong',
     codes: ['record_missing'],
     evidence: { hints: [{ code: 'txt_instead_of_cname', text: `CNAME ${TARGET}` }] },
   },
   {
-    title: 'a wildcard that leads here',
+    title: 'a wildcard that matches the target',
     hostname: 'docs.wild.shop.test',
     verdict: 'right',
     codes: ['wildcard_answers'],
@@ -197,7 +196,7 @@ const cases: readonly Case[] = [
     evidence: { missing: ['203.0.113.10'] },
   },
   {
-    title: 'an apex with a foreign address, too',
+    title: 'an apex with an additional foreign address',
     hostname: 'mixed.test',
     verdict: 'wrong',
     codes: ['apex_mixed'],
@@ -223,7 +222,7 @@ const cases: readonly Case[] = [
     codes: [],
   },
   {
-    title: 'CAA at the zone that allows another authority',
+    title: 'CAA at the zone that allows another CA',
     hostname: 'docs.blocked.test',
     verdict: 'wrong',
     codes: ['caa_blocks'],
@@ -243,7 +242,7 @@ const cases: readonly Case[] = [
     codes: [],
   },
   {
-    title: 'a domain that nobody has registered',
+    title: 'an unregistered domain',
     hostname: 'docs.nobody.test',
     verdict: 'wrong',
     codes: ['domain_unregistered'],
@@ -268,13 +267,13 @@ describe.skipIf(lacksNameServers('records in NSD and BIND'))('a record in NSD an
   });
 
   const wrong = cases.filter(({ verdict }) => verdict === 'wrong');
-  it.each(wrong)('$title: a second check finds nothing new', async ({ hostname }) => {
+  it.each(wrong)('$title: a second check confirms the first', async ({ hostname }) => {
     const { observation } = await check(hostname);
     const again = await check(hostname, observation);
     expect(again.observation).toBe(observation);
   });
 
-  it('is read whole where it does not fit into a datagram', async () => {
+  it('is read completely when it exceeds a datagram', async () => {
     const answers = await Promise.all(
       (['ns1', 'ns2'] as const).map((server) => world.ask(server, 'many.shop.test', 'A')),
     );

@@ -1,4 +1,4 @@
-/** What a validating Unbound tells of zones that are right at their own servers: bad signatures, and what it remembers. */
+/** A validating Unbound and zones that are right at their own servers: signatures and cache. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Check, type Checked, checkIn, TARGET } from './check.ts';
 import type { Signing } from './signing.ts';
@@ -8,7 +8,7 @@ import { NEGATIVE_TTL_SECONDS, type RealZone } from './zones.ts';
 const right = ['docs CNAME p1.edge.test.'];
 const late: RealZone = { name: 'late.test', records: ['old CNAME elsewhere.edge.test.'] };
 
-/** How each is signed, and the extended errors (RFC 8914, 4) that Unbound 1.17.1 gives for it. */
+/** The signings and the extended errors (RFC 8914, 4) that Unbound 1.17.1 returns. */
 const bogus: readonly { signing: Signing; code: number; text: RegExp }[] = [
   { signing: 'expired', code: 7, text: /signature expired/ },
   { signing: 'early', code: 8, text: /signature before inception date/ },
@@ -18,7 +18,7 @@ const bogus: readonly { signing: Signing; code: number; text: RegExp }[] = [
 
 const zoneOf = (signing: string) => `${signing.replace('_', '-')}.test`;
 
-describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that validates', () => {
+describe.skipIf(lacksNameServers('Unbound with signed zones'))('a validating resolver', () => {
   let world: RealWorld;
   let check: Check;
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
   it.each([
     { zone: 'well.test', authenticated: true },
     { zone: 'plain.test', authenticated: false },
-  ])('is content with $zone: authenticated $authenticated', async ({ zone, authenticated }) => {
+  ])('accepts $zone: authenticated $authenticated', async ({ zone, authenticated }) => {
     const { verdict, findings, observation } = await check(`docs.${zone}`);
     expect(verdict).toBe('right');
     expect(findings).toEqual([]);
@@ -57,7 +57,7 @@ describe.skipIf(lacksNameServers('Unbound with signed zones'))('a resolver that 
     expect(observation.world).toMatchObject([{ authenticated: false, answersUnchecked: true }]);
   });
 
-  it('remembers what was there before the record, and until when', async () => {
+  it('caches the state from before the record, with its TTL', async () => {
     const missing = await check('docs.late.test');
     expect(missing.findings).toMatchObject([{ code: 'record_missing' }]);
     const before = Date.now();

@@ -1,4 +1,4 @@
-/** Name servers that differ, fail or are not there, and what is said of each. */
+/** Name servers that differ, fail or are down, and how they are reported. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../../src/core/diagnosis/findings.ts';
 import { type Check, type Checked, checkIn } from './check.ts';
@@ -16,7 +16,7 @@ type Case = {
   readonly findings: readonly Partial<Finding>[];
 };
 
-/** Each look is at `docs` in the zone. */
+/** Each check is of `docs` in the zone. */
 const cases: readonly Case[] = [
   {
     title: 'the record is at NSD alone',
@@ -31,7 +31,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    title: 'the record is at BIND alone, and NSD has the old one',
+    title: 'the record is at BIND alone and NSD has the old one',
     zone: { name: 'second.test', records: [], ns1: foreign, ns2: right },
     verdict: 'wrong',
     findings: [
@@ -100,7 +100,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-describe.skipIf(lacksNameServers('NSD and BIND that differ'))('where', () => {
+describe.skipIf(lacksNameServers('NSD and BIND that differ'))('when', () => {
   let world: RealWorld;
   let check: Check;
   beforeAll(async () => {

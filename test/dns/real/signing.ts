@@ -1,4 +1,4 @@
-/** Signs zones with BIND's own programs, well and badly. */
+/** Signs zones with BIND's tools, correctly or not. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,20 +8,19 @@ import type { ServedZone } from '../../support/name-servers.ts';
 import { findProgram, missing, type ProgramName } from '../../support/programs.ts';
 
 /**
- * `expired` and `early`: the signatures' time is over, or has not come. `ds_mismatch`: the DS above belongs to another
- * key. `stripped`: there is a DS, and nothing is signed.
+ * `expired`, `early`: the signatures are outside their validity. `ds_mismatch`: the DS is for
+ * another key. `stripped`: a DS without signatures.
  */
 export type Signing = 'well' | 'expired' | 'early' | 'ds_mismatch' | 'stripped';
 
 export type SignedZone = {
   readonly zone: ServedZone;
-  /** DS records in presentation form, with the zone's full name, for the zone above. */
+  /** DS records of the zone in presentation format, for its parent. */
   readonly ds: readonly string[];
-  /** The zone's key, as a trust anchor. */
   readonly anchor: string;
 };
 
-/** Start and end of the signatures' time; dnssec-signzone's own choice is a month from now. -P: do not verify them. */
+/** The validity period; dnssec-signzone's default is one month from now. -P skips verification. */
 const validity: { readonly [S in Signing]: readonly string[] } = {
   well: [],
   expired: ['-P', '-s', '20240101000000', '-e', '20240201000000'],
@@ -30,7 +29,7 @@ const validity: { readonly [S in Signing]: readonly string[] } = {
   stripped: [],
 };
 
-/** Signs a zone with a new key. Throws where the programs are not installed, or fail. */
+/** Signs a zone with a new key. Throws if the tools are missing or fail. */
 export async function sign(
   { name, serial, text }: ServedZone,
   signing: Signing,
@@ -41,7 +40,6 @@ export async function sign(
     const key = await newKey(cwd, name);
     const anchor = await readFile(join(cwd, `${key}.key`), 'utf8');
     await writeFile(join(cwd, 'zone'), text + anchor);
-    // One key signs everything (-z).
     const how = ['-q', '-z', '-o', name, ...validity[signing], '-f', 'signed', 'zone', key];
     await runProgram('dnssec-signzone', how, cwd);
     const owner = signing === 'ds_mismatch' ? await newKey(cwd, name) : key;
@@ -59,7 +57,6 @@ export async function sign(
   }
 }
 
-/** The file name of the key, without its ending. */
 async function newKey(cwd: string, zone: string): Promise<string> {
   const options = ['-q', '-f', 'KSK', '-a', 'ECDSAP256SHA256', zone];
   return (await runProgram('dnssec-keygen', options, cwd)).trim();

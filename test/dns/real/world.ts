@@ -1,4 +1,4 @@
-/** A registry (NSD), a customer's two name servers (NSD and BIND) and a validating resolver (Unbound), on loopback. */
+/** A registry, a customer's two name servers and a validating resolver on loopback. */
 import type { SocketAddress } from '../../../src/config/config.ts';
 import type { WireAnswer } from '../../../src/dns/wire/exchange.ts';
 import type { RecordType } from '../../../src/dns/wire/records.ts';
@@ -27,32 +27,30 @@ const programs = [
   'dnssec-dsfromkey',
 ] as const satisfies readonly ProgramName[];
 
-/** For `describe.skipIf`: whether one of the servers is not installed; each that is missing is told of. */
+/** For `describe.skipIf`: whether a server is not installed; reports each missing one. */
 export function lacksNameServers(what: string): boolean {
   return programs.filter((program) => lacks(program, what)).length > 0;
 }
 
-/** A server to ask in person. */
 type Place = 'registry' | 'ns1' | 'ns2' | 'unbound';
 
 type Response = Extract<WireAnswer, { readonly kind: 'response' }>;
 
 export type RealWorld = {
   readonly wire: Wire;
-  /** The resolver, and the port that every server of the world listens on. */
+  /** The resolver, and the port of every server. */
   readonly resolver: SocketAddress;
-  /** One raw question; throws where there is no answer. */
   readonly ask: (place: Place, name: string, type: RecordType) => Promise<Response>;
-  /** Replaces a zone at both of the customer's servers; `serial` must be a new one. */
+  /** Replaces a zone at both servers of the customer; `serial` must be new. */
   readonly publish: (zone: RealZone) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
 const UNBOUND = '127.0.0.14';
-/** Passes only where a server does not answer; the others take a millisecond, but on a busy machine. */
+/** Only silent servers take that long; others need a millisecond, except on a busy machine. */
 const TIMEOUT_MS = 1_000;
 
-/** Starts all four with these zones and the platform's own, which takes a second or so. `close` ends them. */
+/** Starts all four with these zones and the platform's; takes about a second. */
 export async function startRealWorld(customers: readonly RealZone[]): Promise<RealWorld> {
   const port = await freePort();
   const servers = await startServers([platformZone, ...customers], port);
@@ -92,7 +90,7 @@ async function startServers(zones: readonly RealZone[], port: number) {
     ...['.', 'test'].map((zone) => ({ zone, servers: [at(addresses.ns)] })),
     ...zones.map(({ name, atParent = BOTH }) => ({
       zone: name,
-      // Who is down is left out: it would wait for that one for longer than a check does.
+      // Stopped servers are left out: waiting for them would outlast a check.
       servers: atParent
         .map(addressOf)
         .filter((address) => address !== addresses.down)
@@ -115,7 +113,7 @@ async function startServers(zones: readonly RealZone[], port: number) {
   }
 }
 
-/** Signs the zones that are to be, then the registry's, with their DS records in it. */
+/** Signs these zones, then the registry's with their DS records. */
 async function signAll(zones: readonly RealZone[]) {
   const signed = await Promise.all(
     zones.flatMap((zone) => {

@@ -1,15 +1,15 @@
-/** What the servers of a small world under `test` hold, as master files (RFC 1035, 5). */
+/** The zones of a small world under `test`, as master files (RFC 1035, 5). */
 import type { ServedZone } from '../../support/name-servers.ts';
 import type { SignedZone, Signing } from './signing.ts';
 
-/** A server that knows nothing of the zone, one that has never received it, or the records that only it has. */
+/** A server without the zone, one that never received it, or the records only it has. */
 type Apart = 'unknown' | 'not_received' | readonly string[];
 
-/** A zone below `test`. Records are `owner TYPE data`, relative to the zone, as in `docs CNAME p1.edge.test.` */
+/** A zone below `test`. Records are `owner TYPE data`, relative to the zone. */
 export type RealZone = {
   readonly name: string;
   readonly records: readonly string[];
-  /** Names of its servers at the registry and in the zone; their first labels are those of `addresses`. */
+  /** Server names at the registry and in the zone; their first labels are keys of `addresses`. */
   readonly atParent?: readonly string[];
   readonly atZone?: readonly string[];
   /** Where NSD (ns1) and BIND (ns2) differ. */
@@ -19,7 +19,7 @@ export type RealZone = {
   readonly serial?: number;
 };
 
-/** By the first label of a server's name. `down`: nobody is there. `also`: NSD by another name. */
+/** By the first label of a server's name. `down`: no server. `also`: NSD by another name. */
 export const addresses = {
   ns: '127.0.0.11',
   ns1: '127.0.0.12',
@@ -31,10 +31,10 @@ export const addresses = {
 export const NEGATIVE_TTL_SECONDS = 300;
 const TTL_SECONDS = 60;
 
-/** The servers of zones that say nothing else; their addresses are in the registry's own zone. */
+/** The default servers of a zone; their addresses are in the registry's own zone. */
 export const BOTH = ['ns1.nic.test', 'ns2.nic.test'] as const;
 
-/** The platform's zone: the target that all customers are to point to, at NSD alone. */
+/** The platform's zone with the target of all customers, at NSD alone. */
 export const platformZone: RealZone = {
   name: 'edge.test',
   records: ['p1 A 203.0.113.10', 'p1 A 203.0.113.11', 'p1 AAAA 2001:db8:1::10'],
@@ -42,7 +42,6 @@ export const platformZone: RealZone = {
   signing: 'well',
 };
 
-/** The address that a server of this name listens on. */
 export function addressOf(server: string): string {
   const [label] = server.split('.');
   const found = Object.entries(addresses).find(([name]) => name === label);
@@ -50,7 +49,7 @@ export function addressOf(server: string): string {
   return found[1];
 }
 
-/** The zone as one of its servers has it; undefined where that server does not know it. */
+/** The zone on one of its servers; undefined if that server does not have it. */
 export function servedBy(server: 'ns1' | 'ns2', zone: RealZone): ServedZone | undefined {
   const { name, serial = 1, atParent = BOTH } = zone;
   const apart = zone[server] ?? [];
@@ -60,14 +59,14 @@ export function servedBy(server: 'ns1' | 'ns2', zone: RealZone): ServedZone | un
   return { name, serial, text };
 }
 
-/** The registry's zone: its servers' addresses, and every zone's delegation with its glue and its DS records. */
+/** The registry's zone: its addresses, and each delegation with glue and DS records. */
 export function registryZone(
   zones: readonly RealZone[],
   signed: readonly SignedZone[],
 ): ServedZone {
   const records = [
     ...Object.entries(addresses)
-      .filter(([label]) => label !== 'ns') // the zone's own server comes with its NS record
+      .filter(([label]) => label !== 'ns') // its own server comes with its NS record
       .map(([label, address]) => `${label}.nic A ${address}`),
     ...zones.flatMap(({ name, atParent = BOTH }) => [
       ...atParent.map((server) => `${name}. NS ${server}.`),
@@ -79,7 +78,6 @@ export function registryZone(
   return { name: 'test', serial: 1, text: masterFile(zone, []) };
 }
 
-/** The root of this world, so that no question leaves it. */
 export function rootZone(): ServedZone {
   const records = ['test NS ns.nic.test.', `ns.nic.test A ${addresses.ns}`];
   const zone = { name: '.', records, atZone: ['ns.nic.test'] };
@@ -101,7 +99,6 @@ function masterFile(zone: RealZone, apart: readonly string[]): string {
   return `${list.join('\n')}\n`;
 }
 
-/** Addresses of those servers that are within the zone itself. */
 function glue(zone: string, servers: readonly string[]): string[] {
   return servers
     .filter((server) => server.endsWith(`.${zone}`))

@@ -20,16 +20,14 @@ import {
 
 afterEach(closeAll);
 
-/** Long enough that two random cases are never the same. */
+/** Long enough that two random cases never coincide. */
 const longName = `${'docs-and-guides.'.repeat(8)}customers.shop.test`;
 const longQuestion = { ...question, name: longName };
 
-/** The same letters, each in the other case. */
 function swapCase(name: string): string {
   return [...name].map((c) => (c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase())).join('');
 }
 
-/** The answer says that there is no such name: whoever believes it is deceived. */
 const denial = (query: Buffer, change: object) =>
   responseTo(query, { flags: 0x0403, answers: [], ...change });
 
@@ -39,17 +37,17 @@ function withTwoQuestions(query: Buffer): Buffer {
   return Buffer.concat([answer, answer.subarray(12)]);
 }
 
-describe('an answer is ignored, and the right one still taken, when', () => {
+describe('a spoofed response is ignored and the right one accepted when', () => {
   it.each<[string, (query: Buffer) => Buffer]>([
-    ['its id is wrong', (query) => denial(query, { id: query.readUInt16BE(0) ^ 1 })],
+    ['its ID is wrong', (query) => denial(query, { id: query.readUInt16BE(0) ^ 1 })],
     [
-      'its id is that of the same slot',
+      'its ID is that of the same slot',
       (query) => denial(query, { id: query.readUInt16BE(0) ^ 0x1000 }),
     ],
-    ['it answers another question', (query) => denial(query, { name: 'evil.shop.test' })],
+    ['it answers another query', (query) => denial(query, { name: 'evil.shop.test' })],
     ['it answers for another type', (query) => otherType(denial(query, {}))],
-    ['it answers two questions', withTwoQuestions],
-    ['it is a question itself', (query) => query],
+    ['it has two questions', withTwoQuestions],
+    ['it is a query itself', (query) => query],
     ['it is too short', (query) => query.subarray(0, 7)],
     ['it is only a header', (query) => denial(query, {}).fill(0, 4).subarray(0, 12)],
     ['it ends within the question', (query) => denial(query, {}).subarray(0, 20)],
@@ -64,7 +62,7 @@ describe('an answer is ignored, and the right one still taken, when', () => {
   it('it comes from another port', async () => {
     const stranger = createSocket('udp4');
     atTheEnd(() => stranger.close());
-    // The stranger knows id, question and case, and speaks first.
+    // The attacker knows ID, question and case, and answers first.
     const server = await openRaw((query, reply, { port, address }) =>
       stranger.send(denial(query, {}), port, address, () => reply(responseTo(query))),
     );
@@ -82,15 +80,15 @@ describe('an answer is ignored, and the right one still taken, when', () => {
     expect(await openWire().ask(question, server)).toMatchObject(rightAnswer);
   });
 
-  it('its id is wrong every time: that is no answer at all', async () => {
+  it('its ID is wrong every time, which ends in a timeout', async () => {
     const dns = await openDns({ 'shop.test': ['docs A 192.0.2.1'] });
     dns.fail(question.name, 'A', 'wrong_id');
     expect(await openWire({ timeoutMs: 50 }).ask(question, dns)).toEqual({ kind: 'timeout' });
   });
 });
 
-describe('the letters of a question', () => {
-  it('are in a new random case each time, and names in the answer in lower case', async () => {
+describe('the case of a query name', () => {
+  it('is random each time, and names in the response are in lower case', async () => {
     const names: string[] = [];
     const server = await openRaw((query, reply) => {
       names.push(nameIn(query));
@@ -105,7 +103,7 @@ describe('the letters of a question', () => {
     expect(names.map((name) => name.toLowerCase())).toEqual(Array(5).fill(longName));
   });
 
-  it('change nothing but their case, and take any pattern', () => {
+  it('changes the letters only and uses any pattern', () => {
     const draws = fc.infiniteStream(fc.integer({ min: 0, max: 0xffff }));
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), draws, (bytes, stream) => {
@@ -122,15 +120,15 @@ describe('the letters of a question', () => {
     expect(pattern.toString()).toBe('a.aBcDeFgHiJ-kLmNoPq');
   });
 
-  it('of a name without letters are none', async () => {
+  it('is fixed for a name without letters', async () => {
     const server = await openRaw((query, reply) => reply(responseTo(query)));
     const answer = await openWire().ask({ ...question, name: '1.2.3' }, server);
     expect(answer).toMatchObject({ kind: 'response' });
   });
 });
 
-describe('a server that does not keep the case of a question', () => {
-  it('is asked at once in lower case, with EDNS, its port and id drawn again', async () => {
+describe('-', () => {
+  it('is retried at once in lower case with EDNS and a new port and ID', async () => {
     const queries: { name: string; edns: number; from: string }[] = [];
     const server = await openRaw((query, reply, { port }) => {
       const from = `${port} ${query.readUInt16BE(0)}`;
@@ -153,7 +151,7 @@ describe('a server that does not keep the case of a question', () => {
   it.each([
     ['FORMERR in the wrong case', [1, 0]],
     ['FORMERR in the right case, and then the wrong one', [1, 0, 0]],
-  ])('nor knows EDNS is asked without: %s', async (what, edns) => {
+  ])('or support EDNS is retried without: %s', async (what, edns) => {
     const seen: number[] = [];
     const server = await openRaw((query, reply) => {
       seen.push(ednsIn(query));
@@ -165,7 +163,7 @@ describe('a server that does not keep the case of a question', () => {
     expect(seen).toEqual(edns);
   });
 
-  it('must keep the lower case then: an answer in yet another one does not count', async () => {
+  it('must then keep the lower case; any other case is ignored', async () => {
     let asks = 0;
     const server = await openRaw((query, reply) => {
       asks += 1;
@@ -176,7 +174,7 @@ describe('a server that does not keep the case of a question', () => {
     expect(asks).toBe(2);
   });
 
-  it('costs a question of the budget, which may be the last', async () => {
+  it('costs a query of the budget, which may be the last', async () => {
     const server = await openRaw((query, reply) =>
       reply(responseTo(query, { name: nameIn(query).toLowerCase() })),
     );
@@ -204,7 +202,7 @@ describe('a server that does not keep the case of a question', () => {
   });
 });
 
-/** The same answer to the question for another type than A. */
+/** The same response for another type than A. */
 function otherType(answer: Buffer): Buffer {
   answer.writeUInt8(28, 12 + question.name.length + 2 + 1);
   return answer;

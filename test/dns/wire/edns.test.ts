@@ -13,8 +13,8 @@ import {
 
 afterEach(closeAll);
 
-describe('a server too old for EDNS', () => {
-  it('that says nothing is asked once more without', async () => {
+describe('a server without EDNS support', () => {
+  it('that is silent is retried once without EDNS', async () => {
     const seen: number[] = [];
     const server = await openRaw((query, reply) => {
       if (seen.push(ednsIn(query)) === 2) reply(responseTo(query));
@@ -26,7 +26,7 @@ describe('a server too old for EDNS', () => {
   it.each<[string, (query: Buffer) => Buffer]>([
     ['with the question', (query) => responseTo(query, { flags: 1 })],
     ['with a header only', (query) => responseTo(query, { flags: 1 }).fill(0, 4).subarray(0, 12)],
-  ])('that says FORMERR %s is asked without at once', async (_how, formerr) => {
+  ])('that answers FORMERR %s is retried without EDNS at once', async (_how, formerr) => {
     const seen: number[] = [];
     const server = await openRaw((query, reply) =>
       reply(seen.push(ednsIn(query)) === 1 ? formerr(query) : responseTo(query)),
@@ -38,7 +38,7 @@ describe('a server too old for EDNS', () => {
   it.each<[string, (query: Buffer) => Buffer]>([
     ['with the question', (query) => responseTo(query, { flags: 4 })],
     ['with a header only', (query) => responseTo(query, { flags: 4 }).fill(0, 4).subarray(0, 12)],
-  ])('that says NOTIMP %s is asked without at once', async (_how, notimp) => {
+  ])('that answers NOTIMP %s is retried without EDNS at once', async (_how, notimp) => {
     const seen: number[] = [];
     const server = await openRaw((query, reply) =>
       reply(seen.push(ednsIn(query)) === 1 ? notimp(query) : responseTo(query)),
@@ -47,13 +47,13 @@ describe('a server too old for EDNS', () => {
     expect(seen).toEqual([1, 0]);
   });
 
-  it('that says FORMERR to everything has answered', async () => {
+  it('that answers FORMERR to everything has responded', async () => {
     const server = await openRaw((query, reply) => reply(responseTo(query, { flags: 1 })));
     expect(await openWire().ask(question, server)).toMatchObject({ message: { rcode: 1 } });
   });
 });
 
-describe('the flags of a question', () => {
+describe('the flags of a query', () => {
   const bytesOf = (flags: object, edns = true) =>
     encodeQuestion({ ...question, ...flags }, 7, edns).toString('hex');
   const asked = '00 04 646f6373 0473686f70 0474657374 00 0001 0001'.replaceAll(' ', '').slice(2);
@@ -73,7 +73,7 @@ describe('the flags of a question', () => {
     expect(bytesOf(flags)).toBe(expected);
   });
 
-  it('reach the server, and CD stays without EDNS', async () => {
+  it('reach the server, and CD is kept without EDNS', async () => {
     const queries: Buffer[] = [];
     const server = await openRaw((query, reply) => {
       if (queries.push(query) === 2) reply(responseTo(query));
@@ -86,7 +86,7 @@ describe('the flags of a question', () => {
   });
 });
 
-/** A response whose OPT record has these bytes as its options. */
+/** A response with these bytes as options of its OPT record. */
 function withOptions(...options: readonly number[]): Buffer {
   const response = encode({ type: 'response', id: 7, flags: 2, questions: [], additionals: [] });
   response.writeUInt16BE(1, 10);
@@ -105,8 +105,8 @@ const option = (code: number, ...data: readonly number[]) => [
 ];
 const textOf = (...bytes: readonly number[]) => errorsIn(...option(15, 0, 6, ...bytes))[0]?.text;
 
-describe('the extended errors of an answer', () => {
-  it('are read with their text, between options of other kinds', () => {
+describe('the extended errors of a response', () => {
+  it('are read with their text, between other options', () => {
     const cookie = option(10, 1, 2, 3, 4, 5, 6, 7, 8);
     const bogus = option(15, 0, 6, ...Buffer.from('no SEP'));
     expect(errorsIn(...cookie, ...bogus, ...option(15, 0x01, 0x00))).toEqual([
@@ -115,13 +115,13 @@ describe('the extended errors of an answer', () => {
     ]);
   });
 
-  it('have their foreign bytes escaped', () => {
+  it('have untrusted bytes escaped', () => {
     expect(textOf(0x1b, 0x5b, 0x33, 0x31, 0x6d, 0x5c, 0xc3, 0xbc, 0)).toBe(
       '\\027[31m\\092\\195\\188\\000',
     );
   });
 
-  it('are cut at 200 octets, and after eight', () => {
+  it('are cut to 200 octets and to eight errors', () => {
     expect(textOf(...Array(201).fill(0x61))).toBe('a'.repeat(200));
     expect(
       errorsIn(
@@ -137,18 +137,18 @@ describe('the extended errors of an answer', () => {
     ['too short for a code', option(15, 6)],
     ['longer than the record', [0, 15, 0, 9, 0, 6]],
     ['cut off in the middle', [0, 15, 0]],
-  ])('do no harm where they are broken: %s', (_what, options) => {
+  ])('are ignored when malformed: %s', (_what, options) => {
     const message = decodeMessage(withOptions(...options));
     expect(message).toMatchObject({ rcode: 2, extendedErrors: [], additional: [{ type: 'OPT' }] });
   });
 
-  it('before a broken one are kept', () => {
+  it('before a malformed one are kept', () => {
     expect(errorsIn(...option(15, 0, 9), 0, 15, 0, 200, 0)).toEqual([{ code: 9, text: '' }]);
   });
 });
 
-describe('an answer with signatures', () => {
-  it('is read as if they were not there, and says that they were checked', () => {
+describe('a response with signatures', () => {
+  it('is read without them and marked as authenticated', () => {
     const bytes = encode({
       type: 'response',
       id: 7,

@@ -19,7 +19,7 @@ const texts = Array.from({ length: 100 }, (_, i) => `docs TXT "${i} ${'x'.repeat
 const textQuestion = { ...question, type: 'TXT' } as const;
 const allow = (limits: Partial<Limits>) => startBudget({ ...defaultLimits, ...limits });
 
-/** Answers what comes over TCP rightly, and counts the connections. */
+/** Answers correctly over TCP and counts the connections. */
 function countingAnswers() {
   const seen = { connections: 0 };
   const serve = (socket: Socket) => {
@@ -32,8 +32,8 @@ function countingAnswers() {
   return { seen, serve };
 }
 
-describe('a question', () => {
-  it('takes every byte of its answer off, UDP and TCP alike, and every message it sends', async () => {
+describe('the budget of a query', () => {
+  it('counts every response byte, over UDP and TCP, and every message sent', async () => {
     const dns = await openDns({ 'shop.test': texts });
     const budget = startBudget(defaultLimits);
     const answer = await openWire().ask(textQuestion, dns, { budget });
@@ -54,7 +54,7 @@ describe('a question', () => {
     });
   });
 
-  it('takes its retries off, whatever they are for', async () => {
+  it('counts retries of all kinds', async () => {
     const server = await openRaw((query, reply) => {
       const name = nameIn(query).toLowerCase();
       const isMixed = name !== nameIn(query);
@@ -66,8 +66,8 @@ describe('a question', () => {
     expect(spent(budget, defaultLimits).questions).toBe(2);
   });
 
-  it('is a timeout at once when what comes over UDP is too much, though it be no answer', async () => {
-    // The id is right and the question is not, a thousand octets each time.
+  it('causes a timeout at once when too many bytes arrive over UDP, even without a valid response', async () => {
+    // The ID is right and the question is not, a thousand octets each time.
     const server = await openRaw((query, reply) => {
       const wrong = Buffer.concat([query.subarray(0, 12), Buffer.alloc(988)]);
       for (let i = 0; i < 3; i++) reply(wrong);
@@ -79,10 +79,10 @@ describe('a question', () => {
   });
 
   it.each<[string, (socket: Socket) => void]>([
-    ['hangs up without a word', (socket) => socket.end()],
-    ['hangs up in the middle of its answer', (socket) => socket.end(Buffer.from([1, 0, 7, 7]))],
-    ['pours out more than it is allowed', (socket) => pour(socket)],
-  ])('is a timeout at once where a server %s over TCP', async (_how, behave) => {
+    ['closes the connection without a response', (socket) => socket.end()],
+    ['disconnects in the middle of a response', (socket) => socket.end(Buffer.from([1, 0, 7, 7]))],
+    ['sends more than the limit', (socket) => pour(socket)],
+  ])('causes a timeout at once when a server %s over TCP', async (_how, behave) => {
     const server = await openTruncating(behave);
     const budget = allow({ bytes: 20_000 });
     const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
@@ -93,7 +93,7 @@ describe('a question', () => {
     expect(budget.bytesLeft).toBeGreaterThan(-4096);
   });
 
-  it('over TCP gives up when its time is over', async () => {
+  it('limits the time over TCP', async () => {
     const server = await openTruncating(() => {});
     const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
     const budget = allow({ ms: 100 });
@@ -105,7 +105,7 @@ describe('a question', () => {
 });
 
 describe('a server that truncates', () => {
-  it('is asked over TCP once in a check; its second truncated answer is a timeout', async () => {
+  it('is queried over TCP once per check; its second truncated response is a timeout', async () => {
     const { seen, serve } = countingAnswers();
     const server = await openTruncating(serve);
     const [budget, wire] = [startBudget(defaultLimits), openWire()];
@@ -118,7 +118,7 @@ describe('a server that truncates', () => {
     expect(spent(budget, defaultLimits).questions).toBe(3);
   });
 
-  it('leaves the one question over TCP to the other servers, and to the next check', async () => {
+  it('does not use up the TCP query of other servers or of the next check', async () => {
     const { seen, serve } = countingAnswers();
     const one = await openTruncating(serve);
     const other = await openTruncating(serve, '127.0.0.2');
@@ -131,7 +131,7 @@ describe('a server that truncates', () => {
     expect(seen.connections).toBe(3);
   });
 
-  it('is asked over TCP as often as needed where no budget says otherwise', async () => {
+  it('is queried over TCP as often as needed without a budget', async () => {
     const { seen, serve } = countingAnswers();
     const server = await openTruncating(serve);
     const wire = openWire();
@@ -140,7 +140,7 @@ describe('a server that truncates', () => {
   });
 });
 
-/** Announces the longest message there is, and never stops. */
+/** Announces the longest possible message and sends endlessly. */
 function pour(socket: Socket): void {
   const more = () => {
     while (socket.writable && socket.write(Buffer.alloc(65_535, 0xff)));

@@ -14,8 +14,8 @@ const response = (answers: Answer[], flags = 0) =>
     answers,
   });
 
-describe('a question', () => {
-  it.each(Object.keys(typeCodes) as (keyof typeof typeCodes)[])('%s is read by others', (type) => {
+describe('a query', () => {
+  it.each(Object.keys(typeCodes) as (keyof typeof typeCodes)[])('is decodable: %s', (type) => {
     const question = { name: 'docs.shop.test', type, recursionDesired: true };
     const packet = decodeOther(encodeQuestion(question, 4711, true));
     expect(packet).toMatchObject({ id: 4711, type: 'query', flag_rd: true, rcode: 'NOERROR' });
@@ -23,14 +23,14 @@ describe('a question', () => {
     expect(packet.additionals).toMatchObject([{ type: 'OPT', udpPayloadSize: 1232 }]);
   });
 
-  it('desires recursion and offers EDNS only where told to', () => {
+  it('sets RD and EDNS only on request', () => {
     const question = { name: 'shop.test', type: 'A', recursionDesired: false } as const;
     const packet = decodeOther(encodeQuestion(question, 1, false));
     expect(packet).toMatchObject({ flag_rd: false, additionals: [] });
   });
 });
 
-describe('a response made by others', () => {
+describe('a response from another encoder', () => {
   it.each<[Answer, object]>([
     [{ type: 'A', name: 'x.test', ttl: 5, data: '192.0.2.1' }, { address: '192.0.2.1' }],
     [{ type: 'AAAA', name: 'x.test', data: '2001:DB8:0:0:0:0:0:1' }, { address: '2001:db8::1' }],
@@ -57,12 +57,12 @@ describe('a response made by others', () => {
       { type: 'PTR', name: 'x.test', data: 'y.test' },
       { type: 'OTHER', typeCode: 12 },
     ],
-  ])('says the same to us: $type', (answer, expected) => {
+  ])('is decoded identically: $type', (answer, expected) => {
     const [record] = decodeMessage(response([answer])).answers;
     expect(record).toMatchObject({ type: answer.type, name: 'x.test', ...expected });
   });
 
-  it('keeps its flags, its RCODE with the bits of EDNS, and its sections', () => {
+  it('keeps its flags, its extended RCODE and its sections', () => {
     const bytes = encodeOther({
       type: 'response',
       id: 7,
@@ -88,7 +88,7 @@ describe('a response made by others', () => {
     });
   });
 
-  it('agrees for random records', () => {
+  it('is decoded identically for random records', () => {
     const name = fc.domain().map((text) => text.toLowerCase());
     const records = fc.array(
       fc.oneof(
@@ -111,7 +111,7 @@ describe('a response made by others', () => {
     );
   });
 
-  it('with compressed names says the same', () => {
+  it('is decoded identically with compressed names', () => {
     const whole = response([{ type: 'A', name: 'docs.shop.test', data: '192.0.2.1' }]);
     const record = whole.subarray(12 + 16 + 4 + 16);
     const compressed = Buffer.concat([
@@ -134,7 +134,7 @@ const opt = {
   options: [],
 } satisfies Answer;
 
-describe('whatever is no message', () => {
+describe('an invalid message', () => {
   const good = response([
     { type: 'CAA', name: 'x.test', data: { flags: 0, tag: 'issue', value: 'ca.test' } },
     { type: 'TXT', name: 'x.test', data: ['hello', 'there'] },
@@ -149,11 +149,11 @@ describe('whatever is no message', () => {
     }
   }
 
-  it('random bytes are refused in one way only', () => {
+  it('of random bytes is rejected with one kind of error', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 600 }), onlyMalformed), { numRuns: 3000 });
   });
 
-  it('a good message with random damage is refused in one way only', () => {
+  it('with random damage is rejected with one kind of error', () => {
     const damage = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { maxLength: 8 });
     fc.assert(
       fc.property(damage, (places) => {
@@ -165,13 +165,13 @@ describe('whatever is no message', () => {
     );
   });
 
-  it('a message that ends too soon is refused wherever it ends', () => {
+  it('that is truncated anywhere is rejected', () => {
     for (let length = 0; length < good.length; length++) {
       expect(() => decodeMessage(good.subarray(0, length))).toThrow(MalformedMessage);
     }
   });
 
-  it('data longer or shorter than it says is refused, as the next record would be read from its middle', () => {
+  it('with a wrong data length is rejected, as the next record would be misread', () => {
     const bytes = response([{ type: 'CNAME', name: 'x.test', data: 'y.test' }]);
     const lengthAt = bytes.length - 8 - 2;
     for (const wrong of [7, 9]) {
@@ -181,7 +181,7 @@ describe('whatever is no message', () => {
     }
   });
 
-  it('64 KiB of pointers, each to the one before it, come to an end', () => {
+  it('of 64 KiB of chained pointers is decoded in finite time', () => {
     const bytes = Buffer.alloc(65_535, 0xc0);
     bytes.fill(0, 0, 12);
     bytes.writeUInt16BE(0xffff, 6);
@@ -190,8 +190,8 @@ describe('whatever is no message', () => {
   });
 });
 
-describe('a message of many records', () => {
-  /** Name server records, owner and target both the name in the question. */
+describe('a message with many records', () => {
+  /** Name server records with the question's name as owner and target. */
   function withRecords(count: number): Buffer {
     const labels = Array.from({ length: 180 }, (_, i) => (i % 60 === 0 ? 59 : 0));
     const head = Buffer.from([0, 1, 0x84, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...labels, 0]);
@@ -201,14 +201,14 @@ describe('a message of many records', () => {
     return Buffer.concat([head, Buffer.from([0, 2, 0, 1]), ...all]);
   }
 
-  it('is read as far as 500, and is malformed beyond: reading it would cost more than it is worth', () => {
+  it('is read up to 500 records and rejected beyond', () => {
     expect(decodeMessage(withRecords(500)).answers).toHaveLength(500);
     expect(() => decodeMessage(withRecords(501))).toThrow(
       new MalformedMessage('more than 500 records'),
     );
   });
 
-  it('is malformed whichever sections they are in', () => {
+  it('is rejected whichever sections they are in', () => {
     const spread = withRecords(600);
     for (const at of [6, 8, 10]) spread.writeUInt16BE(200, at);
     expect(() => decodeMessage(spread)).toThrow('more than 500 records');

@@ -12,12 +12,12 @@ import { sizeOfRun } from '../../support/run.ts';
 import { asked, hostname, id, mutatedPackets, originals, target } from './mutations.ts';
 import { namesByHand } from './names-by-hand.ts';
 
-/** They take tens of seconds where the machine does much else meanwhile. */
+/** They take tens of seconds on a busy machine. */
 vi.setConfig({ testTimeout: 300_000 });
 
 const PACKETS = sizeOfRun({ quick: 20_000, long: 100_000 });
 
-/** The question as it left, without EDNS; made by hand, as its case must not be random here. */
+/** The query as sent, without EDNS; encoded by hand to keep its case fixed. */
 const encoded = encodeQuestion({ name: asked, type: 'CNAME', recursionDesired: false }, id, false);
 const exchange: QueryExchange = {
   id,
@@ -37,7 +37,7 @@ function decoded(bytes: Buffer): Message | undefined {
   }
 }
 
-/** A name of ours is read exactly where its labels stand, and nowhere else. */
+/** A name of ours is decoded exactly where its labels are in the bytes. */
 function namesAreTrue(bytes: Buffer, message: Message): void {
   const records = [...message.answers, ...message.authority, ...message.additional];
   const byHand = namesByHand(bytes);
@@ -58,7 +58,7 @@ function equal(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((label, i) => label === b[i]);
 }
 
-/** Whether it is an answer; nothing is with another id, without QR, or to another question. */
+/** Whether it is a response with the right ID, QR and question. */
 function isOurs(bytes: Buffer): boolean {
   const taken = isAnswer(bytes, exchange);
   if (!taken) return false;
@@ -68,12 +68,12 @@ function isOurs(bytes: Buffer): boolean {
     bytes.readUInt16BE(0) === id &&
     bytes.readUInt8(2) >= 0x80 &&
     (headerOnly || (bytes.readUInt16BE(4) === 1 && section.equals(questionSection)));
-  if (!right) throw new Error(`taken for an answer: ${bytes.toString('hex')}`);
+  if (!right) throw new Error(`accepted as a response: ${bytes.toString('hex')}`);
   return isAnswerInAnyCase(bytes, exchange);
 }
 
-describe('of many damaged answers', () => {
-  it('all are read truly or refused, and none is taken that answers something else', () => {
+describe('mutated responses', () => {
+  it('are decoded correctly or rejected, and none to another query is accepted', () => {
     const seen = { malformed: 0, ours: 0, alias: 0 };
     fc.assert(
       fc.property(mutatedPackets, (bytes) => {
@@ -84,17 +84,17 @@ describe('of many damaged answers', () => {
         seen.ours++;
         const answer = readAnswer(bytes, 'udp', 1);
         expect(answer.kind).toBe(message === undefined ? 'malformed' : 'response');
-        // That the labels of the target are there has been seen above, at the very record.
+        // The check above has already found the target's labels in this record.
         const aliases = message?.answers.filter(({ type }) => type === 'CNAME') ?? [];
         if (aliases.some((record) => 'target' in record && record.target === target)) seen.alias++;
       }),
       { numRuns: PACKETS },
     );
-    // Otherwise the damage is too great, or too small, to show anything.
+    // Fewer would mean that the mutations are too strong or too weak.
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(PACKETS / 50);
   });
 
-  it('and the answers they were made of are read as they are', () => {
+  it('have originals that are decoded unchanged', () => {
     for (const bytes of originals) {
       expect(isAnswer(bytes, exchange)).toBe(true);
       namesAreTrue(bytes, decodeMessage(bytes));

@@ -1,8 +1,7 @@
-/** Real answers made with dns-packet, and ways to damage them. */
 import { type Answer, encode } from 'dns-packet';
 import fc from 'fast-check';
 
-/** The question of every answer, in the case it was sent in; and what an alias leads to. */
+/** The name in every query, in the case sent, and the target of an alias. */
 export const [hostname, target] = ['docs.shop.test', 'p1.edge.test'];
 export const [asked, id] = ['doCS.sHop.TEst', 0x1234];
 
@@ -31,7 +30,7 @@ const opt: Answer = {
   flag_do: true,
   options: [],
 };
-/** An extended error, which dns-packet does not know, for the end of the OPT record. */
+/** An extended error for the OPT record; dns-packet has no support for it. */
 const bogus = Buffer.from('\0\x0f\0\x07\0\x06bogus');
 const answers: readonly (readonly Answer[])[] = [
   [{ type: 'CNAME', name: asked, ttl: 60, data: target }],
@@ -50,7 +49,7 @@ const answers: readonly (readonly Answer[])[] = [
   [],
 ];
 
-/** What is damaged: some of it with the name of the question compressed, as all servers do. */
+/** The originals; some with a compressed question name, as real servers send it. */
 export const originals: readonly Buffer[] = answers.flatMap((records) => {
   const encoded = encode({
     type: 'response',
@@ -95,12 +94,11 @@ const mutations: Readonly<Record<string, Mutation>> = {
   },
   longer: (bytes, at) => set(bytes, at, (bytes[at] ?? 0) + 1),
   shorter: (bytes, at) => set(bytes, at, (bytes[at] ?? 0) - 1),
-  // Two labels become one with a dot in it, so that the text of the name stays the same.
+  // Two labels become one with a dot, so that the text of the name stays the same.
   dotInLabel: (bytes, at) => joinLabels(bytes, at, '.'),
   otherInLabel: (bytes, at, value) => joinLabels(bytes, at, String.fromCharCode(value & 0xff)),
 };
 
-/** One of the originals with one to four damages. */
 export const mutatedPackets: fc.Arbitrary<Buffer> = fc
   .tuple(
     fc.nat(originals.length - 1),
@@ -122,7 +120,7 @@ function set(bytes: Buffer, at: number, ...octets: readonly number[]): Buffer {
   return bytes;
 }
 
-/** The first name from `at` on that begins like one of ours: `4 docs 4 shop` becomes `9 docs.shop`. */
+/** Joins the labels of the next known name: `4 docs 4 shop` becomes `9 docs.shop`. */
 function joinLabels(bytes: Buffer, at: number, between: string): Buffer {
   const starts = ['\x04doCS', '\x02p1', '\x02P1', '\x05other'].map((text) =>
     bytes.indexOf(text, at),
@@ -135,7 +133,7 @@ function joinLabels(bytes: Buffer, at: number, between: string): Buffer {
   return set(bytes, second, between.charCodeAt(0));
 }
 
-/** Each owner that is the name of the question becomes a pointer to it. */
+/** Replaces each owner equal to the question's name by a pointer. */
 function compressed(whole: Buffer): Buffer {
   const name = whole.subarray(12, 12 + asked.length + 2);
   const pieces: Buffer[] = [];

@@ -12,7 +12,7 @@ function encode(name: string): Uint8Array {
   return bytes.slice(0, encodeName(name, bytes, 0));
 }
 
-describe('a name is shown so that no two names look alike', () => {
+describe('the text of a name is unambiguous', () => {
   it.each([
     ['docs.shop.test', wire('docs', 'shop', 'test')],
     ['docs.shop.test', wire('DOCS', 'Shop', 'tEST')],
@@ -29,21 +29,21 @@ describe('a name is shown so that no two names look alike', () => {
     expect(decode(encode(name))).toBe(name);
   });
 
-  it('random labels come back as they were, but for their case', () => {
+  it('random labels survive a round trip in lower case', () => {
     const labels = fc.array(fc.uint8Array({ minLength: 1, maxLength: 63 }), { maxLength: 3 });
     fc.assert(
       fc.property(labels, (parts) => {
         const bytes = Uint8Array.from([...parts.flatMap((part) => [part.length, ...part]), 0]);
         const folded = bytes.map((byte) => (byte >= 65 && byte <= 90 ? byte + 32 : byte));
-        // A length octet is at most 63, so folding never touches one.
+        // Length octets are at most 63, so folding never changes one.
         expect(encode(decode(bytes))).toEqual(folded);
       }),
     );
   });
 });
 
-describe('a name that is compressed', () => {
-  it('is followed backwards, and reading goes on behind the pointer', () => {
+describe('a compressed name', () => {
+  it('is followed backward, and reading continues behind the pointer', () => {
     const bytes = Uint8Array.from([...wire('shop', 'test'), ...label('docs'), 0xc0, 0, 9]);
     const reader = { bytes, offset: 11 };
     expect(decodeName(reader)).toBe('docs.shop.test');
@@ -53,27 +53,27 @@ describe('a name that is compressed', () => {
   it.each([
     ['a pointer to itself', [0xc0, 0], 0],
     ['two pointers at each other', [0xc0, 2, 0xc0, 0], 0],
-    ['a pointer forwards', [0xc0, 2, 0], 0],
+    ['a forward pointer', [0xc0, 2, 0], 0],
     ['a pointer into the labels just read', [1, 97, 0xc0, 0], 0],
-    ['a pointer that is cut off', [0, 0xc0], 1],
-    ['a label that is cut off', [5, 97], 0],
+    ['a truncated pointer', [0, 0xc0], 1],
+    ['a truncated label', [5, 97], 0],
     ['a name without an end', [1, 97], 0],
-    ['a label type nobody uses', [0x41, 97, 0], 0],
+    ['an unknown label type', [0x41, 97, 0], 0],
     ['nothing', [], 0],
     ['a name of 256 octets', [...Array(4).fill(label('x'.repeat(62))), 2, 97, 97, 0].flat(), 0],
-  ])('is refused when it is %s', (_what, bytes, offset) => {
+  ])('is rejected when it is %s', (_what, bytes, offset) => {
     expect(() => decode(Uint8Array.from(bytes), offset)).toThrow(MalformedMessage);
   });
 
-  it('is refused when a long ladder of pointers would make it slow', () => {
-    // Behind a root at 0, each pointer leads to the one before it.
+  it('is rejected when a long chain of pointers would make it slow', () => {
+    // After a root at 0, each pointer leads to the previous one.
     const goals = Array.from({ length: 200 }, (_, i) => Math.max(0, 2 * i - 1));
     const bytes = Uint8Array.from([0, ...goals.flatMap((at) => [0xc0 | (at >> 8), at & 0xff])]);
     expect(decode(bytes, 99)).toBe('.');
     expect(() => decode(bytes, bytes.length - 2)).toThrow(MalformedMessage);
   });
 
-  it('may have 255 octets', () => {
+  it('can have 255 octets', () => {
     const name = [...Array(3).fill('x'.repeat(63)), 'y'.repeat(61)].join('.');
     expect(decode(encode(name))).toBe(name);
   });
@@ -90,7 +90,7 @@ it.each([
   ['a\\999.test'],
   [`${'x'.repeat(64)}.test`],
   [Array(5).fill('x'.repeat(60)).join('.')],
-])('%j is no name to ask for', (name) => {
+])('%j is rejected as a query name', (name) => {
   expect(() => encode(name)).toThrow(RangeError);
 });
 
@@ -99,7 +99,7 @@ it.each([
   ['a\\.b.test', 'test'],
   ['test', '.'],
   ['.', undefined],
-])('above %s is %s', (name, parent) => {
+])('the parent of %s is %s', (name, parent) => {
   expect(parentOf(name)).toBe(parent);
 });
 

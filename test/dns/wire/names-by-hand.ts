@@ -1,12 +1,12 @@
-/** The names of a message and where they stand, read in the plainest way: what the decoder says is compared with it. */
+/** A simple decoder of the names in a message, to compare the real decoder with. */
 
-/** A record's owner, and the target of a CNAME record, as labels of bytes. */
+/** A record's owner and its CNAME target, as labels of bytes. */
 export type NamesOfRecord = {
   readonly owner: readonly string[];
   readonly alias: readonly string[] | undefined;
 };
 
-/** The labels from an offset on, pointers followed; one character for each byte, in lower case. */
+/** The labels at an offset with pointers followed; one lowercase character per byte. */
 function labelsAt(bytes: Buffer, at: number): string[] {
   const length = bytes.readUInt8(at);
   if (length === 0) return [];
@@ -16,14 +16,13 @@ function labelsAt(bytes: Buffer, at: number): string[] {
   return [folded, ...labelsAt(bytes, at + 1 + length)];
 }
 
-/** The offset behind a name. */
 function skipName(bytes: Buffer, at: number): number {
   const length = bytes.readUInt8(at);
   if (length === 0) return at + 1;
   return length >= 0xc0 ? at + 2 : skipName(bytes, at + 1 + length);
 }
 
-/** The records of a message that the decoder has read, in order. */
+/** The records of a message that the decoder has accepted, in order. */
 export function namesByHand(bytes: Buffer): readonly NamesOfRecord[] {
   const [questions, records] = [bytes.readUInt16BE(4), [6, 8, 10]];
   let at = questions === 1 ? skipName(bytes, 12) + 4 : 12;

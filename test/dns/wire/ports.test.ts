@@ -9,7 +9,7 @@ afterEach(async () => {
   await closeAll();
 });
 
-/** Asks once after each pause, and gives the port that each question came from. */
+/** Sends one query after each pause and returns their source ports. */
 async function portsAfter(pauses: readonly number[]): Promise<readonly number[]> {
   const ports: number[] = [];
   const server = await openRaw((query, reply, source) => {
@@ -24,13 +24,13 @@ async function portsAfter(pauses: readonly number[]): Promise<readonly number[]>
   return ports;
 }
 
-it('questions leave from one port for ten seconds, and then from another', async () => {
+it('queries use one source port for ten seconds, and then another', async () => {
   const [first, second, third, fourth] = await portsAfter([0, 4_000, 5_999, 1]);
   expect([second, third]).toEqual([first, first]);
   expect(fourth).not.toBe(first);
 });
 
-it('a process that hardly asks anything uses each port once', async () => {
+it('a mostly idle process uses each source port once', async () => {
   const ports = await portsAfter([0, 3_600_000, 10_000]);
   expect(new Set(ports).size).toBe(3);
 });

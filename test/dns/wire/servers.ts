@@ -1,4 +1,4 @@
-/** Name servers that misbehave by hand, and a wire to ask them with; `closeAll` belongs into afterEach. */
+/** Misbehaving name servers and a client for them; use `closeAll` in afterEach. */
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { createWire, type Wire, type WireOptions } from '../../../src/dns/wire/w
 import { type LabDnsServer, startDnsServer } from '../../../src/lab/dns-server.ts';
 import { freePort } from '../../support/servers.ts';
 
-/** Nobody waits for it where everything answers; tests in which something does not answer set their own. */
+/** Tests with silent servers set a shorter timeout. */
 const PATIENCE_MS = 10_000;
 
 const open: (() => unknown)[] = [];
@@ -43,7 +43,7 @@ export async function openDns(zones: Record<string, string[]>): Promise<LabDnsSe
 type Reply = (bytes: Buffer) => void;
 type OnQuery = (query: Buffer, reply: Reply, source: RemoteInfo) => void;
 
-/** `answer` gets each query over UDP and sends what it likes. Nobody listens on TCP. */
+/** `answer` handles each query over UDP. TCP connections are refused. */
 export async function openRaw(answer: OnQuery, address = '127.0.0.1', port = 0) {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   socket.on('message', (query, source) =>
@@ -56,14 +56,14 @@ export async function openRaw(answer: OnQuery, address = '127.0.0.1', port = 0) 
   return { address, port: socket.address().port };
 }
 
-/** Truncates everything over UDP; `serve` gets each connection over TCP on the same port. */
+/** Truncates everything over UDP; `serve` handles TCP connections at the same port. */
 export async function openTruncating(serve: (socket: Socket) => void, address = '127.0.0.1') {
   const server = createServer((socket) => {
-    socket.on('error', () => {}); // it may be cut off
+    socket.on('error', () => {}); // the client may close it
     atTheEnd(() => socket.destroy());
     serve(socket);
   });
-  const port = await freePort(); // over both
+  const port = await freePort(); // closes UDP and TCP
   server.listen(port, address);
   await once(server, 'listening');
   atTheEnd(() => server.close());
@@ -78,7 +78,7 @@ export type Change = {
   readonly answers?: readonly Answer[];
 };
 
-/** The right answer, or a change of it. The question comes back in the case it was asked in. */
+/** The right response, or a change of it, with the question in its original case. */
 export function responseTo(query: Buffer, change: Change = {}): Buffer {
   const { id = 0, questions: [first] = [] } = decode(query);
   const name = change.name ?? first?.name ?? '';
@@ -91,12 +91,11 @@ export function responseTo(query: Buffer, change: Change = {}): Buffer {
   });
 }
 
-/** The name as it was asked, letter by letter. */
+/** The query name in its original case. */
 export function nameIn(query: Buffer): string {
   return decode(query).questions?.[0]?.name ?? '';
 }
 
-/** How often it was offered EDNS: 1 or 0. */
 export function ednsIn(query: Buffer): number {
   return decode(query).additionals?.length ?? 0;
 }

@@ -19,14 +19,14 @@ const zones = { 'shop.test': ['docs A 192.0.2.1'] };
 const loopbacks = hasIpv6 ? ['127.0.0.1', '::1', '0:0:0:0:0:0:0:1'] : ['127.0.0.1'];
 if (!hasIpv6) noteNotRun('DNS questions over IPv6', 'this host has no ::1');
 
-describe('an answer', () => {
-  it.each(loopbacks)('comes over UDP, and says how long it took: from %s', async (address) => {
+describe('a response', () => {
+  it.each(loopbacks)('over UDP has its round-trip time: from %s', async (address) => {
     const server = await openRaw((query, reply) => reply(responseTo(query)), address);
     const answer = await openWire().ask(question, server);
     expect(answer).toMatchObject({ ...rightAnswer, via: 'udp', rttMs: expect.any(Number) });
   });
 
-  it.each(loopbacks)('that is truncated is fetched whole over TCP: from %s', async (address) => {
+  it.each(loopbacks)('with truncation is fetched over TCP: from %s', async (address) => {
     const server = await openTruncating((socket) => {
       socket.on('data', (bytes) => {
         const answer = responseTo(bytes.subarray(2));
@@ -36,7 +36,7 @@ describe('an answer', () => {
     expect(await openWire().ask(question, server)).toMatchObject({ ...rightAnswer, via: 'tcp' });
   });
 
-  it('that is too large for UDP is fetched over TCP', async () => {
+  it('too large for UDP is fetched over TCP', async () => {
     const many = Array.from({ length: 200 }, (_, i) => `docs A 192.0.2.${i}`);
     const dns = await openDns({ 'shop.test': many });
     const answer = await openWire().ask(question, dns);
@@ -44,12 +44,12 @@ describe('an answer', () => {
     expect(dns.questions.map(({ transport }) => transport)).toEqual(['udp', 'tcp']);
   });
 
-  it('that is truncated is no answer where nobody answers over TCP, but the server was heard', async () => {
+  it('with truncation is a timeout without TCP, but the server has responded', async () => {
     const server = await openRaw((query, reply) => reply(responseTo(query, { flags: 0x0600 })));
     expect(await openWire().ask(question, server)).toEqual({ kind: 'timeout', responded: true });
   });
 
-  it('over TCP to another question is malformed: nobody but the server can have sent it', async () => {
+  it('over TCP to another query is malformed, as only the server can have sent it', async () => {
     const server = await openTruncating((socket) => {
       socket.on('data', (bytes) => {
         const answer = responseTo(bytes.subarray(2), { name: 'evil.shop.test' });
@@ -59,19 +59,19 @@ describe('an answer', () => {
     expect(await openWire().ask(question, server)).toEqual({ kind: 'malformed' });
   });
 
-  it('over TCP that is garbage is malformed', async () => {
+  it('of garbage over TCP is malformed', async () => {
     const garbage = Buffer.from([0, 14, ...Array(14).fill(0xff)]);
     const server = await openTruncating((socket) => socket.write(garbage));
     expect(await openWire().ask(question, server)).toEqual({ kind: 'malformed' });
   });
 
-  it('with nonsense in it is malformed', async () => {
+  it('with invalid records is malformed', async () => {
     const dns = await openDns(zones);
     dns.fail(question.name, 'A', 'garbage');
     expect(await openWire().ask(question, dns)).toEqual({ kind: 'malformed' });
   });
 
-  it('counts its time from the first try', async () => {
+  it('has its time measured from the first try', async () => {
     let asks = 0;
     const server = await openRaw((query, reply) => ++asks === 2 && reply(responseTo(query)));
     const answer = await openWire({ timeoutMs: 200 }).ask(question, server);
@@ -79,15 +79,15 @@ describe('an answer', () => {
   });
 });
 
-describe('a server that does not answer', () => {
-  it('is given up after two tries', async () => {
+describe('a silent server', () => {
+  it('times out after two tries', async () => {
     let asks = 0;
     const server = await openRaw(() => ++asks);
     expect(await openWire({ timeoutMs: 200 }).ask(question, server)).toEqual({ kind: 'timeout' });
     expect(asks).toBe(2);
   });
 
-  it('may still answer the first try while the second one is under way', async () => {
+  it('can still answer the first try during the second one', async () => {
     let first: Buffer | undefined;
     const server = await openRaw((query, reply) => {
       if (first === undefined) first = query;
@@ -96,7 +96,7 @@ describe('a server that does not answer', () => {
     expect(await openWire({ timeoutMs: 250 }).ask(question, server)).toMatchObject(rightAnswer);
   });
 
-  it('costs nothing at all once the deadline has passed', async () => {
+  it('receives no query after the deadline', async () => {
     let asks = 0;
     const server = await openRaw(() => ++asks);
     const late = startBudget({ ...defaultLimits, ms: -1 });
@@ -104,7 +104,7 @@ describe('a server that does not answer', () => {
     expect(asks).toBe(0);
   });
 
-  it('is left alone when whoever asked gives up', async () => {
+  it('receives no more queries after the caller aborts', async () => {
     const server = await openRaw(() => {});
     const givingUp = new AbortController();
     const wire = openWire({ timeoutMs: 60_000 });
@@ -113,15 +113,15 @@ describe('a server that does not answer', () => {
     expect(await answer).toEqual({ kind: 'timeout' });
   });
 
-  it('and that we cannot send to is not asked, which shows at once', async () => {
+  it('without a route is detected at once and not queried', async () => {
     const nowhere = { address: '255.255.255.255', port: 9 };
     const answer = openWire({ timeoutMs: 60_000 }).ask(question, nowhere);
     expect(await answer).toEqual({ kind: 'not_asked' });
   });
 });
 
-describe('a wire', () => {
-  it('settles what waits as a timeout when it is closed, and takes no more', async () => {
+describe('a DNS client', () => {
+  it('times out all waiting queries when it is closed, and accepts no more', async () => {
     const server = await openRaw(() => {});
     const wire = openWire({ timeoutMs: 60_000 });
     const waiting = [wire.ask(question, server), wire.ask(question, server)];
@@ -131,7 +131,7 @@ describe('a wire', () => {
     );
   });
 
-  it('answers many at once, from changing ports and with ids that do not repeat', async () => {
+  it('handles many queries at once with changing ports and unique IDs', async () => {
     const ports = new Set<number>();
     const ids = new Set<number>();
     const server = await openRaw((query, reply, { port }) => {
@@ -140,7 +140,7 @@ describe('a wire', () => {
       reply(responseTo(query));
     });
     const wire = openWire({ socketsPerFamily: 4, usesPerSocket: 20, timeoutMs: 2_000 });
-    // In groups, as the kernel drops what a slow reader leaves lying.
+    // In groups, as the kernel drops what a slow reader leaves unread.
     for (let group = 0; group < 4; group++) {
       const answers = Array.from({ length: 100 }, () => wire.ask(question, server));
       for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(rightAnswer);
@@ -149,7 +149,7 @@ describe('a wire', () => {
     expect(ids.size).toBeGreaterThan(350);
   });
 
-  it('may ask one server more at once than a socket has room for', async () => {
+  it('can query one server more at once than a socket has room for', async () => {
     const queries: (() => void)[] = [];
     const server = await openRaw((query, reply) => {
       queries.push(() => reply(responseTo(query)));
@@ -165,7 +165,7 @@ describe('a wire', () => {
     for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(rightAnswer);
   });
 
-  it.each(['a..b', '', 'a b', 'bücher.test'])('refuses to ask for %j', async (name) => {
+  it.each(['a..b', '', 'a b', 'bücher.test'])('refuses to query %j', async (name) => {
     const server = await openRaw(() => {});
     await expect(openWire().ask({ ...question, name }, server)).rejects.toThrow(RangeError);
   });

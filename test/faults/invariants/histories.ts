@@ -93,7 +93,7 @@ const states: readonly DomainState[] = [
 ];
 const occurrences: readonly Occurrence[] = [
   ...(['right', 'wrong', 'unknown'] as const).map(
-    (verdict) => ({ kind: 'checked', verdict }) as const,
+    (verdict) => ({ kind: 'checked', verdict, windowMs: 3_600_000, timeScale: 1 }) as const,
   ),
   { kind: 'certificate_stored' },
   { kind: 'certificate_ended' },
@@ -105,7 +105,7 @@ const occurrences: readonly Occurrence[] = [
 const ways = new Map<string, DomainStatus>(
   states.flatMap((state) =>
     occurrences.flatMap((occurrence) => {
-      const moved = transition(state, occurrence, { now, windowMs: 3_600_000, timeScale: 1 });
+      const moved = transition(state, occurrence, now);
       if (moved.kind !== 'moved') return [];
       return [[`${state.status} ${moved.event}`, moved.to.status] as const];
     }),

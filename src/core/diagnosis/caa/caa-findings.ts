@@ -1,4 +1,3 @@
-/** Findings about CAA: whether our CA can issue for the name, and the record that allows it. */
 import { splitAtZone } from '../../names/zone.ts';
 import type { FamilyOf } from '../finding.ts';
 import { type DiagnosisInput, unique } from '../input.ts';
@@ -13,23 +12,20 @@ export type CaaFinding =
   | {
       readonly code: 'caa_blocks';
       readonly hostname: string;
-      /** Where the set was found: the host name or an ancestor (RFC 8659, section 3). */
+      /** The host name or an ancestor (RFC 8659, section 3). */
       readonly foundAt: string;
       /**
        * The name behind `foundAt`'s alias that holds the set. `ours`: the platform's own target.
        */
       readonly publishedAt?: string;
       readonly ours?: true;
-      /** The set in presentation form, such as `0 issue "ca.example"`. */
+      /** In presentation form, such as `0 issue "ca.example"`. */
       readonly records: readonly string[];
-      /** The record that would allow our CA, in presentation form. */
+      /** Would allow our CA. */
       readonly toAdd: string;
-      /** The records that would allow the second CA; missing if there is no second CA. */
+      /** Would allow the second CA. */
       readonly orToAdd?: readonly string[];
-      /**
-       * Records that forbid all issuance: critical and not understood (RFC 8659, section 4.1).
-       * Adding records does not help.
-       */
+      /** Critical and not understood (RFC 8659, section 4.1): adding records does not help. */
       readonly toRemove?: readonly string[];
       readonly reason?: CaaDenial;
       /**
@@ -37,7 +33,6 @@ export type CaaFinding =
        */
       readonly method?: string;
       readonly hint?: CaaHint;
-      /** The result by the RFCs alone. */
       readonly rfc?: 'allow' | 'deny';
     }
   | {
@@ -48,8 +43,8 @@ export type CaaFinding =
       readonly publishedAt?: string;
       readonly ours?: true;
       /**
-       * Who was queried. Missing: the servers of the name's own zone. `resolver`: our resolvers
-       * instead. `registry`: our resolvers, for a name above the registrable domain.
+       * Missing: the servers of the name's own zone. `resolver`: our resolvers instead. `registry`:
+       * our resolvers, for a name above the registrable domain.
        */
       readonly asked?: 'resolver' | 'registry';
       /** `nxdomain` only for a top-level domain, where it cannot be correct. */
@@ -64,7 +59,6 @@ export type CaaFinding =
       readonly reasons: readonly CaaWarning[];
     };
 
-/** Rules by code; findings.ts combines all families. */
 export const caaFindings: FamilyOf<CaaFinding> = {
   caa_blocks: {
     meaning: 'A CAA record does not let our certificate authority issue',
@@ -119,7 +113,6 @@ export const caaFindings: FamilyOf<CaaFinding> = {
   },
 };
 
-/** The set forbids our CA. */
 function caaBlocks(
   input: DiagnosisInput,
 ): (CaaFinding & { readonly code: 'caa_blocks' }) | undefined {
@@ -141,7 +134,7 @@ function caaBlocks(
   };
 }
 
-/** A CAA query failed. This matters only once the name points here. */
+/** This matters only once the name points here. */
 function caaUnknown(
   input: DiagnosisInput,
 ): (CaaFinding & { readonly code: 'caa_unknown' }) | undefined {
@@ -153,11 +146,7 @@ function caaUnknown(
   return { code: 'caa_unknown', hostname: wanted.hostname, name, ...place, ...asked, outcome };
 }
 
-/**
- * Returns who was queried at one level of the climb (src/dns/observe/caa.ts). Missing: the zone's
- * own servers. `resolver`: our resolvers instead. `registry`: our resolvers, because the customer's
- * servers do not answer for that name.
- */
+/** `registry`: the customer's servers do not answer for that name. */
 function askedOf(
   { observation, wanted: { hostname } }: DiagnosisInput,
   name: string,
@@ -183,10 +172,7 @@ function caaWarns({
   };
 }
 
-/**
- * Returns which name holds one level's answer, and whether the platform must fix it. The climb
- * assumes that the record exists, so a subdomain's own level is the target's.
- */
+/** The climb assumes that the record exists, so a subdomain's own level is the target's. */
 function placeIn(
   { apex, wanted: { hostname, target } }: DiagnosisInput,
   name: string,
@@ -222,7 +208,6 @@ const summaries: {
     `Our certificate authority does not support a critical CAA record of ${foundAt}, so it cannot issue for ${hostname}.`,
 };
 
-/** The name that holds the records, with the name that leads there. */
 function placeOf(name: string, publishedAt: string | undefined): string {
   return publishedAt === undefined
     ? foreignName(name)
@@ -238,9 +223,7 @@ function repair(place: string, finding: Blocks): string {
   return toRemove === undefined ? addition(at, finding) : removal(at, toRemove, finding);
 }
 
-/**
- * Lists the equally restrictive record first: the existing restrictions are the customer's policy.
- */
+/** The equally restrictive record first: the restrictions are the customer's policy. */
 function addition(at: string, { toAdd, orToAdd, reason, method }: Blocks): string {
   const bare = withoutParameters(toAdd);
   const wider = bare === toAdd ? '' : ` – or, for any account and method: ${bare}`;
@@ -275,10 +258,7 @@ function unknown(finding: Unknown): Words {
 
 type Unknown = CaaFinding & { readonly code: 'caa_unknown' };
 
-/**
- * Whether the query is about our target, or only our resolvers failed. A failure is ours for a
- * registry's name, or if a resolver refuses. SERVFAIL or a timeout can come from the zone.
- */
+/** SERVFAIL or a timeout can come from the zone; a resolver that refuses is our problem. */
 function isOurQuestion({ ours, asked, outcome }: Unknown): boolean {
   return ours === true || asked === 'registry' || (asked === 'resolver' && outcome === 'refused');
 }

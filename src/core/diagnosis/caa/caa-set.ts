@@ -1,21 +1,19 @@
 /**
- * Whether one CAA set allows our CA to issue (RFC 8659, section 4; RFC 8657). Each set is read as
- * the CA reads it (Let's Encrypt: boulder, va/caa.go) and as the RFCs define it.
+ * Whether one CAA set allows our CA (RFC 8659, section 4; RFC 8657). Each set is read as the CA
+ * reads it (Let's Encrypt: boulder, va/caa.go) and as the RFCs define it.
  */
 
 import type { CaaRecord } from '../observation.ts';
 import { type CaaParameter, type IssueValue, issuerTextOf, parseIssueValue } from './caa-value.ts';
 
-/** The CA that issues, as CAA records name it. */
 export type CaaAuthority = {
-  /** CAA identities, lowercase. Findings recommend the first. */
+  /** Lowercase. Findings recommend the first. */
   readonly issuerDomains: readonly [string, ...string[]];
-  /** Our account URI; null before the account exists, or if the CA has no accounts. */
+  /** Null before the account exists, or if the CA has no accounts. */
   readonly accountUri: string | null;
   readonly method: 'http-01' | 'dns-01' | 'tls-alpn-01';
 };
 
-/** Why no record authorizes us. */
 export type CaaDenial =
   | 'unknown_critical'
   | 'other_method'
@@ -24,7 +22,6 @@ export type CaaDenial =
   | 'other_authority'
   | 'nobody';
 
-/** How a record that almost names our CA is misspelled. */
 export type CaaHint = 'lower_case' | 'no_trailing_dot' | 'bare_name';
 
 /** Where readers of CAA records differ. */
@@ -33,15 +30,13 @@ export type Reading = {
   readonly criticalBits: number;
   /** Lowercase. */
   readonly knownTags: ReadonlySet<string>;
-  /** The allowed form of a parameter's tag. */
   readonly parameterTag: RegExp;
-  /** Returns the issuer's name in the form to compare. */
+  /** In the form to compare. */
   readonly issuerOf: (value: IssueValue) => string;
 };
 
 const tagsEveryoneKnows = ['issue', 'issuewild', 'iodef', 'issuemail', 'issuevmc'];
 
-/** How Let's Encrypt reads CAA records. */
 export const authorityReading: Reading = {
   // The value 1 also counts as critical: publishers often confuse the two.
   criticalBits: 128 | 1,
@@ -50,7 +45,6 @@ export const authorityReading: Reading = {
   issuerOf: ({ issuer }) => issuer,
 };
 
-/** How the RFCs define CAA records. */
 export const rfcReading: Reading = {
   // RFC 8659, section 4.1: only bit 0, the most significant one; others are ignored.
   criticalBits: 128,
@@ -61,10 +55,7 @@ export const rfcReading: Reading = {
   issuerOf: ({ issuer }) => issuer.toLowerCase(),
 };
 
-/**
- * Returns the values that apply to this kind of request (RFC 8659, section 4.3). If empty, only an
- * unknown critical property restricts issuance.
- */
+/** RFC 8659, section 4.3. If empty, only an unknown critical property restricts issuance. */
 export function relevantValues(
   records: readonly CaaRecord[],
   wildcard: boolean,
@@ -84,10 +75,7 @@ const denials: readonly CaaDenial[] = [
   'nobody',
 ];
 
-/**
- * Returns why a set forbids our CA, by the record closest to allowing it. Undefined if the set
- * allows it. `relevant`: from `relevantValues`.
- */
+/** By the record closest to allowing our CA; undefined if the set allows it. */
 export function denialOf(
   records: readonly CaaRecord[],
   relevant: readonly string[],
@@ -117,8 +105,7 @@ function denialOfValue(value: string, ca: CaaAuthority, reading: Reading): CaaDe
 
 /**
  * At most one `accounturi`, identical to ours (RFC 8657, section 3). While our account is unknown,
- * any account passes. The first order creates the account, and a denial here would prevent that
- * order. The CA makes the final decision.
+ * any passes: the first order creates the account.
  */
 function accountMatches({ parameters }: IssueValue, accountUri: string | null): boolean {
   const [wanted, ...more] = parameters.filter(({ tag }) => tag === 'accounturi');
@@ -139,10 +126,7 @@ function methodMatches({ parameters }: IssueValue, method: CaaAuthority['method'
   );
 }
 
-/**
- * Returns the parameters of a new record for our CA, as restrictive as the existing records. It
- * uses the same tags, with our own values where known (RFC 8657).
- */
+/** As restrictive as the existing records, with our own values where known (RFC 8657). */
 export function ownParameters(
   relevant: readonly string[],
   ca: CaaAuthority,
@@ -157,7 +141,6 @@ export function ownParameters(
   return own.flatMap(({ tag, value }) => (value !== null && used.has(tag) ? { tag, value } : []));
 }
 
-/** Whether records for our CA exist and all of them omit our method. */
 export function leaveOutMethod(relevant: readonly string[], ca: CaaAuthority): boolean {
   const ours = valuesForUs(relevant, ca);
   return ours.length > 0 && ours.every((value) => !methodMatches(value, ca.method));
@@ -169,7 +152,7 @@ function valuesForUs(relevant: readonly string[], ca: CaaAuthority): readonly Is
     .filter((parsed) => ca.issuerDomains.includes(authorityReading.issuerOf(parsed)));
 }
 
-/** Returns how a value meant for our CA is misspelled; undefined for any other value. */
+/** Undefined for a value that is not meant for our CA. */
 export function hintFor(value: string, { issuerDomains }: CaaAuthority): CaaHint | undefined {
   const written = issuerTextOf(value);
   const lower = written.toLowerCase();
@@ -182,7 +165,6 @@ export function hintFor(value: string, { issuerDomains }: CaaAuthority): CaaHint
   return names.some(ours) ? 'bare_name' : undefined;
 }
 
-/** Whether a value meant for our CA allows no CA because it is misspelled. */
 export function isMisspelt(value: string, ca: CaaAuthority): boolean {
   return (
     hintFor(value, ca) !== undefined ||

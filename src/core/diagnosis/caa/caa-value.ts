@@ -1,10 +1,8 @@
-/** CAA property values, and the presentation form of a CAA record. */
 import type { CaaRecord } from '../observation.ts';
 
-/** A `tag=value` pair after the issuer's name (RFC 8659, section 4.2). */
 export type CaaParameter = { readonly tag: string; readonly value: string };
 
-/** A parsed issue or issuewild value. An empty issuer authorizes no CA. */
+/** An empty issuer authorizes no CA. */
 export type IssueValue = { readonly issuer: string; readonly parameters: readonly CaaParameter[] };
 
 /** One label of an issuer's name (RFC 8659, section 4.2). */
@@ -15,8 +13,8 @@ const parameterValue = /^[\x21-\x3a\x3c-\x7e]*$/;
 const plainValue = /^[\x21\x23-\x3a\x3c-\x5b\x5d-\x7e]+$/;
 
 /**
- * Parses an issue or issuewild value (RFC 8659, section 4.2); undefined if malformed. The caller
- * defines valid parameter tags, because CAs differ from the RFC.
+ * Undefined if malformed. The caller defines valid parameter tags, because CAs differ from RFC
+ * 8659.
  */
 export function parseIssueValue(value: string, parameterTag: RegExp): IssueValue | undefined {
   const [issuer = '', ...rest] = octetsOf(value).split(';').map(withoutBlanks);
@@ -33,10 +31,7 @@ export function parseIssueValue(value: string, parameterTag: RegExp): IssueValue
   return { issuer, parameters };
 }
 
-/**
- * Returns a record in zone file syntax, such as `0 issue "ca.example"`. ASCII only: quotes and
- * other bytes are escaped.
- */
+/** Zone file syntax: `0 issue "ca.example"`. ASCII only: quotes and other bytes are escaped. */
 export function presentationOf({ flags, tag, value }: CaaRecord): string {
   const name = octetsOf(tag).replace(/[^A-Za-z0-9]/g, decimal);
   const text = octetsOf(value)
@@ -45,22 +40,19 @@ export function presentationOf({ flags, tag, value }: CaaRecord): string {
   return `${flags} ${name} "${text}"`;
 }
 
-/**
- * Returns the record that allows a CA to issue, in presentation form. Drops parameters that need
- * escapes.
- */
+/** In presentation form. Drops parameters that need escapes. */
 export function recordToAdd(issuerDomain: string, parameters: readonly CaaParameter[]): string {
   const held = parameters.filter(({ value }) => plainValue.test(value));
   const value = [issuerDomain, ...held.map((one) => `${one.tag}=${one.value}`)].join('; ');
   return presentationOf({ flags: 0, tag: 'issue', value });
 }
 
-/** Removes the parameters from a `recordToAdd` result. */
+/** Of a `recordToAdd` result. */
 export function withoutParameters(toAdd: string): string {
   return toAdd.replace(/;[^"]*"$/, '"');
 }
 
-/** Returns the text in the issuer's place, valid or not; can be empty. */
+/** Valid or not; can be empty. */
 export function issuerTextOf(value: string): string {
   const [issuer = ''] = octetsOf(value).split(';', 1);
   return withoutBlanks(issuer);
@@ -86,7 +78,7 @@ function parseParameter(part: string, parameterTag: RegExp): CaaParameter | unde
 /** `\DDD`, `\"` and `\\` (RFC 1035, section 5.1), or a non-ASCII character. */
 const escapeOrForeign = /\\(?:([01]\d\d|2[0-4]\d|25[0-5])|(["\\]))|[^\0-\x7f]/gu;
 
-/** Returns the unescaped octets, one character each. Non-ASCII characters become UTF-8. */
+/** One character per octet; non-ASCII characters become UTF-8. */
 function octetsOf(text: string): string {
   return text.replace(escapeOrForeign, (found, code?: string, plain?: string) => {
     if (code !== undefined) return String.fromCharCode(Number(code));

@@ -19,16 +19,16 @@ import {
 import { presentationOf, recordToAdd } from './caa-value.ts';
 
 /**
- * `rfc_denies`: by the RFCs, the set forbids our CA. `account_untold`: it names an account, and
- * ours is unknown. `misspelt`: a record meant for our CA allows no CA.
+ * `account_untold`: the set names an account, and ours is unknown. `misspelt`: a record meant for
+ * our CA allows no CA.
  */
 export type CaaWarning = 'rfc_denies' | 'account_untold' | 'misspelt';
 
 type Permission = 'allow' | 'deny';
 
 /**
- * What the CA will do. `rfc`: the result by the RFCs alone. `records`: the whole set in
- * presentation form, sorted because servers rotate it.
+ * `rfc`: the result by the RFCs alone. `records`: in presentation form, sorted because servers
+ * rotate them.
  */
 export type CaaVerdict =
   | {
@@ -45,9 +45,9 @@ export type CaaVerdict =
       /** The name that holds the set, if `foundAt` is an alias. */
       readonly publishedAt?: string;
       readonly records: readonly string[];
-      /** The record to add, in presentation form. It is enough only if `toRemove` is empty. */
+      /** In presentation form. It is enough only if `toRemove` is empty. */
       readonly toAdd: string;
-      /** Records that forbid all issuance, in presentation form. */
+      /** Records that forbid all issuance. */
       readonly toRemove: readonly string[];
       readonly reason: CaaDenial;
       /** Our method, if the records for our CA do not allow it. */
@@ -64,8 +64,8 @@ export type CaaVerdict =
     };
 
 /**
- * Returns the names to query for CAA (RFC 8659, section 3). The nearest is first, the top-level
- * domain last; the root is excluded. A wildcard is checked at the name after its asterisk.
+ * RFC 8659, section 3: the nearest first, without the root. A wildcard is checked at the name after
+ * its asterisk.
  */
 export function caaLevels(hostname: string): string[] {
   const labels = hostname.toLowerCase().replace(/^\*\./, '').replace(/\.$/, '').split('.');
@@ -73,8 +73,8 @@ export function caaLevels(hostname: string): string[] {
 }
 
 /**
- * Evaluates the climb of one name; each name of a request has its own. `levels`: in the order of
- * `caaLevels`, up to the first with a set or without an answer. Only the nearest set counts. Pure.
+ * `levels`: in the order of `caaLevels`, up to the first with a set or without an answer. Only the
+ * nearest set counts. Pure.
  */
 export function evaluateCaa(
   levels: readonly CaaLevel[],
@@ -97,7 +97,6 @@ function endOf({ publishedAt }: CaaLevel): { readonly publishedAt?: string } {
   return publishedAt === undefined ? {} : { publishedAt };
 }
 
-/** Returns why a level has no usable answer; undefined if it has one. */
 function missing(
   name: string,
   kind: CaaLevel['answer']['kind'],
@@ -153,7 +152,7 @@ function hintIn(relevant: readonly string[], ca: CaaAuthority): { readonly hint?
   return hint === undefined ? {} : { hint };
 }
 
-/** Returns what can still go wrong although our CA can issue. */
+/** What can still go wrong although our CA can issue. */
 function warningsOf(
   relevant: readonly string[],
   ca: CaaAuthority,
@@ -173,7 +172,6 @@ function presented(records: readonly CaaRecord[]): string[] {
   return records.map(presentationOf).sort();
 }
 
-/** What to do about each warning. */
 export const advice: { readonly [W in CaaWarning]: string } = {
   rfc_denies:
     'By the RFC, these records forbid our certificate authority. It issues today because it is more lenient. Write the record without parameters.',

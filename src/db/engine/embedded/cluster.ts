@@ -1,4 +1,4 @@
-/** A PostgreSQL data directory. Creating one takes some seconds, so the setup keeps a template. */
+/** Creating a PostgreSQL data directory takes some seconds, so the setup keeps a template. */
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,18 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
 import { projectRoot } from '../migrate.ts';
 
-/**
- * The template's folder, created once by the setup (scripts/setup.mjs). `npm ci` removes it with
- * node_modules.
- */
+/** Created by scripts/setup.mjs. `npm ci` removes it with node_modules. */
 export const templateDir: string = fileURLToPath(
   new URL('node_modules/.signpost/postgres', projectRoot),
 );
 
 /**
- * Creates a data directory at `dir` unless one exists. It is created beside and then moved, so that
- * an interrupted run leaves no partial one. Without an existing `template`, it is created from
- * scratch.
+ * Created beside and then moved, so an interrupted run leaves no partial one. Works without
+ * `template`, but slower.
  */
 export async function ensureCluster(dir: string, template: string | null): Promise<void> {
   if (existsSync(join(dir, 'PG_VERSION'))) return;

@@ -1,9 +1,9 @@
 /**
- * Splits PostgreSQL's wire protocol, version 3, into messages. Pure. Layouts:
+ * PostgreSQL's wire protocol, version 3. Pure. Layouts:
  * https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
 
-/** One message with its header. `type`: its letter, or `startup` if it has none. */
+/** `type`: the message's letter, or `startup` if it has none. */
 export type MessageFrame = { readonly type: string; readonly bytes: Buffer };
 
 /** The code after the length in a message without a letter: version 3.0, or one of two requests. */
@@ -12,8 +12,8 @@ const SSL_REQUEST = 80_877_103;
 const CANCEL_REQUEST = 80_877_102;
 
 /**
- * Splits off whole messages; `rest` is the start of an incomplete one. All are views of `input`,
- * not copies. Throws if the input is not this protocol.
+ * `rest`: the start of an incomplete message. All are views of `input`. Throws if the input is not
+ * this protocol.
  */
 export function cutFrames(input: Buffer): { frames: MessageFrame[]; rest: Buffer } {
   const frames: MessageFrame[] = [];
@@ -26,10 +26,7 @@ export function cutFrames(input: Buffer): { frames: MessageFrame[]; rest: Buffer
   }
 }
 
-/**
- * A letter, then an int32 that counts itself and the body. A startup message starts with 0, which
- * is never a letter.
- */
+/** A letter, then an int32 that counts itself and the body. A startup message starts with 0. */
 function frameAt(input: Buffer, offset: number): MessageFrame | undefined {
   if (input.length - offset < 5) return undefined;
   const untyped = input[offset] === 0;
@@ -40,14 +37,12 @@ function frameAt(input: Buffer, offset: number): MessageFrame | undefined {
   return { type, bytes: input.subarray(offset, offset + length) };
 }
 
-/** The request in a message without a letter. */
 export function startupKind({ bytes }: MessageFrame): 'session' | 'encryption' | 'cancel' {
   const code = bytes.readInt32BE(4);
   if (code === SSL_REQUEST) return 'encryption';
   return code === CANCEL_REQUEST ? 'cancel' : 'session';
 }
 
-/** The message that opens a session. */
 export function startupMessage(parameters: Readonly<Record<string, string>>): Buffer {
   const pairs = Object.entries(parameters).map(([name, value]) => `${name}\0${value}\0`);
   const body = Buffer.from(`${pairs.join('')}\0`);
@@ -57,17 +52,15 @@ export function startupMessage(parameters: Readonly<Record<string, string>>): Bu
   return Buffer.concat([header, body]);
 }
 
-/** A simple Query message. */
 export function queryMessage(sql: string): Buffer {
   return typed('Q', Buffer.from(`${sql}\0`));
 }
 
-/** A Sync message: ends the request of an interrupted client. */
+/** Ends the request of an interrupted client. */
 export const syncMessage: Buffer = typed('S', Buffer.alloc(0));
 
-/** The server's output for one request. */
 export type Output = {
-  /** For the requesting client: everything, including notifications. */
+  /** Includes notifications. */
   readonly own: Buffer;
   /** For all other clients: LISTEN belongs to the one shared session. */
   readonly notifications: readonly Buffer[];
@@ -78,7 +71,7 @@ export type Output = {
   readonly status: 'I' | 'T' | 'E' | null;
 };
 
-/** Parses a response of whole messages. Returns views of `bytes`, not copies. */
+/** `bytes`: whole messages. Returns views, not copies. */
 export function readOutput(bytes: Uint8Array): Output {
   const own = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { frames } = cutFrames(own);
@@ -92,9 +85,8 @@ export function readOutput(bytes: Uint8Array): Output {
 }
 
 /**
- * Adds `prefix` to the name of a prepared statement, so that clients of a shared session can use
- * the same names. The unnamed statement stays unnamed. `parsed`: the new name if the message
- * prepares it, otherwise null.
+ * Lets clients of a shared session use the same names. The unnamed statement stays unnamed.
+ * `parsed`: the new name if the message prepares it.
  */
 export function renameStatement(
   frame: MessageFrame,
@@ -113,7 +105,7 @@ export function renameStatement(
   return { frame: renamed, parsed: frame.type === 'P' ? name : null };
 }
 
-/** Offset of a prepared statement's name in Parse, Bind, and Describe or Close of a statement. */
+/** In Parse, Bind, and Describe or Close of a statement. */
 function statementNameOffset({ type, bytes }: MessageFrame): number | undefined {
   if (type === 'P') return 5;
   if (type === 'B') return bytes.indexOf(0, 5) + 1; // after the portal's name

@@ -1,5 +1,5 @@
 /**
- * The worker thread of PGlite: in the main thread, every statement would block the event loop.
+ * Runs PGlite in a worker thread: in the main thread, every statement would block the event loop.
  *
  * PGlite never calls fsync: a killed process loses no acknowledged rows, but a power failure can.
  * It runs no autovacuum: dead rows stay until an explicit VACUUM.
@@ -10,13 +10,12 @@ import { ensureCluster, templateDir } from './cluster.ts';
 import { queryMessage, startupMessage } from './frames.ts';
 import { createEmbeddedSession } from './session.ts';
 
-/** From the main thread at the start: a folder, or `memory://`. */
+/** A folder, or `memory://`. */
 export type HostData = { readonly dataDir: string };
-/** From the main thread: a new client's port, or the end. */
 export type ToHost =
   | { readonly kind: 'connect'; readonly port: MessagePort }
   | { readonly kind: 'close' };
-/** To the main thread, once: the database is open, and clients can connect. */
+/** Sent once, when the database is open. */
 export type FromHost = { readonly kind: 'ready' };
 
 async function serve(port: MessagePort, dataDir: string): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Allows one process per data directory: PGlite does not detect a second one, and both would
- * corrupt the files. The lock is a file with the owner's pid. It survives a killed process, so the
- * lock of a dead owner is taken over.
+ * corrupt the files. The lock is a file with the owner's pid; the lock of a dead owner is taken
+ * over.
  */
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -9,15 +9,12 @@ import { join, resolve } from 'node:path';
 
 type Owner = { readonly pid: number; readonly startedAt: string };
 
-/**
- * Directories locked by this process: after a restart in a container, a stale lock can contain our
- * own pid.
- */
+/** After a restart in a container, a stale lock can contain our own pid. */
 const held = new Set<string>();
 
 /**
- * Locks a data directory for this process. Resolves to the function that unlocks it, which is
- * idempotent. Rejects with the pid if a running process (including this one) holds it.
+ * Resolves to the function that unlocks, which is idempotent. Rejects with the pid if a running
+ * process (including this one) holds the lock.
  */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
   const file = join(resolve(directory), 'signpost.lock');
@@ -34,10 +31,7 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
   };
 }
 
-/**
- * Writes the lock to a temporary file and links it, so that other processes never read a partial
- * one.
- */
+/** Writes a temporary file and links it, so other processes never read a partial one. */
 async function take(file: string, directory: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   await writeFile(
@@ -68,7 +62,7 @@ async function linked(draft: string, file: string): Promise<boolean> {
   }
 }
 
-/** Moves the stale lock away; if another process has just replaced it, restores that one. */
+/** If another process has just replaced it, restores that one. */
 async function removeStale(file: string, stale: string): Promise<void> {
   const aside = `${file}.${randomUUID()}`;
   try {
@@ -91,9 +85,7 @@ async function lives({ pid, startedAt }: Owner): Promise<boolean> {
   return (await startOf(pid)) === startedAt;
 }
 
-/**
- * A process's start time, which tells it apart from later ones with its pid; empty without /proc.
- */
+/** Tells a process apart from later ones with its pid; empty without /proc. */
 async function startOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // Field 22, counted after the name, which is in parentheses and can contain anything (proc(5)).

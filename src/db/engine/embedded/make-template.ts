@@ -1,4 +1,4 @@
-/** Run by the setup: creates the template of a data directory, so that the first start is fast. */
+/** Run by the setup. */
 import { ensureCluster, templateDir } from './cluster.ts';
 
 await ensureCluster(templateDir, null);

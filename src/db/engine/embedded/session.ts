@@ -1,7 +1,6 @@
 /**
- * Shares one PostgreSQL session among many clients, since PGlite has only one. Each client's
- * messages are collected to a whole request and run alone. A client in a transaction keeps the
- * session until the transaction ends.
+ * Shares PGlite's one session among many clients. Each client's whole requests run alone; a client
+ * in a transaction keeps the session until it ends.
  *
  * Session state is shared: SET outlives its client, and session-level advisory locks exclude no
  * other client. COPY FROM STDIN is not supported. A client that waits for another one during a
@@ -17,15 +16,14 @@ import {
   syncMessage,
 } from './frames.ts';
 
-/** One client of the session. */
 type Connection = {
-  /** Bytes from the client, in chunks of any size. */
+  /** Chunks of any size. */
   receive(chunk: Uint8Array): void;
-  /** The client is gone: rolls back its open transaction and drops its prepared statements. */
+  /** Rolls back an open transaction and drops prepared statements. */
   disconnect(): void;
 };
 
-/** `send` is called while the request runs, with responses in the order of requests. */
+/** `send` gets responses in the order of requests, while the request runs. */
 export type EmbeddedSession = { connect(send: (bytes: Uint8Array) => void): Connection };
 
 type Client = {
@@ -34,12 +32,11 @@ type Client = {
   unread: Buffer;
   /** The messages of an incomplete request. */
   gathering: Buffer[];
-  /** Complete requests waiting for the session. */
   requests: Buffer[];
   readonly statements: Set<string>;
 };
 
-/** Messages that need a response: Sync, simple Query, Flush. */
+/** Sync, simple Query, Flush. */
 const endsRequest = new Set(['S', 'Q', 'H']);
 
 type Shared = {
@@ -48,16 +45,12 @@ type Shared = {
   readonly clients: Set<Client>;
   /** Clients with complete requests, first come first served. */
   readonly waiting: Client[];
-  /** Prepared statements of clients that are gone. */
   readonly dropped: string[];
   /** The client in a transaction or an incomplete response. */
   owner: Client | undefined;
 };
 
-/**
- * `exec` runs protocol bytes synchronously and returns the response; `greeting` is the response to
- * a startup message.
- */
+/** `exec` runs protocol bytes synchronously; `greeting` is the response to a startup message. */
 export function createEmbeddedSession(exec: Shared['exec'], greeting: Uint8Array): EmbeddedSession {
   const shared: Shared = {
     exec,
@@ -99,7 +92,7 @@ function receive(shared: Shared, client: Client, chunk: Uint8Array): void {
   runWaiting(shared);
 }
 
-/** Runs the owner's requests or, without an owner, everyone's, one client after the other. */
+/** The owner's requests or, without an owner, everyone's, one client after the other. */
 function runWaiting(shared: Shared): void {
   for (;;) {
     const place = shared.owner === undefined ? 0 : shared.waiting.indexOf(shared.owner);
@@ -119,10 +112,7 @@ function run(shared: Shared, client: Client): void {
   }
 }
 
-/**
- * The server adds a notification to the response of the client that caused it; this sends it to all
- * others.
- */
+/** The server adds a notification to the response of the client that caused it. */
 function notifyOthers({ clients }: Shared, client: Client, note: Buffer): void {
   for (const other of clients) if (other !== client) other.send(note);
 }
@@ -148,7 +138,7 @@ function dropStatements({ exec, dropped }: Shared): void {
   }
 }
 
-/** Queues a message; answers at once if it needs no database. */
+/** Answers at once if the message needs no database. */
 function take(client: Client, frame: MessageFrame, greeting: Uint8Array): void {
   if (frame.type === 'startup') {
     const kind = startupKind(frame);

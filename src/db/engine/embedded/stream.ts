@@ -1,7 +1,4 @@
-/**
- * Connects the `pg` driver to the embedded PostgreSQL with a stream instead of a socket, so that
- * pools, Prisma and BullMQ use the same code as with a server.
- */
+/** Connects the `pg` driver to the embedded PostgreSQL with a stream instead of a socket. */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Duplex } from 'node:stream';
@@ -10,25 +7,20 @@ import { projectRoot } from '../migrate.ts';
 import type { FromHost, HostData, ToHost } from './host.ts';
 import { lockDirectory } from './lock.ts';
 
-/** An open embedded database in a worker thread of this process. */
 export type EmbeddedPostgres = {
-  /** A new connection, for `pg`'s `stream` option. */
+  /** For `pg`'s `stream` option. */
   connect(): Duplex;
-  /**
-   * Resolves when the data is closed and the directory unlocked. Ends open connections. Idempotent.
-   */
+  /** Resolves when the data is closed and the directory unlocked. Idempotent. */
   close(): Promise<void>;
 };
 
-/**
- * Always the compiled file: worker threads don't run TypeScript on every supported Node version.
- */
+/** Compiled: worker threads don't run TypeScript on every supported Node version. */
 const hostFile = new URL('dist/src/db/engine/embedded/host.js', projectRoot);
 
 /**
- * Opens the database under `dataDir`; creates it if needed. `memory://` stores nothing. Rejects if
- * another process has it open. `onStopped`: called once if the database ends without `close`; its
- * connections end, later ones fail, and only a restart of the process opens it again.
+ * Creates the directory if needed; `memory://` stores nothing. Rejects if another process has it
+ * open. `onStopped`: called once if the database ends without `close`; only a restart of the
+ * process opens it again.
  */
 export async function openEmbedded(
   dataDir: string,
@@ -94,7 +86,7 @@ async function start(
   };
 }
 
-/** Resolves when the thread is ready; rejects if it fails or exits first. */
+/** Rejects if the thread fails or exits first. */
 function started(host: Worker): Promise<void> {
   return new Promise((done, fail) => {
     const onExit = () => fail(new Error('the embedded database did not start'));
@@ -109,7 +101,7 @@ function started(host: Worker): Promise<void> {
   });
 }
 
-/** A port with the socket methods that `pg` calls. */
+/** Has the socket methods that `pg` calls. */
 function portStream(port: MessagePort, stopped: () => Error | undefined): Duplex {
   const stream = new Duplex({
     allowHalfOpen: false,

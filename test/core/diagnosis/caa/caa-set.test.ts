@@ -25,7 +25,7 @@ function outcomeOf(verdict: ReturnType<typeof decideFor>): string {
   return verdict.kind === 'deny' ? verdict.reason : verdict.kind;
 }
 
-/** The outcome is `allow` or the reason of the denial; `rfc` is given where the RFCs alone say otherwise. */
+/** The outcome is `allow` or the reason of the denial; `rfc` if the RFCs differ. */
 function expectRow([records, outcome, rfc]: Row, ca = ours, wildcard = false): void {
   const verdict = decideFor(records.map(record), ca, wildcard);
   expect(outcomeOf(verdict)).toBe(outcome);
@@ -114,7 +114,7 @@ describe('accounts and methods', () => {
   ];
   for (const row of rows) it(titleOf(row), () => expectRow(row));
 
-  it('do not stop us while we have no account: any one could still become ours', () => {
+  it('do not deny us without an account, as any could still become ours', () => {
     const nobodyYet = { ...ours, accountUri: null };
     expectRow([['0 issue letsencrypt.org; accounturi=https://x.example/9'], 'allow'], nobodyYet);
     expectRow([['0 issue letsencrypt.org; accounturi='], 'other_account'], nobodyYet);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { presentationOf, recordToAdd } from '../../../../src/core/diagnosis/caa/caa-value.ts';
 
-describe('a CAA record as it is shown', () => {
+describe('a CAA record in presentation format', () => {
   it.each([
     ['issue', 'letsencrypt.org', '0 issue "letsencrypt.org"'],
     ['issue', '', '0 issue ""'],
@@ -13,11 +13,11 @@ describe('a CAA record as it is shown', () => {
     ['issue', 'a\\092b', '0 issue "a\\\\b"'],
     ['a b"', 'x', '0 a\\032b\\034 "x"'],
     ['issue', '<script>', '0 issue "<script>"'],
-  ])('%s %j is written %s', (tag, value, shown) => {
+  ])('%s %j is %s', (tag, value, shown) => {
     expect(presentationOf({ flags: 0, tag, value })).toBe(shown);
   });
 
-  it('is what a customer can paste to let us issue', () => {
+  it('is valid for a customer to paste', () => {
     expect(recordToAdd('letsencrypt.org', [])).toBe('0 issue "letsencrypt.org"');
   });
 });

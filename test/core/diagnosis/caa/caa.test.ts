@@ -26,7 +26,7 @@ const ours: CaaAuthority = {
   method: 'http-01',
 };
 
-describe('the vectors', () => {
+describe('the CAA vectors', () => {
   it.each(file.vectors)('$id: $request is $expect', (vector) => {
     const { zone, request, wildcard } = vector;
     const verdict = evaluateCaa(levelsIn(zone, request), ours, { wildcard });
@@ -37,14 +37,14 @@ describe('the vectors', () => {
   });
 });
 
-describe('the names that are asked', () => {
+describe('the queried names', () => {
   it.each([
     ['docs.example.co.uk', ['docs.example.co.uk', 'example.co.uk', 'co.uk', 'uk']],
     ['*.example.com', ['example.com', 'com']],
     ['DOCS.Example.com.', ['docs.example.com', 'example.com', 'com']],
     ['com', ['com']],
     ['', []],
-  ])('for %s go up to the top-level domain and never to the root', (hostname, names) => {
+  ])('for %s end at the top-level domain, before the root', (hostname, names) => {
     expect(caaLevels(hostname)).toEqual(names);
   });
 });
@@ -56,12 +56,12 @@ const foreign = [issue('ca.com')];
 describe('the climb', () => {
   const rows: readonly (readonly [why: string, zone: CaaZone, expected: object])[] = [
     [
-      'stops at the nearest set, and nothing above is merged in',
+      'stops at the closest set and merges no records from above',
       { 'a.example.com': foreign, 'example.com': set },
       { kind: 'deny', foundAt: 'a.example.com' },
     ],
     [
-      'is not begun again from where an alias leads',
+      'does not restart at the target of an alias',
       { 'a.example.com': { cname: 'x.other.net' }, 'other.net': foreign },
       { kind: 'allow', foundAt: null },
     ],
@@ -71,27 +71,27 @@ describe('the climb', () => {
       { kind: 'deny', foundAt: 'example.com' },
     ],
     [
-      'takes an alias that never ends for a failure',
+      'treats an endless alias as a failure',
       { 'a.example.com': { cname: 'a.example.com' } },
       { kind: 'unknown', name: 'a.example.com', outcome: 'servfail' },
     ],
     [
-      'takes a refused question for a failure',
+      'treats a refused query as a failure',
       { 'example.com': 'REFUSED' },
       { kind: 'unknown', name: 'example.com', outcome: 'refused' },
     ],
     [
-      'takes a name that does not exist for one without a set',
+      'treats a nonexistent name as one without a set',
       { 'a.example.com': 'NXDOMAIN', 'example.com': set },
       { kind: 'allow', foundAt: 'example.com' },
     ],
     [
-      'does not believe that a top-level domain does not exist',
+      'does not trust that a top-level domain does not exist',
       { com: 'NXDOMAIN' },
       { kind: 'unknown', name: 'com', outcome: 'nxdomain' },
     ],
     [
-      'does not care about a failure above the set',
+      'ignores a failure above the set',
       { 'a.example.com': set, 'example.com': 'TIMEOUT', com: 'NXDOMAIN' },
       { kind: 'allow', foundAt: 'a.example.com' },
     ],
@@ -102,14 +102,14 @@ describe('the climb', () => {
     );
   });
 
-  it('goes on in a laboratory, whose top-level domain no registry has', () => {
+  it('continues in a test lab, whose top-level domain has no registry', () => {
     const levels = levelsIn({ test: 'NXDOMAIN' }, 'docs.lab.test');
     expect(evaluateCaa(levels, ours, { wildcard: false })).toMatchObject({ kind: 'allow' });
   });
 });
 
 describe('a verdict', () => {
-  it('shows the whole set, what to remove and why', () => {
+  it('shows the whole set, the records to remove and the reason', () => {
     const zone = { 'a.com': [{ flags: 129, tag: 'Foo', value: 'x"y' }, issue(' letsencrypt.org')] };
     expect(evaluateCaa(levelsIn(zone, 'a.com'), ours, { wildcard: false })).toEqual({
       kind: 'deny',
@@ -122,7 +122,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('shows the set that lets us issue, in one order whatever the servers do', () => {
+  it('shows the permitting set in a stable order', () => {
     const records = [issue('letsencrypt.org'), issue('ca.com')];
     for (const some of [records, [...records].reverse()]) {
       expect(evaluateCaa(levelsIn({ 'a.com': some }, 'a.com'), ours, { wildcard: false })).toEqual({
@@ -135,7 +135,7 @@ describe('a verdict', () => {
     }
   });
 
-  it('has neither records nor warnings where there is no set', () => {
+  it('has neither records nor warnings without a set', () => {
     expect(evaluateCaa(levelsIn({}, 'a.com'), ours, { wildcard: false })).toEqual({
       kind: 'allow',
       foundAt: null,
@@ -145,7 +145,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('names our method where a record for our authority leaves it out, and only there', () => {
+  it('names our method only when a record for our CA excludes it', () => {
     const decided = (value: string) =>
       evaluateCaa(levelsIn({ 'a.com': [issue(value)] }, 'a.com'), ours, { wildcard: false });
     expect(decided('letsencrypt.org; validationmethods=dns-01')).toMatchObject({
@@ -155,7 +155,7 @@ describe('a verdict', () => {
     expect(decided('ca.com')).not.toHaveProperty('method');
   });
 
-  it('is about each identity of the authority', () => {
+  it('covers every issuer domain of the CA', () => {
     const both: CaaAuthority = { ...ours, issuerDomains: ['ssl.com', 'letsencrypt.org'] };
     const levels = levelsIn({ 'a.com': set }, 'a.com');
     expect(evaluateCaa(levels, both, { wildcard: false })).toMatchObject({ kind: 'allow' });
@@ -170,30 +170,25 @@ describe('a permission warns', () => {
     values: readonly string[],
     warnings: readonly CaaWarning[],
   ])[] = [
-    ['of what the RFCs forbid', ours, ['letsencrypt.org; =c'], ['rfc_denies']],
+    ['about what the RFCs forbid', ours, ['letsencrypt.org; =c'], ['rfc_denies']],
     [
-      'of an account while ours is not known',
+      'about an account while ours is unknown',
       nobodyYet,
       ['letsencrypt.org; accounturi=https://acme.example/9'],
       ['account_untold'],
     ],
     [
-      'of no account beside a record for all of them',
+      'about no account beside a record for all of them',
       nobodyYet,
       ['letsencrypt.org; accounturi=https://acme.example/9', 'letsencrypt.org'],
       [],
     ],
-    ['of no account where none is named', nobodyYet, ['letsencrypt.org'], []],
-    ['of an upper case name', ours, ['letsencrypt.org', 'LetsEncrypt.org'], ['misspelt']],
-    ['of a pasted address', ours, ['letsencrypt.org', 'https://letsencrypt.org'], ['misspelt']],
-    ['of a malformed parameter', ours, ['letsencrypt.org', 'letsencrypt.org; a_b=c'], ['misspelt']],
-    ['of nothing in the records of others', ours, ['letsencrypt.org', 'CA.com.', '%%%', ';'], []],
-    [
-      'of nothing where another method is left out',
-      ours,
-      ['letsencrypt.org; validationmethods=http-01'],
-      [],
-    ],
+    ['about no account when none is named', nobodyYet, ['letsencrypt.org'], []],
+    ['about an uppercase name', ours, ['letsencrypt.org', 'LetsEncrypt.org'], ['misspelt']],
+    ['about a pasted address', ours, ['letsencrypt.org', 'https://letsencrypt.org'], ['misspelt']],
+    ['about a bad parameter', ours, ['letsencrypt.org', 'letsencrypt.org; a_b=c'], ['misspelt']],
+    ['about no records of other CAs', ours, ['letsencrypt.org', 'CA.com.', '%%%', ';'], []],
+    ['about no excluded method of ours', ours, ['letsencrypt.org; validationmethods=http-01'], []],
   ];
   it.each(rows)('%s', (_, ca, values, warnings) => {
     const levels = levelsIn({ 'a.com': values.map((value) => issue(value)) }, 'a.com');
