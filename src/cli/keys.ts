@@ -5,6 +5,7 @@ import { printable } from '../core/names/printable.ts';
 import { parseDuration } from '../core/time.ts';
 import { connect } from './client.ts';
 import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from './command.ts';
+import { toSeconds } from './layout.ts';
 
 type Common = { readonly url?: string; readonly json?: boolean };
 
@@ -139,15 +140,10 @@ function rowOf(key: ShownKey): readonly string[] {
     printable(key.name, MAX_NAME_LENGTH),
     key.status,
     key.scopes.join(','),
-    ...[key.createdAt, key.expiresAt, key.lastUsedAt].map(toSeconds),
+    ...[key.createdAt, key.expiresAt, key.lastUsedAt].map((time) => (time ? toSeconds(time) : '-')),
     key.successorId ?? '-',
     calls.join(', ') || '-',
   ];
-}
-
-/** `2026-11-20T12:00:00Z` */
-function toSeconds(time: string | null): string {
-  return time?.replace(/\.\d+(?=Z$)/, '') ?? '-';
 }
 
 function table(rows: readonly (readonly string[])[]): string {

@@ -131,3 +131,8 @@ export function wantsColour(
 ): boolean {
   return isScreen && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
 }
+
+/** RFC 3339 without fractions of a second: `2026-11-20T12:00:00Z`. */
+export function toSeconds(time: string): string {
+  return time.replace(/\.\d+(?=Z$)/, '');
+}

@@ -1,7 +1,9 @@
 /** Commands, options and help. Implementations load when they run, so that help starts fast. */
+
 import { readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import { Command, Option } from '@commander-js/extra-typings';
+import { scopes } from '../core/operations/scopes.ts';
 import { projectRoot } from '../db/engine/migrate.ts';
 import {
   exitDone,
@@ -266,8 +268,6 @@ function defineForOneKey(keys: Program, run: Run): void {
       run(async (io) => (await import('./keys.ts')).revoke(id, options, io)),
     );
 }
-
-const scopes = ['pets:read', 'pets:write', 'domains:read', 'domains:write', 'ops:read', 'admin'];
 
 /** Used for shell completion; the service validates scopes. */
 function scopeOption() {

@@ -1,10 +1,9 @@
-/** Validators for environment variables (src/config/config.ts), each with its error message. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDuration } from '../core/time.ts';
 import { apiKeyProblem } from './api-key.ts';
 
-/** A number from 0 to 65535. When listening, 0 lets the system choose a port. */
+/** When listening, 0 lets the system choose a port. */
 export const port = z
   .string()
   .regex(/^\d{1,5}$/, 'must be a port number, 0 to 65535')
@@ -15,7 +14,6 @@ export const flag = z
   .enum(['true', 'false'], 'must be true or false')
   .transform((text) => text === 'true');
 
-/** In milliseconds, at least 1. */
 export const duration = z.string().transform((text, context) => {
   const ms = parseDuration(text);
   if (ms !== null && ms > 0) return ms;
@@ -23,9 +21,7 @@ export const duration = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/**
- * One or more labels, lowercase, without a trailing dot. Does not check whether the name exists.
- */
+/** Does not check whether the name exists. */
 export const hostName = z
   .string()
   .regex(
@@ -33,7 +29,7 @@ export const hostName = z
     'must be a host name in lower case, without a trailing dot',
   );
 
-/** A URL, unchanged. `protocols` include the colon (`https:`). */
+/** `protocols` include the colon (`https:`). */
 export const url = (protocols: readonly string[]) =>
   z
     .string()
@@ -48,7 +44,7 @@ export const baseUrl = url(['http:', 'https:']).refine(
   'must end in /v1, without credentials, query or fragment',
 );
 
-/** Scheme, host and non-default port, as browsers write them: `https://shop.example`. */
+/** As browsers write it: `https://shop.example`. */
 export const origin = z
   .string()
   .refine(
@@ -56,28 +52,23 @@ export const origin = z
     'must be origins such as https://shop.example, comma-separated',
   );
 
-/** An address or a CIDR network; host bits can be set. */
+/** Host bits can be set. */
 export const network = z
   .string()
   .refine(isNetwork, 'must be addresses or networks, comma-separated');
 
-/**
- * A whole number from 1 to 999,999,999. `what` completes the error message: `must be a number of
- * requests, 1 or more`.
- */
+/** `what` completes the error message: `must be a number of requests, 1 or more`. */
 export const count = (what: string) =>
   z
     .string()
     .regex(/^[1-9]\d{0,8}$/, `must be a number of ${what}, 1 or more`)
     .transform(Number);
 
-/** Divides every wait. */
 export const timeScale = z
   .string()
   .regex(/^[1-9]\d{0,5}$/, 'must be a whole number, 1 or more')
   .transform(Number);
 
-/** An IPv4 or IPv6 address, unchanged. */
 export const address = z
   .string()
   .refine((text) => isIP(text) !== 0, 'must be IP addresses, comma-separated');
@@ -85,10 +76,7 @@ export const address = z
 /** 32 bytes each. The first key encrypts; every key decrypts. */
 export type KeyEncryptionKeys = readonly [Uint8Array, ...Uint8Array[]];
 
-/**
- * Comma-separated keys of 32 bytes in base64 or hex, without duplicates. Error messages never show
- * key material.
- */
+/** Base64 or hex, without duplicates. Error messages never show key material. */
 export const keyEncryptionKeys = z.string().transform((text, context): KeyEncryptionKeys => {
   const parts = text.split(',').map((part) => part.trim());
   const keys = parts.map(keyBytes);
@@ -110,7 +98,7 @@ function keyBytes(text: string): Buffer | null {
   return /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
 }
 
-/** At least 16 characters, in a form that requests can send (`apiKeyProblem`). */
+/** In a form that requests can send (`apiKeyProblem`). */
 export const apiKey = z
   .string()
   .min(16, 'must have at least 16 characters')
@@ -119,23 +107,23 @@ export const apiKey = z
     if (problem !== null) context.addIssue(problem);
   });
 
-/** A bearer token (RFC 6750, section 2.1): 16 to 256 characters, then optional `=` padding. */
+/** A bearer token (RFC 6750, section 2.1). */
 export const metricsToken = z
   .string()
   .regex(/^[\w.~+/-]{16,256}=*$/, 'must have 16 to 256 letters, digits or - . _ ~ + /');
 
-/** 32 to 256 characters that need no escapes in a URL or a header. */
+/** Needs no escapes in a URL or a header. */
 export const urlSecret = z
   .string()
   .regex(/^[\w.~-]{32,256}$/, 'must have 32 to 256 letters, digits or - . _ ~');
 
-/** The form in which CAs hand out external account keys (RFC 8555, section 7.3.4). */
+/** RFC 8555, section 7.3.4. */
 export const base64url = z
   .string()
   .regex(/^[\w-]+={0,2}$/, 'must be base64url, as the certificate authority shows it')
   .transform((text) => new Uint8Array(Buffer.from(text, 'base64url')));
 
-/** Comma-separated items, trimmed. Each must be a valid `item`. */
+/** Comma-separated items, trimmed. */
 export function listOf<Item extends z.ZodType<unknown, string>>(item: Item) {
   return z
     .string()
@@ -143,14 +131,13 @@ export function listOf<Item extends z.ZodType<unknown, string>>(item: Item) {
     .pipe(z.array(item));
 }
 
-/** Accepts `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`. */
 function isNetwork(text: string): boolean {
   const [, host = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const family = isIP(host);
   return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
 }
 
-/** `127.0.0.1:9180` or `[::1]:9180`; the port is required. */
+/** The port is required. */
 export const listenAddress = z
   .string()
   .refine(
@@ -159,10 +146,7 @@ export const listenAddress = z
   )
   .transform(socketAddress);
 
-/**
- * Accepts `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. The default port is
- * 53. Other text adds an issue.
- */
+/** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. The default port is 53. */
 export function socketAddress(text: string, context: z.RefinementCtx) {
   const [, bracketed, plain, portText] =
     /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];

@@ -1,9 +1,11 @@
 /** Sessions: an API key in an encrypted cookie, without state on the server. */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+
+import { randomBytes } from 'node:crypto';
 import { EncryptJWT, jwtDecrypt } from 'jose';
 import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { Headers } from '../http/pipeline/route.ts';
+import { isSameSecret } from '../net/constant-time.ts';
 
 /** The key may no longer be valid: the API checks that on each call. */
 export type DashboardSession = {
@@ -81,10 +83,8 @@ export function firstPage(session: Pick<DashboardSession, 'scopes'>): '/projects
   return offers(session, 'ops:read') && !offers(session, 'domains:read') ? '/ops' : '/projects';
 }
 
-/** Compared in constant time. */
 function isOwnForm({ csrf }: DashboardSession, given: string | null): boolean {
-  const [own, other] = [Buffer.from(csrf), Buffer.from(given ?? '')];
-  return own.length === other.length && timingSafeEqual(own, other);
+  return isSameSecret(csrf, given ?? '');
 }
 
 function cookieValue(cookieHeader = ''): string | undefined {

@@ -1,11 +1,8 @@
-/** Checks whether a service answers in time. */
 import { setTimeout as wait } from 'node:timers/promises';
 
 const ANSWER_MS = 2_000;
 
-/**
- * False if it rejects or takes more than two seconds (it then continues unobserved). Never rejects.
- */
+/** False if it rejects or takes longer (it then continues unobserved). Never rejects. */
 export async function answersInTime(asking: Promise<unknown>): Promise<boolean> {
   const limit = new AbortController();
   const late = wait(ANSWER_MS, false, { signal: limit.signal }).catch(() => false);

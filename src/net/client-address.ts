@@ -1,26 +1,18 @@
-/**
- * The address of a client: behind trusted proxies, the one that they saw. Also the group for rate
- * limits.
- */
+/** The address of a client, also behind trusted proxies, and its group for rate limits. */
 
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { reservedRange } from '../core/names/reserved-addresses.ts';
 
-/** The address of a client that has none: its connection is gone, so the response is not read. */
+/** The connection is gone, so the response is not read. */
 const UNKNOWN = 'unknown';
-/**
- * Longer than any address (45 characters plus a zone). Limits the cache below against client input.
- */
+/** Longer than any address. Limits the cache below against client input. */
 const MAX_LENGTH = 64;
 /** Parsing takes up to 15 µs for every request, and most addresses were just seen. */
 const MAX_REMEMBERED = 10_000;
 
-/**
- * Whether an address is in one of `networks`: addresses or `10.0.0.0/8`, as validated by
- * src/config/config.ts.
- */
+/** `networks`: addresses or `10.0.0.0/8`, as validated by src/config/config.ts. */
 export function trustedProxies(networks: readonly string[]): (address: string) => boolean {
   if (networks.length === 0) return () => false;
   const list = new BlockList();
@@ -37,10 +29,9 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /**
- * Returns the rightmost address that is not a trusted proxy's: each proxy appends the address it
- * saw, and everything further left comes from the client. An invalid entry ends the search at the
- * proxy that sent it. In RFC 5952's form, or IPv4's for an IPv4-mapped address; `unknown` if the
- * connection has none.
+ * The rightmost address that is not a trusted proxy's: everything further left comes from the
+ * client. An invalid entry ends the search at the proxy that sent it. In RFC 5952's form, or IPv4's
+ * for an IPv4-mapped address; `unknown` without an address.
  */
 export function clientAddress(
   remoteAddress: string | undefined,
@@ -72,10 +63,7 @@ const canonical = remembering((text) => {
   return isIP(address) === 0 ? '' : ipaddr.process(address).toString();
 });
 
-/**
- * Returns the group of an address for rate limits: the IPv4 address, or the /64 of an IPv6 address,
- * because one machine can have all of it (RFC 4291, 2.5.1). Takes the result of `clientAddress`.
- */
+/** One machine can have all of a /64 (RFC 4291, 2.5.1). Takes the result of `clientAddress`. */
 export const addressGroup: (address: string) => string = remembering((address) =>
   isIP(address) === 6 ? `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`)}/64` : address,
 );
@@ -94,7 +82,7 @@ function remembering<Result extends string | boolean>(
   };
 }
 
-/** Whether a listener at `host`, an address or a name, is reachable only from this machine. */
+/** `host`: an address or a name. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host);
 }
@@ -107,16 +95,13 @@ const nearby: ReadonlySet<string | null> = new Set([
   'linkLocal',
 ]);
 
-/** Whether a request comes from nearby, by its connection's address and `X-Forwarded-For`. */
+/** By the connection's address and `X-Forwarded-For`. */
 export type IsNeighbour = (
   remoteAddress: string | undefined,
   forwardedFor: string | undefined,
 ) => boolean;
 
-/**
- * Whether a client is on this machine, its link or a private network. False for a request through
- * an untrusted proxy: the proxy may be nearby, but its client anywhere.
- */
+/** False through an untrusted proxy: it can be nearby, but its client anywhere. */
 export function createIsNeighbour(trusted: (address: string) => boolean): IsNeighbour {
   return (remoteAddress, forwardedFor) => {
     const peer = clientAddress(remoteAddress, undefined, trusted);

@@ -5,24 +5,17 @@ import { addressGroup, clientAddress } from './client-address.ts';
 import { createKeyedCount } from './keyed-count.ts';
 
 export type ConnectionLimits = {
-  /** From all addresses, including exempt ones. */
+  /** Includes exempt addresses. */
   readonly total: number;
   /** From one IPv4 address, or one /64 of IPv6. */
   readonly perAddress: number;
 };
 
-/**
- * `total` connections with full buffers (src/http/socket/server.ts) fit into some 300 MB.
- * `perAddress` is more than any browser or client pool opens, and needs at least ten addresses to
- * reach the total.
- */
+/** `total` connections with full buffers fit into some 300 MB. */
 export const defaultConnectionLimits: ConnectionLimits = { total: 2_000, perAddress: 200 };
 
 export type ConnectionCount = {
-  /**
-   * Counts a connection and returns the function that releases it (idempotent); null if a limit is
-   * reached.
-   */
+  /** Returns the function that releases the connection (idempotent); null if a limit is reached. */
   admit(remoteAddress: string | undefined): (() => void) | null;
 };
 
@@ -49,7 +42,6 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'cannot be opened: HOST is neither an address nor a known name',
 };
 
-/** The variables that set a port. */
 export type PortVariable =
   | 'PORT'
   | 'METRICS_PORT'
@@ -57,15 +49,11 @@ export type PortVariable =
   | 'EDGE_HTTPS_PORT'
   | 'EDGE_CADDY_ADDRESS';
 
-/** The variable that sets the port's address. */
 function addressVariable(variable: PortVariable): string {
   return variable === 'EDGE_CADDY_ADDRESS' ? variable : 'HOST';
 }
 
-/**
- * Names the variable, the port, the address and the system's error code; `cause` has the system's
- * error.
- */
+/** `cause` has the system's error. */
 export function listenFault(
   variable: PortVariable,
   host: string,
@@ -77,10 +65,7 @@ export function listenFault(
   return new Error(`${variable} ${port} on ${host} ${reason} (${code})`, { cause });
 }
 
-/**
- * The soft limit of this process (RLIMIT_NOFILE), which Node.js raises to the hard limit at start.
- * Infinity if it is unlimited or unknown: only Linux has this file.
- */
+/** The soft limit, which Node.js raises to the hard limit. Infinity if unknown. */
 export function descriptorLimit(): number {
   try {
     const [, soft] =
@@ -91,23 +76,17 @@ export function descriptorLimit(): number {
   }
 }
 
-/** File descriptors per kind of peer. The rest is the reserve. */
+/** The rest is the reserve. */
 export type DescriptorShares = {
   readonly visitors: number;
   readonly upstreams: number;
   readonly api: number;
 };
 
-/**
- * For PostgreSQL, Redis, name servers and files of a process with every role; a quarter of a small
- * limit.
- */
+/** For PostgreSQL, Redis, name servers and files of a process with every role. */
 const RESERVE_MAX = 1_024;
 
-/**
- * Divides the limit minus the reserve: a visitor may need an upstream, and the API has fewer
- * clients than the edge.
- */
+/** A visitor can need an upstream, and the API has fewer clients than the edge. */
 export function shareDescriptors(limit: number): DescriptorShares {
   const left = limit - Math.min(RESERVE_MAX, limit / 4);
   return {

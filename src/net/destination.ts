@@ -1,7 +1,6 @@
 /**
- * Checks webhook destinations. Without it, anyone who can create a webhook could make us call our
- * own network, a cloud's metadata service, or another tenant ("Server side request forgery" in
- * Standard Webhooks).
+ * Checks webhook destinations. Otherwise a webhook could make us call our own network or a cloud's
+ * metadata service ("Server side request forgery" in Standard Webhooks).
  */
 import { type LookupAddress, NODATA, NOTFOUND } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
@@ -18,21 +17,18 @@ export type ReceiverRules = {
 /** Lower ports belong to system services (RFC 6335, 6). */
 const FIRST_FREE_PORT = 1_024;
 
-/** Returns the addresses of a host name, or none. Rejects without a usable answer. */
+/** Rejects without a usable answer. */
 export type Lookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** Azure's virtual public address, reachable only from its customers' machines. */
 const CLOUD_ADDRESS = '168.63.129.16';
 
-/** Whether an address is public; false if it is invalid. */
+/** False if it is invalid. */
 export function isPublic(address: string): boolean {
   return reservedRange(address) === null && address !== CLOUD_ADDRESS;
 }
 
-/**
- * Whether an address is ours: one of `others` (src/net/own-addresses.ts), or a current one of this
- * machine.
- */
+/** One of `others` (src/net/own-addresses.ts), or a current address of this machine. */
 export function isOwn(address: string, others: readonly string[]): boolean {
   const machine = Object.values(networkInterfaces()).flatMap((all = []) => all);
   const own = new BlockList();
@@ -43,9 +39,9 @@ export function isOwn(address: string, others: readonly string[]): boolean {
 }
 
 /**
- * Returns the problem of a URL, worded to follow a field's name; null if there is none. Checks
- * literal addresses in any notation (`https://2130706433/`), since URLs normalize them; names are
- * checked at each attempt. Never throws.
+ * The problem of a URL, worded to follow a field's name. Checks literal addresses in any notation
+ * (`https://2130706433/`), since URLs normalize them; names are checked at each attempt. Never
+ * throws.
  */
 export function urlProblem(text: string, { allowPrivate }: ReceiverRules): string | null {
   if (!URL.canParse(text)) return 'must be a URL';
@@ -66,15 +62,12 @@ export function urlProblem(text: string, { allowPrivate }: ReceiverRules): strin
   return isUsual ? null : 'must use port 443, or 1024 or higher';
 }
 
-/** Returns the host of a URL for the DNS and sockets: IPv6 without brackets. */
+/** For the DNS and sockets: IPv6 without brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/**
- * Returns every address of the URL's host: a literal address itself, otherwise the result of
- * `lookup`, which may reject.
- */
+/** A literal address, or the result of `lookup`, which can reject. */
 export async function addressesOf(url: URL, lookup: Lookup): Promise<readonly LookupAddress[]> {
   const host = hostOf(url);
   const family = isIP(host);
@@ -93,9 +86,8 @@ const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
 /**
- * Queries the recursive servers; default: the system's. Not `dns.lookup`, which uses one of the
- * process's four shared threads, so a few unresponsive names would block everything; it also reads
- * the hosts file.
+ * Default: the system's servers. Not `dns.lookup`, which uses one of the process's four shared
+ * threads, so a few unresponsive names would block everything; it also reads the hosts file.
  */
 export function createLookup(servers: readonly SocketAddress[]): Lookup {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });

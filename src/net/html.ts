@@ -1,14 +1,13 @@
-/** HTML templates that escape every value except HTML, and the common head of all pages. */
+/** HTML templates that escape every value except HTML. */
 import { withoutDisorder } from '../core/names/printable.ts';
 
-/** Markup, inserted without escaping. */
+/** Inserted without escaping. */
 export type Html = { readonly html: string };
 type Value = string | number | Html | readonly Html[] | null;
 
 /**
- * `` html`<p title="${text}">${text}</p>` ``: texts are escaped for their position and cannot
- * reorder the text around them; null is omitted. A value within a tag must be in double quotes, or
- * be HTML.
+ * Escapes texts for their position, so they cannot reorder the text around them; omits null. A
+ * value within a tag must be in double quotes, or be HTML.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   let written = '';
@@ -21,7 +20,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly Value[])
   return { html: written };
 }
 
-/** Joins texts (escaped for between tags) and HTML. The separator is escaped likewise. */
+/** Texts and the separator are escaped for between tags. */
 export function joined(parts: readonly (string | Html)[], separator: string | Html = ''): Html {
   const between = (part: Value) => rendered(part, /[&<>]/g);
   return { html: parts.map(between).join(between(separator)) };
@@ -45,9 +44,7 @@ function escaped(text: string, signs: RegExp): string {
   return withoutDisorder(text).replace(signs, (sign) => escapes[sign] ?? '');
 }
 
-/**
- * Formats an optional attribute as ` name="value"`; nothing for null and false, ` name` for true.
- */
+/** ` name="value"`; nothing for null and false, ` name` for true. */
 export function attribute(name: string, value: string | boolean | null): Html {
   if (value === null || value === false) return { html: '' };
   return { html: value === true ? ` ${name}` : ` ${name}="${rendered(value, /[&<>"]/g)}"` };
@@ -57,10 +54,7 @@ export function attribute(name: string, value: string | boolean | null): Html {
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M7 0h2v2h5l2 2-2 2H9v1h4v4H9v5H7v-5H2L0 9l2-2h5V6H3V2h4z'/%3E%3C/svg%3E";
 
-/**
- * The start of every page: `title` in full, the width of the screen, both color schemes, the icon.
- * `<head>` stays open.
- */
+/** `<head>` stays open. */
 export function pageHead(title: string): Html {
   return html`<!doctype html>
 <html lang="en">
@@ -72,10 +66,7 @@ export function pageHead(title: string): Html {
 <link rel="icon" href="${icon}">`;
 }
 
-/**
- * Returns a Content-Security-Policy: no external or inline content, no framing; `img-src` allows
- * the inline icon.
- */
+/** No external or inline content, no framing; `img-src` allows the inline icon. */
 export function pagePolicy({ forms }: { readonly forms: 'self' | 'none' }): string {
   return `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action '${forms}'; frame-ancestors 'none'`;
 }

@@ -1,7 +1,7 @@
-/** JSON in which every whole number is exact, in and out: int64 never becomes a double. */
+/** JSON in which every whole number is exact: int64 never becomes a double. */
 import { parse, stringify } from 'lossless-json';
 
-/** The result of parsing. `problem`: a sentence for the client, if the code is not enough. */
+/** `problem`: a sentence for the client, if the code is not enough. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | {
@@ -10,14 +10,14 @@ export type ParsedJson =
       readonly problem?: string;
     };
 
-/** Maximum nesting: the parser is recursive and must not overflow its stack. */
+/** The parser is recursive and must not overflow its stack. */
 const MAX_DEPTH = 32;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses a body. Numbers of digits alone become bigint (`-0` is 0n), others (`1.5`, `1e3`) number;
- * `007` is not JSON (RFC 8259, 6). Refuses duplicate names in an object, because RFC 8259, 4 leaves
- * open which value counts. `__proto__` is an ordinary name. Never throws.
+ * Whole numbers become bigint, others (`1.5`, `1e3`) number. Refuses duplicate names in an object,
+ * because RFC 8259, 4 leaves open which value counts. `__proto__` is an ordinary name. Never
+ * throws.
  */
 export function parseJson(bytes: Uint8Array): ParsedJson {
   const text = decode(bytes);
@@ -37,10 +37,7 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
   }
 }
 
-/**
- * Returns the JSON text of a value: bigint as digits, Date as RFC 3339, undefined fields omitted.
- * For undefined: `null`.
- */
+/** bigint as digits, Date as RFC 3339, undefined fields omitted; undefined itself is `null`. */
 export function renderJson(value: unknown): string {
   return stringify(value) ?? 'null';
 }
@@ -64,10 +61,7 @@ function keepFirst({ oldValue }: { readonly oldValue: unknown }): unknown {
 
 const tokens = /"(?:[^"\\]+|\\.)*"?|[[{\]}:]/gs; // never fails after a quote, so it is linear
 
-/**
- * Counts the nesting and the `name: value` pairs of a text, in one pass before anything recursive
- * sees it. Skips strings; the parser rejects invalid JSON.
- */
+/** Before anything recursive sees the text. Skips strings; the parser rejects invalid JSON. */
 function measure(text: string): { readonly depth: number; readonly names: number } {
   let [depth, deepest, names] = [0, 0, 0];
   for (const [token] of text.matchAll(tokens)) {
@@ -78,7 +72,7 @@ function measure(text: string): { readonly depth: number; readonly names: number
   return { depth: deepest, names };
 }
 
-/** Counts the pairs of a parsed value: fewer than in its text if a name was duplicated. */
+/** Fewer pairs than in the text if a name was duplicated. */
 function countNames(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const own = Array.isArray(value) ? 0 : Object.keys(value).length;

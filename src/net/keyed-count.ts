@@ -1,25 +1,18 @@
-/**
- * Counts concurrent uses per key and in total: connections of an address, requests to a project,
- * streams of an API key.
- */
+/** Concurrent uses per key and in total, in this process. */
 
 /** Maximum concurrent uses. */
 export type KeyedLimits = {
-  /** Of all keys together. */
   readonly total: number;
-  /** Of one key, unless `admit` gets another number. */
+  /** Unless `admit` gets another number. */
   readonly perKey: number;
 };
 
 export type KeyedCount = {
-  /**
-   * Counts one use and returns the function that releases it (idempotent), or which limit is
-   * reached, checking the key's first. Never waits.
-   */
+  /** The release function (idempotent), or the limit that is reached. Never waits. */
   admit(key: string, perKey?: number): (() => void) | 'key' | 'total';
 };
 
-/** Counts in this process only. A key without uses takes no memory. */
+/** A key without uses takes no memory. */
 export function createKeyedCount(limits: KeyedLimits): KeyedCount {
   const underWay = new Map<string, number>();
   let all = 0;

@@ -1,28 +1,24 @@
 /**
- * The platform's public addresses and those of its storage: no URL of a tenant may lead there.
- * Behind NAT or in a container, no local interface has the public address; only the DNS shows it.
+ * The platform's public addresses and those of its storage: a tenant's URL must not lead there.
+ * Behind NAT or in a container, only the DNS shows the public address.
  */
 import { lookup as lookupLocally } from 'node:dns/promises';
 import type { Config } from '../config/config.ts';
 import { createSingleFlight } from './single-flight.ts';
 
-/** Returns the platform's current addresses, without those of this machine. */
+/** Without those of this machine. */
 export type OwnAddresses = () => Promise<readonly string[]>;
 
 export type OwnAddressesParts = {
   readonly config: Pick<Config, 'platform' | 'storage'>;
   /** Public resolution of a name; empty without a usable answer. */
   readonly observer: { lookupAddresses(hostname: string): Promise<readonly string[]> };
-  /** The target of a domain; all targets have the same addresses. */
+  /** All targets have the same addresses. */
   targetFor(projectId: string, hostname: string): string;
   now(): Date;
 };
 
-/**
- * Returns PLATFORM_ADDRESSES, or the addresses of a target (all share one record); and those of the
- * hosts of DATABASE_URL and REDIS_URL as resolved here. A function, since they are resolved again
- * over time.
- */
+/** Of the platform, and of the hosts of DATABASE_URL and REDIS_URL as resolved here. */
 export function composeOwnAddresses(parts: OwnAddressesParts): OwnAddresses {
   const { config, observer, targetFor, now } = parts;
   const { addresses, domain } = config.platform;
@@ -36,7 +32,7 @@ export function composeOwnAddresses(parts: OwnAddressesParts): OwnAddresses {
   return async () => [...addresses, ...(await Promise.all(asked.map((ask) => ask()))).flat()];
 }
 
-/** Hosts of external storage; socket paths don't resolve. */
+/** Socket paths don't resolve. */
 function storageHosts(storage: Config['storage']): readonly string[] {
   if (storage.kind === 'embedded') return [];
   const urls = [storage.databaseUrl, ...('redisUrl' in storage ? [storage.redisUrl] : [])];
@@ -67,9 +63,8 @@ const REMEMBERED_MS = 300_000;
 const UNKNOWN_MS = 30_000;
 
 /**
- * Returns the cached addresses of a name: resolved on demand, one query at a time, kept for five
- * minutes. Found addresses stay valid until others are found. Before that, returns none, or rejects
- * if `lookup` did; either way, retries only after half a minute.
+ * Resolved on demand, one query at a time. Found addresses stay valid until others are found.
+ * Before that, returns none, or rejects if `lookup` did; either way, retries only after a pause.
  */
 export function rememberAddresses(deps: RememberedDeps): OwnAddresses {
   let known: readonly string[] = [];

@@ -1,8 +1,7 @@
 /** Shares running work; caches are the callers' own (docs/decisions/0026-shared-mechanisms.md). */
 
 /**
- * Calls with the same key share one run while it lasts, including its error. A shared run starts
- * at once, before the call returns.
+ * Calls with the same key share one run, including its error. It starts before the call returns.
  */
 export type SingleFlight<Value> = (key: string, run: () => Promise<Value>) => Promise<Value>;
 

@@ -1,14 +1,14 @@
-/** The rate limit of what this process does itself, with bursts (generic cell rate algorithm). */
+/** A rate limit with bursts (generic cell rate algorithm). */
 import { LRUCache } from 'lru-cache';
 
 /** `perSecond` in the long run; `burst` at once after a pause. */
 export type TokenRate = { readonly perSecond: number; readonly burst: number };
 
-/** One bucket per key; buckets start full. */
+/** Buckets start full. */
 export type TokenBuckets = {
-  /** Takes a token and returns 0, or returns the milliseconds until there is one. */
+  /** Returns 0, or the milliseconds until there is a token. */
   take(key: string): number;
-  /** Takes a token that can be due later, after the callers before; returns the wait in ms. */
+  /** The token can be due later, after the callers before; returns the wait in ms. */
   reserve(key: string): number;
 };
 

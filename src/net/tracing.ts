@@ -1,7 +1,6 @@
 /**
- * Spans through OpenTelemetry's API. Without a registered SDK (`node --import`) every call is a
- * no-op, and jobs carry no context. No span contains a path, a query, a header or a body, which
- * could contain a key.
+ * OpenTelemetry spans; without a registered SDK (`node --import`) every call is a no-op. No span
+ * contains a path, a query, a header or a body, which could contain a key.
  */
 import { createRequire } from 'node:module';
 import {
@@ -21,7 +20,6 @@ import type { Telemetry } from 'bullmq';
 const NAME = 'signpost';
 const load = createRequire(import.meta.url);
 
-/** Whether an SDK was loaded before this call. */
 export function isTracing(): boolean {
   const provider = trace.getTracerProvider();
   return (
@@ -29,7 +27,7 @@ export function isTracing(): boolean {
   );
 }
 
-/** Options for queues and workers: each job runs in a span, in the context that added it. */
+/** Each job runs in a span, in the context that added it. */
 export function jobTelemetry(): { readonly telemetry?: Telemetry } {
   if (!isTracing()) return {};
   // Only loaded with an SDK; the package's types describe the result of `require`.
@@ -37,7 +35,7 @@ export function jobTelemetry(): { readonly telemetry?: Telemetry } {
   return { telemetry: new BullMQOtel({ tracerName: NAME }) };
 }
 
-/** Runs `act` in a span that ends with it. Resolves and rejects as `act` does. */
+/** Resolves and rejects as `act` does. */
 export function inSpan<T>(name: string, attributes: Attributes, act: () => Promise<T>): Promise<T> {
   return trace.getTracer(NAME).startActiveSpan(name, { attributes }, (span) => ended(span, act));
 }
@@ -46,20 +44,14 @@ const methods: ReadonlySet<string> = new Set([
   ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
 ]);
 
-/** The span of a request. */
 export type RequestSpan = {
   /** W3C Trace Context, 3.2; null without tracing. */
   readonly traceparent: string | null;
-  /**
-   * Names the span by the operation and records the status; undefined: no operation has the path.
-   */
+  /** Names the span by the operation; undefined: no operation has the path. */
   answered(operationId: string | undefined, status: number): void;
 };
 
-/**
- * Runs a request in a span that continues the trace in its headers. Resolves and rejects as `act`
- * does.
- */
+/** Continues the trace in the request's headers. Resolves and rejects as `act` does. */
 export function inRequestSpan<T>(
   { method, headers }: { readonly method: string; readonly headers: object },
   act: (span: RequestSpan) => Promise<T>,
@@ -93,7 +85,7 @@ function traceparentOf(span: Span): string | null {
   return `00-${found.traceId}-${found.spanId}-${flags}`;
 }
 
-/** Records only the class of an error: its message may contain anything. */
+/** Only the class of an error: its message can contain anything. */
 async function ended<T>(span: Span, act: () => Promise<T>): Promise<T> {
   try {
     return await act();

@@ -1,25 +1,16 @@
-/** Serializes the requests of one connection (RFC 9112, 9.3.2: only safe requests may overlap). */
+/** Serializes the requests of one connection (RFC 9112, 9.3.2: only safe requests can overlap). */
 import type { Duplex } from 'node:stream';
 
-/**
- * A queue per connection: items of one connection run one by one, those of several concurrently.
- */
+/** Items of one connection run one by one, those of several concurrently. */
 export type Turns<T> = {
-  /**
-   * Runs an item at once if the connection is idle; otherwise queues it. Destroys the connection if
-   * too many wait. Drops the item if the connection is closed, closing, or refuses more.
-   */
+  /** Destroys the connection if too many wait. Drops items of a closing connection. */
   readonly take: (connection: Duplex, item: T) => void;
-  /** Call it once when an item has finished; the next one runs. */
+  /** Call it once when an item has finished. */
   readonly ended: (connection: Duplex) => void;
-  /** Whether an item of the connection runs. */
   readonly isBusy: (connection: Duplex) => boolean;
-  /** Accepts no more items of a connection; queued ones still run. False if it already refused. */
+  /** Queued items still run. False if it already refused. */
   readonly refuseMore: (connection: Duplex) => boolean;
-  /**
-   * Calls `act` once after all current and queued items, at once if there are none. A later call
-   * replaces an earlier one.
-   */
+  /** Once after all queued items, at once if there are none. A later call replaces it. */
   readonly whenIdle: (connection: Duplex, act: () => void) => void;
 };
 
@@ -31,8 +22,8 @@ type State<T> = {
 };
 
 /**
- * `waitingMax`: queued items per connection. Each `run` must lead to one call of `ended`.
- * `onOverflow`: called before a connection with too many items is destroyed.
+ * `waitingMax`: per connection. Each `run` must lead to one call of `ended`. `onOverflow`: called
+ * before a connection with too many items is destroyed.
  */
 export function createTurns<T>(
   waitingMax: number,

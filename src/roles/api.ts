@@ -1,5 +1,3 @@
-/** The API role: everything between a request and its route, and the port. */
-
 import { ladder } from '../core/life/ladder.ts';
 import { withDashboard } from '../dashboard/dashboard.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../db/api-keys.ts';
@@ -38,7 +36,6 @@ export type ServedApi = {
   readonly dropTraffic: (hostname: string) => void;
 };
 
-/** The API without its port. */
 export type SignpostApi = {
   /** Callable without a socket. */
   readonly api: Api;
@@ -102,10 +99,7 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: ServedApi):
   };
 }
 
-/**
- * Opens the API's port and returns the API with its URL, without a trailing slash. Adds their
- * shutdown to `closings`. Rejects if the port cannot be opened.
- */
+/** The URL has no trailing slash. Rejects if the port cannot be opened. */
 export async function startApi(
   served: ServedApi,
   closings: Closing[],
@@ -128,7 +122,6 @@ export type ComposedStreams = {
   close(): void;
 };
 
-/** Builds the streams on shared feeds. */
 export function composeStreams(
   { config, database, log, now, queues }: Parts,
   authenticate: Authenticate,

@@ -1,5 +1,3 @@
-/** The edge role: the listener for customers' domains, and its dependencies. */
-
 import { createProofCertificates } from '../certificates/served/proof-certificate.ts';
 import { createTicketKeys } from '../certificates/vault/derived-secrets.ts';
 import { sealOf } from '../certificates/vault/keys.ts';
@@ -15,13 +13,9 @@ import type { Closing, Parts } from './parts.ts';
 /** For both ports together: about 50 KB each, including the handshake. */
 const CONNECTIONS_MAX = 20_000;
 
-/** The ports of the edge, and a function to notify it of route changes. */
 export type StartedEdge = { readonly ports: EdgePorts; readonly notify: Edge['notify'] };
 
-/**
- * Opens the ports and subscribes to route changes; adds their shutdown to `closings`. Rejects if a
- * port cannot be opened.
- */
+/** Adds its shutdown to `closings`. Rejects if a port cannot be opened. */
 export async function startEdge(parts: Parts, closings: Closing[]): Promise<StartedEdge> {
   const { config, database, lookups, vault, log, metrics, now } = parts;
   const loadSealed = keepCertificates(lookups.loadCertificate);

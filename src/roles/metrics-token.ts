@@ -1,10 +1,6 @@
-/** The bearer token of /metrics. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/**
- * Whether an Authorization header contains the token (RFC 6750, 2.1), compared in constant time;
- * false if no token is set.
- */
+/** RFC 6750, 2.1; compared in constant time. False if no token is set. */
 export function createIsMetricsToken(
   token: string | undefined,
 ): (authorization: string | undefined) => boolean {

@@ -1,4 +1,3 @@
-/** Metrics and health of a process, as HTTP. */
 import { unauthorized } from '../http/keys/auth.ts';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
 import { type ApiResponse, refuse } from '../http/pipeline/errors.ts';
@@ -9,17 +8,13 @@ import type { ReadReadiness } from '../ops/readiness.ts';
 import { createIsMetricsToken } from './metrics-token.ts';
 
 type OpsApiDeps = {
-  /** The metrics in Prometheus text format. */
   metrics(): Promise<string>;
   readonly readiness: ReadReadiness;
-  /** The bearer token for /metrics; undefined: no token is required. */
+  /** Undefined: no token is required. */
   readonly token: string | undefined;
 };
 
-/**
- * Serves /healthz, /readyz and /metrics to GET and HEAD. Without keys and rate limits, because the
- * operator chose its address. Exceptions become a 500; it never rejects.
- */
+/** No keys or rate limits: the operator chose its address. Never rejects. */
 export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
   const isToken = createIsMetricsToken(token);
 

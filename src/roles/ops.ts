@@ -1,4 +1,4 @@
-/** Metrics and readiness of a process from its first moment, and their port. */
+/** Metrics and readiness of a process from its first moment. */
 
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
@@ -14,7 +14,7 @@ import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { createOpsApi } from './ops-api.ts';
 
-/** What the process has opened so far; null: not yet. Source of the readiness. */
+/** Null: not yet. Source of the readiness. */
 type OpenedSoFar = {
   /** Every role is running, and the first key is accepted. */
   isStarted: boolean;
@@ -28,19 +28,19 @@ export type Ops = {
   readonly opened: OpenedSoFar;
   /** The same on METRICS_PORT and on the API's port. */
   readonly readiness: ReadReadiness;
-  /** The bound METRICS_PORT; null if there is none. */
+  /** The bound METRICS_PORT. */
   readonly port: number | null;
-  /** Exports the pool and, for the role `api`, the state of the installation. Call it once. */
+  /** Call it once. */
   watch(parts: { readonly database: Database; readonly queues: Queues }): void;
   close(deadlineMs: number): Promise<void>;
 };
 
-/** Whether METRICS_PORT is reachable from other machines without a token. */
+/** METRICS_PORT is reachable from other machines without a token. */
 function isOpenToAll({ http: { host }, metrics: { port, token } }: Config): boolean {
   return port !== undefined && token === undefined && !isLoopback(host);
 }
 
-/** Opens METRICS_PORT, if set, before anything else. Rejects if it cannot be opened. */
+/** METRICS_PORT, if set, before anything else. Rejects if it cannot be opened. */
 export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promise<Ops> {
   const roles = rolesOf(config);
   const metrics = createMetrics(roles);
@@ -79,7 +79,7 @@ async function countJobs(queues: Queues): Promise<Readonly<Record<string, QueueC
   return Object.fromEntries(await Promise.all(counted));
 }
 
-/** The roles of this process. With an external edge, the edge role is omitted. */
+/** With an external edge, the edge role is omitted. */
 export function rolesOf({ role, certificates }: Config): readonly Role[] {
   const played: readonly Role[] = role === 'all' ? roleNames : [role];
   return played.filter((one) => one !== 'edge' || certificates.source === 'own');

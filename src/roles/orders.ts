@@ -1,7 +1,4 @@
-/**
- * Dependencies of orders, escalations and probes, and the observation of one domain for all of
- * them.
- */
+/** Dependencies of orders, escalations and probes. */
 import { randomUUID } from 'node:crypto';
 import type { EscalateCertificateDeps } from '../../workers/escalate-certificate.ts';
 import type { IssueCertificateDeps } from '../../workers/issue-certificate.ts';
@@ -25,14 +22,12 @@ import type { CheckRules } from '../core/life/check.ts';
 import { splitAtZone } from '../core/names/zone.ts';
 import { jobId } from '../core/operations/jobs.ts';
 import type { LoadedDomain } from '../db/domains/domain-row.ts';
-import { createQuarantineStore } from '../db/domains/quarantine.ts';
 import { createServedCertificateStore } from '../db/domains/served-certificates.ts';
 import { loadOpenEscalation, openEscalation } from '../db/issuance/escalations.ts';
 import { inSpan } from '../net/tracing.ts';
 import { forgetJobs } from '../queue/queues.ts';
 import type { Parts } from './parts.ts';
 
-/** Dependencies of issue-certificate, renewals and escalations. Makes no requests. */
 export function issueDeps(parts: Parts): IssueCertificateDeps {
   const { certificates, checks, config, metrics, now, observer, queues, vault } = parts;
   return {
@@ -79,8 +74,8 @@ export function issueDeps(parts: Parts): IssueCertificateDeps {
 }
 
 /**
- * An external edge obtains its own certificates, so there is nothing to compare. Nothing is stored
- * either if our own addresses are unreachable from here, because that says nothing about visitors.
+ * An external edge obtains its own certificates, so there is nothing to compare. If our own
+ * addresses are unreachable from here, nothing is stored: that says nothing about visitors.
  */
 function composeRecordServedCertificate({
   config,
@@ -101,11 +96,10 @@ function composeRecordServedCertificate({
   });
 }
 
-/** Dependencies of escalate-certificate, in addition to those of orders. */
+/** In addition to those of orders. */
 export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): EscalateCertificateDeps {
-  const { certificates, database } = parts;
+  const { certificates, database, quarantine } = parts;
   const { authorities, downForMs, answeredAt, rules, now } = issue;
-  const quarantine = createQuarantineStore(database.prisma);
   return {
     observe: issue.observe,
     diagnose: issue.diagnose,
@@ -130,10 +124,7 @@ export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): Escalat
   };
 }
 
-/**
- * The local CA needs no challenge. If our own addresses are unreachable from here, no probe is
- * made.
- */
+/** The local CA needs no challenge. No probe if our own addresses are unreachable from here. */
 async function probeChallenge({ config, observer, probes }: Parts, hostname: string) {
   const { directoryUrl, challenge, httpPort, tlsPort } = config.acme;
   if (directoryUrl === undefined || !config.edge.isProbed) return [];
@@ -144,12 +135,12 @@ async function probeChallenge({ config, observer, probes }: Parts, hostname: str
 
 type ObservedName = { readonly hostname: string; readonly target: string };
 
-/** Makes a full observation in a span of its own. Network failures do not reject it. */
+/** Network failures do not reject it. */
 export function observeDomain({ observer }: Parts, domain: ObservedName): Promise<Observation> {
   return inSpan('observe the DNS', {}, () => observer.observe(checkTargetOf(domain)));
 }
 
-/** As `observeDomain`, but makes a light check unless a full one is due. */
+/** A light check unless a full one is due. */
 export async function observeAgain(parts: Parts, domain: LoadedDomain): Promise<Observed> {
   const { now, config, observer } = parts;
   const { observation } = domain;
@@ -165,7 +156,6 @@ function checkTargetOf({ hostname, target }: ObservedName) {
   return { hostname, target, apex: splitAtZone(hostname).apex };
 }
 
-/** The rules of a check at `now`, with a random jitter of 0 to 1. */
 function checkRules({ verifyWindowMs, timeScale, escalateAfterMs }: Config, now: Date): CheckRules {
   const jitter = Math.random();
   return { now, windowMs: verifyWindowMs, timeScale, escalateAfterMs, jitter };

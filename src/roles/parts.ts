@@ -34,7 +34,7 @@ import {
   type EdgeLookups,
   edgeConnections,
 } from '../db/domains/edge-lookups.ts';
-import { createQuarantineStore } from '../db/domains/quarantine.ts';
+import { createQuarantineStore, type QuarantineStore } from '../db/domains/quarantine.ts';
 import { createWaitingStore, type WaitingStore } from '../db/domains/waiting.ts';
 import type { Database } from '../db/engine/client.ts';
 import type { AuthorityBudget, AuthorityBudgets } from '../db/issuance/authority-budget.ts';
@@ -54,7 +54,7 @@ import {
   type SeenQueues,
 } from '../queue/queues.ts';
 
-/** The current time; tests replace it. */
+/** Tests replace it. */
 export type Clock = () => Date;
 
 /** Opened before composing. `compose` closes none of it. */
@@ -70,17 +70,16 @@ export type Opened = {
   readonly metrics?: Metrics;
 };
 
-/** Everything that roles use, each part built once. */
+/** Each part is built once. */
 export type Parts = Opened & {
-  /** Connections reserved for the edge. */
   readonly edgePool: pg.Pool;
   readonly probes: Probes;
-  /** Database lookups of the edge; our own probes are answered first. */
+  /** Our own probes are answered first. */
   readonly lookups: EdgeLookups & Probed;
   /** Each queue connects on first use. */
   readonly queues: SeenQueues;
   readonly keys: AuthorityKeyStore;
-  /** The local CA's root in PEM, once it has signed something. */
+  /** PEM, once the local CA has signed something. */
   rootCertificate(): Promise<string | null>;
   readonly observer: Observer;
   /** The first CA for orders, and its fallback. */
@@ -97,19 +96,17 @@ export type Parts = Opened & {
   readonly waiting: WaitingStore;
   readonly webhooks: WebhookStore;
   readonly deliveries: DeliveryStore;
+  readonly quarantine: QuarantineStore;
   /** The host name that a domain's record must point to. */
   targetFor(projectId: string, hostname: string): string;
   readonly ownAddresses: OwnAddresses;
   /** The TXT value that proves a project's ownership of an apex. */
   proofFor(projectId: string, hostname: string): string;
-  /** The key that signs requests to a project's deploys. */
+  /** Signs requests to a project's deploys. */
   signingKey(projectId: string, generation: number): Uint8Array;
-  /**
-   * Ensures that a waiting domain's jobs exist. Idempotent. Rejects while the queue is unavailable.
-   */
+  /** Idempotent. Rejects while the queue is unavailable. */
   wake(domain: FollowUpState & { readonly id: string; readonly epoch: number }): Promise<void>;
   readonly bringNow: BringNow;
-  /** Closes the queues and DNS sockets opened here. */
   close(): Promise<void>;
 };
 
@@ -119,6 +116,7 @@ export function compose(opened: Opened): Parts {
   const { prisma } = database;
   const wire = createWire();
   const queues = openQueues(backend);
+  const quarantine = createQuarantineStore(prisma);
   const { edgePool, probes, lookups } = composeLookups(opened);
   const observer = composeObserver(opened, wire);
   const targetFor = createTargets(secrets.target, config.platform.domain);
@@ -145,12 +143,13 @@ export function compose(opened: Opened): Parts {
     waiting: createWaitingStore(prisma),
     webhooks: createWebhookStore(prisma),
     deliveries: createDeliveryStore(prisma),
+    quarantine,
     targetFor,
     ownAddresses: composeOwnAddresses({ config, observer, targetFor, now }),
     proofFor: createProofs(secrets.proof),
     signingKey: createSigningKeys(secrets.signing),
     wake: createWake(queues),
-    bringNow: createBringNow({ queues, quarantine: createQuarantineStore(prisma), now }),
+    bringNow: createBringNow({ queues, quarantine, now }),
     async close() {
       await queues.close();
       wire.close();
@@ -159,7 +158,6 @@ export function compose(opened: Opened): Parts {
   };
 }
 
-/** The edge's lookups, with their own connections. */
 function composeLookups({ database, secrets }: Opened) {
   const edgePool = database.openPool(edgeConnections);
   const probes = createProbes(secrets.probe);
@@ -219,13 +217,9 @@ function createWake(queues: Queues): Parts['wake'] {
   };
 }
 
-/** Shuts down a part of the process within this many milliseconds. */
 export type Closing = (deadlineMs: number) => Promise<void>;
 
-/**
- * Closes in reverse order, sequentially, within one deadline. Tries all, then rejects with the
- * first error.
- */
+/** In reverse order, within one deadline. Tries all, then rejects with the first error. */
 export async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
   const end = Date.now() + deadlineMs;
   const faults: unknown[] = [];

@@ -1,5 +1,3 @@
-/** All routes of the service and their dependencies. */
-
 import { createApiKeyStore } from '../db/api-keys.ts';
 import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
 import type { DomainDetails, EndedEpoch } from '../db/domains/domains.ts';
@@ -45,14 +43,12 @@ export type RoutesDeps = {
   readonly readiness: ReadReadiness;
   /** Closes connections that an edge in this process serves under a name. */
   readonly dropTraffic: (hostname: string) => void;
-  /** Makes the next use of a key read it from the database again. */
+  /** The next use of a key reads it from the database again. */
   readonly forgetKey: (keyId: string) => void;
   readonly openStream: OpenStream;
 };
 
-/**
- * All routes, as described in docs/integrate/api.md. The last ones serve the OpenAPI document of the others.
- */
+/** The last routes serve the OpenAPI document of the others. */
 export function routesOf(deps: RoutesDeps): readonly Route[] {
   const { parts } = deps;
   const { config, database, now, projects, webhooks, deliveries, vault } = parts;
@@ -126,7 +122,7 @@ function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] 
   });
 }
 
-/** Effects of verifying a domain. The queue is notified after the commit and can be unavailable. */
+/** The queue is notified after the commit and can be unavailable. */
 function verifyDeps({ config, domains, log, now, queues, wake, bringNow }: Parts): VerifyDeps {
   return {
     domains,
@@ -145,7 +141,6 @@ function verifyDeps({ config, domains, log, now, queues, wake, bringNow }: Parts
   };
 }
 
-/** The operator's views and actions. */
 function operatorsRoutes(parts: Parts): readonly Route[] {
   const { database, domains, log, now, queues } = parts;
   const { windowMs, wake, orderNow, forget } = verifyDeps(parts);
@@ -184,7 +179,6 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
   ];
 }
 
-/** Health, readiness and metrics. */
 function watchedRoutes({ parts, readiness }: RoutesDeps): readonly Route[] {
   const { config, metrics } = parts;
   return [

@@ -1,8 +1,7 @@
-/** Explains a failed start by the variable to change. */
 import { resolve, sep } from 'node:path';
 import type { Config } from '../config/config.ts';
 
-/** Why a start failed, in one line. System errors name the variable to change. */
+/** One line. System errors name the variable to change. */
 export function startProblem(fault: unknown, config: Config): string {
   const system = systemFault(fault);
   const known = system && (portProblem(system, config) ?? fileProblem(system, config));
@@ -12,7 +11,7 @@ export function startProblem(fault: unknown, config: Config): string {
 
 type SystemFault = NodeJS.ErrnoException & { readonly port?: number };
 
-/** The system error itself or in the cause chain. */
+/** In the cause chain, too. */
 function systemFault(fault: unknown): SystemFault | undefined {
   if (!(fault instanceof Error)) return undefined;
   // Only Node.js system errors have a syscall.

@@ -1,4 +1,3 @@
-/** Dependencies of the delivery workers. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DeliverWebhookDeps } from '../../workers/deliver-webhook.ts';
 import type { RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
@@ -23,16 +22,13 @@ export type DeliveryParts = {
   now(): Date;
 };
 
-/**
- * A process runs up to 200 attempts at once, so that a few slow receivers do not delay others. A
- * webhook has at most as many queued attempts as its receiver has places.
- */
+/** Few per receiver and project, so that slow receivers do not delay others. */
 const places = { host: 4, owner: 8 } as const;
 
-/** Much longer than the 20 s after which another worker takes over a dead worker's job. */
+/** Much longer than the time after which another worker takes over a dead worker's job. */
 const LOST_AFTER_MS = 120_000;
 
-/** Dependencies of deliver-webhook. `send` is replaced in tests. */
+/** Tests replace `send`. */
 export function deliverDeps(
   parts: DeliveryParts,
   send: Send = senderOf(parts),
@@ -60,7 +56,6 @@ export function deliverDeps(
   };
 }
 
-/** Dependencies of the delivery relay. */
 export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
   const { config, deliveries, queues, waiting, now } = parts;
   const { giveDue, giveAgain, takeBack, endOfOff, prune, pruneWebhooks } = deliveries;

@@ -1,22 +1,17 @@
-/** Text printed at startup: addresses, the first key and example commands. */
 import type { Config } from '../config/config.ts';
 import type { EdgePorts } from '../edge/edge.ts';
 
 export type Welcome = {
   readonly addresses: {
-    /** The API's URL. */
     readonly http: string | null;
     readonly edge: EdgePorts | null;
     readonly metricsPort: number | null;
   };
-  /** The newly created key, shown only once; null if none was created. */
+  /** Shown only once; null if none was created. */
   readonly firstKey: string | null;
 };
 
-/**
- * The text printed at startup, with a final line break. It can contain the first key, so it must
- * not be logged.
- */
+/** Contains the first key, so it must not be logged. */
 export function welcome(config: Config, { addresses, firstKey }: Welcome): string {
   const parts = [
     `\nSignpost is ready (${config.role}, ${storageWords[config.storage.kind]}).\n`,

@@ -1,4 +1,3 @@
-/** The worker role: dependencies of all workers and sweeps, and their start. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { type AskRenewalsDeps, askRenewals } from '../../workers/ask-renewals.ts';
 import type { CheckDnsDeps } from '../../workers/check-dns.ts';
@@ -19,7 +18,6 @@ import { startWorkers, type WorkerDeps } from '../../workers/start.ts';
 import { askRenewal } from '../certificates/authorities/authority.ts';
 import type { SweepQueue } from '../core/operations/jobs.ts';
 import type { LoadedDomain } from '../db/domains/domain-row.ts';
-import { createQuarantineStore } from '../db/domains/quarantine.ts';
 import { createDueDomains } from '../db/domains/sweeps.ts';
 import { createRepairStore } from '../db/domains/waiting.ts';
 import { clockSkewMs } from '../db/engine/client.ts';
@@ -30,10 +28,7 @@ import { escalateDeps, issueDeps, observeAgain, observeDomain } from './orders.t
 import type { Closing, Parts } from './parts.ts';
 import { deliverDeps, relayDeps } from './webhooks.ts';
 
-/**
- * Minimum interval, because each run costs the queue and the database a few milliseconds, even in a
- * test lab.
- */
+/** Each run costs the queue and the database a few milliseconds, even in a test lab. */
 const SWEEP_MS_MIN = 1_000;
 /** In test labs, where more runs would only cost time. */
 const RECONCILE_MS_MIN = 3_000;
@@ -59,7 +54,7 @@ export function composeWorkers(parts: Parts): WorkerDeps {
     ...(config.storage.kind !== 'embedded' && {
       clockSkewMs: () => clockSkewMs(parts.database.pool),
     }),
-    quarantine: createQuarantineStore(parts.database.prisma),
+    quarantine: parts.quarantine,
     timeScale,
     checkDns: checkDeps(parts, issue),
     issueCertificate: issue,
@@ -79,7 +74,7 @@ export function composeWorkers(parts: Parts): WorkerDeps {
   };
 }
 
-/** Starts all workers and timers; adds their shutdown to `closings`. */
+/** Adds their shutdown to `closings`. */
 export async function startWork(parts: Parts, closings: Closing[]): Promise<void> {
   const workers = startWorkers(composeWorkers(parts));
   closings.push((deadlineMs) => workers.close(deadlineMs));
@@ -101,13 +96,13 @@ function checkDeps(parts: Parts, issue: IssueCertificateDeps): CheckDnsDeps {
 }
 
 function reconcileDeps(
-  { database, queues, waiting, now }: Parts,
+  { database, quarantine, queues, waiting, now }: Parts,
   sweepEveryMs: ReconcileDeps['sweepEveryMs'],
 ): ReconcileDeps {
   return {
     waiting,
     queues,
-    quarantine: createQuarantineStore(database.prisma),
+    quarantine,
     repairs: createRepairStore(database.prisma),
     now,
     sweepEveryMs,
@@ -115,13 +110,11 @@ function reconcileDeps(
   };
 }
 
-/** The sweeps of a process, each over its due rows. */
 type Sweeps = Pick<
   WorkerDeps,
   'recheckLive' | 'renewCertificate' | 'escalateRenewals' | 'askRenewals'
 >;
 
-/** Checks of settled domains, and renewals. */
 function composeSweeps(
   parts: Parts,
   issue: IssueCertificateDeps,
@@ -184,12 +177,11 @@ function recheckDeps(
 }
 
 function overdueDeps(
-  { database: { prisma } }: Parts,
+  { database: { prisma }, quarantine }: Parts,
   escalate: EscalateCertificateDeps,
   onFault: EscalateRenewalDeps['onFault'],
 ): EscalateRenewalDeps {
   const { authorities, downForMs, answeredAt, rules, now } = escalate;
-  const quarantine = createQuarantineStore(prisma);
   return {
     loadWork: escalate.loadWork,
     loadOpen: escalate.loadOpen,

@@ -1,8 +1,10 @@
 /** Requests a challenge from each address, as a CA does (RFC 8555, 8.3; RFC 8737, 3). */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+import { createHmac, randomBytes } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import type { Probe } from '../../core/certificates/escalation.ts';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
+import { isSameSecret } from '../../net/constant-time.ts';
 import type { ChallengeType } from '../authorities/authority.ts';
 import { showsProof } from './proof-certificate.ts';
 
@@ -41,15 +43,10 @@ export function createProbes(key: Uint8Array): Probes {
     answerTo(token, hostname) {
       if (!isProbe(token)) return null;
       const nonce = token.slice(PREFIX.length, PREFIX.length + NONCE_CHARACTERS);
-      if (!isSame(token, signed(nonce, hostname))) return null;
+      if (!isSameSecret(token, signed(nonce, hostname))) return null;
       return macOf(`${token}/${hostname}`).toString('base64url');
     },
   };
-}
-
-function isSame(one: string, other: string): boolean {
-  const [bytes, others] = [Buffer.from(one), Buffer.from(other)];
-  return bytes.length === others.length && timingSafeEqual(bytes, others);
 }
 
 type Lookups = {
@@ -84,6 +81,10 @@ const BODY_BYTES_MAX = 4_096;
 /** Names have a few addresses; more add no information. */
 const ADDRESSES_MAX = 8;
 
+export function addressesToAsk(addresses: readonly string[]): readonly string[] {
+  return [...new Set(addresses)].slice(0, ADDRESSES_MAX);
+}
+
 /** No route from this machine. */
 const noRoute: ReadonlySet<string> = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']);
 
@@ -102,8 +103,7 @@ export function probeAddresses(
   hostname: string,
   addresses: readonly string[],
 ): Promise<readonly Probe[]> {
-  const asked = [...new Set(addresses)].slice(0, ADDRESSES_MAX);
-  return Promise.all(asked.map((address) => probe(deps, hostname, address)));
+  return Promise.all(addressesToAsk(addresses).map((address) => probe(deps, hostname, address)));
 }
 
 async function probe(

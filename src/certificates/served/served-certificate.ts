@@ -9,12 +9,10 @@ import type {
   VisitedDomain,
 } from '../../db/domains/served-certificates.ts';
 import { readCertificate } from '../x509.ts';
-import { failureOutcome } from './probe.ts';
+import { addressesToAsk, failureOutcome } from './probe.ts';
 
 /** For the connection alone. */
 const CONNECT_MS = 5_000;
-/** Names have a few addresses; as for challenges. */
-const ADDRESSES_MAX = 8;
 
 export type HandshakeRules = {
   /** The port at which visitors reach the edge: 443 except in test labs. */
@@ -41,10 +39,6 @@ export type ServedResult =
       readonly address: string;
       readonly outcome: 'refused' | 'timeout' | 'no_route' | 'no_certificate' | 'reserved';
     };
-
-function addressesToAsk(addresses: readonly string[]): readonly string[] {
-  return [...new Set(addresses)].slice(0, ADDRESSES_MAX);
-}
 
 /** At most ADDRESSES_MAX, concurrently; keeps their order. Never rejects on network failures. */
 export function readServed(

@@ -9,6 +9,7 @@ import {
   sectioned,
   type TextLayout,
   titled,
+  toSeconds,
   wrapped,
 } from '../layout.ts';
 import { findingSections, marks, recordAsWritten, recordLinesOf } from '../lines.ts';
@@ -123,7 +124,7 @@ function recordLines(report: Report, page: TextLayout): readonly string[] {
 
 function costLine({ observation: { cost, at } }: Report): string {
   const { questions, bytes, ms } = cost;
-  const seen = plain(at).replace(/\.\d+(?=Z$)/, '');
+  const seen = toSeconds(plain(at));
   return `${questions} ${questions === 1 ? 'query' : 'queries'}, ${Math.round(ms)} ms, ${bytes} bytes · ${seen}`;
 }
 

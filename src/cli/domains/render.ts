@@ -9,6 +9,7 @@ import {
   sectioned,
   type TextLayout,
   titled,
+  toSeconds,
   wrapped,
 } from '../layout.ts';
 import {
@@ -147,7 +148,6 @@ function codesIn(findings: unknown): string {
   return findings.flatMap((one) => (typeof one?.code === 'string' ? [one.code] : [])).join(', ');
 }
 
-/** RFC 3339 without fractions of a second: `2026-11-20T12:00:00Z`. */
 function timeOf(time: string | null): string | null {
-  return time?.replace(/\.\d+(?=Z$)/, '') ?? null;
+  return time && toSeconds(time);
 }

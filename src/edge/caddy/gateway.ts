@@ -1,11 +1,12 @@
 /** Caddy requests certificates and forwards requests here, with a secret (docs/run/caddy.md). */
-import { timingSafeEqual } from 'node:crypto';
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
 import { clientAddress } from '../../net/client-address.ts';
 import type { ConnectionCount } from '../../net/connections.ts';
+import { isSameSecret } from '../../net/constant-time.ts';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
 import type { EdgeDeps } from '../deps.ts';
 import type { OpenConnections } from '../open-connections.ts';
@@ -86,11 +87,7 @@ function nameOf(field: keyof typeof gatewayFields): string {
 }
 
 function sameAs(wanted: string): (given: string | string[] | undefined) => boolean {
-  const bytes = Buffer.from(wanted);
-  return (given) => {
-    const others = Buffer.from(typeof given === 'string' ? given : '');
-    return bytes.length === others.length && timingSafeEqual(bytes, others);
-  };
+  return (given) => isSameSecret(wanted, typeof given === 'string' ? given : '');
 }
 
 /** An aborted request still counts this long: resetting costs the edge more than the visitor. */

@@ -13,21 +13,18 @@ export type ErrorPage = {
   readonly close?: boolean;
 };
 
+function noSiteHere(status: 404 | 421, hostname: string | null): ErrorPage {
+  const text =
+    hostname === null
+      ? 'The request does not name a domain. Open the site by its domain name.'
+      : `${hostname} is not published here. If you own it, check its status in your project.`;
+  return { status, title: 'No site here', text, close: true };
+}
+
 export const pages = {
-  unknownHost: (hostname: string | null): ErrorPage => ({
-    status: 404,
-    title: 'No site here',
-    text:
-      hostname === null
-        ? 'The request does not name a domain. Open the site by its domain name.'
-        : `${hostname} is not published here. If you own it, check its status in your project.`,
-    close: true,
-  }),
+  unknownHost: (hostname: string | null) => noSiteHere(404, hostname),
   /** The connection was opened while the name was served. The next handshake fails. */
-  noLongerServed: (hostname: string): ErrorPage => ({
-    ...pages.unknownHost(hostname),
-    status: 421,
-  }),
+  noLongerServed: (hostname: string) => noSiteHere(421, hostname),
   certificatePending: (hostname: string): ErrorPage => ({
     status: 503,
     title: 'Almost there',

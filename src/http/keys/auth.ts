@@ -7,9 +7,10 @@ import {
   MAX_TOKEN_LENGTH,
   parseKey,
 } from '../../config/api-key.ts';
+import { type Scope, scopes } from '../../core/operations/scopes.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import { type ApiKeyIdentity, type Headers, type Scope, scopes } from '../pipeline/route.ts';
+import type { ApiKeyIdentity, Headers } from '../pipeline/route.ts';
 
 /** `invalid` covers malformed, unknown, expired and revoked keys. */
 type Authentication =

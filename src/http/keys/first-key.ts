@@ -1,5 +1,5 @@
 import { apiKeyProblem, digestOf, mintKey } from '../../config/api-key.ts';
-import type { Scope } from '../pipeline/route.ts';
+import type { Scope } from '../../core/operations/scopes.ts';
 
 /** The ID that API_KEY is stored under. Generated keys have other IDs. */
 export const CONFIGURED_KEY_ID = 'configured';

@@ -1,8 +1,4 @@
-/**
- * Rate limits per API key and per address. Each process decides from its own counts. It reports
- * them to the store every 100 ms, whose answer includes the counts of other processes
- * (docs/decisions/0006-rate-limits.md).
- */
+/** Each process counts for itself and syncs with the store (docs/decisions/0006-rate-limits.md). */
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../db/engine/client.ts';
@@ -10,24 +6,18 @@ import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type Ledger, type Limit, openRateLimitStore, type RateLimitStore } from './store.ts';
 import { type CountedRequest, createWindows, type Windows } from './windows.ts';
 
-/** A limit and its counter. */
 export type RateLimiter = Limit & {
-  /**
-   * Counts a request of an ID and returns whether it is allowed. Refused requests are not counted.
-   * Never throws, never waits.
-   */
+  /** Refused requests are not counted. Never throws, never waits. */
   take(id: string): CountedRequest;
 };
 
-/** The two limits of the API and the store that processes share, if there is one. */
 export type RateLimiters = {
-  /** By the ID of the API key. */
   readonly perKey: RateLimiter;
   /** By the client's address group (src/net/client-address.ts). */
   readonly perAddress: RateLimiter;
-  /** Reports to the store now; resolves once its answer is applied. Never rejects. */
+  /** Resolves once the store's answer is applied. Never rejects. */
   report(): Promise<void>;
-  /** Stops reporting and closes the store. Call it before closing the database. */
+  /** Call it before closing the database. */
   close(): Promise<void>;
 };
 
@@ -42,10 +32,7 @@ export type RateLimitDeps = {
 /** RATE_LIMIT_PER_KEY and RATE_LIMIT_PER_ADDRESS are requests per minute. */
 const WINDOW_SECONDS = 60;
 
-/**
- * Both limiters on the configured storage: Redis, PostgreSQL or the memory of this process. Returns
- * without waiting for the store; while it is unavailable, each process counts for itself.
- */
+/** While the store is unavailable, each process counts for itself. Never waits for it. */
 export function openRateLimiters(
   { config, database, log, now }: RateLimitDeps,
   windowSeconds = WINDOW_SECONDS,
@@ -83,7 +70,7 @@ export function openRateLimiters(
   };
 }
 
-/** A limiter of this process only, without a store. */
+/** Counts in this process only. */
 export function createRateLimiter(limit: Limit, now: () => Date): RateLimiter {
   const windows = windowsOf(limit, false);
   return { ...limit, take: (id) => windows.take(id, now().getTime()) };
@@ -93,10 +80,7 @@ function windowsOf({ quota, windowSeconds }: Limit, isShared: boolean): Windows 
   return createWindows({ quota, windowMs: windowSeconds * 1_000, isShared });
 }
 
-/**
- * The headers of draft-ietf-httpapi-ratelimit-headers-11 for the given limits, in this order:
- * `"key";q=6000;w=60` and `"key";r=5999;t=60`.
- */
+/** draft-ietf-httpapi-ratelimit-headers-11: `"key";q=6000;w=60` and `"key";r=5999;t=60`. */
 export function rateLimitHeaders(
   taken: readonly (readonly [RateLimiter, CountedRequest])[],
 ): Readonly<Record<'ratelimit-policy' | 'ratelimit', string>> {
@@ -121,16 +105,13 @@ export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: Counte
 
 type Shared = { readonly windows: Windows; readonly ledger: Ledger };
 
-/** Reports the counts of a process to the store, in rounds. */
+/** In rounds. */
 type Reporting = {
-  /**
-   * Schedules a round unless one is scheduled. Cheap enough for every request; does nothing after
-   * `close`.
-   */
+  /** Schedules a round unless one is scheduled. Cheap; does nothing after `close`. */
   wake(): void;
   /** Starts a round as soon as the current one ends. Never rejects. */
   report(): Promise<void>;
-  /** Waits for the current round and closes the store. No round follows. */
+  /** Waits for the current round. No round follows. */
   close(): Promise<void>;
 };
 
@@ -141,29 +122,15 @@ type ReportingDeps = {
   readonly now: () => Date;
 };
 
-/**
- * A burst that reaches all processes within twice this time can exceed a quota.
- * docs/decisions/0006-rate-limits.md has figures.
- */
+/** Bursts within twice this time can exceed a quota (docs/decisions/0006-rate-limits.md). */
 const GATHER_MS = 100;
-/**
- * While the store is unavailable, one ID of each limit is reported at this interval to detect its
- * recovery.
- */
+/** While the store is unavailable, one ID of each limit is reported, to detect its recovery. */
 const RETRY_MS = 1_000;
-/**
- * Commands per round and limit (250 a second), so that a flood of addresses does not overload the
- * store.
- */
+/** Per round and limit, so that a flood of addresses does not overload the store. */
 const MAX_REPORTS = 25;
-/** Interval for deleting rows of ended windows. */
 const SWEEP_MS = 60_000;
 
-/**
- * A round starts GATHER_MS after the first request that it reports, and never before the previous
- * one ends. A failed report is not repeated, because the store can have counted it; this process
- * keeps counting on its own.
- */
+/** Rounds never overlap. A failed report is not repeated: the store can have counted it. */
 function createReporting({ store, log, now }: ReportingDeps, limits: readonly Shared[]) {
   let isAway = false;
   let isAwaited = false;
@@ -178,7 +145,7 @@ function createReporting({ store, log, now }: ReportingDeps, limits: readonly Sh
     timer = setTimeout(() => void report().then(settled), isAway ? RETRY_MS : GATHER_MS).unref();
   }
 
-  /** A round takes at most MAX_REPORTS of each limit, so more can be due. */
+  /** More can be due than fits into a round. */
   function settled(): void {
     isAwaited = false;
     if (limits.some(({ windows }) => windows.isDue)) wake();
@@ -221,7 +188,7 @@ function createReporting({ store, log, now }: ReportingDeps, limits: readonly Sh
   return reporting;
 }
 
-/** Starts a report for at most `max` IDs. Each promise rejects if the store does not answer. */
+/** At most `max` IDs. Each promise rejects if the store does not answer. */
 function reportOf({ windows, ledger }: Shared, max: number, now: () => Date): Promise<void>[] {
   return windows.due(max, now().getTime()).map(async (report) => {
     const counted = await ledger(report.window.id, report.points);

@@ -7,30 +7,22 @@ import { SECOND } from '../../core/time.ts';
 import type { Database } from '../../db/engine/client.ts';
 import type { Counted } from './windows.ts';
 
-/**
- * A number of requests per ID and window. `name` is shown to clients and separates the limits in
- * the store.
- */
+/** `name` is shown to clients and separates the limits in the store. */
 export type Limit = {
   readonly name: 'key' | 'address';
-  /** Requests per window. */
   readonly quota: number;
   readonly windowSeconds: number;
 };
 
-/**
- * Adds `points` to an ID's count and returns the sum over all processes. Rejects within seconds if
- * the store is unavailable.
- */
+/** Returns the sum over all processes. Rejects within seconds if the store is unavailable. */
 export type Ledger = (id: string, points: number) => Promise<Counted>;
 
-/** The store that combines the counts of all processes. */
 export type RateLimitStore = {
-  /** The counter of one limit. Ledgers with different names are independent. */
+  /** Ledgers with different names are independent. */
   ledger(limit: Limit): Ledger;
   /** Deletes rows of windows that ended over a minute ago. Redis expires them without it. */
   sweep(): Promise<void>;
-  /** Closes the connection. Pending commands reject or complete first. */
+  /** Pending commands reject or complete first. */
   close(): Promise<void>;
 };
 
@@ -41,10 +33,7 @@ const SWEEP_AFTER_MS = 60 * SECOND;
 /** Created by our migrations, in PostgreSQL only. */
 const TABLE = 'rate_limit';
 
-/**
- * Opens the store for the configured storage; null for embedded storage, which only one process
- * uses. Does not wait for a connection.
- */
+/** Null for embedded storage, which only one process uses. Does not wait for a connection. */
 export function openRateLimitStore(
   storage: Storage,
   database: Pick<Database, 'openPool'>,
@@ -84,10 +73,7 @@ function openRedis(url: string): RateLimitStore {
   };
 }
 
-/**
- * A separate pool of one connection. The library uses Date.now, so the clocks of processes should
- * agree within about a second.
- */
+/** One connection. The library uses Date.now, so clocks should agree within a second. */
 function openPostgres(database: Pick<Database, 'openPool'>): RateLimitStore {
   const pool = database.openPool({ max: 1, statementTimeoutMs: ANSWER_MS });
   return {

@@ -1,46 +1,38 @@
-/** The windows of one limit in one process: one per ID, counted here and corrected by the store. */
+/** The windows of one limit in one process, corrected by the store. */
 
 import { LRUCache } from 'lru-cache';
 
-/** The result of counting one request. A refused one consumes nothing. */
+/** A refused request consumes nothing. */
 export type CountedRequest = {
   readonly allowed: boolean;
-  /** Requests left in the window after this one. */
   readonly remaining: number;
-  /** Seconds until the window ends, rounded up, at least 1. */
+  /** Rounded up, at least 1. */
   readonly resetSeconds: number;
 };
 
-/** Requests of one ID to add to the store's count. */
 type Report = { readonly window: Window; readonly points: number };
 
-/** The store's count for an ID over all processes, and the remaining time of its window. */
+/** Over all processes. */
 export type Counted = { readonly used: number; readonly msLeft: number };
 
-/** `at` is the current time in milliseconds since 1970. */
+/** `at`: milliseconds since 1970. */
 export type Windows = {
-  /** Counts a request; starts a window for an ID that has none. */
   take(id: string, at: number): CountedRequest;
-  /**
-   * Takes at most `max` IDs with unreported requests, urgent ones first, and marks them as
-   * reported. Ended windows are dropped.
-   */
+  /** Urgent IDs first; marks them as reported. Drops ended windows. */
   due(max: number, at: number): readonly Report[];
-  /** Corrects an ID by the store's answer. Without an answer, the count of this process stays. */
+  /** Without an answer of the store, the count of this process stays. */
   acknowledge(report: Report, counted: Counted, at: number): void;
-  /** Whether requests are unreported. */
   readonly isDue: boolean;
 };
 
 export type WindowsOptions = {
-  /** Requests that an ID can make in one window. */
   readonly quota: number;
   readonly windowMs: number;
-  /** Whether requests are reported to a store. If false, `due` stays empty. */
+  /** If false, `due` stays empty. */
   readonly isShared: boolean;
 };
 
-/** The counts of one ID, changed in place. It can still take the quota minus `own` and `others`. */
+/** Changed in place. The ID can still take the quota minus `own` and `others`. */
 type Window = {
   readonly id: string;
   /** Milliseconds since 1970, by the clock of this process. */
@@ -51,26 +43,16 @@ type Window = {
   unreported: number;
   /** The part of `own` that the store has acknowledged. */
   reported: number;
-  /** Requests in other processes, by the store's last answer. */
+  /** By the store's last answer. */
   others: number;
 };
 
-/**
- * Bounds memory to a few megabytes under any number of addresses
- * (docs/decisions/0006-rate-limits.md). The least recently used ID is dropped; the store still has
- * its count.
- */
+/** A few megabytes under any number of addresses; the store keeps dropped counts. */
 const MAX_WINDOWS = 20_000;
-/**
- * IDs with this share of their quota unreported are reported first, so that a flood of IDs cannot
- * delay them.
- */
+/** IDs with this share unreported come first, so that a flood of IDs cannot delay them. */
 const URGENT_SHARE = 0.01;
 
-/**
- * A window starts with the first request of an ID and lasts `windowMs`, or as long as the store's
- * window. Setting the clock back does not extend it. Keeps at most 20,000 IDs.
- */
+/** A window starts with an ID's first request. Setting the clock back does not extend it. */
 export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Windows {
   const urgentAt = Math.max(1, Math.floor(quota * URGENT_SHARE));
   const urgent = new Set<Window>();

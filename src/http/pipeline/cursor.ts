@@ -1,6 +1,19 @@
 /** Opaque base64url positions, stable under inserts and deletes. Not secret; they do not expire. */
 import type { EscalationPlace } from '../../db/issuance/escalations.ts';
 
+/** The Link to the next page of a list (RFC 8288); other filters stay. */
+export function nextPage(
+  path: string,
+  cursor: string,
+  filters: Readonly<Record<string, string | number | null | undefined>>,
+): { readonly link: string } {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...filters, cursor })) {
+    if (value !== null && value !== undefined) query.set(name, String(value));
+  }
+  return { link: `<${path}?${query}>; rel="next"` };
+}
+
 /** First byte of every cursor. Other versions are refused. */
 const VERSION = 1;
 const ID_CURSOR_BYTES = 9;

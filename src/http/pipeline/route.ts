@@ -1,18 +1,8 @@
 import { z } from 'zod';
+import type { Scope } from '../../core/operations/scopes.ts';
 import type { ApiResponse } from './errors.ts';
 import { type ErrorCode, type Refusal, refuse } from './errors.ts';
 import { type ParamName, validate } from './validate.ts';
-
-/** `admin` implies all others. */
-export const scopes = [
-  'pets:read',
-  'pets:write',
-  'domains:read',
-  'domains:write',
-  'ops:read',
-  'admin',
-] as const;
-export type Scope = (typeof scopes)[number];
 
 /** `any`: any valid key. Null: no key is required or read. */
 type NeededScope = Scope | 'any' | null;

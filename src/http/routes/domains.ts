@@ -37,7 +37,7 @@ export type DomainRoutesDeps = {
 /** More than people add by hand, but few enough not to flood the queues. */
 const ADDS_PER_HOUR = 100;
 /** As the operation's description says. */
-const TIMELINE_LENGTH = 200;
+export const TIMELINE_LENGTH = 200;
 
 export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
   return [listDomains, addDomain, getDomain, verifyDomain, removeDomain, getTimeline].map((make) =>

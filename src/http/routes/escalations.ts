@@ -1,7 +1,7 @@
 /** Escalations of all projects, for operators. */
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { EscalationQuery, EscalationRow } from '../../db/issuance/escalations.ts';
-import { cursorAfterEscalation } from '../pipeline/cursor.ts';
+import { cursorAfterEscalation, nextPage } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
@@ -85,7 +85,6 @@ async function page(
   const body = shown.flatMap((row) => projectEscalationView(row) ?? []);
   const last = shown.at(-1);
   if (rows.length <= limit || last === undefined) return { status: 200, body };
-  const target = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
-  target.set('cursor', cursorAfterEscalation(last));
-  return { status: 200, body, headers: { link: `</v1/escalations?${target}>; rel="next"` } };
+  const headers = nextPage('/v1/escalations', cursorAfterEscalation(last), { limit, status });
+  return { status: 200, body, headers };
 }

@@ -1,4 +1,5 @@
 import { digestOf, mintKey, prefixOf } from '../../config/api-key.ts';
+import { scopes } from '../../core/operations/scopes.ts';
 import {
   type ApiKeyStore,
   isLive,
@@ -8,7 +9,7 @@ import {
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
-import { type Route, route, scopes } from '../pipeline/route.ts';
+import { type Route, route } from '../pipeline/route.ts';
 import {
   key,
   keyExample,

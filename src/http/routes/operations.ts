@@ -1,4 +1,5 @@
 /** Operator views of all projects, and restarting their work. */
+
 import { followUps } from '../../core/life/follow-ups.ts';
 import { toAsciiName } from '../../core/names/idna.ts';
 import {
@@ -27,8 +28,10 @@ import {
   operationsOverview,
   runRequest,
   watchedDomain,
+  workplaces,
 } from '../schemas/operations.ts';
 import { domainView } from './domain-view.ts';
+import { TIMELINE_LENGTH } from './domains.ts';
 import { projectEscalationView } from './escalation-view.ts';
 import { foundDomainView, overviewView } from './operations-view.ts';
 import { type VerifyDeps, verifyNow } from './verify-now.ts';
@@ -50,8 +53,6 @@ export type OperationsRoutesDeps = VerifyDeps & {
   bringToSweep(domain: OperationsDomain, sweep: SweepName, at: Date): Promise<void>;
 };
 
-/** The same number as in the domain's own timeline. */
-const TIMELINE_LENGTH = 200;
 const inCommon = { tag: 'Operations', stability: 'experimental' } as const;
 const domainPath = '/v1/operations/domains/:domainId';
 const shown = { schema: domain, example: docsDomain } as const;
@@ -227,7 +228,7 @@ async function watchedView(deps: OperationsRoutesDeps, found: OperationsDomain) 
     domain: domainView(found, deps.windowMs, deps.now()),
     escalation: open ? projectEscalationView({ ...open, domain: { projectId, hostname } }) : null,
     queueAnswers: jobs !== null,
-    work: [...domainQueues, ...sweeps].map((queue) => ({
+    work: workplaces.map((queue) => ({
       queue,
       isSweep: !isDomainQueue(queue),
       dueAt: dueAt(found, queue),
@@ -237,9 +238,6 @@ async function watchedView(deps: OperationsRoutesDeps, found: OperationsDomain) 
     timeline: events.map(eventView),
   };
 }
-
-/** Process many domains per run. */
-const sweeps = ['recheck-live', 'renew-certificate', 'escalate-renewals'] as const;
 
 function isDomainQueue(queue: DomainQueue | SweepName): queue is DomainQueue {
   return domainQueues.some((one) => one === queue);

@@ -1,7 +1,7 @@
 /** The pets API of docs/interface.md. */
 import type { z } from 'zod';
 import type { PetStore } from '../../db/pets.ts';
-import { cursorAfter } from '../pipeline/cursor.ts';
+import { cursorAfter, nextPage } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { int64Of } from '../pipeline/json.ts';
@@ -121,9 +121,8 @@ async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<A
     limit,
   });
   if (next === null) return { status: 200, text: json };
-  const target = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
-  target.set('cursor', cursorAfter(next));
-  return { status: 200, text: json, headers: { link: `</v1/pets?${target}>; rel="next"` } };
+  const headers = nextPage('/v1/pets', cursorAfter(next), { limit, status });
+  return { status: 200, text: json, headers };
 }
 
 /** An ID that is not in its shortest form is unknown, without a query. */

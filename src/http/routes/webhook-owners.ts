@@ -1,6 +1,7 @@
 /** A project owns its webhooks; operators' webhooks get the events of every project. */
 import type { Vault } from '../../certificates/vault/vault.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
+import type { Scope } from '../../core/operations/scopes.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { DeliveryRow, DeliveryStore } from '../../db/delivery/deliveries.ts';
 import type { WebhookStore } from '../../db/delivery/webhooks.ts';
@@ -8,7 +9,6 @@ import type { ProjectStore } from '../../db/projects.ts';
 import { messageIdOf } from '../../webhooks/message.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import type { Scope } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 
 export type Owners = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Scope } from '../../core/operations/scopes.ts';
 import { int64, text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
-import type { Scope } from '../pipeline/route.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
 import { explainedEnum } from './common.ts';
 

@@ -31,13 +31,13 @@ describe('authenticate', () => {
   const ok = { kind: 'ok', key: { id, scopes: ['pets:read'] } };
 
   test.each([`Bearer ${token}`, `bearer ${token}`, `BEARER   ${token} `])(
-    '%s is accepted',
+    'accepts %s',
     async (header) => {
       expect(await withKey().authenticate(header)).toEqual(ok);
     },
   );
 
-  test.each([undefined, ''])('without a header a key is missing', async (header) => {
+  test.each([undefined, ''])('reports a missing key when there is no header', async (header) => {
     expect(await withKey().authenticate(header)).toEqual({ kind: 'missing' });
   });
 
@@ -50,14 +50,14 @@ describe('authenticate', () => {
     `Bearer ${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`,
     `Bearer ${'x'.repeat(513)}`,
   ];
-  test.each(unasked)('%s is refused without a query', async (header) => {
+  test.each(unasked)('rejects %s without a query', async (header) => {
     const { authenticate, state } = withKey();
     expect(await authenticate(header)).toEqual({ kind: 'invalid' });
     expect(state.asked).toEqual([]);
   });
 
-  test.each([mintKey().token, 'a key that nobody stored', `${token}, Bearer ${token}`])(
-    '%s is nobody’s key',
+  test.each([mintKey().token, 'a key that was never stored', `${token}, Bearer ${token}`])(
+    'rejects the unknown key %s',
     async (unknown) => {
       expect(await withKey().authenticate(`Bearer ${unknown}`)).toEqual({ kind: 'invalid' });
     },
@@ -65,12 +65,12 @@ describe('authenticate', () => {
 
   test.each([
     ['a revoked key', { revokedAt: NOW }],
-    ['a key that ended this moment', { expiresAt: NOW }],
-  ])('%s is refused', async (_what, change) => {
+    ['a key that just expired', { expiresAt: NOW }],
+  ])('rejects %s', async (_what, change) => {
     expect(await withKey(change).authenticate(`Bearer ${token}`)).toEqual({ kind: 'invalid' });
   });
 
-  test('a key is looked up once in five seconds, and a revoked one is refused after them', async () => {
+  test('looks a key up once in five seconds and rejects a revoked one after that', async () => {
     const { authenticate, state } = withKey();
     await authenticate(`Bearer ${token}`);
     state.key = { ...stored, revokedAt: NOW };
@@ -81,7 +81,7 @@ describe('authenticate', () => {
     expect(await authenticate(`Bearer ${token}`)).toEqual({ kind: 'invalid' });
   });
 
-  test('a key that ends is refused at that moment, remembered or not', async () => {
+  test('rejects an expired key at once, cached or not', async () => {
     const { authenticate, state } = withKey({ expiresAt: new Date(NOW.getTime() + 1_000) });
     expect(await authenticate(`Bearer ${token}`)).toEqual(ok);
     state.now = new Date(NOW.getTime() + 1_000);
@@ -89,7 +89,7 @@ describe('authenticate', () => {
     expect(state.asked).toHaveLength(1);
   });
 
-  test('a key that did not exist a moment ago works at once', async () => {
+  test('accepts a key that did not exist a moment ago', async () => {
     const { authenticate, state } = withKey();
     state.key = null;
     expect(await authenticate(`Bearer ${token}`)).toEqual({ kind: 'invalid' });
@@ -97,7 +97,7 @@ describe('authenticate', () => {
     expect(await authenticate(`Bearer ${token}`)).toEqual(ok);
   });
 
-  test('a key is asked for by its id, one that an operator chose by its digest', async () => {
+  test('looks a generated key up by id and an operator’s own key by digest', async () => {
     const { authenticate, state } = withKey();
     await authenticate(`Bearer ${token}`);
     await authenticate('Bearer an operators own key');
@@ -107,12 +107,12 @@ describe('authenticate', () => {
     ]);
   });
 
-  test('the right id is not enough: the rest of the key has to be right, too', async () => {
+  test('rejects a key with the right id and a wrong secret', async () => {
     const { authenticate } = withKey({ digest: digestOf(mintKey().token) });
     expect(await authenticate(`Bearer ${token}`)).toEqual({ kind: 'invalid' });
   });
 
-  test('a key that is forgotten is looked up at its next use', async () => {
+  test('looks a key up again once it is dropped from the cache', async () => {
     const { authenticate, state } = withKey();
     await authenticate(`Bearer ${token}`);
     state.key = { ...stored, revokedAt: NOW };
@@ -122,14 +122,14 @@ describe('authenticate', () => {
     expect(await authenticate(`Bearer ${token}`)).toEqual({ kind: 'invalid' });
   });
 
-  test('requests that come together look their key up once', async () => {
+  test('looks a key up once for concurrent requests', async () => {
     const { authenticate, state } = withKey();
     const answers = await Promise.all([1, 2, 3].map(() => authenticate(`Bearer ${token}`)));
     expect(answers).toEqual([ok, ok, ok]);
     expect(state.asked).toHaveLength(1);
   });
 
-  test('a key that is forgotten while it is looked up is not remembered', async () => {
+  test('does not cache a key that is dropped during its look-up', async () => {
     const answers: ((key: StoredKey) => void)[] = [];
     const findKey = () => new Promise<StoredKey>((resolve) => void answers.push(resolve));
     const authenticate = createAuthenticate({ findKey, now: () => NOW });
@@ -138,12 +138,12 @@ describe('authenticate', () => {
     const after = authenticate(`Bearer ${token}`);
     answers[1]?.({ ...stored, revokedAt: NOW });
     expect(await after).toEqual({ kind: 'invalid' });
-    answers[0]?.(stored); // read before it was revoked, and late
+    answers[0]?.(stored); // read before the revocation, delivered late
     expect(await before).toEqual(ok);
     expect(await authenticate(`Bearer ${token}`)).toEqual({ kind: 'invalid' });
   });
 
-  test('the five seconds begin when a look-up does, however long it takes', async () => {
+  test('starts the five seconds when a look-up starts, however long it takes', async () => {
     const { authenticate, state } = withKey();
     const slow = authenticate(`Bearer ${token}`);
     state.now = new Date(NOW.getTime() + 5_000);
@@ -152,7 +152,7 @@ describe('authenticate', () => {
     expect(state.asked).toHaveLength(2);
   });
 
-  test('a clock that is set back makes no key be believed for longer', async () => {
+  test('does not extend the cache time when the clock is set back', async () => {
     const { authenticate, state } = withKey();
     await authenticate(`Bearer ${token}`);
     state.now = new Date(NOW.getTime() - 3_600_000);
@@ -160,14 +160,14 @@ describe('authenticate', () => {
     expect(state.asked).toHaveLength(2);
   });
 
-  test('a look-up that fails is a fault, not a refusal', async () => {
+  test('reports a failed look-up as a fault, not as a rejection', async () => {
     const findKey = () => Promise.reject(new Error('gone'));
     const authenticate = createAuthenticate({ findKey, now: () => NOW });
     await expect(authenticate(`Bearer ${token}`)).rejects.toThrow('gone');
   });
 });
 
-describe('the first key', () => {
+describe('The first key', () => {
   let database: TestDatabase;
   let keys: ApiKeyStore;
   beforeAll(async () => {
@@ -177,7 +177,7 @@ describe('the first key', () => {
   afterAll(() => database.close());
   const find = (token: string) => keys.find({ id: null, digest: digestOf(token) });
 
-  test('is made where there is none, by one of several processes that start at once', async () => {
+  test('is created once when several processes start together on an empty database', async () => {
     const starts = [1, 2, 3].map(() => ensureApiKey(keys, { configured: undefined, now: NOW }));
     const created = (await Promise.all(starts)).flatMap((start) => start.created ?? []);
     expect(created).toHaveLength(1);
@@ -187,7 +187,7 @@ describe('the first key', () => {
     });
   });
 
-  test('is kept as a digest only', async () => {
+  test('is stored as a digest only', async () => {
     const { token } = mintKey();
     await ensureApiKey(keys, { configured: token, now: NOW });
     const [table] = await database.prisma.$queryRaw<{ rows: string }[]>`
@@ -196,7 +196,7 @@ describe('the first key', () => {
     expect(table?.rows).not.toContain(token.slice(22, 54));
   });
 
-  test('that an operator chose is accepted, and replaces the one of an earlier start', async () => {
+  test('is accepted when the operator chose it, and replaces the one of an earlier start', async () => {
     await ensureApiKey(keys, { configured: 'the old key of an operator', now: NOW });
     for (const _start of [1, 2]) {
       const configured = 'the new key of an operator';
@@ -220,10 +220,7 @@ describe('the first key', () => {
     ['ein Schlüssel mit Umlaut', /printable ASCII/],
     [' a key with a space before it', /printable ASCII/],
     ['x'.repeat(513), /at most 512 characters/],
-  ])(
-    '%s is refused at the start, because no request could ever use it',
-    async (configured, words) => {
-      await expect(ensureApiKey(keys, { configured, now: NOW })).rejects.toThrow(words);
-    },
-  );
+  ])('is rejected at startup when no request could use it: %s', async (configured, words) => {
+    await expect(ensureApiKey(keys, { configured, now: NOW })).rejects.toThrow(words);
+  });
 });

@@ -1,12 +1,14 @@
-/** Processes of one installation, as far as keys go: each with its own memory, all on one database and one clock. */
+/**
+ * Processes of one installation: each with its own key cache, all on one database and one clock.
+ */
 
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
+import type { Scope } from '../../../src/core/operations/scopes.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../../../src/db/api-keys.ts';
 import { createPetStore } from '../../../src/db/pets.ts';
 import { createAuthenticate } from '../../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import type { Api } from '../../../src/http/pipeline/api.ts';
-import type { Scope } from '../../../src/http/pipeline/route.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';
 import { petRoutes } from '../../../src/http/routes/pets.ts';
 import type { StorageName } from '../../support/storage.ts';
@@ -22,7 +24,7 @@ export type Installation = {
   readonly database: TestDatabase;
   readonly clock: TestClock;
   readonly aProcess: () => { readonly api: Api; readonly usage: KeyUsage };
-  /** A key that no API call made. */
+  /** A key stored directly, without an API call. */
   readonly keyWith: (...scopes: readonly Scope[]) => Promise<{ id: string; token: string }>;
   close(): Promise<void>;
 };
@@ -61,7 +63,6 @@ export async function openInstallation(now: Date, storage?: StorageName): Promis
   };
 }
 
-/** The fields that tests look at; times as RFC 3339. */
 export type Shown = {
   readonly id: string;
   readonly key: string;
@@ -72,7 +73,7 @@ export type Shown = {
   readonly deprecatedUses: unknown;
 };
 
-/** What a call that must succeed answers. */
+/** The body of a call that must succeed. */
 export async function shownBy(
   api: Api,
   line: string,
@@ -80,5 +81,5 @@ export async function shownBy(
 ): Promise<Shown> {
   const { status, body, text } = await callApi(api, line, options);
   if (status >= 300) throw new Error(`${line}: ${status} ${text}`);
-  return body as Shown; // the shapes that docs/integrate/keys.md documents
+  return body as Shown; // the shapes in docs/integrate/keys.md
 }

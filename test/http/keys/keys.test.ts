@@ -1,8 +1,7 @@
-/** Keys over HTTP, as one process has them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestNameOf, digestOf, parseKey } from '../../../src/config/api-key.ts';
+import { scopes } from '../../../src/core/operations/scopes.ts';
 import type { Api } from '../../../src/http/pipeline/api.ts';
-import { scopes } from '../../../src/http/pipeline/route.ts';
 import { keyList, key as keySchema, mintedKey } from '../../../src/http/schemas/keys.ts';
 import { later, noon } from '../../support/builders.ts';
 import { type CallOptions, callApi, errorBody } from '../support.ts';
@@ -33,8 +32,8 @@ const make = (more: object = {}) => shown('POST /v1/keys', { json: { ...shop, ..
 const statusWith = async (token: string) =>
   (await callApi(api, 'GET /v1/pets', { key: token })).status;
 
-describe('a key that is made', () => {
-  test('is shown with its token, and works at once', async () => {
+describe('A new key', () => {
+  test('is shown with its token and works at once', async () => {
     const { status, headers, body } = await call('POST /v1/keys', { json: shop });
     const { id, key } = body as Shown;
     expect(status).toBe(201);
@@ -57,7 +56,7 @@ describe('a key that is made', () => {
     expect(await statusWith(key)).toBe(200);
   });
 
-  test('may do what its scopes say, and nothing else', async () => {
+  test('can do only what its scopes allow', async () => {
     const { key } = await make({ scopes: ['pets:read'] });
     expect(await statusWith(key)).toBe(200);
     const answer = await callApi(api, 'GET /v1/keys', { key });
@@ -65,7 +64,7 @@ describe('a key that is made', () => {
     expect(answer.headers['www-authenticate']).toContain('scope="admin"');
   });
 
-  test('ends by itself at its time, to the moment', async () => {
+  test('expires exactly at its time', async () => {
     const expiresAt = '2026-11-21T14:00:00.500+02:00';
     const { key, expiresAt: end } = await make({ expiresAt });
     expect(end).toBe(later(noon, DAY + 500).toISOString());
@@ -91,19 +90,19 @@ describe('a key that is made', () => {
     [{ ...shop, expiresAt: null }, 'expiresAt: must be a time such as'],
     [{ ...shop, key: 'of my own' }, 'key: is not a known field'],
   ];
-  test.each(misfits)('is not made of %j', async (json, words) => {
+  test.each(misfits)('is rejected when created from %j', async (json, words) => {
     const answer = await call('POST /v1/keys', { json });
     expect(answer.body).toEqual(errorBody(400, 'invalid_body', expect.stringContaining(words)));
     expect(await installation.database.prisma.apiKey.count()).toBe(1);
   });
 
-  test('may live for a hundred years', async () => {
+  test('may be valid for a hundred years', async () => {
     expect((await make({ expiresAt: '2126-11-20T12:00:00Z' })).status).toBe('active');
   });
 });
 
-describe('keys that are shown', () => {
-  test('are all of them, oldest first, without their tokens and digests', async () => {
+describe('The key list', () => {
+  test('shows all keys, oldest first, without tokens and digests', async () => {
     installation.clock.now = later(noon, 1);
     const { id, key } = await make();
     const { body, text } = await call('GET /v1/keys');
@@ -121,7 +120,7 @@ describe('keys that are shown', () => {
     for (const secret of secrets) expect(text + one.text).not.toContain(secret);
   });
 
-  test('say how they ended', async () => {
+  test('shows how keys ended', async () => {
     const ending = await make({ expiresAt: later(noon, DAY) });
     const revoked = await make({ expiresAt: later(noon, DAY) });
     await call(`DELETE /v1/keys/${revoked.id}`);
@@ -134,7 +133,7 @@ describe('keys that are shown', () => {
   });
 
   test.each(['nobody', 'x7Gk2mPq9LwZ', '%F0%9F%90%95', '..%2F..'])(
-    'do not exist as %s',
+    'answers 404 to %s',
     async (id) => {
       for (const line of [`GET /v1/keys/${id}`, `DELETE /v1/keys/${id}`]) {
         expect((await call(line)).body).toEqual(errorBody(404, 'key_not_found'));
@@ -145,8 +144,8 @@ describe('keys that are shown', () => {
   );
 });
 
-describe('a key that is rotated', () => {
-  test('works beside its successor for a day, and then no more', async () => {
+describe('A rotated key', () => {
+  test('works beside its successor for a day', async () => {
     const old = await make({ expiresAt: later(noon, 90 * DAY) });
     const line = `POST /v1/keys/${old.id}/rotate`;
     const { status, headers, body } = await call(line, { json: {} });
@@ -165,27 +164,27 @@ describe('a key that is rotated', () => {
     expect([await statusWith(old.key), await statusWith(next.key)]).toEqual([401, 200]);
   });
 
-  test('without a grace ends with the answer', async () => {
+  test('without a grace period ends with the response', async () => {
     const old = await make();
     expect(await statusWith(old.key)).toBe(200);
     await call(`POST /v1/keys/${old.id}/rotate`, { json: { graceSeconds: 0 } });
     expect(await statusWith(old.key)).toBe(401);
   });
 
-  test.each([-1, 2_592_001, 1.5, '60'])('cannot have a grace of %j', async (graceSeconds) => {
+  test.each([-1, 2_592_001, 1.5, '60'])('rejects a grace period of %j', async (graceSeconds) => {
     const answer = await call(`POST /v1/keys/${admin.id}/rotate`, { json: { graceSeconds } });
     const words = 'graceSeconds: must be a whole number from 0 to 2592000';
     expect(answer.body).toEqual(errorBody(400, 'invalid_body', words));
   });
 
-  test('is rotated with a day of grace where the request has no body', async () => {
+  test('gets a day of grace when the request has no body', async () => {
     const old = await make();
     expect((await call(`POST /v1/keys/${old.id}/rotate`)).status).toBe(201);
     const after = (await call(`GET /v1/keys/${old.id}`)).body as Shown;
     expect(after.expiresAt).toBe(later(noon, DAY).toISOString());
   });
 
-  test('is not rotated twice, nor is its successor while both work', async () => {
+  test('cannot be rotated again, nor can its successor while both work', async () => {
     const old = await make();
     const rotate = (id: string, graceSeconds = 60) =>
       call(`POST /v1/keys/${id}/rotate`, { json: { graceSeconds } });
@@ -199,8 +198,8 @@ describe('a key that is rotated', () => {
   });
 });
 
-describe('a key that is revoked', () => {
-  test('is refused from then on, and may be revoked again', async () => {
+describe('A revoked key', () => {
+  test('is rejected from then on and can be revoked again', async () => {
     const { id, key } = await make();
     expect(await statusWith(key)).toBe(200);
     for (const _time of [1, 2]) {
@@ -209,7 +208,7 @@ describe('a key that is revoked', () => {
     }
   });
 
-  test('is not the last one that may manage keys, until there is another', async () => {
+  test('cannot be the last one that manages keys', async () => {
     const line = `DELETE /v1/keys/${admin.id}`;
     expect((await call(line)).body).toEqual(errorBody(409, 'last_admin_key'));
     const rotate = `POST /v1/keys/${admin.id}/rotate`;
@@ -222,11 +221,11 @@ describe('a key that is revoked', () => {
   });
 });
 
-describe('an Idempotency-Key', () => {
+describe('An Idempotency-Key', () => {
   const headers = { 'idempotency-key': 'once' };
   const made = (line: string, json: object) => call(line, { json, headers });
 
-  test('makes or rotates a key once, and its token is neither kept nor shown again', async () => {
+  test('creates or rotates a key once; its token is neither stored nor shown again', async () => {
     for (const [line, json] of [
       ['POST /v1/keys', { ...shop, scopes: ['admin'] }],
       [`POST /v1/keys/${admin.id}/rotate`, {}],

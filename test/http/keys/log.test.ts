@@ -1,4 +1,7 @@
-/** No key ever appears in what a service writes, wherever a client puts it; but for the first one, in the welcome text. */
+/**
+ * No key may appear in a service's output, wherever a client sends it; only the welcome text shows
+ * the first one.
+ */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintKey } from '../../../src/config/api-key.ts';
@@ -12,7 +15,7 @@ const starts: readonly (readonly [what: string, env: Readonly<Record<string, str
   ['an operator chose the first key', { API_KEY: chosen }],
 ];
 
-describe.each(starts)('where %s', (_what, env) => {
+describe.each(starts)('When %s', (_what, env) => {
   let storage: Awaited<ReturnType<typeof storageOf>>;
   let service: SignpostProcess;
   let url: string;
@@ -38,7 +41,7 @@ describe.each(starts)('where %s', (_what, env) => {
     return { status: response.status, body: text === '' ? null : JSON.parse(text) };
   }
 
-  test('nothing that is written holds a key that was made, used, mistyped, rotated and revoked', async () => {
+  test('no output contains a key that was created, used, mistyped, rotated or revoked', async () => {
     const tokens = [admin, ...(await useKeys()), mintKey().token];
     for (const token of tokens) {
       await ask('GET', '/v1/pets', token);
@@ -47,13 +50,13 @@ describe.each(starts)('where %s', (_what, env) => {
     }
     const unknown = await failOnAll(tokens);
     await service.stop();
-    // It does log, faults too.
+    // Proves that it logs, faults included.
     expect(service.stderr()).toContain('"operationId":"revokeKey"');
     if (unknown.length > 0) expect(service.stderr()).toContain('"msg":"fault"');
     for (const token of [...tokens, ...unknown]) expectUnwritten(token);
   });
 
-  /** Every key that there was, in the course of a key's life. */
+  /** Uses and returns every key of a key's life cycle. */
   async function useKeys(): Promise<readonly string[]> {
     const shop = { name: 'shop', scopes: ['pets:read', 'pets:write'] };
     const made = (await ask('POST', '/v1/keys', admin, shop)).body;
@@ -65,7 +68,7 @@ describe.each(starts)('where %s', (_what, env) => {
     return [made.key, next.key, other.key];
   }
 
-  /** Puts a key wherever it does not belong. */
+  /** Sends a key in every place where it does not belong. */
   async function misplace(token: string): Promise<void> {
     const { host, port } = new URL(url);
     const basic = Buffer.from(`${token}:`).toString('base64');
@@ -98,7 +101,7 @@ describe.each(starts)('where %s', (_what, env) => {
     for (const request of requests) await talk(Number(port), [request], { halfClose: true });
   }
 
-  /** Has every key looked up where no key can be found: what is thrown then is logged. */
+  /** Looks every key up where that fails, because the error is logged. */
   async function failOnAll(tokens: readonly string[]): Promise<readonly string[]> {
     const { DATABASE_URL } = storage.env;
     if (DATABASE_URL === undefined) return [];
@@ -115,7 +118,7 @@ describe.each(starts)('where %s', (_what, env) => {
     const bytes = Buffer.from(token);
     const forms = [
       token,
-      token.slice(-38), // without the part that may be shown
+      token.slice(-38), // without the part that is not secret
       bytes.toString('base64').replace(/=+$/, '').slice(0, -1),
       bytes.toString('hex'),
       [...bytes].join(','),
@@ -125,7 +128,7 @@ describe.each(starts)('where %s', (_what, env) => {
     expect(lines).toEqual([]);
   }
 
-  /** What a person is shown at the first start: the key by itself, and the lines to try. */
+  /** Removes the welcome text of the first start: the key and the commands to try. */
   function withoutWelcome(): string {
     const [, rest = ''] = service.stdout().split('npm run demo');
     return rest;

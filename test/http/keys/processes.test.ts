@@ -1,4 +1,3 @@
-/** Keys as several processes have them, each with its own memory; and what they cost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { mintKey } from '../../../src/config/api-key.ts';
 import type { Api } from '../../../src/http/pipeline/api.ts';
@@ -6,7 +5,7 @@ import { later, noon } from '../../support/builders.ts';
 import { callApi, databases } from '../support.ts';
 import { type Installation, openInstallation, shownBy } from './fixture.ts';
 
-describe.each(databases)('on %s', (storage) => {
+describe.each(databases)('On %s', (storage) => {
   let installation: Installation;
   let here: Api;
   let there: Api;
@@ -33,12 +32,12 @@ describe.each(databases)('on %s', (storage) => {
   const endings: readonly (readonly [what: string, ending: Ending])[] = [
     ['revoked', { line: (id) => `DELETE /v1/keys/${id}` }],
     [
-      'rotated without a grace',
+      'rotated without a grace period',
       { line: (id) => `POST /v1/keys/${id}/rotate`, json: { graceSeconds: 0 } },
     ],
   ];
   test.each(endings)(
-    'a key that is %s is refused at once where it was, and elsewhere within 5 seconds',
+    'a key that is %s is rejected at once by that process, and elsewhere within 5 seconds',
     async (_what, { line, json }) => {
       expect([await statusOf(here), await statusOf(there)]).toEqual([200, 200]);
       clockAt(1_000);
@@ -52,13 +51,13 @@ describe.each(databases)('on %s', (storage) => {
     },
   );
 
-  test('a key that is made in one process works at once in another', async () => {
+  test('a key that one process creates works at once in another', async () => {
     const options = { key: admin.token, json: { name: 'new', scopes: ['pets:read'] } };
     const { key } = await shownBy(here, 'POST /v1/keys', options);
     expect(await statusOf(there, key)).toBe(200);
   });
 
-  test('a key is looked up once in five seconds, and a mistyped one never', async () => {
+  test('a key costs one query in five seconds, a mistyped one none', async () => {
     const asked = vi.spyOn(installation.database.pool, 'connect');
     const queriesOf = async (token: string) => {
       asked.mockClear();
@@ -79,7 +78,7 @@ describe.each(databases)('on %s', (storage) => {
     }
   });
 
-  test('the last use of a key and its calls of getPet are shown, whichever process they reached', async () => {
+  test('last use and getPet calls are shown for every process', async () => {
     const processes = [installation.aProcess(), installation.aProcess()];
     for (const [index, { api, usage }] of processes.entries()) {
       clockAt(index * 1_000);

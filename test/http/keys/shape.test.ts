@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { holdsKey, mintKey, parseKey } from '../../../src/config/api-key.ts';
 
-describe('a key', () => {
-  test('shows what it is, and carries a checksum', () => {
+describe('An API key', () => {
+  test('shows its type and carries a checksum', () => {
     const { id, token } = mintKey();
     expect(token).toMatch(/^signpost_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}$/);
     expect(parseKey(token)).toEqual({ kind: 'ours', id });
@@ -17,7 +17,7 @@ describe('a key', () => {
     expect(parseKey(`${rest}000000`)).toEqual({ kind: 'mistyped' });
   });
 
-  test('with any one character changed is recognised as mistyped', () => {
+  test('is recognized as mistyped after any change of one character', () => {
     const { token } = mintKey();
     for (let at = token.length - 38; at < token.length; at++) {
       const other = token[at] === 'x' ? 'y' : 'x';
@@ -26,7 +26,7 @@ describe('a key', () => {
   });
 
   test.each(['', 'an operators own key', `${mintKey().token}x`, ` ${mintKey().token}`])(
-    '%j is not of our making',
+    'does not include %j, which Signpost did not generate',
     (token) => expect(parseKey(token).kind).toBe('foreign'),
   );
 });
@@ -35,24 +35,24 @@ test.each([
   (token: string) => token,
   (token: string) => `id-${token}`,
   (token: string) => token.slice(0, -1),
-])('a text that holds a key is told from others, %#', (around) => {
+])('is recognized within another text, %#', (around) => {
   expect(holdsKey(around(mintKey().token))).toBe(true);
   expect(holdsKey('signpost_x7Gk2mPq9LwZ')).toBe(false);
 });
 
-describe('a scanner for leaked keys that follows docs/integrate/keys.md', () => {
+describe('A secret scanner that follows docs/integrate/keys.md', () => {
   const page = readFileSync(new URL('../../../docs/integrate/keys.md', import.meta.url), 'utf8');
   const published = /^ {4}(\S*signpost_\S*)$/m.exec(page)?.[1] ?? '';
   const find = (text: string) => text.match(new RegExp(published, 'g')) ?? [];
 
-  /** As the page words it, without our own code. */
+  /** Implements the page's rule without the product's code. */
   function isRight(key: string): boolean {
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
     const value = [...key.slice(-6)].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0);
     return value === crc32(key.slice(0, -6));
   }
 
-  test('finds every key, wherever it stands', () => {
+  test('finds every key in any context', () => {
     for (let count = 0; count < 200; count++) {
       const { token } = mintKey();
       expect(find(`curl -H "Authorization: Bearer ${token}" # ${token}`)).toEqual([token, token]);
@@ -60,7 +60,7 @@ describe('a scanner for leaked keys that follows docs/integrate/keys.md', () => 
     }
   });
 
-  test('takes nothing else for one', () => {
+  test('has no false positives', () => {
     const { token } = mintKey();
     const others = [
       `x${token}`,

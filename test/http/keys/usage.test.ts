@@ -13,7 +13,7 @@ import { databases, openTestDatabase, type TestDatabase } from '../support.ts';
 const SECOND = 1_000;
 const MINUTE = 60_000;
 
-describe.each(databases)('the use of keys on %s', (storage) => {
+describe.each(databases)('Key usage on %s', (storage) => {
   let database: TestDatabase;
   let keys: ApiKeyStore;
   let store: KeyUsageStore;
@@ -37,7 +37,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
   afterEach(async () => void (await Promise.all(open.splice(0).map((usage) => usage.close()))));
   afterAll(() => database.close());
 
-  /** As one process has it, over the real store, which can be away. */
+  /** One process on the real store, which can fail. */
   function aProcess(): KeyUsage {
     const reach = async (save: () => Promise<void>) => {
       if (away) throw new Error('away');
@@ -61,7 +61,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     usage.used(id);
   };
 
-  test('a use is shown with the time that it had, not that of its writing', async () => {
+  test('records the time of the use, not of the write', async () => {
     const usage = aProcess();
     usage.used('a');
     now = later(noon, 4 * SECOND);
@@ -69,7 +69,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     expect([await lastUse('a'), await lastUse('b')]).toEqual([noon, null]);
   });
 
-  test('a key’s uses are written once a minute, and the newest is then known to five seconds', async () => {
+  test('is written once a minute; then the newest is exact to five seconds', async () => {
     const usage = aProcess();
     usage.used('a');
     await usage.flush();
@@ -83,7 +83,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     expect(await lastUse('a')).toEqual(later(noon, 55 * SECOND));
   });
 
-  test('a key that rests for a minute is written at its next use', async () => {
+  test('is written at the next use of a key that was idle for a minute', async () => {
     const usage = aProcess();
     usage.used('a');
     await usage.flush();
@@ -94,7 +94,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     expect(await lastUse('a')).toEqual(later(noon, MINUTE + 1));
   });
 
-  test('closing writes what is left, minute or not', async () => {
+  test('is written at close, even before the minute is over', async () => {
     const usage = aProcess();
     usage.used('a');
     await usage.flush();
@@ -105,7 +105,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     expect(await deprecatedUses('a')).toHaveLength(1);
   });
 
-  test('of two processes the later use stays', async () => {
+  test('keeps the later use of two processes', async () => {
     const [one, other] = [aProcess(), aProcess()];
     useAt(one, 'a', later(noon, 2 * SECOND));
     useAt(other, 'a', later(noon, SECOND));
@@ -114,7 +114,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     expect(await lastUse('a')).toEqual(later(noon, 2 * SECOND));
   });
 
-  test('calls of deprecated operations add up, over processes and beyond 2^53', async () => {
+  test('adds up calls of deprecated operations over processes and beyond 2^53', async () => {
     const [one, other] = [aProcess(), aProcess()];
     one.deprecated('a', 'getPet');
     one.deprecated('a', 'getPet');
@@ -136,7 +136,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     expect(await deprecatedUses('b')).toMatchObject([{ operationId: 'getPet', count: 1n }]);
   });
 
-  test('what cannot be written is kept, said, and written when the storage is back', async () => {
+  test('is kept and logged when it cannot be written, and written once the storage is back', async () => {
     const usage = aProcess();
     usage.used('a');
     usage.deprecated('a', 'getPet');
@@ -155,7 +155,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     ]);
   });
 
-  test('a key that is gone does not keep the others from being written', async () => {
+  test('is written for the other keys when one key is gone', async () => {
     const usage = aProcess();
     for (const id of ['gone', 'a']) {
       usage.used(id);
@@ -167,7 +167,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     expect(await deprecatedUses('a')).toHaveLength(1);
   });
 
-  test('processes that write many keys at once do not get into each other’s way', async () => {
+  test('is written without conflicts by processes with many keys at once', async () => {
     const ids = Array.from({ length: 40 }, (_, at) => `key ${at}`);
     for (const id of ids) {
       await keys.create({ id, name: id, digest: digestOf(id), scopes: [], createdAt: noon });
@@ -186,7 +186,7 @@ describe.each(databases)('the use of keys on %s', (storage) => {
     expect(shown.filter(({ deprecatedUses: [use] }) => use?.count === 3n)).toHaveLength(40);
   });
 
-  test('is written by a timer, which ends with its close', async () => {
+  test('is written by a timer that stops at close', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     try {
       const usage = aProcess();
