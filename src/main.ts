@@ -1,4 +1,3 @@
-/** The program: one process with the roles in ROLE (`npm start`: all of them). */
 import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { destination, type Logger, pino } from 'pino';
@@ -55,10 +54,7 @@ async function run(config: Config): Promise<void> {
   process.stdout.write(welcome(config, signpost));
 }
 
-/**
- * JSON lines on standard error, buffered to save a system call per request. The buffer is flushed
- * every second and when the process ends; SIGKILL loses up to a second.
- */
+/** JSON lines on standard error, buffered. SIGKILL loses up to a second. */
 function openLog(level: Config['logLevel']): Logger {
   const log = pino(
     logOptions(level),

@@ -1,4 +1,3 @@
-/** Opens the storage, migrates it and starts the configured roles. */
 import type { Logger } from 'pino';
 import { openVault } from './certificates/vault/open-vault.ts';
 import type { Config, Storage } from './config/config.ts';
@@ -14,33 +13,28 @@ import { openQueueBackend } from './queue/backend.ts';
 import { type Ops, openOps, rolesOf } from './roles/ops.ts';
 import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
 
-/** Addresses of a started process; null for each role that it does not have. */
+/** Null for each role that the process does not have. */
 type Addresses = {
   /** The API's base URL, without a trailing slash. */
   readonly http: string | null;
   readonly edge: EdgePorts | null;
-  /** METRICS_PORT; null if there is none. */
   readonly metricsPort: number | null;
 };
 
-/** A running process. */
 export type Signpost = {
   readonly addresses: Addresses;
   /** Created because there was none; shown once. */
   readonly firstKey: string | null;
-  /** Callable without a socket; null if the process does not have the role. */
+  /** Callable without a socket. */
   readonly api: Api | null;
   readonly parts: Parts;
-  /**
-   * Stops accepting work, lets running work finish for at most `deadlineMs`, and releases
-   * everything.
-   */
+  /** Lets running work finish for at most `deadlineMs`. */
   close(deadlineMs: number): Promise<void>;
 };
 
 const FAILED_START_DEADLINE_MS = 1_000;
 
-/** Starts all roles or none. Waits for a database server that is not up yet. */
+/** All roles or none. Waits for a database server that is not up yet. */
 export async function startSignpost(
   config: Config,
   log: Logger,
@@ -65,7 +59,7 @@ export async function startSignpost(
   }
 }
 
-/** Roles are loaded on demand: a process with one role loads up to a quarter less code. */
+/** Loaded on demand: a process with one role loads up to a quarter less code. */
 async function startRoles(
   parts: Parts,
   readiness: ReadReadiness,
@@ -119,8 +113,7 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
 }
 
 /**
- * A database server can start later or be slow. A failing embedded database does not recover, so its
- * error is thrown.
+ * A server can start later. A failing embedded database does not recover, so its error is thrown.
  */
 async function untilUp(storage: Storage, log: Logger, act: () => Promise<unknown>): Promise<void> {
   for (let waitMs = 500; ; waitMs = Math.min(10_000, 2 * waitMs)) {

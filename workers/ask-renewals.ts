@@ -44,10 +44,7 @@ export type AskRenewalsDeps = {
 };
 
 const BATCH = 50;
-/**
- * A request takes a second, or 10 if the CA does not answer. After a crash, taken domains are due
- * again.
- */
+/** A request takes up to 10 s. After a crash, taken domains are due again. */
 const LEASE: UsualLease = { usualMs: 5 * 60_000, leastMs: 30_000 };
 /** Limits the run, because the next renewals wait for it. */
 const TURN_MS = 60_000;

@@ -61,7 +61,7 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
     : done;
 }
 
-/** Another project may have freed the name, which the DNS does not show; unknown is never unchanged. */
+/** The DNS does not show that another project freed the name; unknown is never unchanged. */
 const alwaysDiagnosed: readonly FindingCode[] = ['held_elsewhere', 'dns_unknown'];
 
 async function diagnosed(

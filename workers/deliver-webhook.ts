@@ -17,10 +17,7 @@ import { done, type JobResult } from './running/job.ts';
 
 export type DeliverWebhookDeps = {
   load(deliveryId: string): Promise<LoadedDelivery | null>;
-  /**
-   * A slot of the receiver and one of the project; the returned function releases both. Null if
-   * either limit is reached; then none is taken.
-   */
+  /** A slot of the receiver and one of the project, or none: null. Returns the release function. */
   enterLines(delivery: LoadedDelivery): (() => void) | null;
   /** Returns network and receiver failures; never throws them. */
   send(delivery: LoadedDelivery, at: Date): Promise<WebhookResponse>;
@@ -37,10 +34,7 @@ export type DeliverWebhookDeps = {
 /** Without a slot: short, but longer than the queue takes to forget this job. */
 const CROWDED_WAIT_MS = { least: 1_000, spread: 500 } as const;
 
-/**
- * Does nothing if the delivery is no longer pending or queued. The relay creates a new job for each
- * attempt.
- */
+/** Does nothing if the delivery is no longer queued. Each attempt is a new job. */
 export async function deliverWebhook(
   deps: DeliverWebhookDeps,
   { deliveryId }: { readonly deliveryId: string },

@@ -57,9 +57,7 @@ const BATCH = 20;
 /** Checks and probes take seconds. After a crash, taken domains are due again. */
 const LEASE: UsualLease = { usualMs: 5 * 60_000, leastMs: 30_000 };
 
-/**
- * Limits the run: checks of unresponsive name servers take seconds each, and the renewals follow.
- */
+/** Checks of unresponsive name servers take seconds each, and the renewals follow. */
 const TURN_MS = 2 * 60_000;
 
 /** For about two minutes; the rest stays due. Rejects if the database or the queue is down. */
@@ -108,10 +106,7 @@ async function escalate(deps: EscalateRenewalDeps, id: string): Promise<void> {
   if (result === 'opened') deps.logEscalation(domain, escalation);
 }
 
-/**
- * Another run can have renewed the certificate after this one's lease ended. Null if the domain is
- * not served; recheck-live handles expired certificates.
- */
+/** Another run can have renewed it. Null if not served: recheck-live handles expiry. */
 function plannedAt({ domain: { state }, usable }: IssueWork): Date | null {
   const served = state.status === 'live' || state.status === 'drifted';
   if (!served || usable === null || !usable.issuedAt || !usable.expiresAt) return null;

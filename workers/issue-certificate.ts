@@ -64,10 +64,7 @@ export type ObtainDeps = TakeUpDeps &
 /** A certificate is reused while more than this share of its lifetime is left. */
 const reusableShare = 1 / 3;
 
-/**
- * Does nothing for another epoch or if the domain is no longer verified. Checks the DNS first: if
- * it changed, the domain returns to pending.
- */
+/** Does nothing for another epoch. If the DNS changed, the domain returns to pending. */
 export async function issueCertificate(
   deps: IssueCertificateDeps,
   job: DomainJob,
@@ -170,10 +167,7 @@ function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at:
   return { at, since, answered, detail, retryAfter };
 }
 
-/**
- * A renewal at an external edge that finds the old certificate is not finished: that edge renews on
- * its own schedule.
- */
+/** An external edge renews on its own schedule: the old certificate is not a result. */
 function asNewCertificate(
   { now, rules }: ObtainDeps,
   { domain, usable }: IssueWork,
@@ -200,10 +194,7 @@ async function postponed(
   return isPlanned ? { kind: 'again', at, note } : retryNow(now());
 }
 
-/**
- * Not from an external edge, which must serve it again first, and not if the CA wants it renewed:
- * it can be revoked soon.
- */
+/** An external edge must serve it again first, and the CA can be about to revoke it. */
 function isReusable(usable: Certificate, now: Date): boolean {
   const certificate = usable.sealedKey && renewableOf(usable);
   if (certificate === null) return false;

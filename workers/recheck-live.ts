@@ -35,10 +35,7 @@ const BATCH = 200;
 /** A batch takes seconds. After a crash, its domains are due again. */
 const LEASE: UsualLease = { usualMs: 2 * 60_000, leastMs: 20_000 };
 
-/**
- * Until none is due or `stop` is aborted; running checks finish. Rejects if the database or the
- * queue is down.
- */
+/** Until none is due or `stop` is aborted. Rejects if the database or the queue is down. */
 export async function recheckLive(deps: RecheckLiveDeps, stop: AbortSignal): Promise<JobResult> {
   const { due, atOnce, onFault } = deps;
   const lease = () => leaseNow(deps, LEASE);
@@ -61,10 +58,7 @@ function isSettled({ state: { status } }: LoadedDomain): boolean {
   return status === 'live' || status === 'drifted' || status === 'failed';
 }
 
-/**
- * Even an unchanged observation can confirm a success or a miss. But a miss of a live domain needs
- * a full observation.
- */
+/** Unchanged confirms a success or a miss. A miss of a live domain needs a full observation. */
 async function check(
   deps: RecheckLiveDeps,
   domain: LoadedDomain,

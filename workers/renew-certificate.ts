@@ -29,17 +29,11 @@ export type RenewCertificateDeps = Pick<RecheckLiveDeps, 'escalationAtEnd'> & {
   readonly turnMs?: number;
 };
 
-/**
- * An order takes seconds, or minutes at a busy CA. A crashed worker delays these and the running
- * ones.
- */
+/** An order takes seconds, or minutes at a busy CA. A crashed worker delays these. */
 const BATCH = 20;
 /** Longer than an order is polled. After a crash, taken domains are due again. */
 const LEASE: UsualLease = { usualMs: 10 * 60_000, leastMs: 60_000 };
-/**
- * During an outage of a CA more can be due than a run processes; the escalations follow after this
- * time.
- */
+/** During an outage of a CA, the escalations follow after this time. */
 const TURN_MS = 5 * 60_000;
 
 /** `again` at once if time ran out. Rejects if the database or the queue is down. */
@@ -66,10 +60,7 @@ async function renew(deps: RenewCertificateDeps, id: string): Promise<void> {
   if (forbidden !== null) await obtain(issue, work, forbidden);
 }
 
-/**
- * Another run can have renewed it after this one's lease ended, or the CA moved the window. Null:
- * it is due now, or its order is open.
- */
+/** Another run can have renewed it, or the CA moved the window. Null: due, or its order is open. */
 function plannedAt({ now }: IssueCertificateDeps, { order, usable }: IssueWork): Date | null {
   const certificate = order === null ? usable && renewableOf(usable) : null;
   const at = certificate && plannedRenewalAt(certificate, now());

@@ -53,10 +53,7 @@ export type WorkerDeps = RunDeps & {
 };
 
 export type RunningWorkers = {
-  /**
-   * Lets running work finish for at most `deadlineMs`. Work cut off then runs again elsewhere, as
-   * after a crash. Resolves by the deadline.
-   */
+  /** Resolves by the deadline. Work cut off runs again elsewhere, as after a crash. */
   close(deadlineMs: number): Promise<void>;
 };
 
@@ -73,9 +70,7 @@ type Running = {
 
 /** Per job; shown to operators. */
 const KEEP_LOG_LINES = 50;
-/**
- * The job was rescheduled. Shared, because a stack trace per check costs as much as its diagnosis.
- */
+/** Shared, because a stack trace per check costs as much as its diagnosis. */
 const delayed = new DelayedError();
 /** Delays an event by at most this much, at two queries a second when idle. */
 const RELAY_EVERY_MS = 500;
@@ -85,10 +80,7 @@ const RELAY_EVERY_MS = 500;
  */
 const DELIVERIES_AT_ONCE = 200;
 
-/**
- * Returns at once. Workers take jobs after the first clock comparison, if this process's clock is
- * correct.
- */
+/** Returns at once. Workers take jobs after the first clock comparison. */
 export function startWorkers(deps: WorkerDeps): RunningWorkers {
   const [stopping, cut] = [new AbortController(), new AbortController()];
   const { signal: cutOff } = cut;
@@ -182,10 +174,7 @@ function logUntil(cutOff: AbortSignal, log: Logger, bindings: Bindings = {}): Lo
   return child;
 }
 
-/**
- * A sweep's job is rescheduled for the next sweep. BullMQ's job scheduler would be a second
- * mechanism that can lose jobs.
- */
+/** Rescheduled here: BullMQ's job scheduler would be a second mechanism that can lose jobs. */
 async function sweep(
   { sweepEveryMs, now }: WorkerDeps,
   name: SweepQueue,

@@ -33,10 +33,7 @@ export type IdempotentAnswerStore = {
 /** More than one, so a backlog shrinks, but few enough to keep saves fast. */
 const REMOVED_AT_ONCE = 10;
 
-/**
- * On embedded storage all callers share one session, so `lock` excludes no other caller. All times
- * come from the caller's clock.
- */
+/** On embedded storage, `lock` excludes no other caller. Times come from the caller's clock. */
 export function createIdempotentAnswerStore(prisma: PrismaClient): IdempotentAnswerStore {
   return {
     async lock(id) {
@@ -58,10 +55,7 @@ export function createIdempotentAnswerStore(prisma: PrismaClient): IdempotentAns
   };
 }
 
-/**
- * SKIP LOCKED: concurrent deletes never wait for each other. The insertion handles the row to
- * replace.
- */
+/** SKIP LOCKED: concurrent deletes never wait. The insertion handles the row to replace. */
 function insertion(
   { apiKeyId, operationId, key }: AttemptId,
   { fingerprint, status, headers, body }: StoredAnswer,

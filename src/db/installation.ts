@@ -10,10 +10,7 @@ type Numbers = Readonly<Record<string, number>>;
 /** A consistent snapshot by the database's clock. */
 export type InstallationState = {
   readonly domains: { readonly [S in DomainStatus]: number };
-  /**
-   * Of the most overdue item; 0 if none is. Deliveries count from when they were queued, without a
-   * webhook's backlog.
-   */
+  /** Of the most overdue item; 0 if none is. Deliveries count from when they were queued. */
   readonly overdueSeconds: { readonly [N in QueueName]: number };
   /** 0 if none waits. */
   readonly oldestSeconds: { readonly pending: number; readonly verified: number };

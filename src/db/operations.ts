@@ -32,10 +32,7 @@ type AsideJob = {
   readonly until: Date;
 };
 
-/**
- * With the finding `dns_unknown`. `servers` is empty if our resolvers did not find them, or could
- * not resolve our own target.
- */
+/** With `dns_unknown`. `servers` is empty if our resolvers did not find them. */
 export type UntoldDomain = { readonly hostname: string; readonly servers: readonly string[] };
 
 /** In the hour that starts at `hour`. */
@@ -129,9 +126,7 @@ function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {
     LIMIT ${UNTOLD_MAX}`;
 }
 
-/**
- * Time has no index: finds the newest by id, going back in doubling steps until one is old enough.
- */
+/** Time has no index: finds the newest by id, going back in doubling steps. */
 async function recentEvents(prisma: PrismaClient, now: Date): Promise<RecentEvents> {
   const since = new Date(now.getTime() - DAY);
   const [back] = await prisma.$queryRaw<{ id: bigint; at: Date }[]>`
@@ -163,10 +158,7 @@ export type FoundDomain = {
 
 export type OperationsDomain = DomainDetails & { readonly project: { readonly name: string } };
 
-/**
- * Includes removed domains. Exact matches first, then attached domains, then removed ones. Reads
- * every host name, since no index covers substrings.
- */
+/** Exact matches first, removed domains last. Reads every name: no index covers substrings. */
 export function searchDomains(
   prisma: PrismaClient,
   part: string,
@@ -221,10 +213,7 @@ export function dueForSweep(
   return domain.removedAt === null && takes.includes(domain.status) ? domain[columns[sweep]] : null;
 }
 
-/**
- * Even if it is quarantined. Does nothing if it was removed, is in another epoch, or has a status
- * that the sweep skips.
- */
+/** Even if quarantined. Does nothing for another epoch or a status that the sweep skips. */
 export async function bringToSweep(
   prisma: PrismaClient,
   { id, epoch }: Pick<DomainDetails, 'id' | 'epoch'>,

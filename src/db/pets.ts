@@ -50,10 +50,7 @@ const ROWS_MAX = 500;
 const INT64_MAX = 2n ** 63n - 1n;
 const nothing: PetList = { json: '[]', next: null };
 
-/**
- * A read sees every write that was answered before it. A lost connection fails the calls of its
- * statement.
- */
+/** A read sees every write answered before it. A lost connection fails its statement's calls. */
 export function createPetStore(
   database: Pick<Database, 'prisma' | 'pool'>,
   { concurrency = 2, silenceMs }: PetStoreOptions = {},
@@ -96,10 +93,7 @@ const NEXT_PET = ',{"id":';
 /** The longest page, plus one row that shows whether another page follows. */
 const PAGE_ROWS_MAX = 101;
 
-/**
- * The inner LIMIT is a constant: for an unknown number, the planner assumes a tenth of the table
- * and can sort it.
- */
+/** The inner LIMIT is a constant, so that the planner does not sort the table. */
 function listStatement(name: string, where: string, order: string): Statement {
   return {
     name,
@@ -118,10 +112,7 @@ function listStatement(name: string, where: string, order: string): Statement {
 
 const listAll = listStatement('pets_list', 'id >= asked.start', 'id');
 
-/**
- * For `status = … AND id >= … ORDER BY id`, the planner can read the whole table by primary key.
- * Only the index on (status, id) has this order.
- */
+/** Only the index on (status, id) has this order; otherwise the whole table can be read. */
 const listByStatus = listStatement(
   'pets_list_by_status',
   '(status, id) >= (asked.wanted, asked.start) AND status <= asked.wanted',

@@ -7,10 +7,7 @@ type ProjectChange = {
   readonly name?: string | undefined;
   readonly plan?: Plan | undefined;
 };
-/**
- * Serves visitors while it is the newest that succeeded. `upstreamCa`: PEM, if Node.js does not
- * trust the upstream's CA.
- */
+/** Serves visitors while it is the newest that succeeded. `upstreamCa`: PEM. */
 type NewDeploy = {
   readonly status: DeployStatus;
   readonly upstream: string;

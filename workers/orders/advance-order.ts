@@ -36,10 +36,7 @@ const gone: Unavailable = {
   detail: 'the certificate authority that has the order is not configured',
 };
 
-/**
- * `before`: the certificate to replace. A slow or unreachable CA gives `unavailable`; throws faults
- * of the vault and of storage.
- */
+/** A slow or unreachable CA gives `unavailable`; throws faults of the vault and of storage. */
 export async function advance(parts: AdvanceDeps, order: Certificate, before: Certificate | null) {
   const { authorities, certificates, external, health, vault } = parts;
   const { id, hostname, orderUrl, sealedKey } = order;

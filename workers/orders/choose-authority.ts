@@ -51,10 +51,7 @@ export type OrderChoice = {
 export type TakeUpDeps = ChoiceDeps &
   ReachDeps & {
     readonly certificates: Pick<CertificateStore, 'openOrder'>;
-    /**
-     * Checks whether the CA answers, if that is unknown; `downForMs` and `answeredAt` reflect the
-     * result.
-     */
+    /** If unknown, checks whether the CA answers; `downForMs` and `answeredAt` reflect it. */
     ask(authority: AuthorityId): Promise<void>;
     /** A P-256 key, sealed for its certificate; `sealedKey` is null for an external edge. */
     newKey(): Promise<{ id: string; sealedKey: Uint8Array | null }>;
@@ -91,7 +88,7 @@ export async function takeUp(
     if (order !== null && idIn(deps, order) === authority) return goOn(deps, work, order);
     const opened = (await whyUnreached(deps, work)) ?? (await open(deps, work, authority));
     if (opened === null || !isWait(opened)) return opened;
-    // The budget turned out to be used up; another CA may have tokens left.
+    // The budget turned out to be used up; another CA can have tokens left.
     budgetWaits[place] = opened;
   }
 }
@@ -161,10 +158,7 @@ export function afterSetback(
   return takeUpAgainAt(since, at, retryAfter);
 }
 
-/**
- * From the current state, without requests. If CAA forbids all CAs, the first; then no order is
- * placed.
- */
+/** Without requests. If CAA forbids all CAs, the first; then no order is placed. */
 export function chooseFor(deps: ChoiceDeps, work: Known): OrderChoice {
   const now = deps.now();
   const preferred = inPreference(deps, work);

@@ -16,10 +16,7 @@ import type { Quarantined } from '../../src/db/domains/quarantine.ts';
 import type { NewEscalation, OpenEscalation } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 
-/**
- * A fraction of the wait. The worker that opened a younger escalation can have crashed before it
- * woke the order.
- */
+/** The worker that opened a younger escalation can have crashed before it woke the order. */
 const YOUNG_SHARE = 1 / 30;
 
 export type CauseAndEvidence = Pick<NewEscalation, 'cause' | 'evidence'>;
@@ -38,10 +35,7 @@ export function settledCause(
   return { cause, evidence: { ...before, probes, quarantine, servedUntil, candidate: found } };
 }
 
-/**
- * True if the escalation or its cause is new, it is very young, or the cause was fixed. Otherwise
- * the retry schedule applies, to limit requests to the CA.
- */
+/** If something is new or fixed. Otherwise the retry schedule applies, to limit requests. */
 export function isWorthATry(
   open: OpenEscalation | null,
   { cause, evidence }: CauseAndEvidence,

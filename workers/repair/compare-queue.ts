@@ -79,7 +79,7 @@ async function addMissing(deps: ReconcileDeps, queue: WaitingQueue, keys: readon
   const wanted = await withoutSetAside(deps, queue, await deps.waiting.among(queue, keys));
   const astray = await deps.queues.astray(queue, wanted);
   if (astray.length === 0) return { added: 0, woken: 0 };
-  // Read again after the queue, since a job may have finished and its row no longer waits.
+  // Read again after the queue, since a job can have finished and its row no longer waits.
   const rows = await deps.waiting.among(queue, keys);
   const waits = new Map(rows.map(({ job, runAt }) => [jobId(job), runAt.getTime()]));
   const lost = astray.filter(({ job, runAt }) => waits.get(jobId(job)) === runAt.getTime());

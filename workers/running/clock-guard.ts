@@ -1,7 +1,4 @@
-/**
- * Stops a process with a wrong clock from working: it would end windows and locks early and plan
- * wrong times. Other processes take over its work.
- */
+/** A process with a wrong clock would end windows and locks early, so it stops working. */
 import type { Logger } from 'pino';
 import type { Pausable } from './spin-guard.ts';
 import { startTimer } from './timer.ts';
@@ -29,10 +26,7 @@ export type ClockGuard = {
 const SKEW_MS_MAX = 5_000;
 const COMPARE_EVERY_MS = 5_000;
 
-/**
- * Runs the workers while the clocks agree; compares at once, then regularly. If the database does
- * not answer, nothing changes.
- */
+/** Compares at once, then regularly. If the database does not answer, nothing changes. */
 export function startClockGuard(
   { clockSkewMs = async () => 0, log }: ClockGuardDeps,
   workers: readonly Halting[],

@@ -40,10 +40,7 @@ export type ParsedJob<N extends QueueName> =
   | { readonly ok: true; readonly job: JobOf<N>; readonly trouble: Trouble }
   | { readonly ok: false; readonly reason: string };
 
-/**
- * Refuses data that does not fit this queue or the job's id. Never throws; the reason contains no
- * data.
- */
+/** Never throws; the reason contains no data. */
 export function parseJob<N extends QueueName>(
   name: N,
   stored: { readonly id?: string | undefined; readonly data: unknown },

@@ -1,7 +1,4 @@
-/**
- * The only place that catches a job's faults. A job that fails repeatedly is quarantined
- * (src/core/operations/quarantine.ts) and returned by the reconciler.
- */
+/** The only place that catches a job's faults. */
 
 import type { Logger } from 'pino';
 import {
@@ -114,10 +111,7 @@ async function runOnce<N extends QueueName>(
   }
 }
 
-/**
- * The job was quarantined, or its worker crashed between writing the record and ending the job,
- * which loses the probation.
- */
+/** Also if its worker crashed before the end of the job, which loses the probation. */
 function mayBeNoted({ probation, faults, alone }: Trouble): boolean {
   return probation || faults > 0 || alone > 0;
 }

@@ -10,23 +10,17 @@ export type Pausable = {
 };
 
 /**
- * This many errors within BURST_WINDOW_MS pause a worker. The pause doubles up to PAUSE_MS_MAX and
- * resets after CALM_MS without errors.
+ * Errors within BURST_WINDOW_MS that pause a worker. The pause doubles, and resets after CALM_MS.
  */
 const BURST = 10;
 const BURST_WINDOW_MS = 1_000;
 const CALM_MS = 60_000;
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 10_000;
-/**
- * A process that is behind gets one such error per job, without a code (bullmq 6.7,
- * lock-manager.js). A pause would put it further behind.
- */
+/** One per job of a slow process (bullmq 6.7, lock-manager.js). A pause would slow it further. */
 const lostLock = /^could not renew lock for job /;
 
-/**
- * Logs only the first error of a burst. Without a listener, BullMQ's errors would end the process.
- */
+/** Logs the first error of a burst. Without a listener, BullMQ's errors would end the process. */
 export function keepFromSpinning(worker: Pausable, log: Logger): void {
   let recent: number[] = [];
   let pauseMs = PAUSE_MS_MIN;

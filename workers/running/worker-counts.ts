@@ -25,9 +25,7 @@ function lastSeen({ state, lastCheckedAt }: LoadedDomain): number {
   return Math.max(since, lastCheckedAt?.getTime() ?? since);
 }
 
-/**
- * `issued` and `refused` once each, even if several runs share the order; setbacks at each call.
- */
+/** `issued` and `refused` once each, even if several runs share the order. */
 export function countOrders(store: CertificateStore, count: OrderCounters): CertificateStore {
   return {
     ...store,

@@ -1,7 +1,4 @@
-/**
- * Keeps orders within a CA's published rate limits. Token buckets, each stored as the time at which
- * it is full again (generic cell rate algorithm).
- */
+/** Rate limits of CAs: token buckets, stored as the time at which each is full again (GCRA). */
 
 import { getDomain } from 'tldts';
 import { DAY, HOUR } from '../time.ts';
@@ -103,10 +100,7 @@ function isLimit(text: string): text is AuthorityLimit {
   return Object.hasOwn(authorityLimits, text);
 }
 
-/**
- * Let's Encrypt uses the whole Public Suffix List: each name below a private suffix counts
- * separately.
- */
+/** Let's Encrypt counts each name below a private suffix separately. */
 function subjectOf(limit: AuthorityLimit, { hostname, projectId }: OrderOwner): string {
   if (limit === 'orders') return '';
   if (limit === 'project_orders') return projectId;
@@ -171,10 +165,7 @@ export function takesAtOnce({ limit }: Bucket): boolean {
 /** An order that is placed later than this after it was opened takes another token. */
 const COUNTED_MS = 60_000;
 
-/**
- * The buckets whose first token has been refilled since the order was opened. After a long outage,
- * this spreads the open orders.
- */
+/** Buckets refilled since the order was opened: after an outage, this spreads the open orders. */
 export function takenAgain(
   { buckets, createdAt }: { readonly buckets: readonly string[]; readonly createdAt: Date },
   now: Date,
@@ -183,10 +174,7 @@ export function takenAgain(
   return buckets.flatMap((key) => bucketOf(key) ?? []).filter(({ limit }) => limit === 'orders');
 }
 
-/**
- * The CA counts certificates at issuance, Signpost at the order, so concurrent orders stay within
- * the limit.
- */
+/** The CA counts certificates at issuance, Signpost at the order. */
 export function isGivenBack({ limit }: Bucket): boolean {
   return limit === 'registrable_domain' || limit === 'same_names';
 }

@@ -12,7 +12,7 @@ export const standIn = {
 
 export type AuthorityState = {
   readonly isForbidden: boolean;
-  /** Its latest answer about this name is a refusal that other CAs may not share. */
+  /** Its latest answer about this name is a refusal that is specific to this CA. */
   readonly saidNo: boolean;
   /** No request before then: Retry-After, or its budget is used up. In the past: available. */
   readonly pausedUntil: Date;

@@ -108,7 +108,7 @@ function obtained({ servedUntil: end }: EscalationEvidence): string {
   return end === null ? 'ordered' : 'renewed';
 }
 
-/** A quarantined job may run once early (isWorthATry); it runs again afterwards in any case. */
+/** A quarantined job can run once early (isWorthATry); it runs again afterwards in any case. */
 function afterQuarantine({ quarantine, nextAttempt }: EscalationEvidence): string | null {
   if (quarantine === null || nextAttempt === null) return null;
   const met = 'Its job failed repeatedly and was quarantined';
@@ -117,9 +117,7 @@ function afterQuarantine({ quarantine, nextAttempt }: EscalationEvidence): strin
     : `${met} until ${inUtc(quarantine.until)}; then it runs again.`;
 }
 
-/**
- * No order is placed while an address fails. If all fail, this machine's network can be the cause.
- */
+/** An order waits while an address fails. If all fail, this machine's network can be the cause. */
 function untilReached(
   { nextAttempt, probes }: EscalationEvidence,
   reader: EscalationReader,
@@ -156,7 +154,7 @@ function summaryOf(finding: Finding | undefined): string {
   return finding === undefined ? '' : ` ${explain(finding).summary}`;
 }
 
-/** With two CAs, the open order may be at the other one, which the detail names. */
+/** With two CAs, the open order can be at the other one, which the detail names. */
 function alsoSetBack(setback: EscalationEvidence['setback'], reader: EscalationReader): string {
   if (setback === null) return '';
   return ` The open order made no progress at ${inUtc(setback.at)}: ${detailOf(setback, reader)}.`;

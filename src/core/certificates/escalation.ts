@@ -1,7 +1,4 @@
-/**
- * Decides why a verified domain has no certificate, or a served one was not renewed in time.
- * docs/understand/certificates.md lists the causes.
- */
+/** Why a domain has no certificate, or an expiring one. Causes: docs/understand/certificates.md. */
 
 import { type Finding, severities } from '../diagnosis/findings.ts';
 import type { AuthorityLimit } from './budget.ts';
@@ -20,10 +17,7 @@ export type EscalationCause =
   | 'authority_unreachable'
   | 'platform_fault';
 
-/**
- * The challenge, requested from one address. `no_route`: this machine has no route (for example, no
- * IPv6). `reserved`: not a public address. Both say nothing about the edge.
- */
+/** `no_route` (for example, no IPv6) and `reserved` say nothing about the edge. */
 export type Probe = {
   readonly address: string;
   /** Missing: http-01. */
@@ -125,10 +119,7 @@ export function likeliestCause(facts: Facts): EscalationCause {
 /** These return a verified domain to pending, so no second check follows. */
 const countsAtOnce: ReadonlySet<EscalationCause> = new Set(['dns_changed', 'caa_blocks']);
 
-/**
- * Two checks in a row must agree, so that intermittent causes don't close and open escalations. For
- * a served domain this holds for every cause.
- */
+/** Two checks in a row must agree, so that intermittent causes don't close and open escalations. */
 export function keepsCause(
   open: { readonly cause: EscalationCause; readonly evidence: EscalationEvidence },
   found: EscalationCause,

@@ -1,7 +1,4 @@
-/**
- * When to order, retry and renew (ARI: RFC 9773). Follows the CA's rate limits, not the DNS
- * backoff.
- */
+/** When to order, retry and renew (ARI: RFC 9773), by the CA's rate limits. */
 import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
 
 /** After the first, second and third refusal since verification; daily after that. */
@@ -32,9 +29,7 @@ export function takeUpAgainAt(since: Date, now: Date, retryAfter: Date | null): 
 }
 
 export const renewal = {
-  /**
-   * "When they have a third of their total lifetime left" (letsencrypt.org/docs/integration-guide).
-   */
+  /** "A third of their total lifetime left" (letsencrypt.org/docs/integration-guide). */
   shareOfLifetime: 2 / 3,
   /** Spreads certificates that were issued together. */
   spreadShare: 0.05,
@@ -87,7 +82,7 @@ export function drawOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / 2 ** 48;
 }
 
-/** Spread like `renewAt`, since a whole window may be later. */
+/** Spread like `renewAt`, since a whole window can be later. */
 function latestRenewalAt(lifetime: Lifetime, draw: number): Date {
   const latest = isShort(lifetime) ? renewal.shareOfLifetime : renewal.latestShareOfLifetime;
   return atShare(lifetime, latest - renewal.spreadShare * draw);
@@ -142,10 +137,7 @@ const silentPolls = { leastMs: HOUR, mostMs: 16 * HOUR, spreadShare: 0.5 } as co
 /** The end is after the start. */
 export type RenewalWindow = { readonly start: Date; readonly end: Date };
 
-/**
- * The CA's name for a certificate (RFC 9773, 4.1). `serialNumber`: with or without DER's leading
- * zero byte.
- */
+/** RFC 9773, 4.1. `serialNumber`: with or without DER's leading zero byte. */
 export function certificateId(keyIdentifier: Uint8Array, serialNumber: Uint8Array): string {
   const first = serialNumber.findIndex((byte) => byte !== 0);
   const digits = first === -1 ? Uint8Array.of(0) : serialNumber.slice(first);

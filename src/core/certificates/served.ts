@@ -13,9 +13,7 @@ export type ShownOutcome =
   | 'no_certificate'
   | 'refused'
   | 'timeout'
-  /**
-   * These two say nothing about visitors: this machine has no route, or the address is not public.
-   */
+  /** Says nothing about visitors: this machine has no route, or the address is not public. */
   | 'no_route'
   | 'reserved';
 
@@ -57,10 +55,7 @@ const ISSUER_LENGTH_MAX = 100;
 /** RFC 1035, 2.3.4. */
 const NAME_LENGTH_MAX = 253;
 
-/**
- * Keeps the order of `handshakes`. `fingerprints`: of the certificates stored for the name, the
- * newest first.
- */
+/** Keeps the order. `fingerprints`: of the stored certificates, the newest first. */
 export function compareServed(
   handshakes: readonly Handshake[],
   fingerprints: readonly string[],
@@ -82,7 +77,7 @@ export type BrowserState =
   | 'no_certificate_yet'
   /** Served. If a browser still warns, a proxy intervenes or the local CA signed it. */
   | 'served'
-  /** A browser, a resolver or an address may still have the previous state. */
+  /** A browser, a resolver or an address can still have the previous state. */
   | 'may_be_cached'
   | 'other_certificate'
   | 'not_shown'
@@ -161,9 +156,7 @@ function whileServed(
     : { state: 'served', summary: `${served} ${between}` };
 }
 
-/**
- * Ignores an outdated check, or one from before the certificate or of a domain that is not live.
- */
+/** Ignores a check that is outdated, or from before the certificate. */
 function observationThatCounts(
   { status, certificate, shown }: Visited,
   now: Date,

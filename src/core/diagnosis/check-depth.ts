@@ -5,10 +5,7 @@ import type { DomainState } from '../life/lifecycle.ts';
 import type { Finding, FindingCode } from './findings.ts';
 import type { Observation } from './observation.ts';
 
-/**
- * `light`: one of the zone's name servers. `compare`: all of them. `full`: everything, regardless
- * of earlier results.
- */
+/** `light`: one of the zone's name servers. `compare`: all of them. `full`: everything. */
 export type CheckDepth = 'light' | 'compare' | 'full';
 
 /** A full check sees more than a comparison, so it is due after this time. */

@@ -1,15 +1,10 @@
-/**
- * A name that another project also has. The finding never discloses whether that project holds it.
- */
+/** The finding never discloses whether the other project holds the name. */
 import type { Proof, ProofSeen } from '../names/proof.ts';
 import type { FamilyOf } from './finding.ts';
 import { listed } from './words.ts';
 
 export type ClaimFinding =
-  /**
-   * Addresses do not prove ownership, so an apex moves only once `proof.record` exists. Findings
-   * stored before proofs existed have no `proof`.
-   */
+  /** An apex moves only once `proof.record` exists. Old findings have no `proof`. */
   { readonly code: 'held_elsewhere'; readonly hostname: string; readonly proof?: Proof };
 
 /** Produced by workers/resolve-claim.ts, not by an observation. */

@@ -7,10 +7,7 @@ import type { Provider } from './providers.ts';
 
 export type { Expected } from './input.ts';
 
-/**
- * `findings[0]` is the headline: the first blocking finding, if any. A verdict other than `right`
- * always has a finding.
- */
+/** `findings[0]` is the headline. A verdict other than `right` always has a finding. */
 export type Diagnosis = {
   readonly verdict: Verdict;
   readonly findings: readonly Finding[];
@@ -30,10 +27,7 @@ export function diagnose(observation: Observation, expected: Expected): Diagnosi
   return { verdict: verdictOf(input, findings), findings, provider: input.provider };
 }
 
-/**
- * An unanswered CAA query blocks like a refusal, but the zone did not say anything. The verdict is
- * `unknown`, so no progress is undone.
- */
+/** An unanswered CAA query blocks, but is `unknown`, so no progress is undone. */
 function verdictOf({ pointing }: DiagnosisInput, findings: readonly Finding[]): Verdict {
   const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
   if (blocking.some(({ code }) => code !== 'caa_unknown')) return 'wrong';

@@ -40,10 +40,7 @@ export type DiagnosisInput = {
   readonly unregistered: boolean;
   /** Some of the zone's servers are right, and others are conclusively wrong. */
   readonly disagree: boolean;
-  /**
-   * Servers with wrong or missing records. Empty if servers disagree or the domain is unregistered:
-   * other findings cover that.
-   */
+  /** With wrong or missing records. Empty if another finding covers these. */
   readonly wrong: readonly PointedServer[];
   /** In any notation. */
   readonly isOwn: (address: string) => boolean;

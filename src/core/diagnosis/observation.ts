@@ -1,9 +1,6 @@
 /** What one DNS check saw. Plain JSON, stored with the check and shown unchanged. */
 
-/**
- * `nodata` (RFC 2308, section 2.2) and `nxdomain` are answers. The last three are failures and
- * never mean that no record exists.
- */
+/** `nodata` (RFC 2308, section 2.2) and `nxdomain` are answers; the last three are failures. */
 export type DnsAnswer<R> =
   | {
       readonly kind: 'records';
@@ -55,10 +52,7 @@ export type ServerState =
 /** `negativeTtlSeconds`: how long a negative answer can be cached (RFC 2308, section 5). */
 export type Soa = { readonly serial: number; readonly negativeTtlSeconds: number };
 
-/**
- * Names are lowercase without a trailing dot, with foreign bytes escaped. `a` and `aaaa`: addresses
- * at the name itself, never behind an alias.
- */
+/** Names: lowercase, no trailing dot, escaped. `a`, `aaaa`: at the name, never behind an alias. */
 export type ServerView = {
   /** Its name, or its address if it was configured by address. */
   readonly server: string;
@@ -152,9 +146,7 @@ export type Observation = {
   readonly delegation: Delegation | null;
   /** Never empty: if no server was found, one view says why. */
   readonly servers: readonly [ServerView, ...ServerView[]];
-  /**
-   * Empty unless the zone's own servers are right: an earlier query would cache a negative answer.
-   */
+  /** Empty unless the zone is right: an earlier query would cache a negative answer. */
   readonly world: readonly ResolverView[];
   readonly nearby: Nearby;
   /**
@@ -162,10 +154,7 @@ export type Observation = {
    * exists. Null if no answer says where the name points.
    */
   readonly caa: readonly CaaLevel[] | null;
-  /**
-   * What the target resolves to, or PLATFORM_ADDRESSES. Compared at an apex, and with addresses
-   * that conflict with a CNAME.
-   */
+  /** What the target resolves to, or PLATFORM_ADDRESSES. Empty: not needed or unknown. */
   readonly targetAddresses: readonly string[];
   /** Messages sent (including retries and TCP), bytes received, milliseconds. */
   readonly cost: { readonly questions: number; readonly bytes: number; readonly ms: number };

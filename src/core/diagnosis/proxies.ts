@@ -35,10 +35,7 @@ export function proxyOf(addresses: readonly string[]): typeof CLOUDFLARE | null 
   return addresses.length > 0 && addresses.every(isCloudflare) ? CLOUDFLARE : null;
 }
 
-/**
- * Only records of a zone served by Cloudflare can be proxied. In other zones, the addresses can
- * belong to another Cloudflare customer.
- */
+/** In zones served elsewhere, the addresses can belong to another Cloudflare customer. */
 export function areCloudflareServers(names: readonly string[]): boolean {
   return names.length > 0 && names.every((name) => /\.ns\.cloudflare\.com\.?$/i.test(name));
 }

@@ -25,10 +25,7 @@ export type Pointing =
 
 export type PointingView = Pick<ServerView, 'state' | 'cname' | 'a' | 'aaaa'>;
 
-/**
- * The server does not speak for the zone, whatever it sent. `servfail` and `timeout` are not
- * listed: another answer of that server counts.
- */
+/** The server does not speak for the zone. After `servfail` and `timeout`, other answers count. */
 const unresponsive: { readonly [S in ServerState]?: QueryFailure } = {
   refused: 'refused',
   not_authoritative: 'refused',
@@ -49,10 +46,7 @@ export function isSameName(one: string, other: string): boolean {
   return normalName(one) === normalName(other);
 }
 
-/**
- * Wrong records outweigh missing answers. Otherwise a missing answer that is needed makes the
- * result unknown. Pure.
- */
+/** Wrong records outweigh missing answers, which make the result unknown. Pure. */
 export function pointingOf(
   view: PointingView,
   record: DnsRecord,

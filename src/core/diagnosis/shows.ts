@@ -111,10 +111,7 @@ export function durationInWords(seconds: number): string {
 
 const BRIEF_MAX = 3;
 
-/**
- * `A 192.0.2.1`, `CNAME other.net`, `no such name`, `no record`. Findings store it, so it is sorted
- * and not made printable.
- */
+/** `A 192.0.2.1`, `CNAME other.net`, `no such name`. Stored, so sorted; not made printable. */
 export function showing({ cname, a, aaaa }: Pick<ServerView, 'cname' | 'a' | 'aaaa'>): string {
   const parts = [
     ...unique(recordsOf(cname)).map((alias) => `CNAME ${alias}`),

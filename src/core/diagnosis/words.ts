@@ -28,10 +28,7 @@ export function foreign(text: string): string {
   return printable(text, FOREIGN_LENGTH_MAX);
 }
 
-/**
- * As its owner typed it. Unprintable bytes, and spaces, dots and backslashes inside a label, stay
- * escaped (RFC 4343, section 2.1).
- */
+/** As typed. Unprintable bytes and separators in a label stay escaped (RFC 4343, section 2.1). */
 export function foreignName(name: string): string {
   const plain = name.replace(
     /\\(?:(\d{3})|([!-~]))/g,

@@ -27,9 +27,7 @@ export type DomainOccurrence =
 
 type Claimed = Pick<Extract<DomainEvent, { type: 'domain.claimed_elsewhere' }>, 'proof' | 'found'>;
 
-/**
- * `refused` if the occurrence does not fit the state. Pure and total (test/core/decide.test.ts).
- */
+/** `refused` if the occurrence does not fit the state. Pure and total. */
 export function decide(
   domain: DecidedDomain,
   occurrence: DomainOccurrence,

@@ -118,7 +118,7 @@ const titles: { readonly [T in EventType]: string } = {
   'escalation.closed': 'Escalation closed',
 };
 
-/** Falls back to the type itself, which a later version may have stored. */
+/** Falls back to the type itself, which a later version can have stored. */
 export function eventTitle(type: string): string {
   const known: Readonly<Record<string, string>> = titles;
   return known[type] ?? type;
@@ -134,10 +134,7 @@ export type FindingsChanged = {
 
 const passingEverywhere: readonly string[] = ['until', 'text'];
 
-/**
- * Evidence that differs between checks of the same problem: addresses rotate, and resolvers give a
- * reason only once. It is stored, but causes no event.
- */
+/** Differs between checks of the same problem. It is stored, but causes no event. */
 const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
   record_missing: ['ourAddresses'],
   cname_at_apex: ['ourAddresses'],

@@ -1,7 +1,4 @@
-/**
- * When to check a domain again. A wait is a share of the time already waited, so it delays a
- * customer by at most 5 %.
- */
+/** A wait is a share of the time already waited, so it delays a customer by at most 5 %. */
 import { HOUR, MINUTE, SECOND } from '../time.ts';
 import { drift } from './lifecycle.ts';
 
@@ -22,9 +19,7 @@ export const ladder = {
 
 /** When a sweep checks domains that have no job. */
 export const recheckWaits = {
-  /**
-   * Below an hour, so that with jitter and the sweep's delay each live domain is checked hourly.
-   */
+  /** With jitter and the sweep's delay, each live domain is checked hourly. */
   liveMs: 50 * MINUTE,
   missedMs: drift.apartMs,
   /** After an inconclusive check, which neither confirms nor clears a miss. */

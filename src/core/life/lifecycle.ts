@@ -55,7 +55,7 @@ export type Transition =
   /** The occurrence is late or does not fit the state: a no-op, not an error. */
   | { readonly kind: 'refused' };
 
-/** Two conclusive misses at least this far apart, divided by TIME_SCALE, make a live domain `drifted`. */
+/** Two conclusive misses at least this far apart make a live domain `drifted`. */
 export const drift = { apartMs: 10 * MINUTE } as const;
 
 /** Pure and total; test/core/lifecycle.test.ts covers every pair. */

@@ -1,6 +1,4 @@
-/**
- * The status line of a domain, decided from stored data: where it stands, what is next and when.
- */
+/** The status line of a domain, decided from stored data. */
 import { type Actor, explain, type Finding, severities } from '../diagnosis/findings.ts';
 import type { DomainStatus } from './lifecycle.ts';
 

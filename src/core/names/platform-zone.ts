@@ -35,9 +35,7 @@ export type PlatformRecord = {
 /** Leaves room for a target's label of 16 characters and a dot (RFC 1035, 2.3.4). */
 export const PLATFORM_DOMAIN_LENGTH_MAX = 253 - 17;
 
-/**
- * Addresses (IPv4 first, without duplicates), then the CAA set. Throws if an address is invalid.
- */
+/** IPv4 first, without duplicates, then the CAA set. Throws if an address is invalid. */
 export function platformZone(settings: PlatformZoneSettings): readonly PlatformRecord[] {
   const { platformDomain, ttlSeconds } = settings;
   const own = { name: `*.${platformDomain}.`, ttl: ttlSeconds };

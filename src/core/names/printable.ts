@@ -1,10 +1,7 @@
 /** Everything invisible or able to reorder a line. */
 const unprintable = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
-/**
- * Ranges of a character class: characters that break or reorder a line (UAX #9, 2). Joiners of
- * letters and emoji are allowed.
- */
+/** Characters that break or reorder a line (UAX #9, 2). Joiners of letters are allowed. */
 export const DISORDERLY =
   '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
 

@@ -1,7 +1,4 @@
-/**
- * The TXT record that proves ownership of an apex that another project already has: all apexes have
- * the same addresses.
- */
+/** A TXT record proves ownership of an apex, because all apexes have the same addresses. */
 import { type DnsAnswer, isConclusive, recordsOf } from '../diagnosis/observation.ts';
 import { printable } from './printable.ts';
 import { splitAtZone } from './zone.ts';

@@ -49,7 +49,7 @@ export function oldKeyEndsAt(rotatedAt: Date | null): Date | null {
 
 /** Times as in src/core/operations/route-memory.ts. */
 export type RouteNotification =
-  /** Every change from now on is notified. Repeated when notifications may have been lost. */
+  /** Every change from now on is notified. Repeated after notifications can have been lost. */
   | { readonly kind: 'listening'; readonly since: number }
   /** Every change committed before `until` has been notified. Not sent while that is unknown. */
   | { readonly kind: 'complete'; readonly until: number }

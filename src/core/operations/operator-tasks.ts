@@ -30,7 +30,7 @@ export type OperatorTaskCode =
   | 'certificates_end_soon'
   | 'dns_operator_silent';
 
-/** `act`: customers are affected now or within a day. `watch`: it may resolve without action. */
+/** `act`: customers are affected now or within a day. `watch`: it can resolve without action. */
 export type Urgency = 'act' | 'watch';
 
 export type OperatorTask = {

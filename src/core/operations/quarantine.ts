@@ -4,9 +4,7 @@ import { HOUR, MINUTE, SECOND } from '../time.ts';
 export const quarantine = {
   /** In a row; with the backoff, about a quarter of an hour. */
   faultsMax: 10,
-  /**
-   * Worker crashes in a row. Several jobs run when a worker crashes, so a suspect then runs alone.
-   */
+  /** Worker crashes in a row. Several jobs run at a crash, so a suspect then runs alone. */
   deathsSuspicious: 2,
   /** Crashes in a row while the job ran alone. */
   deathsAloneMax: 3,

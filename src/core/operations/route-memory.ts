@@ -1,7 +1,4 @@
-/**
- * How long an edge process uses a cached route (docs/decisions/0017). All times are milliseconds of
- * one monotonic clock.
- */
+/** docs/decisions/0017. All times are milliseconds of one monotonic clock. */
 
 /** When the process is notified of every change. */
 export type Subscription = {
@@ -44,10 +41,7 @@ export const memoryTimes: MemoryTimes = {
   awayMs: 24 * 3_600_000,
 };
 
-/**
- * `ask`: query the database, use the cache if that fails. `last_resort`: use the cache only if the
- * database is down.
- */
+/** `ask` the database, or use the cache if that fails (`last_resort`: only if it is down). */
 export type MemoryVerdict = 'use' | 'ask' | 'last_resort' | 'forget';
 
 /** Nothing counts as complete yet; the complete period before becomes `earlier`. */
@@ -68,7 +62,7 @@ export function classifyMemory(
   { freshMs, rereadMs, busyMs, awayMs }: MemoryTimes,
 ): MemoryVerdict {
   const knownUntil = rightUntil(readAt, subscription);
-  // An earlier period counts only while the database does not answer: the data may have changed
+  // An earlier period counts only while the database does not answer: the data can have changed
   // since.
   const age = now - Math.max(knownUntil, rightUntil(readAt, subscription.earlier));
   if (age >= awayMs) return 'forget';
@@ -76,7 +70,7 @@ export function classifyMemory(
   return isOutdated || now - readAt >= rereadMs || now - knownUntil >= freshMs ? 'ask' : 'use';
 }
 
-/** An answer from before listening started may have changed without a notification. */
+/** An answer from before listening started can have changed without a notification. */
 function rightUntil(
   readAt: number,
   subscription: Pick<Subscription, 'since' | 'completeUntil'> | undefined,

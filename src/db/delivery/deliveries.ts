@@ -1,7 +1,4 @@
-/**
- * One event for one webhook. record_events() creates deliveries with the event, a replay creates
- * more.
- */
+/** One event for one webhook. Created with the event by record_events(), or by a replay. */
 import type {
   DeliveryDecision,
   DeliveryProblem,

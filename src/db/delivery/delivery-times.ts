@@ -1,6 +1,4 @@
-/**
- * Waiting rows stay here. The queue holds a few per webhook, so no backlog delays other webhooks.
- */
+/** Waiting rows stay here. The queue holds a few per webhook, so none delays another. */
 
 import type { EndProblem } from '../../core/operations/webhook-plan.ts';
 import type { PrismaClient } from '../generated/client.ts';
@@ -18,10 +16,7 @@ export type DeliveryTimes = {
   giveAgain(givenBefore: Date, at: Date, limit: number): Promise<readonly QueuedDelivery[]>;
   /** Undoes the mark made at `at`, for deliveries that could not be queued. */
   takeBack(ids: readonly string[], at: Date): Promise<void>;
-  /**
-   * Ends waiting deliveries of disabled and deleted webhooks: created meanwhile, or left after a
-   * crash.
-   */
+  /** Of disabled and deleted webhooks: created meanwhile, or left after a crash. */
   endOfOff(): Promise<void>;
   /** Deletes ended deliveries; returns how many. */
   prune(before: Date, limit: number): Promise<number>;

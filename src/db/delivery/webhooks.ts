@@ -94,10 +94,7 @@ async function update(
   return updated;
 }
 
-/**
- * `waits`: waiting deliveries must end first. Not here: a delivery is locked before its webhook,
- * and the reverse order can deadlock.
- */
+/** `waits`: end deliveries first, elsewhere: a delivery is locked before its webhook. */
 async function write(
   tx: Tx,
   which: Which,

@@ -1,7 +1,4 @@
-/**
- * Calls within a few milliseconds share one SELECT and one UPDATE (docs/measured/performance.md). A
- * save is committed when its promise resolves.
- */
+/** Concurrent calls share statements. A save is committed when its promise resolves. */
 import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../core/diagnosis/observation.ts';
 import type { Database } from '../engine/client.ts';
@@ -21,10 +18,7 @@ import { type CheckSave, type MoveResult, moveDomain } from './transitions.ts';
 export type CheckStore = {
   /** Undefined if it does not exist or was removed. */
   load(domainId: string): Promise<LoadedDomain | undefined>;
-  /**
-   * `stale`: another save came first and nothing changed. `held_elsewhere`: only for a transition
-   * to `verified`.
-   */
+  /** `stale`: nothing changed. `held_elsewhere`: only for a transition to `verified`. */
   save(check: CheckSave): Promise<MoveResult>;
 };
 

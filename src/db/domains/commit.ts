@@ -1,7 +1,4 @@
-/**
- * The only writer of a domain's state, epoch and times; checks.ts saves many unchanged checks at
- * once.
- */
+/** The only writer of a domain's state, epoch and times, apart from batches in checks.ts. */
 import type { DomainChange } from '../../core/life/change.ts';
 import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
 import type { Tx } from '../engine/transaction.ts';
@@ -11,10 +8,7 @@ import { type DomainRow, toDomainRow } from './domain-row.ts';
 /** A commit succeeds only while `version` is current. */
 export type Fence = { readonly id: string; readonly epoch: number; readonly version: number };
 
-/**
- * False, with nothing written, if the change is refused, another save came first, or the domain was
- * removed.
- */
+/** False, with nothing written: refused, stale or removed. */
 export async function commit(
   tx: Tx,
   { id, epoch, version }: Fence,
@@ -29,10 +23,7 @@ export async function commit(
   return count > 0;
 }
 
-/**
- * A new row, or a removed one in its next epoch, with its own id. Null if the project already has
- * the domain attached.
- */
+/** A new row, or a removed one in its next epoch. Null if the domain is already attached. */
 export async function commitFirst(
   tx: Tx,
   domain: { readonly id: string } & Pick<DomainRow, 'projectId' | 'hostname' | 'target'>,
@@ -62,10 +53,7 @@ export type Times = {
   readonly renewalInfoAt?: Date;
 };
 
-/**
- * False if the domain does not match `where` or was removed. The version stays, so a running check
- * can still be saved, with its own times.
- */
+/** False if no row matches. The version stays, so a running check can still be saved. */
 export async function schedule(
   tx: Tx,
   where: Prisma.DomainWhereInput & { readonly id: string; readonly epoch: number },
@@ -80,10 +68,7 @@ export async function schedule(
 
 export const served = ['live', 'drifted'] satisfies readonly DomainStatus[];
 
-/**
- * Locks until the transaction ends; null if removed. Before ending an order, lock its domain first,
- * as a removal does, to avoid deadlocks.
- */
+/** Null if removed. Before ending an order, lock its domain first, to avoid deadlocks. */
 export async function loadLocked(tx: Tx, id: string): Promise<DomainRow | null> {
   await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${id}::uuid FOR UPDATE`;
   return loadAttached(tx, id);

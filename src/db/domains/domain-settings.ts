@@ -17,10 +17,7 @@ import type { PrismaClient } from '../generated/client.ts';
 export type DomainSettingsStore = {
   /** Redirects keep their order. Empty settings for an unknown project. */
   load(projectId: string): Promise<DomainSettings>;
-  /**
-   * Returns null, or changes nothing and returns the reason. `mayReplace` gets the stored settings,
-   * which stay locked until this call ends.
-   */
+  /** Null, or the reason with nothing changed. The settings stay locked during `mayReplace`. */
   replace(
     projectId: string,
     settings: DomainSettings,
@@ -68,10 +65,7 @@ async function putHsts(
   return true;
 }
 
-/**
- * Until the transaction ends, as the numbering of its events does. Inserts with a foreign key to
- * the project do not wait.
- */
+/** Until the transaction ends. Inserts with a foreign key to the project do not wait. */
 export async function lockProject(tx: Tx, projectId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM project WHERE id = ${projectId}::uuid FOR NO KEY UPDATE`;
 }

@@ -33,18 +33,13 @@ type NewDomain = {
 /** Its jobs change nothing anymore. */
 export type EndedEpoch = { readonly id: string; readonly epoch: number };
 
-/**
- * `removed`: its order, escalation and the settings that named it ended in the same transaction.
- */
+/** `removed`: its order, escalation and settings ended in the same transaction. */
 type Removal =
   | ({ readonly kind: 'removed' } & EndedEpoch)
   /** It is the primary domain, or others redirect to it; nothing changed. */
   | ({ readonly kind: 'in_use' } & SettingsUse);
 
-/**
- * Every write is one transaction with its events. Another project can have the same host name
- * attached.
- */
+/** Every write is one transaction with its events. Several projects can have the same name. */
 export type DomainStore = {
   /** In the order in which they were added. */
   list(projectId: string): Promise<DomainDetails[]>;
@@ -164,9 +159,7 @@ async function findLocked(tx: Tx, { projectId, hostname }: Name): Promise<Domain
   return found && loadLocked(tx, found.id);
 }
 
-/**
- * Locks the domain, then its project: concurrent changes of the settings wait and see the removal.
- */
+/** Locks the domain, then its project: concurrent changes of the settings wait. */
 async function removeDomain(
   tx: Tx,
   name: Name,

@@ -1,7 +1,4 @@
-/**
- * Not cached here, so a removal takes effect at its commit. The edge caches
- * (src/edge/routes/routes.ts).
- */
+/** Not cached here, so a removal takes effect at its commit. The edge caches. */
 
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { type EdgeRoute, hstsField, oldKeyEndsAt } from '../../core/operations/edge-route.ts';
@@ -14,10 +11,7 @@ import {
 } from '../engine/statements.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
-/**
- * Every answer comes from a query that started after the call. Rejects if the database does not
- * answer.
- */
+/** Each answer is from a query that started after the call. Rejects without an answer. */
 export type EdgeLookups = {
   /** Null if no project holds the name. A consistent snapshot; `certificateId` has not expired. */
   findRoute(hostname: string): Promise<EdgeRoute | null>;
@@ -37,26 +31,17 @@ export type EdgeLookups = {
 const routeBatches = { itemsMax: 500, concurrency: 3 } as const;
 const certificateBatches = { itemsMax: 100, concurrency: 2 } as const;
 const upstreamCaBatches = { itemsMax: 50, concurrency: 1 } as const;
-/**
- * Challenge requests are unauthenticated, so each kind uses at most one connection of the main
- * pool.
- */
+/** Challenge requests are unauthenticated, so each kind uses at most one connection. */
 const challengeBatches = { itemsMax: 500, concurrency: 1 } as const;
 
-/**
- * For routes, certificates, upstream CAs and the heartbeat of src/db/domains/route-notifications.ts
- * only.
- */
+/** For routes, certificates, upstream CAs and the heartbeat of route-notifications.ts only. */
 export const edgeConnections: PoolOptions = {
   max:
     routeBatches.concurrency + certificateBatches.concurrency + upstreamCaBatches.concurrency + 1,
   statementTimeoutMs: 10_000,
 };
 
-/**
- * `pool` (edgeConnections) serves what visitors wait for; challenges use `prisma` and cannot
- * exhaust it.
- */
+/** `pool` serves what visitors wait for; challenges use `prisma` and cannot exhaust it. */
 export function createEdgeLookups(database: Pick<Database, 'prisma' | 'pool'>): EdgeLookups {
   const { prisma } = database;
   const run = createRunStatement(database);

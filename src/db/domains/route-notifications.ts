@@ -34,10 +34,7 @@ export type RouteNotificationDeps = {
   readonly silenceMs?: number;
 };
 
-/**
- * Listens until closed, across outages. Each connection starts with `listening`, because changes
- * can be missed before it.
- */
+/** Listens across outages. Each connection starts with `listening`: changes can be missed. */
 export function listenForRouteNotifications(deps: RouteNotificationDeps): {
   close(): Promise<void>;
 } {
@@ -117,7 +114,7 @@ async function listen(
       } catch (fault) {
         lost.signal.throwIfAborted();
         beats.missed(fault);
-        // The sending connection may have failed instead. If this one does not answer either, it is
+        // The sending connection can have failed instead. If this one does not answer either, it is
         // closed.
         await askToListen(client, silenceMs);
         if (heart.isLost()) startOver();

@@ -15,10 +15,7 @@ export type VisitedDomain = {
 export type ServedCertificateStore = {
   /** PEM; the served one first, then earlier ones. */
   loadChains(domainId: string): Promise<readonly string[]>;
-  /**
-   * Only while the domain is live in this epoch. If an address has a problem, the next check is
-   * sooner.
-   */
+  /** Only while the domain is live in this epoch. A problem makes the next check sooner. */
   save(domain: VisitedDomain, shown: ServedCheck): Promise<void>;
 };
 

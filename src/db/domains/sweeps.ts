@@ -1,7 +1,4 @@
-/**
- * Leases due domains to sweeps. Every take is counted until a save, so a domain that crashes its
- * worker is taken less and less often.
- */
+/** Every take is counted until a save: a domain that crashes its worker is taken less often. */
 
 import type { SweepQueue } from '../../core/operations/jobs.ts';
 import { quarantine } from '../../core/operations/quarantine.ts';
@@ -24,10 +21,7 @@ export type TakenDomain = { readonly id: string; readonly takes: number };
 
 /** Shared by all processes. */
 export type DueDomains = {
-  /**
-   * The longest overdue; no two callers get the same. Records suspects in `quarantine` for
-   * operators.
-   */
+  /** The longest overdue; no two callers get the same. Records suspects in `quarantine`. */
   take(taking: Taking): Promise<readonly TakenDomain[]>;
   /** For a domain that was processed without a fault, saved or not. */
   settle(id: string, lease: Lease): Promise<void>;

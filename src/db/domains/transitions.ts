@@ -28,9 +28,7 @@ export type MoveResult =
   | { readonly kind: 'saved'; readonly epoch: number; readonly lost?: LostDomain }
   /** Another save came first; nothing changed. */
   | { readonly kind: 'stale' }
-  /**
-   * Nothing changed: `holderProjectId` also has this apex. Shared addresses don't prove ownership.
-   */
+  /** Nothing changed: `holderProjectId` also has this apex. */
   | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string };
 
 /** `epoch`: its new one. */
@@ -42,10 +40,7 @@ type LostDomain = {
 
 type Tx = Prisma.TransactionClient;
 
-/**
- * State, events, escalation and the other project's loss of the name are committed together, unless
- * another save came after `domain` was loaded.
- */
+/** One transaction for state, events, escalation and the other project's loss of the name. */
 export async function moveDomain(prisma: PrismaClient, move: CheckSave): Promise<MoveResult> {
   try {
     return await prisma.$transaction((tx) => saveMove(tx, move));
@@ -155,10 +150,7 @@ async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
     SELECT 1 FROM domain WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
 }
 
-/**
- * A CNAME to its own target proves ownership. An apex needs its TXT record; the zone found by the
- * check decides whether it is one.
- */
+/** A CNAME to its own target proves ownership. An apex needs its TXT record. */
 function proofOf(
   { domain: { hostname, target }, observed, provenAgainst }: CheckSave,
   rivalProjectId: string,

@@ -132,10 +132,7 @@ async function countRows(prisma: PrismaClient, from: Prisma.Sql): Promise<number
 /** Sorts before every id. */
 const FIRST = '00000000-0000-0000-0000-000000000000';
 
-/**
- * `missing_sweep`: a sweep's job. `overdue_job`: sleeps past its time. `orphaned_job`: no row needs
- * it.
- */
+/** `overdue_job`: sleeps past its time. `orphaned_job`: no row needs it. */
 export const repairKinds = ['missing_job', 'overdue_job', 'orphaned_job', 'missing_sweep'] as const;
 export type RepairKind = (typeof repairKinds)[number];
 

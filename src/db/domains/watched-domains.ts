@@ -19,10 +19,7 @@ export type LastCheck = {
 
 /** Each call is one statement, for any number of domains. */
 export type WatchedDomainStore = {
-  /**
-   * Marks and returns the pending ones. Skips rows that are being saved: a batch of saves has
-   * hundreds of rows.
-   */
+  /** Marks and returns the pending ones. Skips rows that are being saved. */
   watch(ids: readonly string[], until: Date): Promise<readonly WatchedDomain[]>;
   /** Without removed ones, in any order. */
   lastChecks(ids: readonly string[]): Promise<readonly LastCheck[]>;

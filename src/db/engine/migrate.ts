@@ -1,7 +1,4 @@
-/**
- * Applies prisma/migrations in order of names. Keeps Prisma's records, so `prisma migrate deploy`
- * works on the same database.
- */
+/** Keeps Prisma's records, so `prisma migrate deploy` works on the same database. */
 
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -53,7 +50,7 @@ export async function migrate(
   const migrations = await readMigrations(folder);
   const client = await pool.connect();
   const applied: string[] = [];
-  // After a failure the connection may still be in a transaction, so it is closed.
+  // After a failure the connection can still be in a transaction, so it is closed.
   let broken = true;
   try {
     for (;;) {

@@ -1,7 +1,4 @@
-/**
- * Concurrent calls become one statement, prepared once per connection
- * (docs/measured/performance.md).
- */
+/** Concurrent calls become one prepared statement (docs/measured/performance.md). */
 
 import type { QueryConfig } from 'pg';
 import type { Database } from './client.ts';
@@ -10,10 +7,7 @@ import { inTransaction } from './transaction.ts';
 export type GatherOptions = {
   readonly itemsMax: number;
   readonly concurrency: number;
-  /**
-   * Whether one item can cause a failed batch that left nothing behind. Then each item runs
-   * separately. Default: never.
-   */
+  /** Whether to run a failed batch that left nothing behind item by item. Default: never. */
   readonly mayBeOneItem?: (fault: unknown) => boolean;
   /** Whether to retry a failed batch that left nothing behind, once. Default: never. */
   readonly isWorthRetry?: (fault: unknown) => boolean;
@@ -90,10 +84,7 @@ export function gather<Item, Result>(
         });
 }
 
-/**
- * Runs once for calls with the same name. An answer comes from a run that started after its call,
- * so a read after a write sees it.
- */
+/** An answer comes from a run that started after its call, so a read after a write sees it. */
 export function shareReads<Question, Answer>(
   run: (questions: readonly Question[]) => Promise<readonly Answer[]>,
   nameOf: (question: Question) => string,
@@ -128,9 +119,7 @@ export type RunStatement = <Row extends Readonly<Record<string, string | null>>>
 /** Longer than the server's statement timeout, so the server's own error usually comes first. */
 const SILENCE_MS = 12_000;
 
-/**
- * `silenceMs`: the timeout of a response outside of a transaction. The connection is then closed.
- */
+/** `silenceMs`: the response timeout outside of a transaction; the connection is closed. */
 export function createRunStatement(
   { prisma, pool }: Pick<Database, 'prisma' | 'pool'>,
   silenceMs: number = SILENCE_MS,

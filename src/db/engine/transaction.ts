@@ -43,10 +43,7 @@ export function joinTransactions(prisma: PrismaClient): PrismaClient {
   });
 }
 
-/**
- * Commits when `work` resolves, rolls back when it rejects. Nested calls are savepoints. `prisma`:
- * from `joinTransactions`.
- */
+/** Commits when `work` resolves, rolls back when it rejects. Nested calls are savepoints. */
 export function transact<T>(prisma: PrismaClient, work: () => Promise<T>): Promise<T> {
   const begin = (prisma as Joining)[enter]; // a symbol of this file, which types don't show
   if (begin === undefined) throw new Error('this client does not join transactions');

@@ -3,10 +3,7 @@
 import pg from 'pg';
 import type { Database } from './client.ts';
 
-/**
- * Codes of Prisma (P…), PostgreSQL (five characters), the operating system (E…) and adapter-pg
- * (kinds).
- */
+/** Codes of Prisma (P…), PostgreSQL (5 characters), the system (E…) and adapter-pg (kinds). */
 const unavailableCodes: ReadonlySet<string> = new Set([
   'P1001', // unreachable
   'P1002', // reached, but timed out
@@ -69,10 +66,7 @@ const ANSWER_MS = 1_000;
 /** PostgreSQL, appendix A: shutting down, crashed, starting up. */
 const servesNobody: ReadonlySet<string | undefined> = new Set(['57P01', '57P02', '57P03']);
 
-/**
- * Uses a dedicated connection. Any response counts as reachable, even an error about time or
- * connections. Never rejects.
- */
+/** Any response counts as reachable, even an error about time. Never rejects. */
 export function createAwayProbe(database: Pick<Database, 'openPool'>): () => Promise<boolean> {
   const pool = database.openPool({ max: 1, statementTimeoutMs: ANSWER_MS });
   return () =>
@@ -88,10 +82,7 @@ export function isLostRace(fault: unknown): boolean {
   return code === '40P01' || code === '40001';
 }
 
-/**
- * The database refused a row: the statement was undone, and its other rows can be fine. An encoding
- * other than UTF-8 or an operator's constraint can refuse valid values.
- */
+/** The statement was undone; its other rows can be fine. A constraint can refuse valid values. */
 export function isRowRefused(fault: unknown): boolean {
   const code: unknown = typeof fault === 'object' && fault !== null && Reflect.get(fault, 'code');
   return typeof code === 'string' && /^(22|23)...$/.test(code); // data exception, integrity constraint violation

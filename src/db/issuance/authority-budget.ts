@@ -1,7 +1,4 @@
-/**
- * Token buckets of CA rate limits, shared by all workers. An order takes all its tokens when it is
- * opened, or none.
- */
+/** Shared by all workers. An order takes all its tokens when it is opened, or none. */
 
 import {
   type AuthorityLimit,
@@ -138,10 +135,7 @@ async function countAsRenewal(
 
 type Counted = { readonly buckets: readonly string[]; readonly createdAt: Date };
 
-/**
- * In the transaction that ends the order. `mayBeIssued`: the certificate can exist nevertheless, so
- * its tokens are not returned.
- */
+/** `mayBeIssued`: the certificate can exist nevertheless, so its tokens are not returned. */
 export async function countRefusal(
   tx: Tx,
   order: Counted,

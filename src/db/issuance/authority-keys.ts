@@ -1,7 +1,4 @@
-/**
- * ACME accounts, the local CA's root, and derived secrets. All keys are sealed; callers seal and
- * open them.
- */
+/** ACME accounts, the local CA's root, and derived secrets. Callers seal and open keys. */
 import type { PrismaClient } from '../generated/client.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;

@@ -46,10 +46,7 @@ type Refused = {
 export type CertificateStore = {
   /** Undefined if the domain does not exist or was removed. */
   loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
-  /**
-   * The open order, a new one with this key, or the wait for a token. Null if the domain is no
-   * longer verified or live in this epoch.
-   */
+  /** The open order, a new one, or the wait. Null if no longer verified or live in this epoch. */
   openOrder(
     domain: LoadedDomain,
     order: NewOrder,
@@ -63,10 +60,7 @@ export type CertificateStore = {
   beforePlacing(certificateId: string, kind: PlacedAs, now: Date): Promise<BudgetWait | null>;
   /** Idempotent. Rejects if another run stored a different URL, or the order has ended. */
   orderPlaced(certificateId: string, orderUrl: string): Promise<void>;
-  /**
-   * The edge answers from the commit on. Rejects if the order has ended; then it must not be
-   * answered.
-   */
+  /** The edge answers from the commit on. Rejects if the order has ended. */
   publishChallenge(
     certificate: { id: string; hostname: string },
     challenge: { type: string; token: string; keyAuthorization: string },
@@ -86,10 +80,7 @@ export type CertificateStore = {
     refusal: { problem: Problem; nextAttemptAt: Date },
     at: Date,
   ): Promise<Refused>;
-  /**
-   * Plans the next attempt or renewal. False if the domain is no longer in that state and epoch or,
-   * if verified, changed since it was loaded.
-   */
+  /** False if state or epoch changed or, if verified, it was saved since it was loaded. */
   postpone(domain: LoadedDomain, nextAttemptAt: Date): Promise<boolean>;
   /** Why the open order made no progress. Does nothing if the order has ended. */
   setBack(certificateId: string, setback: Setback): Promise<void>;
@@ -216,13 +207,13 @@ async function endRefused(
 ): Promise<Refused> {
   await loadLocked(tx, domain.id);
   const hasEnded = await endOrder(tx, id, { status: 'failed', problem, endedAt: at });
-  // Even if another run ended it: that run may be of an earlier epoch and planned nothing for this
+  // Even if another run ended it: that run can be of an earlier epoch and planned nothing for this
   // one.
   const isPlanned = await postpone(tx, domain, nextAttemptAt);
   if (!hasEnded) return { hasEnded, isPlanned };
   const { type: problemType, detail } = problem;
   const order = await tx.certificate.findUniqueOrThrow({ where: { id } });
-  // The CA may have issued a certificate for an order that it lost, so that order keeps its tokens.
+  // The CA can have issued a certificate for an order that it lost, so that order keeps its tokens.
   await countRefusal(tx, order, { now: at, mayBeIssued: problemType === 'order_lost' });
   const event = {
     type: 'certificate.failed',

@@ -45,10 +45,7 @@ export type ServedDomain = {
   readonly certificateEndsAt: Date | null;
 };
 
-/**
- * Only for a domain that is still verified in this epoch. One with another cause is closed in the
- * same transaction, so readers always see exactly one.
- */
+/** For a verified domain in this epoch. One transaction, so readers always see exactly one. */
 export function openEscalation(
   prisma: PrismaClient,
   domain: { readonly id: string; readonly epoch: number },
@@ -68,10 +65,7 @@ export function openEscalation(
   });
 }
 
-/**
- * As openEscalation, while the domain is served with this certificate. `wakes`: its renewal becomes
- * due at once, in the same transaction.
- */
+/** As openEscalation, for a served domain. `wakes`: its renewal becomes due at once. */
 export function openRenewalEscalation(
   prisma: PrismaClient,
   { id, epoch, certificateEndsAt }: ServedDomain,
@@ -99,10 +93,7 @@ export async function postponeRenewalEscalation(
   await schedule(prisma, { id, epoch, status: { in: served } }, { escalateAt: at });
 }
 
-/**
- * The transaction holds the domain's row. The caller must record the returned events: none for the
- * same cause, since only the evidence changes.
- */
+/** The caller holds the domain's row and records the returned events. */
 export async function placeEscalation(
   tx: Tx,
   domainId: string,

@@ -12,10 +12,7 @@ export type IssueWork = {
   readonly order: Certificate | null;
   /** The newest certificate that has not expired: the served one. */
   readonly usable: Certificate | null;
-  /**
-   * Since verification, or since its certificate was issued. Counted up to 10: later retries wait
-   * equally long.
-   */
+  /** Since verification or issuance. Counted up to 10: later retries wait equally long. */
   readonly refusals: number;
   /** Of the newest refusal. */
   readonly lastProblem: Problem | null;
@@ -23,9 +20,7 @@ export type IssueWork = {
   readonly recentRefusals: readonly AuthorityRefusal[];
   /** CAs whose orders were moved to another CA since then; newest first. */
   readonly left: readonly { readonly authority: string | null; readonly at: Date }[];
-  /**
-   * For each CA, in order: the limit that a new order would wait for. Empty with an external edge.
-   */
+  /** For each CA: the limit that a new order waits for. Empty with an external edge. */
   readonly budgetWaits: readonly (BudgetWait | null)[];
   /** The last time that the open order got no answer. */
   readonly setback: Setback | null;
@@ -69,10 +64,7 @@ const superseded = {
   problem: { path: ['type'], equals: SUPERSEDED },
 } as const satisfies Prisma.CertificateWhereInput;
 
-/**
- * Who has the certificate keys: we, or an external edge. Certificates of the other source are
- * ignored.
- */
+/** Who has the keys: we, or an external edge. Other certificates are ignored. */
 export type CertificateSource = 'own' | 'external';
 
 const keyOf = {

@@ -131,10 +131,7 @@ function targetSet(
   return lookupSet(check.target, (name) => ask({ parts, budget }, name, 'CAA'));
 }
 
-/**
- * Levels of the customer's domain and of alias targets are queried at their own zones. Higher
- * levels belong to registries, so resolvers answer for them.
- */
+/** Higher levels than the customer's domain belong to registries, so resolvers answer for them. */
 function levelAsker(
   asking: Asking,
   hostname: string,
@@ -158,10 +155,7 @@ function remembered(reply: NameReply): Loaded<NameReply> {
   return { value: reply, ttlMs: rememberMs(ttlSeconds), failed: false };
 }
 
-/**
- * A missing set only permits issuance. An existing set can forbid it, so the registry's servers
- * confirm it.
- */
+/** A set can forbid issuance, so the registry's servers confirm an existing one. */
 async function askAbove(asking: Asking, name: string): Promise<NameReply> {
   const reply = await askRecursively(asking, name, 'CAA');
   const none =

@@ -74,10 +74,7 @@ export type ObservationContext = {
 /** A server silent at both addresses must leave time for the others. */
 const FIRST_WORD_MS = 4_000;
 
-/**
- * If a zone starts at the host name, the name is an apex. Returns `context` itself if no zone
- * exists below the registrable domain.
- */
+/** A zone that starts at the host name makes it an apex. Otherwise `context` itself. */
 export function inZone(
   context: ObservationContext,
   delegation: Delegation | null,
@@ -88,10 +85,7 @@ export function inZone(
   return { ...context, check: { hostname, target, apex: apex || below === hostname, zone: below } };
 }
 
-/**
- * Reserved for the resolvers if authoritative servers were unreachable recently; at most half of
- * the check's time.
- */
+/** Reserved for the resolvers if authoritative servers were unreachable recently. */
 const FALLBACK_MS = 2_000;
 
 /** The check's budget starts now. Sends nothing. */

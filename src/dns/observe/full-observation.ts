@@ -180,10 +180,7 @@ type ZoneViews = {
   readonly atZone: OwnServers;
 };
 
-/**
- * Queries servers concurrently, and those of a child zone after a referral, at most REFERRALS_MAX
- * times. Endless referrals result in one failed view.
- */
+/** Concurrently, and after a referral the child zone's servers. Endless referrals fail. */
 async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneViews> {
   let zone = start;
   for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {

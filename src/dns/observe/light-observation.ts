@@ -1,7 +1,4 @@
-/**
- * Most checks of pending domains find the name unchanged, which a few queries show. Any difference
- * leads to a full check.
- */
+/** Most checks find the name unchanged with a few queries. Any difference leads to a full check. */
 
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
 import {
@@ -181,10 +178,7 @@ function isSameAlias(alias: DnsAnswer<string>, { cname, a }: ServerView): boolea
   return hidden || isSame(alias, cname);
 }
 
-/**
- * If the A answer shows nothing wrong, the AAAA answer decides. One server that was wrong is
- * enough: while it is unchanged, the name is still wrong.
- */
+/** While one server that was wrong is unchanged, the name is still wrong. */
 async function isSameAaaa(
   context: ObservationContext,
   zone: Zone,

@@ -25,10 +25,7 @@ const NAME_MAX = 253;
 /** Long enough to be unique and unused. */
 const RANDOM_LABEL = 24;
 
-/**
- * Detects a wildcard. Null for an apex, because its siblings belong to another zone, and if the
- * name would be too long.
- */
+/** Detects a wildcard. Null for an apex: its siblings belong to another zone. */
 export async function askSiblings(
   context: ObservationContext,
   zone: Zone,

@@ -51,10 +51,7 @@ export type Observer = {
   readonly observeAgain: (check: CheckTarget, earlier: Earlier) => Promise<Observed>;
   /** As a resolver returns them, after following aliases. Empty if no resolver answers. */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
-  /**
-   * Queries every level again (RFC 8659, 3). Closest first, up to the first with records or without
-   * an answer.
-   */
+  /** Queries every level again (RFC 8659, 3): closest first, up to the first set or failure. */
   readonly lookupCaa: (hostname: string) => Promise<readonly CaaLevel[]>;
   /** One answer per server of the zone. Empty for a name that is too long. */
   readonly lookupTexts: (

@@ -99,9 +99,7 @@ export async function viewFrom(
   return { view: { cname: alias.kind === 'records' ? alias : cname, a, aaaa }, second };
 }
 
-/**
- * Converts a referral into a refusal: a server that just answered for the name contradicts itself.
- */
+/** A server that just answered for the name contradicts itself with a referral: refused. */
 export function withoutReferral(reply: DnsReply | Referral): DnsReply {
   if (reply.kind !== 'referral') return reply;
   return { kind: 'refused', state: 'not_authoritative', aa: false, rcode: 0, rttMs: null };

@@ -1,7 +1,4 @@
-/**
- * The addresses of the platform's target: an apex is diagnosed by them, and they show whether
- * addresses that block a CNAME are ours.
- */
+/** The target's addresses: an apex is diagnosed by them. */
 
 import {
   type DnsAnswer,
@@ -18,10 +15,7 @@ import type { QueryBudget } from '../wire/budget.ts';
 import { askRecursively, askZone } from './caa.ts';
 import type { CheckTarget, ObservationContext, ObserverParts } from './context.ts';
 
-/**
- * PLATFORM_ADDRESSES if set. Empty if the A or AAAA answer is missing, because our own addresses
- * would look foreign.
- */
+/** Empty if the A or AAAA answer is missing, because our own addresses would look foreign. */
 export async function targetAddressesOf(
   context: ObservationContext,
   views: readonly ServerView[],
@@ -37,10 +31,7 @@ export async function targetAddressesOf(
   return answers.every(isConclusive) ? answers.flatMap(recordsOf).toSorted() : [];
 }
 
-/**
- * Queries the zone, because a resolver that hides IPv6 or redirects must not decide which addresses
- * are foreign.
- */
+/** At the zone: a resolver that hides IPv6 must not decide which addresses are foreign. */
 async function addressesBehind(
   { parts, budget, check }: ObservationContext,
   type: 'A' | 'AAAA',
@@ -60,10 +51,7 @@ export function pointingOfViews(
   return pointingOfAll(views.map((view) => pointingOf(view, record, targetAddresses)));
 }
 
-/**
- * IPv4 first, at the end of the name's aliases, as a resolver returns them. Network failures do not
- * reject it.
- */
+/** IPv4 first, as a resolver returns them. Network failures do not reject it. */
 export async function lookupAddresses(
   parts: ObserverParts,
   hostname: string,

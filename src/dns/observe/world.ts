@@ -102,10 +102,7 @@ function errorsIn(answer: WireAnswer): readonly ExtendedError[] {
   return answer.kind === 'response' ? answer.message.extendedErrors : [];
 }
 
-/**
- * The second failure can come from a cache with less detail. It counts if only it blames
- * signatures.
- */
+/** The second failure can have less detail. It counts if only it blames signatures. */
 function bothErrors(
   first: readonly ExtendedError[],
   second: readonly ExtendedError[],

@@ -9,9 +9,7 @@ export type NameReply =
 
 export type AskName = (name: string) => Promise<NameReply>;
 
-/**
- * `at`: the last name of the chain; the first name if it is not an alias or the chain has no end.
- */
+/** `at`: the last name; the first if it is not an alias or the chain has no end. */
 export type ChainEnd = (
   | { readonly kind: 'message'; readonly message: Message }
   | { readonly kind: 'failure'; readonly failure: Failure }

@@ -28,10 +28,7 @@ export type Authoritative = {
   ) => Promise<ReplyMessage | Failure>;
 };
 
-/**
- * Queries the deepest known zone. Referrals are cached, so the next query goes to the right
- * servers.
- */
+/** Referrals are cached, so the next query goes to the right servers. */
 export function createAuthoritative(
   asker: AuthorityAsker,
   authorities: NameServers,
@@ -65,7 +62,7 @@ export function createAuthoritative(
       if (reply.kind === 'message' || reply.kind === 'referral') return reply;
       failure ??= failureOf(reply);
     }
-    // The domain may have moved to other servers: the next check looks them up again.
+    // The domain can have moved to other servers: the next check looks them up again.
     authorities.forget(zone, question.name);
     return failure ?? { kind: 'servfail' };
   }

@@ -98,9 +98,7 @@ export function createAuthorities(parts: DelegationParts): NameServers {
   };
 }
 
-/**
- * Contains the delegation, so a re-delegated zone does not inherit the earlier servers' answers.
- */
+/** A re-delegated zone must not inherit the earlier servers' answers. */
 function ownKey({ name, delegation }: Zone): string {
   return [name, ...(delegation?.atParent ?? [])].join(' ');
 }

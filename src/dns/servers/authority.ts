@@ -92,9 +92,7 @@ function isWorthAnother(contact: Contact): boolean {
   return weight(contact) < ANSWERED && !isUnknown;
 }
 
-/**
- * Any answer outranks silence, silence outranks our own limits, and a missing address ranks last.
- */
+/** Any answer outranks silence; a missing address ranks last. */
 const weights: { readonly [S in NoReply['state']]?: number } = {
   no_address: 0,
   reserved_address: 1,

@@ -1,7 +1,4 @@
-/**
- * Pauses a server for a zone after repeated silence (RFC 9520, 2.3 and 3.2). A server that is
- * silent about several zones in a row is paused completely.
- */
+/** Pauses a server after repeated silence, per zone and completely (RFC 9520, 2.3 and 3.2). */
 import { LRUCache } from 'lru-cache';
 
 /**
@@ -17,9 +14,7 @@ export type Circuit =
 export type QueryOutcome = 'answer' | 'silence' | 'nothing';
 
 const circuitLimits = {
-  /**
-   * Each query sends two datagrams, so six in a row are lost: with 10 % loss, once in a million.
-   */
+  /** Two datagrams each: with 10 % loss, all six are lost once in a million. */
   timeouts: 3,
   /** Short enough for a customer who is watching. */
   openMs: 30_000,

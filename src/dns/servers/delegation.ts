@@ -33,10 +33,7 @@ export type Unregistered = {
 /** The resolver `server` gave no usable answer. */
 export type NoZone = { readonly kind: Failure['kind']; readonly server: string };
 
-/**
- * The parent zone's servers were silent, and no authoritative server has ever answered: port 53 is
- * probably blocked.
- */
+/** No authoritative server has ever answered: port 53 is probably blocked. */
 export type Unreached = { readonly kind: 'unreached'; readonly server: string };
 
 /** `none`: according to a resolver, no zone starts there. */
@@ -61,10 +58,7 @@ const FALLBACK_TTL_MS = 60_000;
 /** The same limit as BIND. */
 export const REFERRALS_MAX = 7;
 
-/**
- * If the parent zone gives no usable answer, a resolver's NS set is used for at most a minute.
- * Network failures do not reject it.
- */
+/** Falls back to a resolver's NS set, for a minute. Network failures do not reject it. */
 export async function lookupDelegation(
   parts: DelegationParts,
   name: string,

@@ -10,10 +10,7 @@ import { CACHE_MAX, loadedFailure, rememberMs } from './zone.ts';
 
 export type Family = 4 | 6;
 
-/**
- * `reserved`: only addresses that must not be queried; `address` is the first. `failed`: the
- * resolver gave no usable answer.
- */
+/** `reserved`: only addresses that must not be queried. `failed`: the resolver failed. */
 export type HostAddress =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'none' }

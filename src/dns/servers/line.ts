@@ -1,8 +1,6 @@
 /** A FIFO queue of waiting callers. */
 export type Line = {
-  /**
-   * True when it is the caller's turn, false at the deadline (on the clock of performance.now()).
-   */
+  /** False at the deadline (on the clock of performance.now()). */
   readonly join: (deadline: number) => Promise<boolean>;
   /** Releases the first waiting caller; false if there is none. */
   readonly next: () => boolean;

@@ -3,10 +3,7 @@ import { createTokenBuckets, type TokenRate } from '../../net/token-buckets.ts';
 import { createLine, type Line } from './line.ts';
 
 export type OperatorRates = {
-  /**
-   * In call order; false at the deadline (on the clock of performance.now()). Returns a promise
-   * only if it has to wait.
-   */
+  /** In order; false at the deadline (performance.now()). A promise only if it has to wait. */
   readonly take: (operator: string, deadline: number) => boolean | Promise<boolean>;
 };
 

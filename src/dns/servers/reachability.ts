@@ -1,12 +1,7 @@
-/**
- * Detects whether port 53 is blocked, as in many offices, hotels and containers. Then silence says
- * nothing about name servers, and only the configured resolvers can be used.
- */
+/** Detects whether port 53 is blocked. Then only the configured resolvers can be used. */
 
 export type Reachability = {
-  /**
-   * `answered`: any reply, even a malformed one. Do not report queries cut short by our own limits.
-   */
+  /** `answered`: any reply. Do not report queries cut short by our own limits. */
   readonly note: (server: string, answered: boolean) => void;
   /** Whether silence is currently meaningless. */
   readonly isBlocked: () => boolean;

@@ -51,7 +51,7 @@ export function createRecursive(
     const answer = await wire.ask({ ...question, recursionDesired: true }, server, { budget });
     count('recursive', questionOutcome(answer));
     if (answer.kind !== 'timeout') quietUntil.delete(server);
-    // If our own budget cut it short, the resolver may just be slow.
+    // If our own budget cut it short, the resolver can just be slow.
     else if (!isSpent(budget)) quietUntil.set(server, performance.now() + QUIET_MS);
     return answer;
   };
@@ -85,10 +85,7 @@ export function createRecursive(
 /** For a host without resolvers. */
 export const NOBODY = 'none';
 
-/**
- * The forms of node:dns: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`.
- * Skips everything else.
- */
+/** The forms of node:dns, such as `192.0.2.1:5353` or `[2001:db8::1]:5353`. Skips others. */
 export function systemServers(texts: readonly string[]): readonly SocketAddress[] {
   return texts.flatMap((text) => {
     if (isIP(text) !== 0) return [{ address: text, port: DNS_PORT }];

@@ -121,10 +121,7 @@ function referralIn(message: Message, zone: string, name: string): Referral | un
   return referralTo(cut, message.authority, message, zone);
 }
 
-/**
- * Keeps only addresses that a server of `zone` can vouch for. Without NS records of `cut`: no
- * servers and a TTL of 0.
- */
+/** Keeps addresses that a server of `zone` can vouch for. No servers: a TTL of 0. */
 export function referralTo(
   cut: string,
   records: Message['authority'],

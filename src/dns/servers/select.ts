@@ -129,10 +129,7 @@ function textOf(record: RecordOf<TextType>): string {
   }
 }
 
-/**
- * Of a negative answer (RFC 2308, 3), or of a query for it; null if none is of a zone that contains
- * `name`.
- */
+/** Of a negative answer (RFC 2308, 3) or a query for it; null unless its zone contains `name`. */
 export function soaIn(message: Message, name: string): Soa | null {
   const soa = [...message.answers, ...message.authority].find(
     (record): record is RecordOf<'SOA'> => record.type === 'SOA' && isWithin(name, record.name),

@@ -1,7 +1,4 @@
-/**
- * Limits the load on foreign servers: large providers get queries for thousands of domains, and
- * small ones must not notice us.
- */
+/** Limits the load on foreign name servers. */
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../../config/config.ts';
 import type { TokenRate } from '../../net/token-buckets.ts';
@@ -121,7 +118,7 @@ async function ask(
     // the same address.
     if (!(await rates.take(operator, budget.deadline))) return NOT_ASKED;
     return within(places, key, budget, async () => {
-      // The state may have changed while waiting.
+      // The state can have changed while waiting.
       if (!circuits.admits(key, zone)) return TIMEOUT;
       if (isSpent(budget)) return NOT_ASKED;
       return send(state, key, question, server, options);
@@ -204,10 +201,7 @@ function createPlaces(): Places {
 /** Of the query metric; each starts at 0. */
 export const questionOutcomes = ['answered', 'failed', 'timeout', 'not_sent'] as const;
 
-/**
- * `failed`: SERVFAIL or REFUSED, which say nothing about the name. `not_sent`: this machine failed
- * to send it.
- */
+/** `failed`: SERVFAIL or REFUSED. `not_sent`: this machine failed to send the query. */
 export type QuestionOutcome = (typeof questionOutcomes)[number];
 
 /** `operator`: as `operatorOf`, or `recursive` for the configured resolvers. */

@@ -55,10 +55,7 @@ export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
     .slice(0, SERVERS_MAX);
 }
 
-/**
- * Appends servers that only the zone's own NS set lists, up to four in total: some resolvers query
- * them too (RFC 2181, 5.4.1).
- */
+/** Up to four in total: some resolvers query these servers too (RFC 2181, 5.4.1). */
 export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zone {
   const atParent = zone.delegation?.atParent;
   if (atParent === undefined || atZone === null) return zone;

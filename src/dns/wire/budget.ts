@@ -69,10 +69,7 @@ export function takeQuestion(budget: QueryBudget): boolean {
   return true;
 }
 
-/**
- * One TCP query per address: a server that truncates everything would get a connection per query.
- * False: do not send.
- */
+/** One per address: a server that truncates everything would get a connection per query. */
 export function takeTcp(budget: QueryBudget, address: string): boolean {
   if (budget.tcpAsked?.has(address) || !takeQuestion(budget)) return false;
   budget.tcpAsked?.add(address);

@@ -66,10 +66,7 @@ const RECORDS_MAX = 500;
 const [FLAG_QR, FLAG_AA, FLAG_TC, FLAG_RD] = [0x8000, 0x0400, 0x0200, 0x0100];
 const [FLAG_RA, FLAG_AD, FLAG_CD] = [0x0080, 0x0020, 0x0010];
 
-/**
- * Keeps the case of the name. With `edns`, an OPT record follows, which DO requires. Throws
- * RangeError for an invalid name.
- */
+/** Keeps the name's case. DO requires `edns`. Throws RangeError for an invalid name. */
 export function encodeQuestion(question: Question, id: number, edns: boolean): Buffer {
   const { name, type, recursionDesired, dnssecOk = false, checkingDisabled = false } = question;
   // On the wire, a name takes two octets more than its text, or fewer if characters are escaped.
@@ -90,10 +87,7 @@ export function encodeQuestion(question: Question, id: number, edns: boolean): B
   return end === room ? bytes : bytes.subarray(0, end);
 }
 
-/**
- * Throws MalformedMessage for unreadable messages, several questions and too many records. Ignores
- * bytes after the last record.
- */
+/** Throws MalformedMessage for unreadable messages. Ignores bytes after the last record. */
 export function decodeMessage(bytes: Uint8Array): Message {
   const reader: MessageReader = { bytes, offset: 0 };
   const id = u16(reader);

@@ -27,10 +27,7 @@ const escapes = Uint8Array.from(shown.flatMap((text) => [...Buffer.from(text.pad
 /** One string from bytes is cheaper than joining many; 4 characters per byte. */
 const scratch = Buffer.alloc(NAME_OCTETS * 4);
 
-/**
- * Returns the offset after the name. `into` must have two octets more than the text's length.
- * Throws RangeError for invalid names.
- */
+/** Returns the end. `into`: two octets more than the text. Throws RangeError if invalid. */
 export function encodeName(name: string, into: Uint8Array, start: number): number {
   if (name === '.') {
     into[start] = 0;

@@ -18,10 +18,7 @@ export function u32(reader: MessageReader): number {
   return u16(reader) * 0x1_0000 + u16(reader);
 }
 
-/**
- * Up to the offset `to`. Printable ASCII stays, other bytes and the backslash become \DDD. Throws
- * MalformedMessage if the message ends before `to`.
- */
+/** Up to `to`; bytes outside printable ASCII become \DDD. Throws MalformedMessage. */
 export function readText(reader: MessageReader, to: number): string {
   let shown = '';
   while (reader.offset < to) {

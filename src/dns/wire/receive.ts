@@ -26,10 +26,7 @@ export type Inlet = Outlet & {
   readonly closing: AbortController;
 };
 
-/**
- * Settles the query that this datagram answers, or retries it. Other datagrams from the server with
- * the right ID count against the query's budget.
- */
+/** Other datagrams from the server with the right ID count against the query's budget. */
 export function receive(
   inlet: Inlet,
   socket: UdpSocket<PendingQuery>,
@@ -138,10 +135,7 @@ function askOverTcp(
   });
 }
 
-/**
- * Joins chunks only if the answer can be complete, so that single octets do not cause quadratic
- * work.
- */
+/** Joins chunks once, so that single octets do not cause quadratic work. */
 function answerCollector(): (piece: Buffer) => Buffer | 'more' {
   const pieces: Buffer[] = [];
   let received = 0;

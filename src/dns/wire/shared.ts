@@ -9,8 +9,7 @@ export type Loaded<V> = { readonly value: V; readonly ttlMs: number; readonly fa
 /** At most `max` keys and a few megabytes. */
 export type Shared<V> = {
   /**
-   * Waits for others only as long as its own budget lasts. Rejects as `load` does; then nothing is
-   * cached.
+   * Waits for others only as long as its own budget lasts. If `load` rejects, nothing is cached.
    */
   readonly get: (key: string, budget: QueryBudget, load: () => Promise<Loaded<V>>) => Promise<V>;
   readonly peek: (key: string) => V | undefined;

@@ -66,7 +66,7 @@ function sendAll(outlet: Outlet): void {
   const batch = outlet.outbox;
   outlet.outbox = [];
   for (const waiting of batch) {
-    // It may have been settled and its socket closed in the meantime.
+    // It can have been settled and its socket closed in the meantime.
     if (find(waiting.socket, waiting.exchange.id) === waiting) sendNow(waiting);
   }
 }

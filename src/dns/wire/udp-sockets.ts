@@ -6,10 +6,7 @@ import { createSocket, type Socket } from 'node:dgram';
 
 type Family = 4 | 6;
 
-/**
- * At most one pending query per slot, found by the lower bits of its ID. A Map would need twice the
- * garbage collection.
- */
+/** One pending query per slot, by the lower bits of its ID. A Map needs twice the GC time. */
 export type UdpSocket<Waiting> = {
   readonly udp: Socket;
   readonly slots: (Waiting | undefined)[];

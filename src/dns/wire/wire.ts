@@ -23,10 +23,7 @@ import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.t
 type AskOptions = {
   /** Of each UDP try. */
   readonly timeoutMs?: number;
-  /**
-   * Each message sent and byte received is deducted. Once exhausted, the query is a timeout.
-   * Default: unlimited.
-   */
+  /** Counted down by messages and bytes; once exhausted, a timeout. Default: unlimited. */
   readonly budget?: QueryBudget;
   /** The query then settles as a timeout within about 25 ms. */
   readonly signal?: AbortSignal;
@@ -49,10 +46,7 @@ export type Wire = {
 };
 
 export type WireOptions = {
-  /**
-   * Per UDP try: with EDNS, and once more without. A third one in lower case immediately follows an
-   * answer.
-   */
+  /** Per UDP try: with EDNS, then without. One in lower case immediately follows an answer. */
   readonly timeoutMs?: number;
   /** Includes the connection. */
   readonly tcpTimeoutMs?: number;

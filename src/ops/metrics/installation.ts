@@ -11,10 +11,10 @@ export type ReadInstallation = {
 };
 
 const FRESH_MS = 10_000;
-/** Maximum wait of a scrape; Prometheus gives up after 10 s by default. */
+/** Prometheus gives up after 10 s by default. */
 const READ_MS = 4_000;
 
-/** Returns a function that refreshes at most every FRESH_MS. Never rejects. */
+/** Refreshes at most every FRESH_MS. Never rejects. */
 export function createInstallationMetrics(
   registry: Registry,
   read: ReadInstallation,

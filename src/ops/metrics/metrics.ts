@@ -1,4 +1,4 @@
-/** All metrics of one process. docs/run/monitoring.md lists them, checked by a test. */
+/** docs/run/monitoring.md lists all metrics, checked by a test. */
 import { Registry } from 'prom-client';
 import type { Role } from '../../core/operations/roles.ts';
 import type { CountQuestion } from '../../dns/servers/throttle.ts';
@@ -20,7 +20,7 @@ import {
   type OrderCounters,
 } from './work.ts';
 
-/** Any role can call these, but only the metrics of the process's roles are exported. */
+/** Only the metrics of the process's roles are exported; any role can call these. */
 export type Metrics = {
   readonly request: CountRequest;
   readonly check: CountCheck;
@@ -29,11 +29,11 @@ export type Metrics = {
   readonly order: OrderCounters;
   readonly edge: EdgeCounters;
   readonly process: ProcessMetrics;
-  /** Also exports the state of the installation from then on. Call it once. */
+  /** Call it once. */
   watchInstallation(read: ReadInstallation): void;
   /** Prometheus text format. Leaves out unreadable metrics; does not reject. */
   text(): Promise<string>;
-  /** Stops the timer; counted values are still exported. */
+  /** Counted values are still exported. */
   close(): void;
 };
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Role } from '../../core/operations/roles.ts';
 
-/** State of a `pg` pool: connections, and statements waiting for one. */
+/** Of a `pg` pool. */
 type PoolState = {
   readonly totalCount: number;
   readonly idleCount: number;
@@ -9,7 +9,6 @@ type PoolState = {
 };
 
 export type ProcessMetrics = {
-  /** A statement waited for a connection of the pool. */
   poolWait(seconds: number): void;
   /** Call it once. */
   watchPool(pool: PoolState): void;

@@ -14,9 +14,7 @@ export type CaaFinding =
       readonly hostname: string;
       /** The host name or an ancestor (RFC 8659, section 3). */
       readonly foundAt: string;
-      /**
-       * The name behind `foundAt`'s alias that holds the set. `ours`: the platform's own target.
-       */
+      /** The end of `foundAt`'s alias, with the set. `ours`: the platform's own target. */
       readonly publishedAt?: string;
       readonly ours?: true;
       /** In presentation form, such as `0 issue "ca.example"`. */
@@ -28,9 +26,7 @@ export type CaaFinding =
       /** Critical and not understood (RFC 8659, section 4.1): adding records does not help. */
       readonly toRemove?: readonly string[];
       readonly reason?: CaaDenial;
-      /**
-       * Our validation method, if `validationmethods` for our CA omits it (RFC 8657, section 4).
-       */
+      /** Our method, if `validationmethods` for our CA omits it (RFC 8657, section 4). */
       readonly method?: string;
       readonly hint?: CaaHint;
       readonly rfc?: 'allow' | 'deny';

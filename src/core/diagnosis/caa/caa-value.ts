@@ -12,10 +12,7 @@ const parameterValue = /^[\x21-\x3a\x3c-\x7e]*$/;
 /** Also excludes characters that need an escape in a zone file. */
 const plainValue = /^[\x21\x23-\x3a\x3c-\x5b\x5d-\x7e]+$/;
 
-/**
- * Undefined if malformed. The caller defines valid parameter tags, because CAs differ from RFC
- * 8659.
- */
+/** Undefined if malformed. `parameterTag`: CAs differ from RFC 8659. */
 export function parseIssueValue(value: string, parameterTag: RegExp): IssueValue | undefined {
   const [issuer = '', ...rest] = octetsOf(value).split(';').map(withoutBlanks);
   if (issuer !== '' && !issuer.split('.').every((label) => issuerLabel.test(label)))

@@ -26,10 +26,7 @@ export type CaaWarning = 'rfc_denies' | 'account_untold' | 'misspelt';
 
 type Permission = 'allow' | 'deny';
 
-/**
- * `rfc`: the result by the RFCs alone. `records`: in presentation form, sorted because servers
- * rotate them.
- */
+/** `rfc`: by the RFCs alone. `records`: presentation form, sorted because servers rotate them. */
 export type CaaVerdict =
   | {
       readonly kind: 'allow';
@@ -63,19 +60,13 @@ export type CaaVerdict =
       readonly outcome: QueryFailure | 'nxdomain';
     };
 
-/**
- * RFC 8659, section 3: the nearest first, without the root. A wildcard is checked at the name after
- * its asterisk.
- */
+/** RFC 8659, section 3: the nearest first, without the root; a wildcard's asterisk is removed. */
 export function caaLevels(hostname: string): string[] {
   const labels = hostname.toLowerCase().replace(/^\*\./, '').replace(/\.$/, '').split('.');
   return labels.map((_, index) => labels.slice(index).join('.')).filter((name) => name !== '');
 }
 
-/**
- * `levels`: in the order of `caaLevels`, up to the first with a set or without an answer. Only the
- * nearest set counts. Pure.
- */
+/** `levels`: as `caaLevels`, up to the first with a set or a failure, which decides. Pure. */
 export function evaluateCaa(
   levels: readonly CaaLevel[],
   ca: CaaAuthority,

@@ -11,10 +11,7 @@ export const templateDir: string = fileURLToPath(
   new URL('node_modules/.signpost/postgres', projectRoot),
 );
 
-/**
- * Created beside and then moved, so an interrupted run leaves no partial one. Works without
- * `template`, but slower.
- */
+/** Created beside and then moved, so an interrupted run leaves no partial one. */
 export async function ensureCluster(dir: string, template: string | null): Promise<void> {
   if (existsSync(join(dir, 'PG_VERSION'))) return;
   const draft = `${dir}.${process.pid}.new`;

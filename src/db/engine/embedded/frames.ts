@@ -1,7 +1,4 @@
-/**
- * PostgreSQL's wire protocol, version 3. Pure. Layouts:
- * https://www.postgresql.org/docs/current/protocol-message-formats.html
- */
+/** https://www.postgresql.org/docs/current/protocol-message-formats.html (version 3). Pure. */
 
 /** `type`: the message's letter, or `startup` if it has none. */
 export type MessageFrame = { readonly type: string; readonly bytes: Buffer };
@@ -11,10 +8,7 @@ const PROTOCOL_3 = 196_608;
 const SSL_REQUEST = 80_877_103;
 const CANCEL_REQUEST = 80_877_102;
 
-/**
- * `rest`: the start of an incomplete message. All are views of `input`. Throws if the input is not
- * this protocol.
- */
+/** `rest`: an incomplete message. All are views of `input`. Throws for other protocols. */
 export function cutFrames(input: Buffer): { frames: MessageFrame[]; rest: Buffer } {
   const frames: MessageFrame[] = [];
   let offset = 0;
@@ -64,10 +58,7 @@ export type Output = {
   readonly own: Buffer;
   /** For all other clients: LISTEN belongs to the one shared session. */
   readonly notifications: readonly Buffer[];
-  /**
-   * The last ReadyForQuery: `I`dle, in a `T`ransaction, in a failed one (`E`); null while a
-   * response is incomplete.
-   */
+  /** ReadyForQuery: `I`dle, in a `T`ransaction, failed (`E`); null: incomplete response. */
   readonly status: 'I' | 'T' | 'E' | null;
 };
 
@@ -85,8 +76,7 @@ export function readOutput(bytes: Uint8Array): Output {
 }
 
 /**
- * Lets clients of a shared session use the same names. The unnamed statement stays unnamed.
- * `parsed`: the new name if the message prepares it.
+ * Prefixes names, for clients of a shared session. `parsed`: the name that the message prepares.
  */
 export function renameStatement(
   frame: MessageFrame,

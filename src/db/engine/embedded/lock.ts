@@ -12,10 +12,7 @@ type Owner = { readonly pid: number; readonly startedAt: string };
 /** After a restart in a container, a stale lock can contain our own pid. */
 const held = new Set<string>();
 
-/**
- * Resolves to the function that unlocks, which is idempotent. Rejects with the pid if a running
- * process (including this one) holds the lock.
- */
+/** Resolves to the unlock function (idempotent). Rejects with the pid of a running owner. */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
   const file = join(resolve(directory), 'signpost.lock');
   if (held.has(file)) throw inUse(directory, process.pid);
