@@ -1,4 +1,5 @@
 /** Starts the workers. Only this file creates BullMQ Workers and uses BullMQ's errors. */
+
 import { setMaxListeners } from 'node:events';
 import {
   DelayedError,
@@ -16,6 +17,7 @@ import {
   type QueueName,
   type SweepQueue,
 } from '../src/core/operations/jobs.ts';
+import { beforeDeadline } from '../src/net/deadline.ts';
 import { inSpan } from '../src/net/tracing.ts';
 import type { QueueBackend } from '../src/queue/backend.ts';
 import { type CheckDnsDeps, checkDns } from './check-dns.ts';
@@ -113,7 +115,8 @@ export function startWorkers(deps: WorkerDeps): RunningWorkers {
       stopping.abort(); // otherwise a sweep would go on while anything is due
       // Concurrently: a worker that waited for a timer would go on taking jobs.
       const ends = [...workers.map((each) => each.close()), ...timers.map((each) => each.stop())];
-      await within(deadlineMs, Promise.all([begun, ...ends]));
+      // Work still running then can run twice: elsewhere, after its lock ends.
+      await beforeDeadline(deadlineMs, Promise.all([begun, ...ends]), null);
       cut.abort();
     },
   };
@@ -243,12 +246,4 @@ function startRelay({ relayDeliveries, log }: WorkerDeps, clock: ClockGuard) {
     if (await clock.isRight()) await relayDeliveries(stop);
   };
   return startTimer('delivery relay', RELAY_EVERY_MS, turn, log);
-}
-
-/** Work still running at the deadline can run twice: elsewhere, after its lock ends. */
-async function within(deadlineMs: number, work: Promise<unknown>): Promise<void> {
-  const deadline = new Promise<void>((resolve) => {
-    setTimeout(resolve, deadlineMs).unref();
-  });
-  await Promise.race([work, deadline]);
 }

@@ -14,3 +14,11 @@ export function parseDuration(text: string): number | null {
   const [, amount, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
   return amount === undefined ? null : Number(amount) * units[unit as keyof typeof units]; // matched
 }
+
+/** The shortest wait, whatever TIME_SCALE is. */
+export const WAIT_MS_MIN = 250;
+
+/** A wait divided by TIME_SCALE. */
+export function scaledMs(ms: number, timeScale: number): number {
+  return Math.round(Math.max(WAIT_MS_MIN, ms / timeScale));
+}

@@ -5,8 +5,8 @@ import type { Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
 import { schedule } from './domains/commit.ts';
 import { type DomainDetails, details } from './domains/domains.ts';
-import type { SweepName } from './domains/sweeps.ts';
-import type { Prisma, PrismaClient } from './generated/client.ts';
+import { type SweepName, sweeps } from './domains/sweeps.ts';
+import type { PrismaClient } from './generated/client.ts';
 
 type Listed = { readonly id: string; readonly hostname: string; readonly projectId: string };
 
@@ -188,29 +188,14 @@ export function loadNotes(prisma: PrismaClient, domainId: string): Promise<Quara
   return prisma.quarantine.findMany({ where: { domainId }, orderBy: { queue: 'asc' } });
 }
 
-const columns = {
-  'recheck-live': 'recheckAt',
-  'renew-certificate': 'renewAt',
-  'escalate-renewals': 'escalateAt',
-  'ask-renewals': 'renewalInfoAt',
-} as const satisfies Readonly<Record<SweepName, keyof Prisma.DomainUpdateInput>>;
-
-const served = ['live', 'drifted'] as const;
-/** As in src/db/domains/sweeps.ts. */
-const statuses = {
-  'recheck-live': [...served, 'failed'],
-  'renew-certificate': ['live'],
-  'escalate-renewals': served,
-  'ask-renewals': ['live'],
-} as const satisfies Readonly<Record<SweepName, readonly DomainStatus[]>>;
-
 /** Null if it is removed or has a status that the sweep skips. */
 export function dueForSweep(
-  domain: Pick<DomainDetails, 'status' | 'removedAt' | (typeof columns)[SweepName]>,
+  domain: Pick<DomainDetails, 'status' | 'removedAt' | (typeof sweeps)[SweepName]['field']>,
   sweep: SweepName,
 ): Date | null {
-  const takes: readonly DomainStatus[] = statuses[sweep];
-  return domain.removedAt === null && takes.includes(domain.status) ? domain[columns[sweep]] : null;
+  const { field } = sweeps[sweep];
+  const statuses: readonly DomainStatus[] = sweeps[sweep].statuses;
+  return domain.removedAt === null && statuses.includes(domain.status) ? domain[field] : null;
 }
 
 /** Even if quarantined. Does nothing for another epoch or a status that the sweep skips. */
@@ -220,8 +205,8 @@ export async function bringToSweep(
   sweep: SweepName,
   at: Date,
 ): Promise<void> {
-  const where = { id, epoch, status: { in: [...statuses[sweep]] } };
-  await schedule(prisma, where, { [columns[sweep]]: at });
+  const where = { id, epoch, status: { in: [...sweeps[sweep].statuses] } };
+  await schedule(prisma, where, { [sweeps[sweep].field]: at });
   await prisma.quarantine.updateMany({
     where: { queue: sweep, jobId: id, until: { gt: at } },
     data: { until: at },

@@ -1,10 +1,11 @@
 /** Checks a host name once, without storing anything. */
+
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import type { Diagnosis } from '../core/diagnosis/diagnosis.ts';
 import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
 import { explain } from '../core/diagnosis/findings.ts';
 import type { Observation } from '../core/diagnosis/observation.ts';
-import { type HostnameResult, parseHostname } from '../core/names/hostname.ts';
+import { type HostnameResult, NAME_OCTETS_MAX, parseHostname } from '../core/names/hostname.ts';
 import { hostInPasted, toAsciiName, toUnicodeName } from '../core/names/idna.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../core/names/instructions.ts';
 import { printable } from '../core/names/printable.ts';
@@ -58,9 +59,6 @@ export function parseExamined(text: string, platformDomain: string): HostnameRes
 export type TargetResult =
   | { readonly ok: true; readonly target: string }
   | { readonly ok: false; readonly reason: string };
-
-/** RFC 1035, 2.3.4, minus the root's empty label and the first length octet. */
-const NAME_OCTETS_MAX = 253;
 
 /**
  * Can be in any zone, including a test lab's. Refuses IP addresses (RFC 1035, 3.3.1), public

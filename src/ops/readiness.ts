@@ -1,7 +1,7 @@
 import type { Role } from '../core/operations/roles.ts';
 import type { Database } from '../db/engine/client.ts';
 import { unappliedMigrations } from '../db/engine/migrate.ts';
-import { answersInTime } from '../net/answers-in-time.ts';
+import { answersInTime } from '../net/deadline.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 
 /** `migrations`: whether the schema is up to date. */

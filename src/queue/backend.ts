@@ -15,7 +15,7 @@ import type { Logger } from 'pino';
 import type { Storage } from '../config/config.ts';
 import { SECOND } from '../core/time.ts';
 import type { Database } from '../db/engine/client.ts';
-import { answersInTime } from '../net/answers-in-time.ts';
+import { answersInTime } from '../net/deadline.ts';
 import { jobTelemetry } from '../net/tracing.ts';
 
 /** The factory has the connection; BullMQ's options require an object in its place. */

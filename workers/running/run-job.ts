@@ -16,7 +16,7 @@ import {
   quarantineWaitsMs,
   reasonOf,
 } from '../../src/core/operations/quarantine.ts';
-import { SECOND } from '../../src/core/time.ts';
+import { SECOND, scaledMs } from '../../src/core/time.ts';
 import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import type { CountJob, JobOutcome } from '../../src/ops/metrics/work.ts';
@@ -168,7 +168,7 @@ function put({ now }: RunDeps, waitMs: number, note: string, store: AnyJob): Job
 
 /** Releases the job while another runs alone, so that it is not lost with the same worker. */
 function itsTurnLater({ now, timeScale }: RunDeps): JobResult {
-  const waitMs = Math.max(250, SECOND / timeScale) * (1 + 2 * Math.random());
+  const waitMs = scaledMs(SECOND, timeScale) * (1 + 2 * Math.random());
   const note = 'its worker crashed; waits to run alone';
   return { kind: 'again', at: new Date(now().getTime() + waitMs), note };
 }

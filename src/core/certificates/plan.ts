@@ -1,5 +1,5 @@
 /** When to order, retry and renew (ARI: RFC 9773), by the CA's rate limits. */
-import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
+import { DAY, HOUR, MINUTE, SECOND, scaledMs } from '../time.ts';
 
 /** After the first, second and third refusal since verification; daily after that. */
 export const orderWaitsMs: readonly number[] = [1 * MINUTE, 10 * MINUTE, 89 * MINUTE];
@@ -126,7 +126,7 @@ function atShare({ issuedAt, expiresAt }: Lifetime, share: number): Date {
 }
 
 export function renewalCheckAt(now: Date, timeScale: number): Date {
-  return new Date(now.getTime() + Math.round(renewal.checkAgainMs / timeScale));
+  return new Date(now.getTime() + scaledMs(renewal.checkAgainMs, timeScale));
 }
 
 /** Bounds from the examples of RFC 9773, 4.3.2; the usual wait from 4.3.3. */

@@ -2,6 +2,7 @@
 
 import type { FindingCode } from '../diagnosis/findings.ts';
 import type { DomainStatus } from '../life/lifecycle.ts';
+import { NAME_OCTETS_MAX } from '../names/hostname.ts';
 import { printable, shortList } from '../names/printable.ts';
 
 export type ShownOutcome =
@@ -52,8 +53,6 @@ export type Handshake =
 /** A certificate can have a hundred. */
 const NAMES_MAX = 5;
 const ISSUER_LENGTH_MAX = 100;
-/** RFC 1035, 2.3.4. */
-const NAME_LENGTH_MAX = 253;
 
 /** Keeps the order. `fingerprints`: of the stored certificates, the newest first. */
 export function compareServed(
@@ -68,7 +67,7 @@ export function compareServed(
       address,
       outcome: place === 0 ? 'ours' : place > 0 ? 'ours_before' : 'other',
       issuer: printable(one.issuer, ISSUER_LENGTH_MAX),
-      names: one.names.slice(0, NAMES_MAX).map((name) => printable(name, NAME_LENGTH_MAX)),
+      names: one.names.slice(0, NAMES_MAX).map((name) => printable(name, NAME_OCTETS_MAX)),
     };
   });
 }

@@ -1,5 +1,5 @@
 /** A wait is a share of the time already waited, so it delays a customer by at most 5 %. */
-import { HOUR, MINUTE, SECOND } from '../time.ts';
+import { HOUR, MINUTE, SECOND, scaledMs, WAIT_MS_MIN } from '../time.ts';
 import { drift } from './lifecycle.ts';
 
 /** DNS propagation takes "up to 48 hours (often a few minutes)" (docs/interface.md, section 8). */
@@ -34,9 +34,6 @@ export const recheckWaits = {
   failedForMs: 30 * 24 * HOUR,
 } as const;
 
-/** Minimum wait, whatever TIME_SCALE is. */
-const FLOOR_MS = 250;
-
 export type Eagerness = false | 'watched' | 'on_its_way';
 
 export type LadderInput = {
@@ -58,7 +55,7 @@ export function nextWaitMs({ pendingSince, now, timeScale, eager, jitter }: Ladd
   const watched = ladder.watchedWaitMs / timeScale;
   const onItsWay = clamp(ladder.onItsWayShare * age, watched, ordinary);
   const step = eager === false ? ordinary : eager === 'watched' ? watched : onItsWay;
-  return Math.round(Math.max(FLOOR_MS, step * spreadOf(jitter)));
+  return Math.round(Math.max(WAIT_MS_MIN, step * spreadOf(jitter)));
 }
 
 type Settled =
@@ -72,8 +69,7 @@ export function recheckAt(
   state: Settled,
   { now, timeScale, jitter }: Pick<LadderInput, 'now' | 'timeScale' | 'jitter'>,
 ): Date | null {
-  const after = (from: Date, ms: number) =>
-    new Date(Math.round(from.getTime() + Math.max(FLOOR_MS, ms / timeScale)));
+  const after = (from: Date, ms: number) => new Date(from.getTime() + scaledMs(ms, timeScale));
   switch (state.status) {
     case 'verified':
       return after(now, recheckWaits.unsureMs);

@@ -17,7 +17,7 @@ export type HostnameResult =
   | { readonly ok: false; readonly code: HostnameRefusalCode; readonly reason: string };
 
 /** RFC 1035, 2.3.4, without the root label and the first length octet. */
-const NAME_OCTETS_MAX = 253;
+export const NAME_OCTETS_MAX = 253;
 /** Let's Encrypt refuses longer names (boulder, policy/pa.go, maxLabels). */
 const LABELS_MAX = 10;
 

@@ -53,7 +53,7 @@ export function splitAtZone(ascii: string): ZonePlace {
 }
 
 /** Zones in the private section (github.io) are ordinary customer zones. */
-const icannOnly = {
+export const icannOnly = {
   allowPrivateDomains: false,
   detectIp: false,
   extractHostname: false,

@@ -1,5 +1,5 @@
 /** When a failed job is retried, and when it is quarantined so that others can run. */
-import { HOUR, MINUTE, SECOND } from '../time.ts';
+import { HOUR, MINUTE, SECOND, scaledMs } from '../time.ts';
 
 export const quarantine = {
   /** In a row; with the backoff, about a quarter of an hour. */
@@ -18,7 +18,6 @@ export const quarantine = {
 const faultWait = { firstMs: SECOND, maxMs: 5 * MINUTE } as const;
 /** For an outage of Redis or PostgreSQL: the backlog drains soon after it. */
 const outageWait = { firstMs: SECOND, maxMs: 30 * SECOND } as const;
-const FLOOR_MS = 250;
 const REASON_MAX = 300;
 
 export type Misfortune = {
@@ -54,7 +53,7 @@ export function outageWaitMs(outages: number, timeScale: number): number {
 
 /** The last value repeats. */
 export function quarantineWaitsMs(timeScale: number): readonly number[] {
-  return quarantine.waitsMs.map((ms) => Math.round(Math.max(FLOOR_MS, ms / timeScale)));
+  return quarantine.waitsMs.map((ms) => scaledMs(ms, timeScale));
 }
 
 /** For each time in a row that a sweep takes a domain without saving it. */
@@ -69,7 +68,7 @@ function doubled(
   timeScale: number,
 ): number {
   const ms = Math.min(maxMs, firstMs * 2 ** Math.min(30, Math.max(0, times - 1)));
-  return Math.round(Math.max(FLOOR_MS, ms / timeScale));
+  return scaledMs(ms, timeScale);
 }
 
 /**

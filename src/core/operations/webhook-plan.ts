@@ -1,5 +1,5 @@
 import { spreadOf } from '../life/ladder.ts';
-import { DAY, HOUR, MINUTE, SECOND } from '../time.ts';
+import { DAY, HOUR, MINUTE, SECOND, WAIT_MS_MIN } from '../time.ts';
 
 /**
  * Milliseconds after each attempt but the last. Follows Standard Webhooks ("Deliverability and
@@ -17,8 +17,6 @@ export const deliveryWaitsMs = [
 
 /** Longer values of Retry-After are cut to a day. */
 const RETRY_AFTER_MS_MAX = DAY;
-const FLOOR_MS = 250;
-
 /** After a rotation both secrets sign for this long. */
 export const OLD_SECRET_MS = DAY;
 /** A webhook without a successful delivery for this long is disabled. */
@@ -84,7 +82,7 @@ export function decideAttempt(made: AttemptMade): DeliveryDecision {
   const waitMs = deliveryWaitsMs[attempts];
   if (waitMs === undefined) return { ...missed, kind: 'failed', disables: givesUp(made) };
   const scaled = (waitMs / made.timeScale) * spreadOf(made.jitter);
-  const wait = Math.max(FLOOR_MS, scaled, askedWaitMs(answer, now));
+  const wait = Math.max(WAIT_MS_MIN, scaled, askedWaitMs(answer, now));
   return { ...missed, kind: 'again', at: new Date(Math.round(now.getTime() + wait)) };
 }
 

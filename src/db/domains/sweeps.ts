@@ -1,8 +1,9 @@
 /** Every take is counted until a save: a domain that crashes its worker is taken less often. */
 
-import type { SweepQueue } from '../../core/operations/jobs.ts';
+import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { quarantine } from '../../core/operations/quarantine.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
+import { served } from './commit.ts';
 
 export type Lease = {
   readonly now: Date;
@@ -32,18 +33,24 @@ export type DueDomains = {
 };
 
 /** A drifted domain is not renewed until its DNS is correct; its certificate still expires. */
-const sweeps = {
-  'recheck-live': {
-    column: Prisma.raw('recheck_at'),
-    statuses: Prisma.raw("'live', 'drifted', 'failed'"),
-  },
-  'renew-certificate': { column: Prisma.raw('renew_at'), statuses: Prisma.raw("'live'") },
-  'escalate-renewals': {
-    column: Prisma.raw('escalate_at'),
-    statuses: Prisma.raw("'live', 'drifted'"),
-  },
-  'ask-renewals': { column: Prisma.raw('renewal_info_at'), statuses: Prisma.raw("'live'") },
-} as const satisfies Readonly<Record<SweepQueue | 'escalate-renewals' | 'ask-renewals', unknown>>;
+export const sweeps = {
+  'recheck-live': { field: 'recheckAt', column: 'recheck_at', statuses: [...served, 'failed'] },
+  'renew-certificate': { field: 'renewAt', column: 'renew_at', statuses: ['live'] },
+  'escalate-renewals': { field: 'escalateAt', column: 'escalate_at', statuses: served },
+  'ask-renewals': { field: 'renewalInfoAt', column: 'renewal_info_at', statuses: ['live'] },
+} as const satisfies Readonly<Record<string, Sweep>>;
+
+type Sweep = {
+  readonly field: keyof Prisma.DomainUpdateInput;
+  readonly column: string;
+  readonly statuses: readonly DomainStatus[];
+};
+
+function rawOf(queue: SweepName) {
+  const { column, statuses } = sweeps[queue];
+  const list = statuses.map((status) => `'${status}'`).join(', ');
+  return { column: Prisma.raw(column), statuses: Prisma.raw(list) };
+}
 
 /** The sweeps with their own job, and the two that run after the renewals. */
 export type SweepName = keyof typeof sweeps;
@@ -84,7 +91,7 @@ function take(
   queue: SweepName,
   { now, leasesMs, limit, suspects }: Taking,
 ): Promise<readonly TakenDomain[]> {
-  const { column, statuses } = sweeps[queue];
+  const { column, statuses } = rawOf(queue);
   const most = quarantine.takesSuspicious;
   return prisma.$queryRaw<TakenDomain[]>`
     WITH due AS MATERIALIZED (
@@ -110,7 +117,7 @@ function take(
 
 /** A save has set the next time; otherwise a suspect's long lease ends here. */
 async function settle(prisma: PrismaClient, queue: SweepName, id: string, until: Date) {
-  const { column } = sweeps[queue];
+  const { column } = rawOf(queue);
   await prisma.$executeRaw`
     WITH well AS (
       UPDATE domain SET leases = 0, ${column} = LEAST(${column}, ${until})
@@ -119,7 +126,7 @@ async function settle(prisma: PrismaClient, queue: SweepName, id: string, until:
 }
 
 async function untake(prisma: PrismaClient, queue: SweepName, ids: readonly string[], until: Date) {
-  const { column } = sweeps[queue];
+  const { column } = rawOf(queue);
   await prisma.$executeRaw`
     WITH given AS (
       SELECT id FROM domain WHERE id = ANY(${ids}::uuid[]) AND leases > 0 ORDER BY id FOR NO KEY UPDATE

@@ -4,7 +4,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Storage } from '../../config/config.ts';
-import { answersInTime } from '../../net/answers-in-time.ts';
+import { answersInTime } from '../../net/deadline.ts';
 import { PrismaClient } from '../generated/client.ts';
 import { openEmbedded } from './embedded/stream.ts';
 import { joinTransactions } from './transaction.ts';

@@ -1,4 +1,5 @@
 /** Looks for a wildcard, and for records created at a wrong name. */
+
 import { randomBytes } from 'node:crypto';
 import type {
   DnsAnswer,
@@ -6,6 +7,7 @@ import type {
   NearbyName,
   ServerView,
 } from '../../core/diagnosis/observation.ts';
+import { NAME_OCTETS_MAX } from '../../core/names/hostname.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
 import type { NameReply } from '../servers/aliases.ts';
 import type { DnsReply } from '../servers/reply.ts';
@@ -20,8 +22,6 @@ import { answerOf, type ServerSeen, withoutReferral } from './server-view.ts';
 /** By server name. */
 export type Siblings = { readonly name: string; readonly replies: ReadonlyMap<string, DnsReply> };
 
-/** 255 octets on the wire. */
-const NAME_MAX = 253;
 /** Long enough to be unique and unused. */
 const RANDOM_LABEL = 24;
 
@@ -33,7 +33,7 @@ export async function askSiblings(
 ): Promise<Siblings | null> {
   const { hostname, apex } = context.check;
   const name = `${randomLabel()}.${parentOf(hostname) ?? ''}`;
-  if (apex || servers.length === 0 || !isWithin(name, zone.name) || name.length > NAME_MAX) {
+  if (apex || servers.length === 0 || !isWithin(name, zone.name) || name.length > NAME_OCTETS_MAX) {
     return null;
   }
   const replies = await Promise.all(
@@ -75,11 +75,11 @@ export async function askMistakes(
   // The name relative to the domain, entered in the form of a delegated child zone.
   const tooDeep = below === undefined ? [] : [`${splitAtZone(hostname).label}.${below}`];
   const others = [`www.${hostname}`, added, ...tooDeep].filter(
-    (name) => name !== hostname && name.length <= NAME_MAX,
+    (name) => name !== hostname && name.length <= NAME_OCTETS_MAX,
   );
   const twice = `${hostname}.${added}`;
   const [doubled, ...wrongHosts] = await Promise.all([
-    twice.length <= NAME_MAX ? ask(twice) : null,
+    twice.length <= NAME_OCTETS_MAX ? ask(twice) : null,
     ...others.map(ask),
   ]);
   return { doubled: doubled ?? null, wrongHosts: wrongHosts.filter((one) => one !== null) };

@@ -6,6 +6,7 @@ import type {
   Observation,
   Observed,
 } from '../../core/diagnosis/observation.ts';
+import { NAME_OCTETS_MAX } from '../../core/names/hostname.ts';
 import { createAuthoritative } from '../servers/authoritative.ts';
 import { createAuthorities } from '../servers/authorities.ts';
 import { createAuthorityAsker } from '../servers/authority.ts';
@@ -151,9 +152,6 @@ async function lookupCaa(parts: ObserverParts, hostname: string): Promise<readon
   return climbForCaa(asking, hostname, start.kind === 'unreached');
 }
 
-/** 255 octets on the wire. */
-const NAME_MAX = 253;
-
 /**
  * If the zone's own servers are disabled or unreachable, a single answer through the resolvers. An
  * alias means no TXT record at this name, and is not followed.
@@ -163,7 +161,7 @@ async function lookupTexts(
   name: string,
   budget: QueryBudget,
 ): Promise<readonly DnsAnswer<string>[]> {
-  if (name.length > NAME_MAX) return [];
+  if (name.length > NAME_OCTETS_MAX) return [];
   const { config, reachability, authorities } = parts;
   if (!config.authoritative || reachability.isBlocked()) return askResolver(parts, name, budget);
   const start = await authorities.zoneFor(name, budget);

@@ -1,4 +1,5 @@
 /** A FIFO queue of waiting callers. */
+import { TIMER_MS_MAX } from '../../net/deadline.ts';
 export type Line = {
   /** False at the deadline (on the clock of performance.now()). */
   readonly join: (deadline: number) => Promise<boolean>;
@@ -13,8 +14,6 @@ type Place = {
   gone: boolean;
 };
 
-/** The maximum delay of a Node.js timer; longer ones fire at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Compacts the list after this many abandoned entries. */
 const TIDY = 64;
 

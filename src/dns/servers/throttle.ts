@@ -1,6 +1,8 @@
 /** Limits the load on foreign name servers. */
+
 import { getDomain } from 'tldts';
 import type { SocketAddress } from '../../config/config.ts';
+import { icannOnly } from '../../core/names/zone.ts';
 import type { TokenRate } from '../../net/token-buckets.ts';
 import { isSpent, type QueryBudget } from '../wire/budget.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
@@ -61,17 +63,9 @@ const defaults = {
 const TIMEOUT: WireAnswer = { kind: 'timeout' };
 const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
-/** An address stands for itself. */
-const icannOnly = {
-  allowPrivateDomains: false,
-  extractHostname: false,
-  validateHostname: false,
-  detectIp: true,
-} as const;
-
-/** `cloudflare.com`; the name itself if it has no registrable domain. */
+/** `cloudflare.com`; an address or a name without a registrable domain stands for itself. */
 export function operatorOf(serverName: string): string {
-  return getDomain(serverName, icannOnly) ?? serverName;
+  return getDomain(serverName, { ...icannOnly, detectIp: true }) ?? serverName;
 }
 
 /** Includes malformed and partial answers. */

@@ -1,5 +1,6 @@
 import { getDomain } from 'tldts';
 import type { Delegation } from '../../core/diagnosis/observation.ts';
+import { icannOnly } from '../../core/names/zone.ts';
 import type { Loaded } from '../wire/shared.ts';
 import type { NameServer } from './reply.ts';
 
@@ -24,14 +25,6 @@ const TTL_MS_MAX = 10 * 60_000;
 export const FAILURE_TTL_MS = 5_000;
 /** The same as Knot: a zone with dozens of dead servers must not use up the budget. */
 const SERVERS_MAX = 4;
-
-/** Without private suffixes. Names are already normalized. */
-const icannOnly = {
-  allowPrivateDomains: false,
-  extractHostname: false,
-  validateHostname: false,
-  detectIp: false,
-} as const;
 
 /** For a name without one, such as a public suffix, its last two labels. */
 export function registrableDomain(name: string): string {

@@ -1,5 +1,7 @@
 /** A cache with single flight: concurrent lookups of one key share one load. */
+
 import { LRUCache } from 'lru-cache';
+import { beforeDeadline } from '../../net/deadline.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
 import { isSpent, type QueryBudget } from './budget.ts';
 
@@ -51,7 +53,7 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
     });
     if (isOwn) return (await loading).value;
     // With an exhausted budget, `load` ends at once with its own failure.
-    const loaded = (await beforeDeadline(loading, budget)) ?? (await load());
+    const loaded = (await beforeDeadline(leftMs(budget), loading, undefined)) ?? (await load());
     // If the first caller's budget ran out, ours can still suffice; that failure is not cached.
     return !loaded.failed || isSpent(budget) ? loaded.value : get(key, budget, load);
   }
@@ -64,19 +66,6 @@ export function createShared<V>({ max }: { readonly max: number }): Shared<V> {
   };
 }
 
-/** The maximum delay of a Node.js timer. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
-
-/** Undefined after the budget's deadline. */
-async function beforeDeadline<T>(promise: Promise<T>, budget: QueryBudget): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    const leftMs = Math.min(Math.ceil(budget.deadline - performance.now()), TIMER_MS_MAX);
-    timer = setTimeout(resolve, leftMs, undefined);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function leftMs({ deadline }: QueryBudget): number {
+  return Math.ceil(deadline - performance.now());
 }

@@ -1,6 +1,8 @@
 /** The whole installation's metrics, the same in every `api` process: use `max` in queries. */
+
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { InstallationState } from '../../db/installation.ts';
+import { beforeDeadline } from '../../net/deadline.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
 import type { QueueCounts } from '../../queue/queues.ts';
 
@@ -29,7 +31,11 @@ export function createInstallationMetrics(
   const showQueues = queueGauges(registry);
 
   async function bring<T>(source: string, reading: Promise<T>, show: (value: T | null) => void) {
-    const value = await within(reading);
+    const value = await beforeDeadline(
+      READ_MS,
+      reading.catch(() => null),
+      null,
+    );
     readable.set({ source }, value === null ? 0 : 1);
     show(value);
   }
@@ -139,17 +145,4 @@ function queueGauges(
 
 function gauge(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
   return new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
-}
-
-/** Null if it fails or takes too long. */
-async function within<T>(reading: Promise<T>): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), READ_MS);
-  });
-  try {
-    return await Promise.race([reading.catch(() => null), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
