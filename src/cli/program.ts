@@ -1,10 +1,9 @@
 /** Commands, options and help. Implementations load when they run, so that help starts fast. */
 
-import { readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import { Command, Option } from '@commander-js/extra-typings';
+import { projectVersion } from '../config/project.ts';
 import { scopes } from '../core/operations/scopes.ts';
-import { projectRoot } from '../db/engine/migrate.ts';
 import {
   exitDone,
   type Io,
@@ -29,7 +28,7 @@ export function createProgram(
   const program: Program = new Command('signpost');
   program
     .usage('<command> [options]')
-    .version(version(), '-v, --version', 'show the version')
+    .version(projectVersion(), '-v, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .exitOverride()
@@ -70,12 +69,6 @@ type Act = Parameters<Run>[0];
 const exitCodes = notes(
   'Exit 0: success. Exit 1: check failed. Exit 2: bad usage, a refused request, or no answer.',
 );
-
-function version(): string {
-  const text = readFileSync(new URL('package.json', projectRoot), 'utf8');
-  const parsed: { readonly version: string } = JSON.parse(text);
-  return parsed.version;
-}
 
 /** Between two acts: long enough to read one. Output that goes to a pipe needs no pause. */
 const PAUSE_MS = 2_000;

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../src/config/project.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
-import { migrate, projectRoot, readMigrations } from '../../src/db/engine/migrate.ts';
+import { migrate, readMigrations } from '../../src/db/engine/migrate.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const HOUR = 3_600_000;

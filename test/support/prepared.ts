@@ -1,4 +1,4 @@
-/** Folders that cost seconds to make and are the same for every run: made once, kept beside the dependencies, copied. */
+/** Caches folders that take seconds to create and are the same for every run. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -6,15 +6,15 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { projectRoot } from '../../src/db/engine/migrate.ts';
+import { projectRoot } from '../../src/config/project.ts';
 
 const run = promisify(execFile);
 const home = fileURLToPath(new URL('node_modules/.signpost/prepared/', projectRoot));
 
-/** What a folder is made of, as text or bytes; another one means another folder. */
+/** The inputs of a folder as text or bytes; different ones create another folder. */
 export type Ingredients = readonly (string | Uint8Array)[];
 
-/** The folder of this name and these ingredients, filled by `make` where there is none yet. Not to be written to. */
+/** The folder for this name and these ingredients, created by `make` if missing. Read-only. */
 export async function prepared(
   name: string,
   ingredients: Ingredients,
@@ -31,12 +31,12 @@ export async function prepared(
     await rename(draft, folder);
   } catch (fault) {
     await rm(draft, { recursive: true, force: true });
-    if (!existsSync(folder)) throw fault; // another process was quicker
+    if (!existsSync(folder)) throw fault; // another process was faster
   }
   return folder;
 }
 
-/** A thousand files: the program takes a tenth of the processor's time that node:fs does. Owners are kept. */
+/** A thousand files: `cp` needs a tenth of the CPU time of node:fs. Owners are kept. */
 export async function copyInto(folder: string, from: string): Promise<void> {
   await run('cp', ['-a', `${from}/.`, folder]);
 }

@@ -1,9 +1,9 @@
 /** Keeps Prisma's records, so `prisma migrate deploy` works on the same database. */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
+import { projectRoot } from '../../config/project.ts';
 
 export type Migration = {
   readonly name: string;
@@ -20,8 +20,6 @@ type Recorded = {
 };
 
 /** Ends with a slash. */
-export const projectRoot: URL = findRoot(new URL('./', import.meta.url));
-
 const migrationsFolder = new URL('prisma/migrations/', projectRoot);
 
 /** The lock key of Prisma's migrator; transaction-level, so a crash releases it. */
@@ -164,11 +162,4 @@ async function apply(client: pg.PoolClient, { name, sql, checksum }: Migration):
     `UPDATE "_prisma_migrations" SET finished_at = clock_timestamp(), applied_steps_count = 1 WHERE id = $1`,
     [id],
   );
-}
-
-function findRoot(folder: URL): URL {
-  if (existsSync(new URL('package.json', folder))) return folder;
-  const parent = new URL('../', folder);
-  if (parent.href === folder.href) throw new Error('no folder above this file has a package.json');
-  return findRoot(parent);
 }
