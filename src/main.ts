@@ -1,42 +1,53 @@
 import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { destination, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { ConfigProblem } from './config/combinations.ts';
 import { type Config, loadConfig } from './config/config.ts';
+import { projectVersion } from './config/project.ts';
 import { logOptions } from './ops/log.ts';
+import { openLogDestination } from './ops/log-destination.ts';
 import { startProblem } from './roles/start-problem.ts';
-import { welcome } from './roles/welcome.ts';
+import { welcome, welcomeFields } from './roles/welcome.ts';
 import { type Signpost, startSignpost } from './start.ts';
 
 /** Long enough for a running order to store its step, shorter than an orchestrator's 30 s. */
 const STOP_DEADLINE_MS = 20_000;
-const LOG_CHUNK_BYTES = 16_000; // pino writes at most 16 KiB
-const LOG_FLUSH_MS = 1_000;
+const CANNOT_START = 'Signpost cannot start';
+
+// A reader of the output that goes away (EPIPE) ends neither the process nor its work.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 if (existsSync('.env')) process.loadEnvFile('.env');
 const result = loadConfig(process.env);
 if (result.ok) {
   await run(result.config);
 } else {
-  process.stderr.write(wrongVariables(result.problems));
+  const role = process.env['ROLE'] ?? 'all';
+  const { problems } = result;
+  if (process.stdout.isTTY) process.stderr.write(wrongVariables(problems));
+  else process.stderr.write(jsonLine(60, { role, problems }, CANNOT_START));
   process.exitCode = 2;
 }
 
 async function run(config: Config): Promise<void> {
-  const log = openLog(config.logLevel);
+  const log = openLog(config);
   let signpost: Signpost | undefined;
   let stopping = false;
   const stop = (signal: NodeJS.Signals) => {
     if (stopping) return; // npm and the terminal each send one
     stopping = true;
     log.info({ signal }, 'stopping');
+    const stopped = (code: 0 | 1) => {
+      log.info({ code }, 'stopped');
+      process.exit(code);
+    };
     // Before the start completes, no work was accepted that could be lost.
-    if (signpost === undefined) process.exit(0);
+    if (signpost === undefined) return stopped(0);
     signpost.close(STOP_DEADLINE_MS).then(
-      () => process.exit(0),
+      () => stopped(0),
       (err: unknown) => {
         log.error({ err }, 'could not stop cleanly');
-        process.exit(1);
+        stopped(1);
       },
     );
   };
@@ -47,24 +58,41 @@ async function run(config: Config): Promise<void> {
   try {
     signpost = await startSignpost(config, log);
   } catch (fault) {
-    process.stderr.write(`Signpost cannot start: ${startProblem(fault, config)}\n`);
-    if (log.isLevelEnabled('debug')) process.stderr.write(`${inspect(fault)}\n`);
+    sayWhy(config, log, fault);
     process.exit(1); // open resources keep the process alive
   }
-  process.stdout.write(welcome(config, signpost));
+  const { role } = config;
+  process.stdout.write(
+    process.stdout.isTTY
+      ? welcome(config, signpost)
+      : jsonLine(30, { role, ...welcomeFields(config, signpost) }, 'Signpost is ready'),
+  );
 }
 
-/** JSON lines on standard error, buffered. SIGKILL loses up to a second. */
-function openLog(level: Config['logLevel']): Logger {
-  const log = pino(
-    logOptions(level),
-    destination({ dest: 2, sync: false, minLength: LOG_CHUNK_BYTES }),
-  );
-  setInterval(() => log.flush(), LOG_FLUSH_MS).unref();
-  return log;
+function sayWhy(config: Config, log: Logger, fault: unknown): void {
+  const problem = startProblem(fault, config);
+  if (!process.stdout.isTTY) {
+    log.fatal({ problem, ...(log.isLevelEnabled('debug') && { err: fault }) }, CANNOT_START);
+    return;
+  }
+  process.stderr.write(`${CANNOT_START}: ${problem}\n`);
+  if (log.isLevelEnabled('debug')) process.stderr.write(`${inspect(fault)}\n`);
+}
+
+/** JSON lines on standard error. SIGKILL loses up to a second. */
+function openLog(config: Config): Logger {
+  const lines = openLogDestination(process.stderr.fd);
+  process.on('exit', lines.flushSync);
+  return pino(logOptions(config), lines);
+}
+
+/** Outside the log: for standard output, or before there is a log. */
+function jsonLine(level: number, fields: object, msg: string): string {
+  const version = projectVersion();
+  return `${JSON.stringify({ level, time: Date.now(), pid: process.pid, version, ...fields, msg })}\n`;
 }
 
 function wrongVariables(problems: readonly ConfigProblem[]): string {
   const lines = problems.map(({ variable, problem }) => `  ${variable} ${problem}`);
-  return `Signpost cannot start: ${problems.length === 1 ? 'a variable is' : 'some variables are'} wrong.\n${lines.join('\n')}\n`;
+  return `${CANNOT_START}: ${problems.length === 1 ? 'a variable is' : 'some variables are'} wrong.\n${lines.join('\n')}\n`;
 }

@@ -1,5 +1,7 @@
+import { hostname } from 'node:os';
 import { type LoggerOptions, stdSerializers } from 'pino';
 import type { Config } from '../config/config.ts';
+import { projectVersion } from '../config/project.ts';
 
 /** Codes and names; never arguments, parameters or rows. */
 const keptFields = [
@@ -7,8 +9,10 @@ const keptFields = [
   ...['severity', 'schema', 'table', 'constraint', 'clientVersion'],
 ] as const;
 
-export function logOptions(level: Config['logLevel']): LoggerOptions {
-  return { level, serializers: { err: errorInLog } };
+/** `hostname` is this machine's, so a customer's host name is `domain`. */
+export function logOptions({ logLevel, role }: Pick<Config, 'logLevel' | 'role'>): LoggerOptions {
+  const base = { pid: process.pid, hostname: hostname(), role, version: projectVersion() };
+  return { level: logLevel, base, serializers: { err: errorInLog } };
 }
 
 /** Foreign errors contain data: ioredis command arguments, Prisma row values. */

@@ -114,7 +114,7 @@ export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): Escalat
     attemptNow: (job) => parts.bringNow('issue-certificate', job),
     logEscalation: ({ id: domainId, hostname }, { cause, evidence }) => {
       const { summary } = escalationWords(cause, evidence, 'operator');
-      parts.log.warn({ domainId, hostname, cause, summary }, 'escalation opened');
+      parts.log.warn({ domainId, domain: hostname, cause, summary }, 'escalation opened');
     },
     authorities,
     downForMs,

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { roleNames } from '../core/operations/roles.ts';
 import type { EdgePorts } from '../edge/edge.ts';
 
 export type Welcome = {
@@ -11,7 +12,22 @@ export type Welcome = {
   readonly firstKey: string | null;
 };
 
-/** Contains the first key, so it must not be logged. */
+/** For a program that reads standard output. Contains the first key, so it must not be logged. */
+export function welcomeFields(
+  { storage }: Pick<Config, 'storage'>,
+  { addresses, firstKey }: Welcome,
+): Readonly<Record<string, unknown>> {
+  const { http, edge, metricsPort } = addresses;
+  return {
+    storage: storageWords[storage.kind],
+    ...(http !== null && { dashboard: `${http}/`, api: `${http}/v1`, reference: `${http}/docs` }),
+    ...(edge !== null && { edge }),
+    ...(metricsPort !== null && { metricsPort }),
+    ...(firstKey !== null && { firstKey }),
+  };
+}
+
+/** For people. Contains the first key, so it must not be logged. */
 export function welcome(config: Config, { addresses, firstKey }: Welcome): string {
   const parts = [
     `\nSignpost is ready (${config.role}, ${storageWords[config.storage.kind]}).\n`,
@@ -21,7 +37,7 @@ export function welcome(config: Config, { addresses, firstKey }: Welcome): strin
       ? []
       : [`  Metrics     port ${addresses.metricsPort}: /metrics, /healthz, /readyz`]),
     keyHint(config, addresses, firstKey),
-    ...(addresses.http ? [thingsToTry(addresses.http, firstKey)] : []),
+    nextSteps(config, addresses.http, firstKey),
   ];
   return `${parts.join('\n')}\n`;
 }
@@ -50,6 +66,16 @@ function placesOf(url: string): string {
   return [`  Dashboard   ${url}/`, `  API         ${url}/v1`, `  Reference   ${url}/docs`].join(
     '\n',
   );
+}
+
+function nextSteps(config: Config, url: string | null, firstKey: string | null): string {
+  if (config.storage.kind === 'embedded') return url === null ? '' : thingsToTry(url, firstKey);
+  const others = roleNames.filter((role) => config.role !== 'all' && role !== config.role);
+  const next = [
+    ...others.map((role) => `    ROLE=${role} npm start   # at least one, with the same variables`),
+    ...(url === null ? [] : [`    ${url}/ops   # what needs attention`]),
+  ];
+  return ['  Next:\n', ...next, ''].join('\n');
 }
 
 function thingsToTry(url: string, firstKey: string | null): string {

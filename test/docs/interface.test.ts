@@ -1,4 +1,3 @@
-/** Comments refer to sections of docs/interface.md: each of them exists. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
@@ -6,11 +5,11 @@ const root = new URL('../../', import.meta.url);
 const page = readFileSync(new URL('docs/interface.md', root), 'utf8');
 const sections = [...page.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number));
 
-it('has nine numbered sections', () => {
+it('docs/interface.md has nine numbered sections', () => {
   expect(sections).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-it('has every section that the code refers to', () => {
+it('docs/interface.md has every section that the code mentions', () => {
   const sources = ['src', 'workers'].flatMap((folder) =>
     readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts') && !name.includes('generated'))

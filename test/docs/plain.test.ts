@@ -1,4 +1,3 @@
-/** Pages stay short: words in a page, words in a sentence, and what the README, CONTRIBUTING and CHANGELOG may take. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
@@ -21,19 +20,19 @@ function sentencesOf(text: string): string[] {
   return paragraphs.flatMap((one) => one.replace(/\s+/g, ' ').split(/(?<=[.!?:;])\s+/));
 }
 
-describe('every page', () => {
+describe('Every documentation page', () => {
   it.each([...pages, 'README.md', 'CONTRIBUTING.md'])('%s has short sentences', (path) => {
     const long = sentencesOf(read(path)).filter((sentence) => wordsIn(sentence).length > 30);
     expect(long).toEqual([]);
   });
 
-  // A reference of findings; everything else is a page for one reader.
+  // The findings are a reference; every other page is read as a whole.
   it.each(pages.filter((path) => !path.endsWith('/findings.md')))('%s is short', (path) => {
     expect(wordsIn(prose(read(path))).length).toBeLessThanOrEqual(1_500);
   });
 });
 
-it('the README has at most 900 words', () => {
+it('The README has at most 900 words', () => {
   expect(wordsIn(read('README.md')).length).toBeLessThanOrEqual(900);
 });
 
@@ -41,6 +40,6 @@ it('CONTRIBUTING has at most 1000 words beside its tables', () => {
   expect(wordsIn(prose(read('CONTRIBUTING.md'))).length).toBeLessThanOrEqual(1_000);
 });
 
-it('the changelog has at most 150 lines', () => {
+it('The changelog has at most 150 lines', () => {
   expect(read('CHANGELOG.md').split('\n').length).toBeLessThanOrEqual(150);
 });

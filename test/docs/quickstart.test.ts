@@ -1,4 +1,4 @@
-/** Every command of the ten-minute guide, in its order, with a name server on loopback in place of the customer's provider. */
+/** Runs every command of the guide, with a loopback name server for the customer's provider. */
 import { expect, it, onTestFinished } from 'vitest';
 import { startDnsServer } from '../../src/lab/dns-server.ts';
 import { freePort } from '../support/servers.ts';
@@ -8,11 +8,11 @@ import { replaceAll, runShell, startLine } from './shell.ts';
 
 const guide = 'docs/integrate/quickstart.md';
 
-/** A line of the guide's output that the test waits for, as the customer would before going on. */
+/** A line of the guide's output that a customer would wait for. */
 const waitFor = (file: string, words: string) =>
   `for i in $(seq 600); do grep -q '${words}' ${file} && break; sleep 0.1; done\n`;
 
-/** The service by the guide's first command, asking a name server of this test. */
+/** Starts the service with the guide's first command and this test's name server. */
 async function startService(command: string, dnsPort: number) {
   const { storage, close } = await freshStorage('embedded');
   onTestFinished(close);
@@ -27,12 +27,12 @@ async function startService(command: string, dnsPort: number) {
     DNS_AUTHORITY_PORT: String(dnsPort),
     DNS_ALLOW_PRIVATE: 'true',
   };
-  const { output } = await startLine(command, env, /signpost_\w{50,}\s/);
+  const { output } = await startLine(command, env, /signpost_\w{50,}\W/);
   const key = /signpost_\w+/.exec(output)?.[0] ?? '';
   return { key, port, edgeHttps };
 }
 
-it('leads from nothing to a live domain, and removes it', async () => {
+it('The quickstart leads from an empty folder to a live domain and its removal', async () => {
   const dns = await startDnsServer({
     zones: { 'example.com': [], 'edge.signpost.test': ['* A 127.0.0.1'] },
   });
@@ -84,7 +84,7 @@ it('leads from nothing to a live domain, and removes it', async () => {
   );
 });
 
-/** What the customer does at their provider while the guide waits. */
+/** The customer's change at their provider while the guide waits. */
 async function publishTheRecord(
   dns: Awaited<ReturnType<typeof startDnsServer>>,
   port: number,

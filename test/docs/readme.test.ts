@@ -1,4 +1,4 @@
-/** Every shell block of the README, but `npm test`, which this is a part of. */
+/** Covers every shell block of the README except for `npm test`. */
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';
@@ -7,13 +7,13 @@ import { replaceAll, runShell, startLine } from './shell.ts';
 
 const [commands = '', demo = '', pets = '', ...others] = blocksOf('README.md', 'sh');
 
-it('has three shell blocks', () => {
+it('The README has three shell blocks', () => {
   expect(others).toEqual([]);
   expect(commands.match(/^npm \w+/gm)).toEqual(['npm start', 'npm test']);
   expect(demo.split('\n')).toHaveLength(2); // test/flow/demo.test.ts runs it
 });
 
-it('starts the service by its first command, and its calls to the pets API are answered', async () => {
+it('The README’s first command starts the service, which answers the example calls', async () => {
   const { storage, close } = await freshStorage('embedded');
   onTestFinished(close);
   if (storage.kind !== 'embedded') throw new Error('freshStorage gave another storage');

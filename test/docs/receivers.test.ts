@@ -1,4 +1,3 @@
-/** The receivers of webhooks that the documents give: they take what is signed, once, and refuse everything else. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -47,14 +46,14 @@ async function startReceiver(program: string, path: string) {
 describe.each([
   { path: 'docs/integrate/receiver.mjs', language: 'js', program: 'node' },
   { path: 'docs/integrate/receiver.py', language: 'python', program: 'python3' },
-] as const)('$path', ({ path, language, program }) => {
-  it('is what the page about webhooks shows', () => {
+] as const)('The receiver in $path', ({ path, language, program }) => {
+  it('is the one on the webhook page', () => {
     const file = readFileSync(`${root}${path}`, 'utf8');
     expect(blocksOf('docs/integrate/webhooks.md', language)).toContain(file);
   });
 
   const skips = program === 'python3' && lacks('python3', 'the receiver in Python');
-  it.skipIf(skips)('prints each signed message once and refuses what is not signed', async () => {
+  it.skipIf(skips)('prints each signed message once and rejects unsigned ones', async () => {
     const { printed, post } = await startReceiver(program, path);
     const message = { type: 'domain.live', data: { id: '7', hostname: 'docs.example.com' } };
     const body = JSON.stringify(message);

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What a document says, and what a test puts in its place: a port, a key. Each must occur. */
+/** Text of a document and its replacement in a test. Each must occur. */
 export type Replacements = readonly (readonly [string, string])[];
 
 export function replaceAll(script: string, replacements: Replacements): string {
@@ -17,7 +17,7 @@ export function replaceAll(script: string, replacements: Replacements): string {
   }, script);
 }
 
-/** Runs a script in bash, in the checkout, and ends what it left in the background. Fails at the first command that fails. */
+/** Runs a bash script in the checkout. Ends its background jobs and fails at the first error. */
 export async function runShell(script: string, env: Readonly<Record<string, string>> = {}) {
   const endBackground = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT";
   const child = spawn('bash', ['-euo', 'pipefail', '-c', `${endBackground}\n${script}`], {
@@ -34,8 +34,8 @@ export async function runShell(script: string, env: Readonly<Record<string, stri
 }
 
 /**
- * Runs one line of a document in bash, as a reader does, until its output matches. It goes on in the background; `interrupt`
- * is Ctrl-C, and the end of the test presses it, too.
+ * Runs one line of a document in bash until its output matches, then keeps it running in the background. `interrupt`
+ * sends Ctrl-C; so does the end of the test.
  */
 export async function startLine(
   line: string,
@@ -46,7 +46,7 @@ export async function startLine(
     cwd: projectRoot,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
-    detached: true, // a process group, which Ctrl-C reaches as a whole
+    detached: true, // a process group, which receives Ctrl-C as a whole
   });
   const exited = once(child, 'exit');
   const interrupt = () => {

@@ -1,4 +1,3 @@
-/** Deploys over https, with real certificates: who is believed, who is not, and that nobody is believed by mistake. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer } from 'node:https';
@@ -25,7 +24,7 @@ const days = (from: number, to: number) => ({
   notAfter: new Date(Date.now() + to * DAY),
 });
 
-/** An authority of a project's own. */
+/** A project's own CA. */
 async function anAuthority() {
   const key = generatePrivateKey();
   const root = await signRoot({ ...days(-30, 30), commonName: 'A project’s own root', key });
@@ -54,7 +53,7 @@ async function listening(server: Server): Promise<string> {
   return String(typeof address === 'object' && address !== null ? address.port : 0);
 }
 
-/** A deploy over https at `localhost`, which counts its connections and requests. */
+/** A deploy over https at `localhost` that counts its connections and requests. */
 async function startTlsDeploy(tls: { readonly cert: string; readonly key: string }) {
   const seen = { connections: 0, requests: 0 };
   const server = createServer(tls, (_request, response) => {
@@ -68,7 +67,7 @@ async function startTlsDeploy(tls: { readonly cert: string; readonly key: string
   return { url: `https://localhost:${await listening(server)}`, seen };
 }
 
-/** Publishes a domain whose deploy is verified by these authorities; null: by those that Node.js trusts. */
+/** Publishes a domain whose deploy is verified by this CA; null: by the CAs that Node.js trusts. */
 async function publish(url: string, ca: string | null, id = 'first', name = hostname) {
   if (ca !== null) edge.upstreamCas.set(id, ca);
   await edge.publish(name, url, { upstreamCaId: ca === null ? null : id, projectId: name });
@@ -76,7 +75,7 @@ async function publish(url: string, ca: string | null, id = 'first', name = host
 const visit = (name = hostname) => edge.https({ hostname: name });
 const reasons = () =>
   edge.warnings.map((line) => {
-    const { hostname: name, reason, msg } = line as Readonly<Record<string, unknown>>;
+    const { domain: name, reason, msg } = line as Readonly<Record<string, unknown>>;
     return [name, reason, msg];
   });
 const refusedFor = (why: string) => [
@@ -86,7 +85,7 @@ const refusedFor = (why: string) => [
 ];
 
 describe('A deploy over https', () => {
-  it('is believed by the authorities that came with it', async () => {
+  it('is trusted through its own upstream CA', async () => {
     const authority = await anAuthority();
     const deploy = await startTlsDeploy(await authority.sign('localhost'));
     await publish(deploy.url, authority.root);
@@ -94,7 +93,7 @@ describe('A deploy over https', () => {
     expect(edge.warnings).toEqual([]);
   });
 
-  it('is believed by any of several, and by its own certificate', async () => {
+  it('is trusted through any of several CAs or its own certificate', async () => {
     const [authority, other] = [await anAuthority(), await anAuthority()];
     const tls = await authority.sign('localhost');
     const deploy = await startTlsDeploy(tls);
@@ -104,7 +103,7 @@ describe('A deploy over https', () => {
     expect((await visit()).status).toBe(200);
   });
 
-  it('is not believed by others, and the log says why', async () => {
+  it('is rejected when another CA signed it, and the log says why', async () => {
     const authority = await anAuthority();
     const deploy = await startTlsDeploy(await authority.sign('localhost'));
     await publish(deploy.url, (await anAuthority()).root);
@@ -115,7 +114,7 @@ describe('A deploy over https', () => {
     expect(deploy.seen.requests).toBe(0);
   });
 
-  it('is not believed where nothing came with it and no public authority knows it', async () => {
+  it('is rejected when it has no upstream CA and no public CA signed it', async () => {
     const authority = await anAuthority();
     const deploy = await startTlsDeploy(await authority.sign('localhost'));
     await publish(deploy.url, null);
@@ -123,7 +122,7 @@ describe('A deploy over https', () => {
     expect(reasons()).toEqual([refusedFor('unable to')]);
   });
 
-  it('is not believed once its certificate has expired', async () => {
+  it('is rejected once its certificate has expired', async () => {
     const authority = await anAuthority();
     const deploy = await startTlsDeploy(await authority.sign('localhost', days(-2, -1)));
     await publish(deploy.url, authority.root);
@@ -131,7 +130,7 @@ describe('A deploy over https', () => {
     expect(reasons()).toEqual([refusedFor('certificate has expired')]);
   });
 
-  it('is not believed with a certificate for another name, nor by its address', async () => {
+  it('is rejected with a certificate for another name or an address URL', async () => {
     const authority = await anAuthority();
     const other = await startTlsDeploy(await authority.sign('other.test'));
     await publish(other.url, authority.root);
@@ -151,7 +150,7 @@ describe('A deploy over https', () => {
     expect(answer.statusCode).toBe(502);
   });
 
-  it('that speaks no TLS at all is not reached', async () => {
+  it('that does not speak TLS is unreachable', async () => {
     const server = createHttpServer((_request, response) => response.end('hello'));
     server.on('clientError', (_error, socket) => socket.destroy());
     const port = await listening(server);
@@ -163,7 +162,7 @@ describe('A deploy over https', () => {
     expect((await visit()).status).toBe(200);
   });
 
-  it('is out of order while its authorities cannot be loaded, and never believed without them', async () => {
+  it('fails closed while its upstream CA cannot be loaded', async () => {
     const authority = await anAuthority();
     const deploy = await startTlsDeploy(await authority.sign('localhost'));
     await edge.publish(hostname, deploy.url, { upstreamCaId: 'not stored' });
@@ -173,7 +172,7 @@ describe('A deploy over https', () => {
 });
 
 describe('A connection to a deploy', () => {
-  it('serves again where the same authorities count', async () => {
+  it('is reused while the same upstream CA applies', async () => {
     const authority = await anAuthority();
     const deploy = await startTlsDeploy(await authority.sign('localhost'));
     await publish(deploy.url, authority.root);
@@ -181,7 +180,7 @@ describe('A connection to a deploy', () => {
     expect(deploy.seen).toEqual({ connections: 1, requests: 3 });
   });
 
-  it('never serves where others count, whoever opened it', async () => {
+  it('is never reused under another upstream CA', async () => {
     const authority = await anAuthority();
     const deploy = await startTlsDeploy(await authority.sign('localhost'));
     const [other, plain] = ['other.acme.test', 'plain.acme.test'];
@@ -192,7 +191,7 @@ describe('A connection to a deploy', () => {
     expect([(await visit(other)).status, (await visit(plain)).status]).toEqual([502, 502]);
     expect((await visit()).status).toBe(200);
     expect(deploy.seen.requests).toBe(2);
-    // The next deploy of the same project brings others.
+    // The next deploy of the same project brings another CA.
     await publish(deploy.url, (await anAuthority()).root, 'third');
     expect((await visit()).status).toBe(502);
   });

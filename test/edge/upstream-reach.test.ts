@@ -1,4 +1,4 @@
-/** A deploy's URL is its tenant's to choose: what it must not lead to, asked of an edge with real sockets. */
+/** A tenant chooses the deploy URL, so the edge must block internal addresses. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -18,7 +18,7 @@ const dns = { servers: [], authoritative: true, authorityPort: 53, allowPrivate:
 const reachOf = (...networks: string[]) =>
   upstreamReach({ dns, upstreams: { networks } }, async () => [ours, '2600:1234::1']);
 
-/** Each name's addresses, by how often it was looked up; a name that is not listed has none. */
+/** The addresses of each name by number of look-ups; an unlisted name has none. */
 function namesAt(names: Readonly<Record<string, readonly string[][]>>) {
   const asked: string[] = [];
   const lookup: UpstreamReach['lookup'] = async (name) => {
@@ -42,27 +42,27 @@ async function start(reach: UpstreamReach): Promise<{ port: string; visits: () =
   return { port: new URL(deploy.url).port, visits: () => visits };
 }
 
-describe('Where a deploy may be', () => {
+describe('The upstream address filter', () => {
   it.each([
     ['a public address', '8.8.8.8', true],
     ['a public IPv6 address', '2606:4700::1', true],
-    ['this machine', '127.0.0.1', false],
-    ['this machine, by IPv6', '::1', false],
-    ['this machine, in disguise', '::ffff:7f00:1', false],
+    ['the loopback address', '127.0.0.1', false],
+    ['the loopback address in IPv6', '::1', false],
+    ['the loopback address as an IPv4-mapped one', '::ffff:7f00:1', false],
     ['a private network', '10.20.0.5', false],
     ['another private network', 'fd00::5', false],
-    ['a cloud’s metadata', '169.254.169.254', false],
-    ['a cloud’s metadata, by IPv6', 'fd00:ec2::254', false],
-    ['a provider’s own network', '100.64.0.1', false],
+    ['cloud metadata', '169.254.169.254', false],
+    ['cloud metadata in IPv6', 'fd00:ec2::254', false],
+    ['a carrier-grade NAT address', '100.64.0.1', false],
     ['Azure’s virtual address', '168.63.129.16', false],
-    ['no address at all', '0.0.0.0', false],
+    ['an invalid address', '0.0.0.0', false],
     ['an address of the platform', ours, false],
     ['an IPv6 address of the platform', '2600:1234::1', false],
-  ])('%s: %s is %s', async (_what, address, allowed) => {
+  ])('allows %s (%s): %s', async (_what, address, allowed) => {
     expect((await reachOf().decide())(address)).toBe(allowed);
   });
 
-  it('is also what the operator names, and no more than that', async () => {
+  it('includes exactly the operator’s own addresses', async () => {
     const isAllowed = await reachOf('10.20.0.0/16', '127.0.0.1', 'fd12::/16').decide();
     const asked = [
       '10.20.0.5',
@@ -76,7 +76,7 @@ describe('Where a deploy may be', () => {
   });
 });
 
-describe('A deploy that is out of reach', () => {
+describe('A deploy at a blocked address', () => {
   it.each([
     '127.0.0.1',
     'localhost',
@@ -87,7 +87,7 @@ describe('A deploy that is out of reach', () => {
     '0.0.0.0',
     '[::1]',
     '[::ffff:127.0.0.1]',
-  ])('at %s gets a 502 page that says why, and no request', async (host) => {
+  ])('at %s gets no request; the visitor sees a 502 page with the reason', async (host) => {
     const { port, visits } = await start({ ...reachOf(), lookup: namesAt({}).lookup });
     await edge.publish(hostname, `http://${host}:${port}`);
     const { status, body } = await edge.https({ hostname });
@@ -98,10 +98,10 @@ describe('A deploy that is out of reach', () => {
   });
 
   it.each([
-    ['leads there', [['127.0.0.1']]],
-    ['leads there, too', [['8.8.8.8', '127.0.0.1']]],
-    ['leads there by IPv6', [['::1']]],
-  ])('by a name that %s gets the same', async (_how, answers) => {
+    ['resolves to it', [['127.0.0.1']]],
+    ['also resolves to it', [['8.8.8.8', '127.0.0.1']]],
+    ['resolves to it in IPv6', [['::1']]],
+  ])('gets no request by a name that %s', async (_how, answers) => {
     const { lookup } = namesAt({ 'deploy.test': answers });
     const { port, visits } = await start({ ...reachOf(), lookup });
     await edge.publish(hostname, `http://deploy.test:${port}`);
@@ -110,18 +110,21 @@ describe('A deploy that is out of reach', () => {
     expect(body).toContain('The address of the server behind');
   });
 
-  it('is told to the operator, with the variable that would allow it', async () => {
+  it('is logged for the operator with the variable that would allow it', async () => {
     const { port } = await start({ ...reachOf(), lookup: namesAt({}).lookup });
     await edge.publish(hostname, `http://127.0.0.1:${port}`);
     await edge.https({ hostname });
     expect(edge.warnings).toEqual([
-      expect.objectContaining({ hostname, reason: expect.stringContaining('UPSTREAM_NETWORKS') }),
+      expect.objectContaining({
+        domain: hostname,
+        reason: expect.stringContaining('UPSTREAM_NETWORKS'),
+      }),
     ]);
   });
 });
 
 describe('A deploy at the platform’s own public address', () => {
-  /** As composed: nothing in the settings says where the platform is, and no interface has the address. */
+  /** As composed: neither the settings nor a network interface has the platform's address. */
   async function startBehindNat(env: Readonly<Record<string, string>> = {}) {
     const { dns: lab, observer } = await openLaboratory({
       'edge.test': [`* A ${ours}`],
@@ -144,18 +147,18 @@ describe('A deploy at the platform’s own public address', () => {
   afterEach(closeAll);
 
   it.each([
-    ['by number', `http://${ours}:3000`],
+    ['by address', `http://${ours}:3000`],
     ['by name', 'http://deploy.shop.test:3000'],
-  ])('is out of reach %s, because a target leads there', async (_how, upstream) => {
+  ])('is blocked %s, because a target resolves to it', async (_how, upstream) => {
     const lab = await startBehindNat();
     expect(await visit(upstream)).toEqual([502, true]);
     expect(await visit(upstream)).toEqual([502, true]);
-    // Looked up once, not for every visitor.
+    // Resolved once, not per visitor.
     const targets = asked(lab).filter((question) => question.includes('.edge.test A '));
     expect(targets).toHaveLength(1);
   });
 
-  it('is out of reach where that is the storage’s, whatever a target says', async () => {
+  it('is blocked when the storage has that address, whatever a target says', async () => {
     const lab = await startBehindNat({
       PLATFORM_ADDRESSES: '8.8.8.8',
       DATABASE_URL: 'postgres://signpost@9.9.9.9/signpost',
@@ -168,8 +171,8 @@ describe('A deploy at the platform’s own public address', () => {
   });
 });
 
-describe('The look-up of our own addresses', () => {
-  it('is waited for by the first visitors, and by nobody while a later one is under way', async () => {
+describe('The look-up of the platform’s own addresses', () => {
+  it('delays the first visitors only; later look-ups run in the background', async () => {
     const lookups: ((addresses: readonly string[]) => void)[] = [];
     let now = 0;
     const { decide } = upstreamReach(
@@ -181,7 +184,7 @@ describe('The look-up of our own addresses', () => {
     lookups.shift()?.(['9.9.9.9']);
     expect((await first)('9.9.9.9')).toBe(false);
     expect((await decide())('9.9.9.9')).toBe(false);
-    expect(lookups).toEqual([]); // it counts for a second
+    expect(lookups).toEqual([]); // valid for a second
     now = 1_000;
     expect((await decide())('9.9.9.9')).toBe(false);
     lookups.shift()?.(['9.9.9.10']);
@@ -192,9 +195,9 @@ describe('The look-up of our own addresses', () => {
   });
 });
 
-describe('A deploy with a name', () => {
-  it('is connected to where that name was judged to lead, and nowhere else', async () => {
-    // Rebinding: the second answer would be another one.
+describe('A deploy with a host name', () => {
+  it('is reached at the checked address only', async () => {
+    // DNS rebinding: the second answer would differ.
     const { lookup, asked } = namesAt({ 'deploy.test': [['127.0.0.1'], ['127.0.0.2']] });
     const { port } = await start({ ...reachOf('127.0.0.1'), lookup });
     await edge.publish(hostname, `http://deploy.test:${port}`);
@@ -202,7 +205,7 @@ describe('A deploy with a name', () => {
     expect(asked).toEqual(['deploy.test']);
   });
 
-  it('that has no address is a 502 page', async () => {
+  it('that has no address gets a 502 page', async () => {
     await start({ ...reachOf('127.0.0.1'), lookup: namesAt({}).lookup });
     await edge.publish(hostname, 'http://deploy.test');
     const { status, body } = await edge.https({ hostname });

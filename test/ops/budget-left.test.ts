@@ -1,5 +1,3 @@
-/** What is left of an authority's limits, read from a real database. */
-
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { refillMs, tokensLeft } from '../../src/core/certificates/budget.ts';
 import { readEmptiest } from '../../src/db/issuance/authority-budget.ts';
@@ -14,18 +12,18 @@ beforeAll(async () => {
 afterAll(() => db?.close());
 
 it.each([
-  ['full since a while', -1, 300],
+  ['full for a while', -1, 300],
   ['full at this moment', 0, 300],
-  ['a part of a token missing', 0.5, 299],
-  ['one missing', 1, 299],
-  ['none left', 300, 0],
-  ['more taken than there were', 400, 0],
-] as const)('counts whole tokens: %s', (_, missing, left) => {
+  ['a fraction of a token used', 0.5, 299],
+  ['one token used', 1, 299],
+  ['no tokens left', 300, 0],
+  ['more tokens used than available', 400, 0],
+] as const)('The budget counts whole tokens: %s', (_, missing, left) => {
   const fullAt = later(noon, missing * refillMs('orders'));
   expect(tokensLeft('orders', fullAt, noon)).toBe(left);
 });
 
-it('shows what is least left first, in words, and nothing that is full', async () => {
+it('The budget lists the scarcest limits first and omits full ones', async () => {
   const directory = 'https://ca.test/dir';
   const taken = (limit: 'orders' | 'same_names', count: number) =>
     later(noon, count * refillMs(limit));

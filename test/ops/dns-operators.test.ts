@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createNamedOperators } from '../../src/ops/metrics/traffic.ts';
 
-it('names the operators that are asked often, as many as there are places, and nobody else', () => {
+it('DNS operator metrics name the busiest operators, up to a fixed number', () => {
   const named = createNamedOperators({ operators: 2, askedBefore: 3 });
   const ask = (operator: string, times: number) =>
     Array.from({ length: times }, () => named(operator)).at(-1);
@@ -11,6 +11,6 @@ it('names the operators that are asked often, as many as there are places, and n
   for (let n = 0; n < 100; n++) expect(ask(`home-${n}.example`, 3)).toBe('other');
   expect(ask('awsdns-01.com', 4)).toBe('awsdns-01.com');
   expect(ask('too-late.example', 50)).toBe('other');
-  // A place is kept: a counter never falls.
+  // A name keeps its place, because a counter never decreases.
   expect(ask('cloudflare.com', 1)).toBe('cloudflare.com');
 });

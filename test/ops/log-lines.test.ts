@@ -1,4 +1,4 @@
-/** What a whole flow leaves in the log at LOG_LEVEL=trace: ids wherever something has one, and no secret anywhere. */
+/** A complete flow at LOG_LEVEL=trace: lines have ids and no secrets. */
 import { createHash } from 'node:crypto';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ beforeAll(async () => {
     databaseUrl: postgres.url,
     redisUrl: redis.url,
   } as const;
-  const log = pino(logOptions('trace'), { write });
+  const log = pino(logOptions({ logLevel: 'trace', role: 'all' }), { write });
   const service = await startService({ storage, ca: 'local authority' }, log);
   closings.push(service.close);
   await live(service);
@@ -49,7 +49,7 @@ beforeAll(async () => {
     .map((line) => JSON.parse(line) as Line);
 });
 
-/** Everything that has a secret, and requests that say it where it does not belong. */
+/** Calls everything that has a secret, and sends secrets in the wrong places. */
 async function live({ client, world }: Service): Promise<void> {
   secrets.set('API_KEY', world.apiKey);
   secrets.set('KEY_ENCRYPTION_KEY', world.env['KEY_ENCRYPTION_KEY'] ?? '');
@@ -97,7 +97,7 @@ async function sayItEverywhere({ apiUrl }: Service['world'], secret: string): Pr
   for (const [path, init] of asks) await fetch(apiUrl + path, init);
 }
 
-/** A job that meets an outage: a pending domain is checked again and again while PostgreSQL goes away. */
+/** A job in an outage: a pending domain is checked while PostgreSQL is down. */
 async function outage({ client }: Service, postgres: Awaited<ReturnType<typeof startPostgres>>) {
   const isBack = async () => (await client.call('GET', '/readyz')).status === 200;
   await until('a check', async () => (await client.domain()).checks.attempts > 0);
@@ -113,7 +113,14 @@ function textsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-describe.skipIf(without)('in the log of a flow', () => {
+describe.skipIf(without)('In the log of a flow', () => {
+  it('every line has the role and the version, and no key twice', () => {
+    for (const line of raw.trim().split('\n')) {
+      expect(JSON.parse(line)).toMatchObject({ role: 'all', version: expect.any(String) });
+      expect(duplicateKeysIn(line)).toEqual([]);
+    }
+  });
+
   it('every line of a request has its id', () => {
     const ofRequests = lines.filter(
       ({ msg, status, operationId }) =>
@@ -125,7 +132,7 @@ describe.skipIf(without)('in the log of a flow', () => {
     expect(away).toMatchObject({ requestId: expect.any(String), domainId: expect.any(String) });
   });
 
-  it('every line of a job has its queue and its id, and that of its domain', () => {
+  it('every line of a job has its queue and id, and those of its domain', () => {
     const ofJobs = lines.filter(({ msg }) => /^job /.test(msg));
     expect(ofJobs.length).toBeGreaterThan(0);
     for (const line of ofJobs) {
@@ -141,7 +148,7 @@ describe.skipIf(without)('in the log of a flow', () => {
     for (const line of about) expect(line).toHaveProperty('domainId');
   });
 
-  it('no secret stands anywhere, in any form', () => {
+  it('no secret appears in any form', () => {
     expect(secrets.size).toBe(6);
     for (const [name, secret] of secrets) {
       expect(secret.length, name).toBeGreaterThan(15);
@@ -153,3 +160,17 @@ describe.skipIf(without)('in the log of a flow', () => {
     expect(raw).not.toMatch(/PRIVATE KEY|authorization|cookie|Bearer/i);
   });
 });
+
+/** Of the outermost object: JSON.parse keeps the last value and says nothing. */
+function duplicateKeysIn(line: string): readonly string[] {
+  const keys: string[] = [];
+  let depth = 0;
+  for (const [token, key] of line.matchAll(
+    /"((?:[^"\\]|\\.)*)"(?=\s*:)|"(?:[^"\\]|\\.)*"|[{}[\]]/g,
+  )) {
+    if (key !== undefined && depth === 1) keys.push(key);
+    if (token === '{' || token === '[') depth += 1;
+    if (token === '}' || token === ']') depth -= 1;
+  }
+  return keys.filter((key, nth) => keys.indexOf(key) !== nth);
+}

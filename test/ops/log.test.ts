@@ -4,14 +4,16 @@ import { logOptions } from '../../src/ops/log.ts';
 
 function logged(err: unknown): { readonly text: string; readonly err: Record<string, unknown> } {
   const written: string[] = [];
-  const log = pino(logOptions('trace'), { write: (line) => void written.push(line) });
+  const log = pino(logOptions({ logLevel: 'trace', role: 'all' }), {
+    write: (line) => void written.push(line),
+  });
   log.error({ err }, 'fault');
   const text = written.join('');
   return { text, err: JSON.parse(text).err };
 }
 
-describe('an error in the log', () => {
-  it('has its class, words, stack and codes', () => {
+describe('A logged error', () => {
+  it('has its class, message, stack and codes', () => {
     const fault = Object.assign(new TypeError('no'), { code: 'ECONNREFUSED', port: 5432 });
     const { err } = logged(fault);
     expect(err).toMatchObject({
@@ -23,12 +25,12 @@ describe('an error in the log', () => {
     expect(err['stack']).toContain('TypeError: no');
   });
 
-  it('has the words of its cause, too', () => {
+  it('includes the message of its cause', () => {
     const { err } = logged(new Error('could not start', { cause: new Error('port in use') }));
     expect(err['message']).toBe('could not start: port in use');
   });
 
-  it('has nothing of what it was about', () => {
+  it('leaves out the data that it was about', () => {
     const about = { command: { name: 'set', args: ['key', 'secret-1'] }, parameters: ['secret-2'] };
     const { text } = logged(
       Object.assign(new Error('no'), about, { detail: 'Key (x)=(secret-3)' }),
@@ -43,13 +45,13 @@ describe('an error in the log', () => {
     'whsec_c2VjcmV0c2VjcmV0',
     '-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----',
   ];
-  it.each(secrets)('has no secret in its words: %s', (words) => {
+  it.each(secrets)('redacts secrets in its message: %s', (words) => {
     const { text } = logged(new Error(`failed with ${words}`));
     expect(text).toContain('failed with');
     expect(text).not.toMatch(/secret|c2VjcmV0/);
   });
 
-  it('is one even where something else was thrown', () => {
+  it('is created for a thrown value that is not an error', () => {
     expect(logged('plain').err).toEqual({ type: 'Thrown', message: 'plain' });
   });
 });

@@ -1,4 +1,4 @@
-/** A domain's life as the metrics tell it, scraped from the API with the token and with keys. */
+/** Scrapes the API with the token and with keys. */
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findProgram, lacks } from '../support/programs.ts';
@@ -39,8 +39,8 @@ afterAll(async () => {
   await fresh?.close();
 });
 
-describe(`the metrics of a domain’s life on ${name}`, () => {
-  it('count its checks, its finding and how long its record was unseen', () => {
+describe(`The metrics of a domain’s life on ${name}`, () => {
+  it('count its checks, its finding and the time until its record was seen', () => {
     expect(value('signpost_checks_total{verdict="wrong"}')).toBeGreaterThan(0);
     expect(value('signpost_checks_total{verdict="right"}')).toBeGreaterThan(0);
     expect(value('signpost_findings_appeared_total{code="record_missing"}')).toBe(1);
@@ -57,14 +57,14 @@ describe(`the metrics of a domain’s life on ${name}`, () => {
     expect(value('signpost_certificate_wait_seconds_count')).toBe(1);
   });
 
-  it('count its visitor at the edge, and the requests of its customer', () => {
+  it('count its visitor at the edge and its customer’s requests', () => {
     expect(value('signpost_edge_requests_total{port="https",status="2xx"}')).toBe(1);
     expect(value('signpost_edge_handshakes_total{outcome="completed"}')).toBe(1);
     expect(value('signpost_http_requests_total{operation="addDomain",status="201"}')).toBe(1);
     expect(value('signpost_database_pool_wait_seconds_count')).toBeGreaterThan(0);
   });
 
-  it('say how the installation stands', () => {
+  it('describe the state of the installation', () => {
     expect(value('signpost_domains{status="live"}')).toBe(1);
     expect(value('signpost_domains{status="pending"}')).toBe(0);
     expect(value('signpost_certificates{days_left="more"}')).toBe(1);
@@ -76,7 +76,7 @@ describe(`the metrics of a domain’s life on ${name}`, () => {
     expect(value('signpost_state_readable{source="queue"}')).toBe(1);
   });
 
-  it('name nobody: no host, no project, no key', async () => {
+  it('contain no host, project or key', async () => {
     const { world, client } = service;
     const [, projectId = '?'] = /projects\/([^/]+)/.exec(client.domainPath) ?? [];
     for (const private_ of [world.hostname, world.zone, projectId, world.apiKey, METRICS_TOKEN]) {
@@ -84,7 +84,7 @@ describe(`the metrics of a domain’s life on ${name}`, () => {
     }
   });
 
-  it('are open to the token and to keys that may read operations, and to nobody else', async () => {
+  it('are readable with the token and with keys that read operations only', async () => {
     const { world, client } = service;
     expect((await read(`Bearer ${world.apiKey}`)).status).toBe(200);
     expect((await read('Bearer not-a-token-of-anybody')).status).toBe(401);
@@ -93,7 +93,7 @@ describe(`the metrics of a domain’s life on ${name}`, () => {
     expect((await fetch(world.apiUrl + client.domainPath, other)).status).toBe(401);
   });
 
-  it.skipIf(lacks('promtool', 'a scrape by promtool'))('are as Prometheus wants them', () => {
+  it.skipIf(lacks('promtool', 'a scrape by promtool'))('pass the Prometheus linter', () => {
     const promtool = findProgram('promtool') ?? '';
     const options = { input: scrape, encoding: 'utf8', stdio: 'pipe' } as const;
     expect(execFileSync(promtool, ['check', 'metrics'], options)).toBe('');

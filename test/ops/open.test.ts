@@ -1,4 +1,3 @@
-/** Metrics that anybody on the network may read: said once, at the start. */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { openOps } from '../../src/roles/ops.ts';
@@ -12,7 +11,7 @@ it.each([
   ['127.0.0.1', {}, 0],
   ['127.0.0.2', {}, 0],
   ['localhost', {}, 0],
-])('METRICS_PORT on %s with %j is warned of %i times', async (HOST, more, times) => {
+])('METRICS_PORT on %s with %j logs %i warnings', async (HOST, more, times) => {
   const loaded = loadConfig({ HOST, METRICS_PORT: '0', ...more });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const warned: unknown[] = [];

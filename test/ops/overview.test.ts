@@ -1,5 +1,3 @@
-/** What the operator's first page rests on: read once for many, and also while the queue is away. */
-
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readInstallation } from '../../src/db/installation.ts';
 import { readOperations } from '../../src/db/operations.ts';
@@ -37,7 +35,7 @@ function overviewOf(counts: () => Promise<QueueCounts>) {
   return { overview, later };
 }
 
-it('says so where the queue does not answer, and everything else all the same', async () => {
+it('The overview reports an unavailable queue and still shows everything else', async () => {
   const { overview } = overviewOf(() => Promise.reject(new Error('Connection is closed.')));
   const { queues, attention, domains } = overviewView(await overview.read());
   expect(queues).toBeNull();
@@ -45,14 +43,14 @@ it('says so where the queue does not answer, and everything else all the same', 
   expect(domains.pending).toBe(0);
 });
 
-it('says of a paused queue that nothing in it runs', async () => {
+it('The overview reports that a paused queue runs nothing', async () => {
   const { overview } = overviewOf(async () => ({ ...none, waiting: 3, isPaused: true }));
   const { queues, attention } = overviewView(await overview.read());
   expect(queues?.[0]).toMatchObject({ queue: 'check-dns', waiting: 3, isPaused: true });
   expect(attention.map(({ code }) => code)).toEqual(['no_worker', 'queue_paused']);
 });
 
-it('is read once in five seconds, and again after a change', async () => {
+it('The overview is cached for five seconds and reloaded after a change', async () => {
   const { overview, later } = overviewOf(async () => none);
   const first = overview.read();
   expect(overview.read()).toBe(first);
@@ -66,7 +64,7 @@ it('is read once in five seconds, and again after a change', async () => {
   await Promise.all([first, second, overview.read()]);
 });
 
-it('has what is left of the authority’s limits where somebody keeps it', async () => {
+it('The overview has the remaining CA limits if they are tracked', async () => {
   const left = { authority: 'ca.example', limit: 'new orders', left: 3, of: 5, fullAt: new Date() };
   const { read } = createReadOverview({
     ...reads(),

@@ -1,4 +1,4 @@
-/** Probes of every role while PostgreSQL and Redis are really gone, and when they are back. */
+/** Stops the real PostgreSQL and Redis. */
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
@@ -47,7 +47,7 @@ async function readiness(role: string): Promise<string> {
   return `${status} ${status === 200 ? [said, ...missing].join(' ') : message}`;
 }
 
-/** What each of the three says, once they say so; they notice within two seconds. */
+/** The expected response of each probe, which notices an outage within two seconds. */
 const say = (api: string, worker: string, edge: string) =>
   until(`${api}, ${worker}, ${edge}`, async () => {
     const said = await Promise.all(['api', 'worker', 'edge'].map(readiness));
@@ -61,7 +61,7 @@ const noQueue = '503 Not ready, missing: queue (does not answer).';
 beforeAll(async () => {
   if (without) return;
   [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
-  // One after the other: they would wait for each other's migrations.
+  // One at a time: they would wait for each other's migrations.
   for (const role of ['api', 'worker', 'edge']) running.set(role, await start(role));
 }, 180_000);
 afterAll(async () => {
@@ -70,21 +70,21 @@ afterAll(async () => {
   await redis?.close();
 }, 180_000);
 
-describe.skipIf(without)('the probes of an API, a worker and an edge', () => {
+describe.skipIf(without)('The probes of an API, a worker and an edge', () => {
   it(
-    'say ready while everything is there',
+    'report ready while everything is available',
     () => say('200 ready', '200 ready', '200 ready'),
     180_000,
   );
 
-  it('say what Redis is missed for: by the API a little, by the worker entirely, by the edge not at all', async () => {
+  it('report a Redis outage: degraded for the API, not ready for the worker, ready for the edge', async () => {
     await redis.kill();
     await say('200 degraded queue', noQueue, '200 ready');
     await redis.restart();
     await say('200 ready', '200 ready', '200 ready');
   }, 180_000);
 
-  it('say that nobody is ready without PostgreSQL, and everybody alive', async () => {
+  it('report not ready but alive for all without PostgreSQL', async () => {
     await postgres.stop();
     await say(noDatabase, noDatabase, noDatabase);
     for (const role of running.keys()) {
@@ -103,7 +103,7 @@ describe.skipIf(without)('the probes of an API, a worker and an edge', () => {
     await say('200 ready', '200 ready', '200 ready');
   }, 180_000);
 
-  it('say it where the database is older than the process, as after a backup was restored', async () => {
+  it('report a database that is older than the process, as after a restore', async () => {
     const { pool } = running.get('api')?.parts.database ?? {};
     await pool?.query(`UPDATE "_prisma_migrations" SET rolled_back_at = now()
       WHERE migration_name = (SELECT max(migration_name) FROM "_prisma_migrations")`);
@@ -115,7 +115,7 @@ describe.skipIf(without)('the probes of an API, a worker and an edge', () => {
 });
 
 describe.skipIf(without)('METRICS_PORT', () => {
-  it('shows metrics to whoever has the token alone, where there is one', async () => {
+  it('requires the token for metrics if one is set', async () => {
     const METRICS_TOKEN = 'a-token-for-metrics-alone';
     const worker = await start('worker', { METRICS_TOKEN });
     running.set('worker with a token', worker);
@@ -127,12 +127,12 @@ describe.skipIf(without)('METRICS_PORT', () => {
     expect(await status({ authorization: `Bearer ${METRICS_TOKEN}` })).toBe(200);
   });
 
-  it('shows nothing else, and takes no writing', async () => {
+  it('serves nothing else and rejects writes', async () => {
     expect((await ask(opsOf('worker'), '/v1/projects')).status).toBe(404);
     expect((await fetch(`${opsOf('worker')}/metrics`, { method: 'POST' })).status).toBe(405);
   });
 
-  it('shows of a worker what workers do, and of an edge what edges do', async () => {
+  it('shows worker metrics for a worker and edge metrics for an edge', async () => {
     const names = async (role: string) =>
       [...(await ask(opsOf(role), '/metrics')).text.matchAll(/^# TYPE (\w+)/gm)].map(([, n]) => n);
     expect(await names('worker')).toContain('signpost_jobs_total');
@@ -143,7 +143,7 @@ describe.skipIf(without)('METRICS_PORT', () => {
     expect(await names('api')).toContain('signpost_domains');
   });
 
-  it('is named where it is taken', async () => {
+  it('is named in the error when it is taken', async () => {
     const port = String(running.get('edge')?.addresses.metricsPort);
     await expect(start('edge', { METRICS_PORT: port })).rejects.toThrow(
       /^METRICS_PORT \d+ .* in use/,
@@ -151,8 +151,8 @@ describe.skipIf(without)('METRICS_PORT', () => {
   });
 });
 
-describe.skipIf(without)('a worker that starts before its database', () => {
-  it('is alive, and says that it is not ready', async () => {
+describe.skipIf(without)('A worker that starts before its database', () => {
+  it('is alive and not ready', async () => {
     await postgres.stop();
     const port = await freePort();
     const starting = start('worker', { METRICS_PORT: String(port) });

@@ -1,4 +1,4 @@
-/** Whoever waits for /readyz may send its first request at once: API_KEY is accepted by then. */
+/** A client may send its first request after /readyz succeeds, so API_KEY must work by then. */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
@@ -14,7 +14,7 @@ const log = pino({ level: 'silent' });
 const closings = closeAfterEach();
 
 it.skipIf(lacks('postgres', 'readiness while the API key cannot be stored'))(
-  'a process is not ready before it accepts API_KEY',
+  'A process is not ready before it accepts API_KEY',
   async () => {
     const fresh = await freshStorage('postgres');
     closings.push(fresh.close);

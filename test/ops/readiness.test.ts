@@ -32,20 +32,20 @@ const cases: readonly Case[] = [
   [['api', 'worker', 'edge'], { ...cut, queue: 'down' }, 'not_ready', 'database,migrations,queue'],
 ];
 
-describe('a process', () => {
+describe('A process', () => {
   it.each(cases)('as %j with %j is %s', (roles, dependencies, status, missing) => {
     const readiness = decideReadiness(roles, dependencies);
     expect([readiness.status, readiness.missing.join()]).toEqual([status, missing]);
   });
 
-  it('that only serves visitors says nothing of a queue', () => {
+  it('that only serves visitors does not report a queue', () => {
     expect(decideReadiness(['edge'], well).dependencies).toEqual({
       database: 'up',
       migrations: 'up',
     });
   });
 
-  it('names everything that is missing where it is not ready', () => {
+  it('that is not ready names everything that is missing', () => {
     expect(readinessAnswer(decideReadiness(['worker'], { ...cut, queue: 'down' }))).toMatchObject({
       status: 503,
       body: {
@@ -58,7 +58,7 @@ describe('a process', () => {
 });
 
 it.skipIf(lacks('postgres', 'readiness behind a lock'))(
-  'says so in time where somebody holds the table of the migrations',
+  'reports in time that the migrations table is locked',
   async () => {
     const fresh = await freshStorage('postgres');
     const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));

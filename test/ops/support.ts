@@ -1,4 +1,4 @@
-/** An installation in which there is nothing yet. */
+/** An empty installation. */
 import type { InstallationState } from '../../src/db/installation.ts';
 import type { ReadInstallation } from '../../src/ops/metrics/installation.ts';
 

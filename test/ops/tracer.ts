@@ -1,4 +1,4 @@
-/** The least that OpenTelemetry's API takes for an SDK: spans are kept in memory, contexts in an AsyncLocalStorage. */
+/** A minimal OpenTelemetry SDK: spans in memory, contexts in an AsyncLocalStorage. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import {
@@ -27,7 +27,7 @@ export type KeptSpan = {
   ended: boolean;
 };
 
-/** Registers itself; `stop` takes it back. */
+/** Registers itself; `stop` removes it. */
 export function startTracer(): { readonly spans: readonly KeptSpan[]; stop(): void } {
   const spans: KeptSpan[] = [];
   const tracer = createTracer(spans);
@@ -58,7 +58,7 @@ function createTracer(spans: KeptSpan[]): Tracer {
     return keeping(kept);
   }
   const startActiveSpan = (name: string, ...rest: readonly unknown[]) => {
-    const act = rest.at(-1) as (span: Span) => unknown; // its overloads end with it
+    const act = rest.at(-1) as (span: Span) => unknown; // every overload ends with it
     const [options, within = context.active()] = rest.slice(0, -1) as [SpanOptions?, Context?];
     const span = startSpan(name, options, within);
     return context.with(trace.setSpan(within, span), () => act(span));

@@ -1,4 +1,3 @@
-/** One trace from the caller through the API and the queue to the checks that follow; and nothing at all without an SDK. */
 import { SpanKind } from '@opentelemetry/api';
 import { describe, expect, it } from 'vitest';
 import { isTracing, jobTelemetry } from '../../src/net/tracing.ts';
@@ -21,7 +20,7 @@ async function start(): Promise<Service> {
   return service;
 }
 
-/** Adds the domain to a project as a caller that traces, once the zone has what it needs. */
+/** Adds the domain to a project as a tracing caller once its zone is complete. */
 async function addTraced({ world, client, signpost }: Service) {
   const project = { name: 'Docs', slug: 'docs', plan: 'pro' };
   const { body } = await client.call('POST', '/v1/projects', project);
@@ -47,8 +46,8 @@ async function addTraced({ world, client, signpost }: Service) {
   return { answered, isLive };
 }
 
-describe(`with an SDK, on ${quickest}`, () => {
-  it('a request and the jobs that follow from it are one trace', async () => {
+describe(`Tracing with an SDK, on ${quickest}`, () => {
+  it('connects a request and its follow-up jobs in one trace', async () => {
     const { spans, stop } = startTracer();
     closings.push(stop);
     const service = await start();
@@ -76,7 +75,7 @@ describe(`with an SDK, on ${quickest}`, () => {
     expect(find('check-dns')?.attributes).toMatchObject({ 'signpost.domain.id': id });
   }, 180_000);
 
-  it('no span says a key, a path or a host', async () => {
+  it('keeps keys, paths and hosts out of spans', async () => {
     const { spans, stop } = startTracer();
     closings.push(stop);
     const service = await start();
@@ -88,13 +87,13 @@ describe(`with an SDK, on ${quickest}`, () => {
   }, 180_000);
 });
 
-describe('without an SDK', () => {
-  it('nothing is made, and queues are told of no telemetry', () => {
+describe('Tracing without an SDK', () => {
+  it('creates no spans and passes no telemetry to queues', () => {
     expect(isTracing()).toBe(false);
     expect(jobTelemetry()).toEqual({});
   });
 
-  it('the caller’s trace goes on in the answer all the same', async () => {
+  it('still continues the caller’s trace in the response', async () => {
     const service = await start();
     const { answered } = await addTraced(service);
     expect(answered.headers.get('traceparent')).toMatch(new RegExp(`^00-${TRACE}-\\w{16}-01$`));

@@ -1,4 +1,3 @@
-/** Alert rules and dashboard, held to what is exported and to the page that operators read. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +18,7 @@ type Panel = { readonly type: string; readonly targets?: readonly { readonly exp
 const { panels } = JSON.parse(read('deploy/grafana/signpost.json')) as { panels: Panel[] };
 const dashboard = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-/** The metrics that a text names, as they are declared. */
+/** The declared metrics that a text names. */
 const namedIn = (text: string) => [
   ...new Set(
     [...text.matchAll(/\b(?:signpost|process)_[a-z_]+/g)].map(([name]) =>
@@ -35,29 +34,29 @@ afterAll(() => metrics.close());
 const exported = async () =>
   [...(await metrics.text()).matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name);
 
-describe('what is exported', () => {
-  it('is what docs/run/monitoring.md lists, and nothing else', async () => {
+describe('The exported metrics', () => {
+  it('are exactly those in docs/run/monitoring.md', async () => {
     const section = page.split(/^## /m).find((part) => part.startsWith('Metrics')) ?? '';
     const listed = [...section.matchAll(/^\| `([a-z_]+)/gm)].map(([, name = '']) => name);
     expect(listed.toSorted()).toEqual((await exported()).toSorted());
   });
 
-  it('has all that the alerts and the dashboard ask for', async () => {
+  it('include everything that the alerts and the dashboard use', async () => {
     const names = await exported();
     const exprs = [...rules.matchAll(/expr: ([\s\S]*?)\n {8}\w/g)].map(([, expr = '']) => expr);
     expect(exprs.length).toBeGreaterThan(10);
     for (const name of namedIn([...exprs, ...dashboard].join('\n'))) expect(names).toContain(name);
   });
 
-  it('is all on the dashboard', async () => {
+  it('are all on the dashboard', async () => {
     expect(namedIn(dashboard.join('\n')).toSorted()).toEqual((await exported()).toSorted());
   });
 });
 
-describe('every alert', () => {
+describe('Every alert', () => {
   const alerts = [...rules.matchAll(/alert: (\w+)[\s\S]*?runbook: (\S+)/g)];
 
-  it('is on the page about monitoring, and has a runbook of its name', () => {
+  it('is on the monitoring page and has a runbook of its name', () => {
     expect(alerts.length).toBe(rules.match(/alert:/g)?.length);
     for (const [, name = '', runbook = ''] of alerts) {
       expect(page).toContain(`\`${name}\``);
@@ -76,17 +75,17 @@ describe.skipIf(lacks('promtool', 'alert rules by promtool'))('promtool', () => 
     expect(promtool(['check', 'rules', path('deploy/prometheus/alerts.yml')])).toContain('SUCCESS');
   });
 
-  it('finds that they wake somebody when they should, and nobody otherwise', () => {
+  it('confirms that alerts fire exactly when they should', () => {
     const file = path('deploy/prometheus/alerts.test.yml');
     expect(promtool(['test', 'rules', file])).toContain('SUCCESS');
   });
 
-  it('can read every expression of the dashboard', () => {
+  it('can parse every expression of the dashboard', () => {
     const folder = mkdtempSync(join(tmpdir(), 'signpost-rules-'));
     const file = join(folder, 'dashboard.yml');
     const records = dashboard.map((expr, index) => ({
       record: `panel:${index}`,
-      // What Grafana fills in.
+      // Grafana variables.
       expr: expr.replaceAll('$__rate_interval', '5m'),
     }));
     writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: records }] }));
@@ -97,7 +96,7 @@ describe.skipIf(lacks('promtool', 'alert rules by promtool'))('promtool', () => 
     }
   });
 
-  it('has no objection to the names and types', async () => {
+  it('accepts the metric names and types', async () => {
     expect(promtool(['check', 'metrics'], await metrics.text())).toBe('');
   });
 });

@@ -23,8 +23,8 @@ const check = (parts: Partial<SavedCheck>): SavedCheck => ({
   ...parts,
 });
 
-describe('a check that was saved', () => {
-  it('counts by its verdict', () => {
+describe('The metrics of a saved check', () => {
+  it('count it by its verdict', () => {
     expect(countedCheckOf(check({}))).toEqual({
       verdict: 'wrong',
       appeared: [],
@@ -32,16 +32,16 @@ describe('a check that was saved', () => {
     });
   });
 
-  it.each(['right', 'unknown', 'unchanged'] as const)('counts as %s', (verdict) => {
+  it.each(['right', 'unknown', 'unchanged'] as const)('count it as %s', (verdict) => {
     expect(countedCheckOf(check({ verdict })).verdict).toBe(verdict);
   });
 
   const lags = [
-    ['since the check before', -60_000, -15_000, 15],
-    ['since it began to wait, where there was none', -60_000, null, 60],
-    ['since this life began, where the check was of the one before', -5_000, -90_000, 5],
+    ['the previous check', -60_000, -15_000, 15],
+    ['the start of the wait without a previous check', -60_000, null, 60],
+    ['the start of this life if the previous check is older', -5_000, -90_000, 5],
   ] as const;
-  it.each(lags)('of a domain that became verified has the time %s', (_, since, last, seconds) => {
+  it.each(lags)('measure the time to verification from %s', (_, since, last, seconds) => {
     const counted = countedCheckOf(
       check({ domain: pending(since, last), outcome: verified, verdict: 'right' }),
     );
@@ -49,14 +49,14 @@ describe('a check that was saved', () => {
   });
 });
 
-describe('an order', () => {
-  it('that several runs share is counted as refused once', async () => {
+describe('The metrics of an order', () => {
+  it('count a shared order as failed once', async () => {
     let refusals = 0;
     const answers = [
       { hasEnded: true, isPlanned: false },
       { hasEnded: false, isPlanned: true },
     ];
-    // The other calls are not made here.
+    // Other methods are not called here.
     const store = { refuse: async () => answers.shift() } as unknown as CertificateStore;
     const counted = countOrders(store, {
       issued: () => {},

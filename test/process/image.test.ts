@@ -1,4 +1,4 @@
-/** The image, as far as it goes without Docker: the program runs with nothing but what the Dockerfile copies into it. */
+/** Without Docker: runs the program with only the files that the Dockerfile copies. */
 import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -6,18 +6,18 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { startProcess } from '../support/process.ts';
-import { anyPorts, storageOf } from './support.ts';
+import { anyPorts, readyLine, storageOf } from './support.ts';
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
 const closings = closeAfterEach();
 
-/** What the last stage takes from the one that builds. */
+/** The files that the last stage copies from the build stage. */
 async function copied(): Promise<readonly string[]> {
   const text = await readFile(join(checkout, 'Dockerfile'), 'utf8');
   return [...text.matchAll(/^COPY --from=build \/app\/(\S+) /gm)].map(([, path = '']) => path);
 }
 
-it('the image has everything that the program reads, the dashboard’s style among it', async () => {
+it('The image contains every file that the program reads, including the dashboard’s style', async () => {
   const root = await mkdtemp(join(tmpdir(), 'signpost-image-'));
   closings.push(() => rm(root, { recursive: true, force: true }));
   for (const path of await copied()) {
@@ -31,7 +31,7 @@ it('the image has everything that the program reads, the dashboard’s style amo
   const running = await startProcess({ ...storage.env, ...anyPorts }, `${root}/`);
   closings.push(running.kill);
 
-  const url = /Dashboard +(\S+)/.exec(running.stdout())?.[1] ?? '';
+  const url = readyLine(running)['dashboard'] ?? '';
   const page = await fetch(url);
   expect(page.status).toBe(200);
   const assets = [...(await page.text()).matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)];

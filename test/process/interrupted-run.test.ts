@@ -1,4 +1,3 @@
-/** A run that is interrupted, or whose set-up fails, leaves no process behind: neither Vitest's nor what tests started. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -22,7 +21,7 @@ beforeEach(async () => {
   closings.push(() => rm(folder, { recursive: true }));
 });
 
-/** In a group of its own, as a shell starts it. */
+/** In a new process group, as a shell starts it. */
 function startRun(env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, [vitest, 'run'], {
     cwd: project,
@@ -50,11 +49,11 @@ function isAlive(pid: number): boolean {
 
 const nobodyIsLeft = () => until('no process is left', async () => !pids().some(isAlive));
 
-describe('a run', () => {
+describe('A test run', () => {
   const rows: readonly (readonly [how: string, (pid: number) => void])[] = [
-    ['of which everybody gets Ctrl-C', (pid) => process.kill(-pid, 'SIGINT')],
-    ['of which the runner alone gets SIGINT', (pid) => process.kill(pid, 'SIGINT')],
-    ['of which the runner alone gets SIGTERM', (pid) => process.kill(pid, 'SIGTERM')],
+    ['after Ctrl-C in the terminal', (pid) => process.kill(-pid, 'SIGINT')],
+    ['after SIGINT to the runner alone', (pid) => process.kill(pid, 'SIGINT')],
+    ['after SIGTERM to the runner alone', (pid) => process.kill(pid, 'SIGTERM')],
   ];
   it.each(rows)('%s leaves no process behind', async (_how, interrupt) => {
     const { pid, ended } = startRun();
@@ -66,7 +65,7 @@ describe('a run', () => {
     await nobodyIsLeft();
   });
 
-  it('whose set-up fails leaves no process behind', async () => {
+  it('with a failing setup leaves no process behind', async () => {
     const { ended } = startRun({ FAIL: '1' });
     const [code] = await ended;
     expect([code, lines().length]).toEqual([1, 2]);

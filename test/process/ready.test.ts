@@ -1,26 +1,26 @@
-/** `npm start` as a person sees it: what it prints, and that every word of it is true. */
+/** Checks the output of `npm start` and that all of it is true. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Beside, startBeside } from '../support/beside.ts';
+import { type Beside, startInProcess } from '../support/beside.ts';
 import { startProcess } from '../support/process.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
-import { anyPorts, dataDirOf } from './support.ts';
+import { anyPorts, dataDirOf, readyLine } from './support.ts';
 
 let fresh: FreshStorage;
 let running: Beside | undefined;
 let key = '';
 
-async function start(by: (env: typeof anyPorts & { DATA_DIR: string }) => Promise<Beside>) {
-  running = await by({ ...anyPorts, DATA_DIR: dataDirOf(fresh) });
+async function start() {
+  running = await startInProcess({ ...anyPorts, DATA_DIR: dataDirOf(fresh) });
 }
 
 const printed = () => running?.stdout() ?? '';
 const found = (pattern: RegExp) => pattern.exec(printed())?.[1] ?? '';
 const keysShown = () => new Set(printed().match(/signpost_\w+/g));
-/** What stands under "Try:". */
+/** The lines under "Try:". */
 const linesToTry = () =>
   printed()
     .split('Try:')[1]
@@ -30,19 +30,19 @@ const linesToTry = () =>
 
 beforeAll(async () => {
   fresh = await freshStorage('embedded', { empty: true });
-  await start(startProcess);
+  await start();
 });
 afterAll(async () => {
   await running?.stop();
   await fresh.close();
 });
 
-describe('the first start', () => {
-  it('says that it is ready, once', () => {
+describe('The first start', () => {
+  it('reports once that it is ready', () => {
     expect(printed().match(/Signpost is ready/g)).toHaveLength(1);
   });
 
-  it('prints where the dashboard and the API are', async () => {
+  it('prints the addresses of the dashboard and the API', async () => {
     const dashboard = await fetch(found(/Dashboard +(\S+)/));
     expect([dashboard.status, dashboard.headers.get('content-type')]).toEqual([
       200,
@@ -55,13 +55,13 @@ describe('the first start', () => {
     ]);
   });
 
-  it("prints the edge's ports, where somebody listens", async () => {
+  it("prints the edge's ports if it listens", async () => {
     const [, httpPort, httpsPort] = /http on port (\d+), https on port (\d+)/.exec(printed()) ?? [];
     expect(httpPort).not.toBe(httpsPort);
     for (const port of [httpPort, httpsPort]) await reach(Number(port));
   });
 
-  it('shows the first key, once', () => {
+  it('shows the first key once', () => {
     key = found(/^ *(signpost_\w+)$/m);
     expect(key).not.toBe('');
     expect(printed().match(/Your first key/g)).toHaveLength(1);
@@ -80,10 +80,10 @@ describe('the first start', () => {
   });
 });
 
-describe('a second start on the same folder', () => {
+describe('A second start on the same folder', () => {
   beforeAll(async () => {
     await running?.stop();
-    await start(startBeside);
+    await start();
   });
 
   it('shows no key', () => {
@@ -92,7 +92,7 @@ describe('a second start on the same folder', () => {
     expect([...keysShown()]).toEqual([]);
   });
 
-  it('still takes the first one, also in the lines to try', async () => {
+  it('still accepts the first key, also in the lines to try', async () => {
     const [list = '', create = ''] = linesToTry();
     expect(await runCurl(create, { SIGNPOST_API_KEY: key })).toMatchObject({ status: 201 });
     const pets = [{ name: 'Rex' }, { name: 'Rex' }];
@@ -103,11 +103,32 @@ describe('a second start on the same folder', () => {
   });
 });
 
-const scripts: unknown = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-).scripts;
+describe('A start without a terminal', () => {
+  it('prints one line of JSON, which has the first key, and logs with role and version', async () => {
+    const storage = await freshStorage('embedded', { empty: true });
+    const started = await startProcess({ ...anyPorts, DATA_DIR: dataDirOf(storage) });
+    try {
+      const { api, firstKey, ...line } = readyLine(started);
+      expect(line).toMatchObject({ role: 'all', version, msg: 'Signpost is ready' });
+      const headers = { authorization: `Bearer ${firstKey}` };
+      expect((await fetch(`${api}/pets`, { headers })).status).toBe(200);
+      expect(await started.stop()).toBe(0);
+      const logged = started.stderr().trimEnd().split('\n');
+      expect(logged.at(-1)).toContain('"msg":"stopped"');
+      for (const one of logged) expect(JSON.parse(one)).toMatchObject({ role: 'all', version });
+      expect(started.stderr()).not.toContain(firstKey);
+    } finally {
+      await started.kill();
+      await storage.close();
+    }
+  });
+});
 
-/** Runs a line as a shell reads it, with `fetch` for curl, which not every machine has. */
+const { scripts, version } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+);
+
+/** Runs a line like a shell, with `fetch` for curl, which not every machine has. */
 async function runCurl(line: string, env: Readonly<Record<string, string>> = {}) {
   const script = `curl() { printf '%s\\n' "$@"; }\n${line}`;
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { env });

@@ -1,4 +1,3 @@
-/** CI runs test files that failed once more, alone: scripts/second-run.mjs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -29,8 +28,8 @@ async function runTwice(files: readonly string[], env: Readonly<Record<string, s
 
 const passedHeading = 'Passed on the second run (fix what makes them depend on the load):';
 
-describe('CI', () => {
-  it('passes when a test file that failed passes alone, and lists it', async () => {
+describe('CI with scripts/second-run.mjs', () => {
+  it('passes when a failed test file passes alone, and lists it', async () => {
     const { code, summary } = await runTwice(['whole', 'recovers']);
     expect([code, ...summary]).toEqual([
       0,
@@ -40,7 +39,7 @@ describe('CI', () => {
     ]);
   });
 
-  it('fails when a test file fails twice, and says which', async () => {
+  it('fails when a test file fails twice, and names it', async () => {
     const { code, alone, summary } = await runTwice(['recovers', 'does-not-load', 'rejects']);
     const failed = ['does-not-load', 'recovers', 'rejects'].map((name) => `${name}.fixture.ts`);
     expect(alone).toEqual(failed.map((file) => `Second run, alone: ${file}`));
@@ -56,12 +55,12 @@ describe('CI', () => {
     ]);
   });
 
-  it('runs nothing twice when everything passes', async () => {
+  it('does not repeat anything when everything passes', async () => {
     const { code, alone } = await runTwice(['whole']);
     expect([code, ...alone]).toEqual([0]);
   });
 
-  it('fails without a second run when tests were left out that REQUIRE_ALL=1 asks for', async () => {
+  it('fails at once when REQUIRE_ALL=1 forbids skipped tests', async () => {
     const { code, alone } = await runTwice(['skipped-quietly', 'recovers'], { REQUIRE_ALL: '1' });
     expect([code, ...alone]).toEqual([1]);
   });

@@ -1,6 +1,6 @@
 /**
- * The set-up that `npm start` and `npm test` begin with: in this checkout, and in a small project of its own, where it
- * starts from nothing: the real npm and the real compiler, and a stand-in for Prisma.
+ * Tests the setup of `npm start` and `npm test` in this checkout, and from scratch in a small project with the real npm
+ * and compiler and a stub for Prisma.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-/** A compiler takes seconds, and tens of them on a machine that does much else meanwhile. */
+/** A compiler takes seconds, and tens of them on a busy machine. */
 vi.setConfig({ testTimeout: 240_000 });
 
 const checkout = fileURLToPath(new URL('../../', import.meta.url));
@@ -17,9 +17,9 @@ let root: string;
 
 type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
-/** Runs the set-up of the project in `folder`. */
+/** Runs the setup of the project in `folder`. */
 function setUp(folder: string): Promise<Outcome> {
-  // Nothing is fetched: what npm would only say or ask of its own accord is off.
+  // Disables npm's network access.
   const npm = { offline: 'true', audit: 'false', fund: 'false', update_notifier: 'false' };
   const settings = Object.entries(npm).map(([name, value]) => [`npm_config_${name}`, value]);
   const env = { ...process.env, ...Object.fromEntries(settings) };
@@ -33,7 +33,7 @@ function setUp(folder: string): Promise<Outcome> {
   });
 }
 
-/** The steps that were announced, without their times. */
+/** The announced steps without their times. */
 const steps = ({ stdout }: Outcome) =>
   stdout
     .split('\n')
@@ -105,8 +105,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-describe('on a fresh clone, the set-up', () => {
-  it('does everything, once, however many ask for it at the same time', async () => {
+describe('The setup of a fresh clone', () => {
+  it('does everything once, however many start it at the same time', async () => {
     const both = await Promise.all([setUp(root), setUp(root)]);
     expect(both.map(({ code, stderr }) => [code, stderr])).toEqual([
       [0, ''],
@@ -121,13 +121,13 @@ describe('on a fresh clone, the set-up', () => {
     expect(await read('dist/src/main.js')).toContain('answer = 41');
   });
 
-  it('then does nothing and prints nothing', async () => {
+  it('is silent and does nothing the second time', async () => {
     expect(await setUp(root)).toEqual(nothing);
   });
 });
 
-describe('a later set-up', () => {
-  it('compiles what was edited, and forgets what was removed', async () => {
+describe('A later setup', () => {
+  it('compiles edited files and forgets removed ones', async () => {
     await write('src/main.ts', 'export const answer: number = 42;\n');
     await rm(join(root, 'src/old.ts'));
     expect(steps(await setUp(root))).toEqual(['Compiling']);
@@ -136,13 +136,13 @@ describe('a later set-up', () => {
     expect(await setUp(root)).toEqual(nothing);
   });
 
-  it('generates the client of a schema that was edited', async () => {
+  it('regenerates the client of an edited schema', async () => {
     await write('prisma/schema.prisma', '// the second one');
     expect(steps(await setUp(root))).toEqual(['Generating the database client', 'Compiling']);
     expect(await setUp(root)).toEqual(nothing);
   });
 
-  it('that fails says why, with exit code 1, and is done again', async () => {
+  it('that fails says why, exits with 1 and can be repeated', async () => {
     await write('src/main.ts', "export const answer: number = 'forty-two';\n");
     for (const _time of ['first', 'second']) {
       const { code, stdout, stderr } = await setUp(root);
@@ -155,7 +155,7 @@ describe('a later set-up', () => {
   });
 });
 
-it('where `npm test` has done everything, another set-up does nothing and prints nothing', async () => {
-  await setUp(checkout); // nothing to do either, unless Vitest was started without `npm test`
+it('After `npm test`, another setup is silent and does nothing', async () => {
+  await setUp(checkout); // also up to date, unless Vitest was started without `npm test`
   expect(await setUp(checkout)).toEqual(nothing);
 });

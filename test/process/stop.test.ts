@@ -1,4 +1,3 @@
-/** An operator, an orchestrator or Ctrl-C ends the process, and it ends well. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -11,14 +10,14 @@ import { anyPorts, storageOf } from './support.ts';
 
 const closings = closeAfterEach();
 
-describe('a running process', () => {
+describe('A running process', () => {
   const rows: readonly [sent: string, signals: readonly NodeJS.Signals[]][] = [
     ['SIGTERM', ['SIGTERM']],
     ['SIGINT, and of more signals while it stops', ['SIGINT', 'SIGTERM', 'SIGINT']],
   ];
-  // One that plays a role ends at SIGTERM in test/flow/graceful-stop.test.ts, too.
+  // test/flow/graceful-stop.test.ts covers SIGTERM for single roles.
   it.each(rowsOfRun(rows, ([, signals]) => signals.length > 1))(
-    'ends with 0 by itself at %s',
+    'exits with 0 at %s',
     async (_sent, signals) => stop(signals),
     240_000,
   );
@@ -37,9 +36,9 @@ describe('a running process', () => {
   }
 });
 
-describe('a process that still waits for its database', () => {
+describe('A process that waits for its database', () => {
   const signals = ['SIGTERM', 'SIGINT'] as const;
-  it.each(rowsOfRun(signals, (one) => one === 'SIGINT'))('ends with 0 at %s', async (signal) => {
+  it.each(rowsOfRun(signals, (one) => one === 'SIGINT'))('exits with 0 at %s', async (signal) => {
     const waiting = launchProcess({
       ...anyPorts,
       DATABASE_URL: `postgres://127.0.0.1:${await freePort()}/signpost`,
@@ -51,12 +50,12 @@ describe('a process that still waits for its database', () => {
     expect(await waiting.ended).toBe(0);
   });
 
-  it('waits for one that takes connections and says nothing, too', async () => {
+  it('also waits for a server that accepts connections and stays silent', async () => {
     const mute = createServer();
     closings.push(async () => void mute.close());
     mute.listen(0, '127.0.0.1');
     await once(mute, 'listening');
-    const { port } = mute.address() as AddressInfo; // it listens on TCP
+    const { port } = mute.address() as AddressInfo;
     const waiting = launchProcess({
       ...anyPorts,
       DATABASE_URL: `postgres://127.0.0.1:${port}/signpost`,

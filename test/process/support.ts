@@ -1,10 +1,10 @@
-/** What the tests of whole processes share. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import type { Beside } from '../support/beside.ts';
 import { type FreshStorage, freshStorage, type StorageName } from '../support/storage.ts';
 
-/** Any free ports; the process prints which. */
+/** Any free ports; the process prints them. */
 export const anyPorts = { PORT: '0', EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' } as const;
 
 /** For DATA_DIR. */
@@ -13,7 +13,7 @@ export function dataDirOf({ storage }: FreshStorage): string {
   return storage.dataDir;
 }
 
-/** The variables that name a fresh storage. */
+/** The variables of a fresh storage. */
 export async function storageOf(name?: StorageName) {
   const { storage, close } = await freshStorage(name);
   const env: Readonly<Record<string, string>> =
@@ -31,9 +31,14 @@ export async function storageOf(name?: StorageName) {
 export async function takenPort(): Promise<{ port: string; close: () => Promise<void> }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo;
   return {
     port: String(port),
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
+}
+
+/** The line that a process without a terminal prints when it is ready. */
+export function readyLine({ stdout }: Pick<Beside, 'stdout'>): Readonly<Record<string, string>> {
+  return JSON.parse(stdout());
 }

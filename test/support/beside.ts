@@ -1,4 +1,3 @@
-/** Roles beside the one that a test is about, whose being processes of their own is not the point. */
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.ts';
 import { logOptions } from '../../src/ops/log.ts';
@@ -9,17 +8,21 @@ import { isLongRun } from './run.ts';
 
 export type Beside = Pick<SignpostProcess, 'pid' | 'stop' | 'stdout' | 'output'>;
 
-/** What `docker stop` leaves a process, and more than any test's work takes. */
+/** The grace period of `docker stop`, and longer than any test's work. */
 const STOP_DEADLINE_MS = 20_000;
 
-/** A process in the long run. In the quick one the same program in the test's own, for a tenth of the processor's time. */
+/** A separate process in the long run; in-process in the quick run, for a tenth of the CPU time. */
 export async function startBeside(env: Readonly<Record<string, string>>): Promise<Beside> {
-  if (isLongRun) return startProcess(env);
+  return isLongRun ? startProcess(env) : startInProcess(env);
+}
+
+/** Its standard output is what a terminal shows. */
+export async function startInProcess(env: Readonly<Record<string, string>>): Promise<Beside> {
   const result = loadConfig(env);
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
-  const log = pino(logOptions(result.config.logLevel), { write });
+  const log = pino(logOptions(result.config), { write });
   const signpost = await startSignpost(result.config, log);
   let stopped: Promise<void> | undefined;
   return {

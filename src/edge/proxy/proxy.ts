@@ -129,7 +129,7 @@ function isUnverified({ socket }: ClientRequest): boolean {
 function warnOfCertificate(exchange: Exchange, log: Log, { message }: Error): void {
   const { hostname } = exchange.target;
   const reason = printable(message, REASON_MAX); // contains names from the certificate
-  log.warn({ hostname, reason }, 'the certificate of a deploy does not verify');
+  log.warn({ domain: hostname, reason }, 'the certificate of a deploy does not verify');
   giveUp(exchange, pages.upstreamUnverified);
 }
 
@@ -139,8 +139,8 @@ const REASON_MAX = 300;
 function fail(exchange: Exchange, log: Log, error: unknown, page: PageFor): void {
   const isRefused = error instanceof UpstreamRefused;
   const { hostname } = exchange.target;
-  if (isRefused) log.warn({ hostname, reason: error.message }, 'deploy address refused');
-  else log.debug({ err: error, hostname }, 'upstream request failed');
+  if (isRefused) log.warn({ domain: hostname, reason: error.message }, 'deploy address refused');
+  else log.debug({ err: error, domain: hostname }, 'upstream request failed');
   giveUp(exchange, isRefused ? pages.upstreamRefused : page);
 }
 
@@ -154,7 +154,7 @@ function warnOfMore(
   if (!isParsers) return;
   const { hostname } = target;
   const status = response.statusCode;
-  log.warn({ hostname, method, status, err: error }, 'deploy sent data after its response');
+  log.warn({ domain: hostname, method, status, err: error }, 'deploy sent data after its response');
 }
 
 /** Stops reading the upstream while the client is slow. Slow clients have their own limits. */

@@ -5,7 +5,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintKey } from '../../../src/config/api-key.ts';
-import { anyPorts, storageOf } from '../../process/support.ts';
+import { anyPorts, readyLine, storageOf } from '../../process/support.ts';
 import { type SignpostProcess, startProcess } from '../../support/process.ts';
 import { talk } from '../wire.ts';
 
@@ -23,8 +23,9 @@ describe.each(starts)('When %s', (_what, env) => {
   beforeAll(async () => {
     storage = await storageOf();
     service = await startProcess({ ...storage.env, ...anyPorts, ...env, LOG_LEVEL: 'trace' });
-    url = /API +(\S+)\/v1/.exec(service.stdout())?.[1] ?? '';
-    admin = env['API_KEY'] ?? /^ *(signpost_\w+)$/m.exec(service.stdout())?.[1] ?? '';
+    const { api = '', firstKey = '' } = readyLine(service);
+    url = api.replace(/\/v1$/, '');
+    admin = env['API_KEY'] ?? firstKey;
   });
   afterAll(async () => {
     await service.kill();
@@ -123,14 +124,8 @@ describe.each(starts)('When %s', (_what, env) => {
       bytes.toString('hex'),
       [...bytes].join(','),
     ];
-    const written = service.stderr() + (token === admin ? withoutWelcome() : service.stdout());
+    const written = service.stderr() + (token === admin ? '' : service.stdout());
     const lines = written.split('\n').filter((line) => forms.some((form) => line.includes(form)));
     expect(lines).toEqual([]);
-  }
-
-  /** Removes the welcome text of the first start: the key and the commands to try. */
-  function withoutWelcome(): string {
-    const [, rest = ''] = service.stdout().split('npm run demo');
-    return rest;
   }
 });
