@@ -1,4 +1,4 @@
-/** Which folder may build on which: the lint rule of each (arrows.biome.json), tried on imports that it must refuse. */
+/** Tests the lint rule of each folder (arrows.biome.json) with imports that it must reject. */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const root = join(import.meta.dirname, '..');
 const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
 
-/** Each floor builds on those below it, and on nothing beside it. docs/understand/architecture.md draws the same. */
+/** Each layer builds only on those below it. docs/understand/architecture.md draws the same. */
 const floors = [
   ['core'],
   ['config'],
@@ -79,7 +79,7 @@ async function lint(): Promise<ReadonlySet<string>> {
       process.execPath,
       [biome, 'lint', ...options, '.'],
       { cwd: folder, maxBuffer: 1 << 28 },
-      (_error, stdout) => resolve(stdout), // it ends with an error, as it finds some
+      (_error, stdout) => resolve(stdout), // it exits with an error, because it finds some
     );
   });
   const found = [...report.matchAll(/title=lint\/\w+\/(\w+),file=([^,]+),/g)];
@@ -88,7 +88,7 @@ async function lint(): Promise<ReadonlySet<string>> {
   );
 }
 
-describe.each(floors.map((floor) => ({ floor })))('$floor', ({ floor }) => {
+describe.each(floors.map((floor) => ({ floor })))('Layer rules: $floor', ({ floor }) => {
   const ofFloor = arrows.filter(({ from }) => floor.some((one) => one === from));
   it.each(ofFloor)('$from builds on $to: $mayBe', (arrow) => {
     for (const depth of depths) {
@@ -98,6 +98,6 @@ describe.each(floors.map((floor) => ({ floor })))('$floor', ({ floor }) => {
   });
 });
 
-it('refuses a circle of types', () => {
+it('The lint rejects a type cycle', () => {
   expect(refused).toContain('noImportCycles src/net/circle-a.ts');
 });

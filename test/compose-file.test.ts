@@ -14,19 +14,19 @@ describe('docker-compose.yml', () => {
   );
   const ours = commands.filter(([program]) => program === 'node');
 
-  it('runs api, worker and edge by the command that the tests run', () => {
+  it('runs api, worker and edge with the command of the tests', () => {
     expect(ours).toEqual([command, command, command]);
     for (const role of roleNames) expect(compose).toContain(`ROLE: ${role}`);
   });
 
-  it('passes on every variable that an operator may set', () => {
+  it('forwards every variable that an operator can set', () => {
     const ofEachRole = ['ROLE', 'HOST', 'PORT', 'EDGE_HTTP_PORT', 'EDGE_HTTPS_PORT', 'DATA_DIR'];
     for (const name of variableNames.filter((one) => !ofEachRole.includes(one))) {
       expect(compose).toContain(`    ${name}: `);
     }
   });
 
-  it('keeps its own defaults where .env is a copy of .env.example', () => {
+  it('keeps its own defaults when .env is a copy of .env.example', () => {
     const example = file('.env.example').matchAll(/^([A-Z_]+)=(.+)$/gm);
     const copied = new Map([...example].map(([, name = '', value = '']) => [name, value]));
     const defaults = [...compose.matchAll(/\$\{([A-Z_]+):-([^}]*)\}/g)];
@@ -38,15 +38,15 @@ describe('docker-compose.yml', () => {
     expect(changed).toEqual([]);
   });
 
-  it('is what the image and npm start run, too', () => {
+  it('runs the same command as the image and npm start', () => {
     expect(file('Dockerfile')).toContain(`CMD ${JSON.stringify(command).replaceAll(',', ', ')}`);
-    // npm start adds the set-up, in the same process.
+    // npm start runs the setup first, in the same process.
     const start = command.join(' ').replace('dist/src/main.js', 'scripts/start.mjs');
     expect(file('package.json')).toContain(`"start": "${start}"`);
     expect(file('scripts/start.mjs')).toContain("import('../dist/src/main.js')");
   });
 
-  it('has Caddy in front, by the file that the command line prints', async () => {
+  it('runs Caddy in front, with the file that the command line prints', async () => {
     const { stdout, code } = await signpost(['edge', 'caddyfile'], {
       HOST: '0.0.0.0',
       EDGE_HTTP_PORT: '80',
@@ -57,7 +57,7 @@ describe('docker-compose.yml', () => {
     expect(compose).toContain('EDGE_CADDY_ADDRESS: 127.0.0.1:9180');
   });
 
-  it('keeps Redis from evicting or forgetting jobs', () => {
+  it('keeps Redis from evicting or losing jobs', () => {
     const redis = commands.find(([program]) => program === 'redis-server');
     expect(redis).toEqual([
       'redis-server',

@@ -5,8 +5,8 @@ import { loadConfig, variableNames } from '../src/config/config.ts';
 const key = Buffer.alloc(32, 7).toString('base64');
 const databaseUrl = 'postgres://signpost@127.0.0.1/signpost';
 
-describe('the configuration', () => {
-  it('works with no variable set', () => {
+describe('The configuration', () => {
+  it('works without any variable', () => {
     const result = loadConfig({});
     expect(result).toMatchObject({
       ok: true,
@@ -25,12 +25,12 @@ describe('the configuration', () => {
     });
   });
 
-  it('counts a variable that is set but empty as not set', () => {
+  it('treats an empty variable as not set', () => {
     const empty = Object.fromEntries(variableNames.map((name) => [name, '']));
     expect(loadConfig(empty)).toEqual(loadConfig({}));
   });
 
-  it('chooses the storage by two variables', () => {
+  it('selects the storage with two variables', () => {
     const redisUrl = 'redis://127.0.0.1';
     const base = { DATABASE_URL: databaseUrl, KEY_ENCRYPTION_KEY: key };
     expect(loadConfig(base)).toMatchObject({ config: { storage: { kind: 'postgres' } } });
@@ -39,7 +39,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('lets deploys be on this machine where the storage is embedded, else where it is told', () => {
+  it('allows deploys on this machine for embedded storage, otherwise only if configured', () => {
     const base = { DATABASE_URL: databaseUrl, KEY_ENCRYPTION_KEY: key };
     const networks = (env: Record<string, string>) => {
       const result = loadConfig(env);
@@ -52,7 +52,7 @@ describe('the configuration', () => {
     expect(networks(named)).toEqual(['10.20.0.0/16', '192.0.2.1']);
   });
 
-  it('names every wrong variable at once', () => {
+  it('names every invalid variable at once', () => {
     const result = loadConfig({ PORT: 'http', LOG_LEVEL: 'loud', VERIFY_WINDOW: '2 days' });
     expect(result).toMatchObject({
       ok: false,
@@ -99,12 +99,12 @@ describe('the configuration', () => {
     [{ ACME_FALLBACK_PROFILE: 'shortlived' }, 'ACME_FALLBACK_PROFILE'],
     [{ ACME_FALLBACK_CA_FILE: 'b.pem' }, 'ACME_FALLBACK_CA_FILE'],
   ];
-  it.each(wrong)('refuses %o and names the variable', (env, variable) => {
+  it.each(wrong)('rejects %o and names the variable', (env, variable) => {
     const result = loadConfig(env);
     expect(result.ok ? [] : result.problems.map((one) => one.variable)).toContain(variable);
   });
 
-  describe('with KEY_ENCRYPTION_KEY', () => {
+  describe('KEY_ENCRYPTION_KEY', () => {
     const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
     const keysIn = (text: string) => {
       const result = loadConfig({ KEY_ENCRYPTION_KEY: text });
@@ -113,26 +113,26 @@ describe('the configuration', () => {
 
     it.each([
       ['one key', one.toString('base64'), [one]],
-      ['one in hex, as it always was', one.toString('hex'), [one]],
-      ['one whose = is missing', one.toString('base64').slice(0, -1), [one]],
-      ['two, in their order', `${two.toString('base64')},${one.toString('hex')}`, [two, one]],
-      ['two, with a space', `${two.toString('base64')}, ${one.toString('base64')}`, [two, one]],
-    ])('reads %s', (_what, text, keys) => {
+      ['one key in hex, the original format', one.toString('hex'), [one]],
+      ['one key without its =', one.toString('base64').slice(0, -1), [one]],
+      ['two keys in order', `${two.toString('base64')},${one.toString('hex')}`, [two, one]],
+      ['two keys with a space', `${two.toString('base64')}, ${one.toString('base64')}`, [two, one]],
+    ])('accepts %s', (_what, text, keys) => {
       expect(keysIn(text)).toEqual(keys);
     });
 
     const shape = 'must be 32 bytes in base64 or hex (openssl rand -base64 32)';
     it.each([
-      ['a short one', 'c2hvcnQ=', shape],
-      ['a second one that is short', `${key},c2hvcnQ=`, `${shape}, as number 2 of 2 is not`],
-      ['nothing behind the comma', `${key},`, `${shape}, as number 2 of 2 is not`],
-      ['two without a comma', `${key} ${one.toString('base64')}`, shape],
+      ['a short key', 'c2hvcnQ=', shape],
+      ['a short second key', `${key},c2hvcnQ=`, `${shape}, as number 2 of 2 is not`],
+      ['a trailing comma', `${key},`, `${shape}, as number 2 of 2 is not`],
+      ['two keys without a comma', `${key} ${one.toString('base64')}`, shape],
       [
-        'the same one twice, written otherwise',
+        'the same key twice in different encodings',
         `${one.toString('base64')},${one.toString('hex')}`,
         'contains a key twice: number 2 repeats an earlier one',
       ],
-    ])('refuses %s, and shows no key', (_what, text, problem) => {
+    ])('rejects %s without printing a key', (_what, text, problem) => {
       expect(keysIn(text)).toEqual([{ variable: 'KEY_ENCRYPTION_KEY', problem }]);
     });
   });
@@ -141,7 +141,7 @@ describe('the configuration', () => {
   it.each([
     [{ ACME_EAB_KID: 'kid-1' }, 'ACME_EAB_HMAC_KEY'],
     [{ ACME_EAB_HMAC_KEY: 'c2VjcmV0' }, 'ACME_EAB_KID'],
-  ])('names both halves of an external account where it has %o alone', (half, missing) => {
+  ])('requires both parts of an external account and rejects %o alone', (half, missing) => {
     const problem = 'is missing: ACME_EAB_KID and ACME_EAB_HMAC_KEY are set together, or neither';
     const problems = [{ variable: missing, problem }];
     expect(loadConfig({ ...directory, ...half })).toEqual({ ok: false, problems });
@@ -158,7 +158,7 @@ describe('the configuration', () => {
     ACME_FALLBACK_DIRECTORY_URL: 'https://b.example/dir',
     ACME_FALLBACK_ISSUER_DOMAINS: 'b.example,c.example',
   };
-  it('reads a second authority beside the first', () => {
+  it('reads a second CA beside the first', () => {
     const given = { ...second, ACME_FALLBACK_EAB_KID: 'k', ACME_FALLBACK_EAB_HMAC_KEY: '_-8' };
     expect(loadConfig(given)).toMatchObject({
       config: {
@@ -179,15 +179,15 @@ describe('the configuration', () => {
   it.each([
     ['the same directory', { ACME_DIRECTORY_URL: 'https://B.example:443/dir' }, 'DIRECTORY_URL'],
     ['no issuer domains', { ACME_FALLBACK_ISSUER_DOMAINS: '' }, 'ISSUER_DOMAINS'],
-    ['half an external account', { ACME_FALLBACK_EAB_KID: 'k' }, 'EAB_HMAC_KEY'],
-    ['the other half', { ACME_FALLBACK_EAB_HMAC_KEY: '_-8' }, 'EAB_KID'],
-  ])('refuses a second authority with %s', (_what, given, name) => {
+    ['only the id of an external account', { ACME_FALLBACK_EAB_KID: 'k' }, 'EAB_HMAC_KEY'],
+    ['only the key of an external account', { ACME_FALLBACK_EAB_HMAC_KEY: '_-8' }, 'EAB_KID'],
+  ])('rejects a second CA with %s', (_what, given, name) => {
     const result = loadConfig({ ...second, ...given });
     const variables = result.ok ? [] : result.problems.map(({ variable }) => variable);
     expect(variables).toEqual([`ACME_FALLBACK_${name}`]);
   });
 
-  it('trusts a file of roots for what another edge shows', () => {
+  it('trusts a root file for the certificates of another edge', () => {
     expect(loadConfig({ CERTIFICATES: 'external', ACME_CA_FILE: 'roots.pem' })).toMatchObject({
       config: {
         certificates: { source: 'external' },
@@ -203,13 +203,13 @@ describe('the configuration', () => {
     ['2001:db8::1', '2001:db8::1', 53],
     ['[2001:db8::1]:5353', '2001:db8::1', 5353],
   ];
-  it.each(servers)('reads %s as a recursive server', (text, address, port) => {
+  it.each(servers)('accepts %s as a recursive server', (text, address, port) => {
     expect(loadConfig({ DNS_SERVERS: text })).toMatchObject({
       config: { dns: { servers: [{ address, port }] } },
     });
   });
 
-  it('changes only the window by VERIFY_WINDOW, and only waits by TIME_SCALE', () => {
+  it('changes only the window with VERIFY_WINDOW, and only waits with TIME_SCALE', () => {
     const usual = loadConfig({});
     if (!usual.ok) throw new Error(JSON.stringify(usual.problems));
     const { config } = usual;
@@ -223,7 +223,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('reads what .env.example lists, and nothing else', () => {
+  it('reads exactly the variables in .env.example', () => {
     const example = readFileSync(new URL('../.env.example', import.meta.url), 'utf8');
     const listed = [...example.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
     expect(listed.sort()).toEqual([...variableNames, 'POSTGRES_PASSWORD'].sort()); // of docker-compose.yml

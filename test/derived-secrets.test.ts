@@ -1,4 +1,3 @@
-/** What is derived from a key encryption key once stays what it was, whatever becomes of that key. */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
@@ -17,7 +16,7 @@ import {
 } from '../src/db/issuance/authority-keys.ts';
 import { freshStorage, type StorageName, storagesOfRun } from './support/storage.ts';
 
-/** They take tens of seconds where the machine does much else meanwhile. */
+/** Several processes: tens of seconds on a busy machine. */
 vi.setConfig({ testTimeout: 300_000 });
 
 const inHex = (secrets: DerivedSecrets) =>
@@ -25,22 +24,22 @@ const inHex = (secrets: DerivedSecrets) =>
     Object.entries(secrets).map(([name, secret]) => [name, Buffer.from(secret).toString('hex')]),
   );
 
-describe('The keys of session tickets', () => {
+describe('Session ticket keys', () => {
   const secret = new Uint8Array(32);
   const noon = Date.UTC(2026, 10, 24, 12);
   const keysAt = (at: number) => createTicketKeys(secret, () => new Date(at))();
 
-  it('are the same in every process for half a day, and then others', () => {
+  it('are the same in every process for half a day, then change', () => {
     expect(keysAt(noon)).toHaveLength(48);
     expect(keysAt(noon + 12 * 3_600_000 - 1)).toEqual(keysAt(noon));
     const [before, after] = [keysAt(noon - 1), keysAt(noon + 12 * 3_600_000)];
     expect(before).not.toEqual(keysAt(noon));
     expect(after).not.toEqual(keysAt(noon));
-    // The name, by which an edge tells whether a ticket is sealed with its keys.
+    // The key name, by which an edge recognizes its tickets.
     expect(before.subarray(0, 16)).not.toEqual(keysAt(noon).subarray(0, 16));
   });
 
-  it('are one value for as long as they count', () => {
+  it('are one value while they are valid', () => {
     const keys = createTicketKeys(secret, () => new Date(noon));
     expect(keys()).toBe(keys());
   });
@@ -59,8 +58,8 @@ async function withStore(name: StorageName, act: (store: DerivedSecretStore) => 
   }
 }
 
-describe('the derived secrets', () => {
-  it('are those of the versions that stored none', () => {
+describe('Derived secrets', () => {
+  it('match the versions that stored none', () => {
     // HKDF-SHA-256 without a salt, over 32 bytes of zero, with the texts of those versions.
     expect(inHex(deriveSecrets(createVault(new Uint8Array(32))))).toMatchObject({
       target: 'd8de81fd387f2163162dc804f44e18b17e21178b0bb90114395ae4118db8574e',
@@ -73,10 +72,10 @@ describe('the derived secrets', () => {
 });
 
 for (const { name, available } of databases) {
-  describe.skipIf(!available)(`the derived secrets on ${name}`, () => {
+  describe.skipIf(!available)(`Derived secrets on ${name}`, () => {
     const [old, newer] = [randomBytes(32), randomBytes(32)];
 
-    it('stay the same when the key encryption key is another one', () =>
+    it('survive a change of the key encryption key', () =>
       withStore(name, async (store) => {
         const first = await loadDerivedSecrets(store, createVault(old), null);
         expect(inHex(first)).toEqual(inHex(deriveSecrets(createVault(old))));
@@ -84,7 +83,7 @@ for (const { name, available } of databases) {
         expect(inHex(later)).toEqual(inHex(first));
       }));
 
-    it('are those of the key that everything was sealed with, where that is not the first', () =>
+    it('come from the key that sealed everything, even if it is not the first', () =>
       withStore(name, async (store) => {
         const like = createVault(old).header;
         const secrets = await loadDerivedSecrets(store, createVault(newer, old), like);
@@ -100,7 +99,7 @@ for (const { name, available } of databases) {
         expect(new Set(all.map((one) => JSON.stringify(inHex(one)))).size).toBe(1);
       }));
 
-    it('are not stored in clear', () =>
+    it('are stored encrypted', () =>
       withStore(name, async (store) => {
         const secrets = await loadDerivedSecrets(store, createVault(old), null);
         const stored = (await store.load()).map(({ sealedValue }) => Buffer.from(sealedValue));

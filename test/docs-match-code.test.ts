@@ -1,4 +1,3 @@
-/** What the documents list is what the code has: in both directions. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { variableNames } from '../src/config/config.ts';
@@ -44,18 +43,18 @@ function section(text: string, heading: string): string {
 const same = (listed: readonly string[], had: readonly string[]) =>
   expect([...listed].sort()).toEqual([...new Set(had)].sort());
 
-describe('the documents', () => {
+describe('The documentation', () => {
   const findings = file('docs/understand/findings.md');
   const headings = (level: string) =>
     [...findings.matchAll(new RegExp(`^${level} (.+)$`, 'gm'))].map(([, code = '']) => code);
 
-  it('list every finding, and no other', () => {
+  it('lists exactly the existing findings', () => {
     same(headings('##'), Object.keys(severities));
     expect(headings('##')).toHaveLength(Object.keys(severities).length);
   });
 
   it.each(Object.keys(severities) as FindingCode[])(
-    'say of %s how grave it is, who acts, what it means and how it is repaired',
+    'states severity, actor, meaning and repair of %s',
     (code) => {
       const text = section(findings, `${code}\n`);
       expect(text.split('\n')[1]?.toLowerCase().replaceAll(' ', '_')).toMatch(
@@ -66,18 +65,18 @@ describe('the documents', () => {
     },
   );
 
-  it('list every hint, and no other', () => {
+  it('lists exactly the existing hints', () => {
     same(headings('###'), [...Object.keys(hintWords), ...Object.keys(caaHintWords)]);
   });
 
-  it('have the words of every extended error', () => {
+  it('has the text of every extended error', () => {
     const rows = [...findings.matchAll(/^\| (\d+) \| (.+) \|$/gm)];
     expect(rows.map(([, code, words]) => `${code} ${words}`)).toEqual(
       extendedErrorWords.map((words, code) => `${code} ${words}`),
     );
   });
 
-  it('name no provider otherwise than the code does', () => {
+  it('names providers as the code does', () => {
     const apexOf = (row: string) => (row.match(/flatten|ALIAS|ANAME|none/) ?? [''])[0];
     const rows = section(findings, 'record_missing\n').match(/^\| [A-Z].*$/gm) ?? [];
     const named = rows.flatMap((row) =>
@@ -93,7 +92,7 @@ describe('the documents', () => {
     }
   });
 
-  it('show a finding as it is worded', () => {
+  it('shows a finding with its real text', () => {
     const [shown] = docsDomain.findings;
     const target = docsDomain.record.value;
     const hints = [{ code: 'doubled_name', name: 'docs.example.com.example.com' }] as const;
@@ -108,7 +107,7 @@ describe('the documents', () => {
     );
   });
 
-  it('draw every way from one state to another, and no other', () => {
+  it('draws exactly the existing state transitions', () => {
     const long = later(noon, -VERIFY_WINDOW_MS);
     const states: readonly DomainState[] = [
       { status: 'pending', pendingSince: noon },
@@ -138,7 +137,7 @@ describe('the documents', () => {
     same(file('docs/understand/life-of-a-domain.md').match(/\b\w+ --> \w+/g) ?? [], ways);
   });
 
-  it('list every state, event and cause, and no other', () => {
+  it('lists exactly the existing states, events and causes', () => {
     const page = file('docs/understand/life-of-a-domain.md');
     const lifecycle = file('src/core/life/lifecycle.ts');
     const states = [...lifecycle.matchAll(/readonly status: '(\w+)'/g)].map(
@@ -161,7 +160,7 @@ describe('the documents', () => {
     );
   });
 
-  it('say in which order domain settings are refused, and with which statuses', () => {
+  it('states the order in which domain settings are rejected, and the statuses', () => {
     const api = file('docs/integrate/projects.md');
     const text = api.slice(api.indexOf('## Domain settings')).replace(/\s+/g, ' ');
     const [, order = ''] = /refused in this order[^:]*: ([^.]+)\./.exec(text) ?? [];
@@ -175,17 +174,17 @@ describe('the documents', () => {
     expect(text).toContain(`\`too_many_redirects\` (${REDIRECTS_MAX})`);
   });
 
-  it('say what the evidence of a held name may be', () => {
+  it('lists the possible evidence of a verified name', () => {
     const text = section(findings, 'held_elsewhere\n');
     const seen = ['missing', 'both', 'partial', 'unknown'] satisfies readonly ProofSeen[];
     for (const one of seen) expect(text).toContain(`\`${one}\``);
   });
 
-  it('list every variable, and no other', () => {
+  it('lists exactly the existing variables', () => {
     same(firstCells(file('docs/run/configuration.md')), variableNames);
   });
 
-  it('name every path of the API', () => {
+  it('names every path of the API', () => {
     const api = pagesAbout('integrate', 'run').join();
     const folder = 'src/http/routes/';
     const routes = readdirSync(new URL(folder, root)).map((name) => file(folder + name));
@@ -208,7 +207,7 @@ describe('the documents', () => {
     [60, 180_000, '| 1 h | 3 min |'],
     [100, 300_000, '| 100 min and more | 5 min |'],
   ];
-  it.each(steps)('show the ladder’s step after %d min: %d ms', (minutes, waitMs, row) => {
+  it.each(steps)('shows the ladder’s step after %d min: %d ms', (minutes, waitMs, row) => {
     const now = new Date(noon.getTime() + minutes * MINUTE);
     const wait = nextWaitMs({
       pendingSince: noon,
@@ -221,7 +220,7 @@ describe('the documents', () => {
     expect(file('docs/understand/life-of-a-domain.md')).toContain(row);
   });
 
-  it('show when settled domains are checked', () => {
+  it('states when settled domains are checked', () => {
     const minutes = (ms: number) => `${ms / MINUTE} min`;
     const { liveMs, missedMs, unsureMs, driftedShare, driftedMsMin, driftedMsMax } = recheckWaits;
     const { failedMs, failedForMs, notServedMs } = recheckWaits;
@@ -237,7 +236,7 @@ describe('the documents', () => {
     ]);
   });
 
-  it('show when certificates are renewed', () => {
+  it('states when certificates are renewed', () => {
     const DAY = 24 * 60 * MINUTE;
     const daysUntil = (days: number, jitter: number) => {
       const life = { issuedAt: noon, expiresAt: new Date(noon.getTime() + days * DAY) };
@@ -254,7 +253,7 @@ describe('the documents', () => {
     expect(text).toContain(`tried again after ${renewal.checkAgainMs / (60 * MINUTE)} h`);
   });
 
-  it('show the tries for a certificate', () => {
+  it('states the attempts for a certificate', () => {
     const times = orderWaitsMs.map((_, index) =>
       orderWaitsMs.slice(0, index + 1).reduce((sum, wait) => sum + wait / MINUTE, 0),
     );
@@ -269,7 +268,7 @@ describe('the documents', () => {
     );
   });
 
-  it.each(Object.entries(authorityLimits))('show the limit of %s', (_limit, limit) => {
+  it.each(Object.entries(authorityLimits))('states the limit of %s', (_limit, limit) => {
     const { tokens, windowMs } = limit;
     const HOUR = 60 * MINUTE;
     const inWords =

@@ -1,4 +1,4 @@
-/** Operators read these pages at three in the morning: every name in them exists, and every wait is the one in the code. */
+/** On-call operators rely on these pages: every name and wait must match the code. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { queueNames } from '../src/core/operations/jobs.ts';
@@ -22,19 +22,19 @@ const sources = ['src', 'workers'].flatMap((folder) =>
 );
 const isInSources = (text: string) => sources.some((source) => source.includes(text));
 
-/** A text's words, however its lines are wrapped. */
+/** A text without its line breaks. */
 const unwrapped = (text: string) => text.replace(/\s+/g, ' ');
 
-/** What stands in backticks, cell by cell, line by line. */
+/** What is in backticks, cell by cell, line by line. */
 function quoted(text: string): string[] {
   return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
 }
 
-describe('the runbooks', () => {
+describe('The runbooks', () => {
   const named = sectionsOf(runbooks).filter((text) => !/^(Redis|A key)/.test(text));
 
   it.each(named.map((text) => [text.split('\n', 1)[0], text]))(
-    '%s says what it means, what to do in order, and what happens automatically',
+    'have meaning, ordered steps and automatic behavior: %s',
     (_title, text) => {
       expect(text).toMatch(/^\*\*(Means|You see):\*\* /m);
       expect(text).toMatch(/^(1\. |\| cause)/m);
@@ -42,7 +42,7 @@ describe('the runbooks', () => {
     },
   );
 
-  it('name only requests that the API answers', () => {
+  it('name only existing API requests', () => {
     const api = ['run/operators-api', 'run/monitoring', 'integrate/domains']
       .map((page) => read(`docs/${page}.md`))
       .join(); // test/docs-match-code.test.ts compares these pages with the routes
@@ -56,7 +56,7 @@ describe('the runbooks', () => {
     }
   });
 
-  it('quote log lines, codes and fields as the code has them', () => {
+  it('quote log lines, codes and fields from the code', () => {
     const foreign = [
       'docker compose',
       'npx signpost',
@@ -84,20 +84,20 @@ describe('the runbooks', () => {
   });
 });
 
-describe('the queues', () => {
+describe('The documentation of the queues', () => {
   const text = read('docs/understand/queues.md');
 
-  it('are listed, and no other', () => {
+  it('lists exactly the existing queues', () => {
     const rows = [...text.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
     expect(rows).toEqual([...queueNames]);
   });
 
-  it('are repaired in the ways that are listed, and no other', () => {
+  it('lists exactly the existing repairs', () => {
     const list = /\*\*The reconciler repairs\*\*.*?\. The table/.exec(unwrapped(text))?.[0] ?? '';
     expect(quoted(list)).toEqual([...repairKinds]);
   });
 
-  it('quarantine a job for as long as the page says', () => {
+  it('states the quarantine time of a job', () => {
     expect(quarantine).toMatchObject({
       faultsMax: 10,
       takesSuspicious: 3,
@@ -108,17 +108,17 @@ describe('the queues', () => {
     );
   });
 
-  it('give up a delivery when the page says', () => {
+  it('states when a delivery is abandoned', () => {
     const hours = deliveryWaitsMs.reduce((sum, ms) => sum + ms, 0) / HOUR;
     expect(unwrapped(text)).toContain(`for ${hours.toFixed(1)} hours`);
   });
 });
 
-describe('the pages for operators', () => {
+describe('The pages for operators', () => {
   const folder = 'docs/run/';
   const pages = readdirSync(new URL(folder, root)).filter((name) => name.endsWith('.md'));
 
-  it.each(pages)('%s quotes messages as the code writes them', (name) => {
+  it.each(pages)('quote messages from the code: %s', (name) => {
     const texts = quoted(read(folder + name).replace(/^```[\s\S]*?^```$/gm, ''));
     const messages = texts.filter((text) => /^[A-Za-z][\w’;,.-]*( [\w’;,.-]+){3,}$/.test(text));
     const ours = messages.filter(

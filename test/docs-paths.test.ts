@@ -1,4 +1,3 @@
-/** Whoever follows a path or a link of the documents arrives somewhere. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -16,13 +15,13 @@ const documents = [
     .map((name) => `docs/${name}`),
 ];
 
-/** From the top of the repository; what has a blank, a `*` or a `<` in it is a command or a pattern. */
+/** From the top of the repository; text with a blank, `*` or `<` is a command or a pattern. */
 const fromTheTop = /^(?:src|workers|test|docs|bench|scripts|prisma|bin)\/[\w./-]*$/;
-/** By its bare name: at the top, or beside a path that the same lines name. */
+/** By its bare name: at the top, or beside a path in the same block. */
 const bareName =
   /^(?:[\w-]+\/|\.?[\w.-]+\.(?:ts|mjs|json|ya?ml|md|grit|prisma|example)|Dockerfile)$/;
 
-/** Paragraphs, list items and table rows, without what programs print. */
+/** Paragraphs, list items and table rows, without program output. */
 const blocks = (text: string) =>
   text.replace(/^```[\s\S]*?^```$/gm, '').split(/\n\s*\n|\n(?=\|)|\n(?=\s*(?:[-*]|\d+\.) )/);
 
@@ -39,7 +38,7 @@ function wrongPathsIn(text: string): string[] {
   });
 }
 
-/** A heading's anchor, as GitHub makes it. */
+/** A heading's anchor on GitHub. */
 const anchorOf = (heading: string) =>
   heading
     .toLowerCase()
@@ -60,12 +59,12 @@ function wrongLinksIn(document: string, text: string): string[] {
   });
 }
 
-describe('the documents', () => {
-  it.each(documents)('%s names only paths that there are', (document) => {
+describe('The documentation', () => {
+  it.each(documents)('%s names only existing paths', (document) => {
     expect(wrongPathsIn(read(document))).toEqual([]);
   });
 
-  it.each(documents)('%s links only to what is there', (document) => {
+  it.each(documents)('%s has no broken link', (document) => {
     expect(wrongLinksIn(document, read(document))).toEqual([]);
   });
 
@@ -77,7 +76,7 @@ describe('the documents', () => {
     ['- `src/http/`\n- `api.ts`', ['api.ts']],
     ['`package.json`, `parcel.json`', ['parcel.json']],
     ['`GET /v1/pets`, `docs/*.md`, `.data`', []],
-  ] as const)('in %j, what is wrong is %j', (text, wrong) => {
+  ] as const)('the check of %j finds %j', (text, wrong) => {
     expect(wrongPathsIn(text)).toEqual(wrong);
   });
 
@@ -86,22 +85,22 @@ describe('the documents', () => {
     ['docs/run/edge.md', '[a](../../README.md)', []],
     ['README.md', '[a](findings.md)', ['findings.md']],
     ['docs/understand/doctor.md', '[a](findings.md#guesses)', ['findings.md#guesses']],
-  ] as const)('in %s, %j has what is wrong: %j', (document, text, wrong) => {
+  ] as const)('the check of %s with %j finds %j', (document, text, wrong) => {
     expect(wrongLinksIn(document, text)).toEqual(wrong);
   });
 });
 
-/** What messages, comments and alerts say about a page: its path, and an anchor behind it. */
+/** A documentation page with an optional anchor, in messages, comments and alerts. */
 const cited = /(?<![\w/])docs\/[\w/-]+\.md(?:#[\w-]+)?/g;
 
-describe('pages that the code cites', () => {
+describe('Documentation pages that the code mentions', () => {
   const files = ['src', 'workers', 'deploy', 'scripts'].flatMap((folder) =>
     readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(ts|mjs|ya?ml)$/.test(name) && !name.includes('generated'))
       .map((name) => `${folder}/${name}`),
   );
 
-  it('are there, with their anchors', () => {
+  it('exist with their anchors', () => {
     const wrong = [...files, '.env.example'].flatMap((file) =>
       [...read(file).matchAll(cited)]
         .filter(([link]) => wrongLinksIn('README.md', `[a](${link})`).length > 0)

@@ -1,4 +1,4 @@
-/** Who may write what a domain is: its state, epoch, version and times (docs/decisions/0022-one-writer.md). */
+/** Limits who writes a domain's decisions (docs/decisions/0022-one-writer.md). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -15,12 +15,12 @@ const writes =
   /\.domain\.(?:create|update|upsert)\w*\(|UPDATE domain SET ([\s\S]*?)(?:WHERE|FROM|RETURNING)/g;
 const ofNoDecision = /^(?:shown|watched_until) = /;
 
-/** Those that write a domain's row, but for what was seen of it and who watches it. */
+/** Files that write a domain's row, except for observations and watchers. */
 const writers = files.filter((file) =>
   [...read(file).matchAll(writes)].some(([, columns]) => !ofNoDecision.test(columns ?? '')),
 );
 
-test('one file writes decisions, one the same for many checks at once, and one the leases of the sweeps', () => {
+test('Decisions, batches of identical decisions and sweep leases have one writer each', () => {
   expect(writers).toEqual([
     'src/db/domains/check-statements.ts',
     'src/db/domains/commit.ts',
@@ -28,18 +28,18 @@ test('one file writes decisions, one the same for many checks at once, and one t
   ]);
 });
 
-test('what happens to a domain is decided in the core alone', () => {
+test('Only the core decides the events of a domain', () => {
   const callers = files.filter((file) => /\btransition\(/.test(read(file)));
   expect(callers.filter((file) => !file.startsWith('src/core/'))).toEqual([]);
 });
 
-test('the database layer draws nothing by chance, and takes the time from whoever calls it', () => {
+test('The database layer uses no randomness and gets the time from its callers', () => {
   const inDb = files.filter((file) => file.startsWith('src/db/'));
   const drawn = inDb.filter((file) => /Math\.random|new Date\(\)/.test(read(file)));
   expect(drawn).toEqual([]);
 });
 
-test('the types of the generated client stay in the database layer', () => {
+test('The types of the generated client stay in the database layer', () => {
   const strangers = files.filter(
     (file) => !file.startsWith('src/db/') && /from '[^']*db\/generated\//.test(read(file)),
   );

@@ -1,4 +1,3 @@
-/** Everything that was sealed with another key than the first, resealed while others write. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
@@ -15,7 +14,7 @@ import {
 import { closeAfterEach } from './support/closings.ts';
 import { freshStorage, type StorageName, storages, storagesOfRun } from './support/storage.ts';
 
-/** They take tens of seconds where the machine does much else meanwhile. */
+/** Several processes: tens of seconds on a busy machine. */
 vi.setConfig({ testTimeout: 300_000 });
 
 const old = createVault(randomBytes(32));
@@ -24,7 +23,7 @@ const after = createVault(newKey);
 const CERTIFICATES = 1_100; // more than two batches
 const closings = closeAfterEach();
 
-/** What `old` sealed, everywhere, and a vault that opens it and seals with a newer key. */
+/** Seals everything with `old` and returns a vault that opens it and seals with a newer key. */
 async function aDatabase(name: StorageName) {
   const oldKey = randomBytes(32);
   const before = createVault(oldKey);
@@ -83,7 +82,7 @@ async function fill(
   );
 }
 
-/** Whether the newer key alone opens everything, and finds in it what was there. */
+/** Checks that the newer key alone opens everything, unchanged. */
 async function expectAllOpen(store: SealedStore): Promise<void> {
   for (const column of sealedColumns) {
     const rows = await store.next(column, old.header, { after: null, limit: 10_000 });
@@ -95,7 +94,7 @@ async function expectAllOpen(store: SealedStore): Promise<void> {
   }
 }
 
-/** The same store, beside which something is written once: before the first batch of this column is. */
+/** The same store, with one write just before the first batch of this column. */
 function justBefore(
   store: SealedStore,
   name: string,
@@ -119,8 +118,8 @@ const all =
   'and 1,100 certificate keys';
 
 for (const { name, available } of storagesOfRun().filter((one) => one.name !== 'postgres_redis')) {
-  describe.skipIf(!available)(`on ${name}, what was sealed with the key of before`, () => {
-    it('is resealed, once, and needs the old key no more', async () => {
+  describe.skipIf(!available)(`On ${name}, data sealed with the old key`, () => {
+    it('is resealed once and no longer needs the old key', async () => {
       const { store, vault, deps, progress } = await aDatabase(name);
       expect(countsInWords(sealedWithOthers(vault, await store.count()))).toBe(all);
       const { done, left, unreadable } = await reseal(deps);
@@ -131,7 +130,7 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
       expect([countsInWords(again.done), again.left]).toEqual(['nothing', []]);
     });
 
-    it('is taken up again where it was broken off', async () => {
+    it('resumes after an interruption', async () => {
       const { store, deps } = await aDatabase(name);
       let batches = 0;
       const breaking: SealedStore = {
@@ -148,18 +147,18 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
       await expectAllOpen(store);
     });
 
-    it('is resealed by two at once, each row by one of them', async () => {
+    it('is resealed by two processes at once, each row by one of them', async () => {
       const { store, deps } = await aDatabase(name);
       const both = await Promise.all([reseal(deps), reseal(deps)]);
       expect(countsInWords(both.flatMap(({ done }) => done))).toBe(all);
       await expectAllOpen(store);
     });
 
-    it('is not overwritten where it changed after it was read', async () => {
+    it('is not overwritten if it changed after it was read', async () => {
       const { database, store, vault, deps, webhookId: id } = await aDatabase(name);
       const boundTo = `webhook/${id}`;
       const { webhook } = database.prisma;
-      // As the API rotates a secret: the old one goes to the other column.
+      // Like a rotation by the API: the old secret moves to the other column.
       const rotating = justBefore(store, 'webhook.sealed_secret', async ([row]) => {
         const sealedSecret = vault.seal(Buffer.from('a newer secret'), boundTo);
         const sealedOldSecret = Buffer.from(row?.sealed ?? []);
@@ -173,7 +172,7 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
       );
     });
 
-    it('is found in a column that was passed already', async () => {
+    it('is found even in a column that was already done', async () => {
       const { database, before, store, deps, webhookId: id } = await aDatabase(name);
       const boundTo = `webhook/${id}`;
       const moving = justBefore(store, 'certificate.sealed_key', async () => {
@@ -185,7 +184,7 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
       expect(countsInWords(done)).toContain('2 replaced webhook secrets');
     });
 
-    it('is named where it is damaged, and everything else is done', async () => {
+    it('is reported if damaged, and the rest is resealed', async () => {
       const { database, store, deps } = await aDatabase(name);
       const where = { directoryUrl: 'https://ca.test/dir' };
       const { sealedKey } = await database.prisma.acmeAccount.findUniqueOrThrow({ where });
@@ -204,8 +203,8 @@ for (const { name, available } of storagesOfRun().filter((one) => one.name !== '
 
 const onPostgres = storages.find(({ name }) => name === 'postgres');
 
-describe.skipIf(!onPostgres?.available)('a row that somebody has locked', () => {
-  it('is waited for by nobody, told, and resealed with the next run', async () => {
+describe.skipIf(!onPostgres?.available)('A locked row', () => {
+  it('is skipped, reported and resealed by the next run', async () => {
     const { database, store, deps } = await aDatabase('postgres');
     const client = await database.pool.connect();
     await client.query('BEGIN');

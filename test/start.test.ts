@@ -9,8 +9,8 @@ import { freshStorage } from './support/storage.ts';
 
 const log = pino({ level: 'silent' });
 
-describe('starting', () => {
-  it('is refused with another key than the stored private keys were encrypted with', async () => {
+describe('The start of the service', () => {
+  it('fails if the stored private keys were encrypted with another key', async () => {
     const { storage, close } = await freshStorage('embedded');
     if (storage.kind !== 'embedded') throw new Error('freshStorage gave another storage');
     const before = await openDatabase(storage, log);

@@ -1,4 +1,3 @@
-/** The words of CONTRIBUTING.md, held to the code: names of things, names of files, and lines of the log. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const root = join(import.meta.dirname, '..');
 const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
 
-/** What the third column of the table lists, each with the words of the first. */
+/** The words of the third column, each with those of the first. */
 const unwanted = new Map(
   contributing
     .slice(contributing.indexOf('| say | for | not |'))
@@ -28,12 +27,12 @@ const files = ['src', 'workers', 'test', 'bench', 'scripts'].flatMap((folder) =>
     .filter((file) => !file.startsWith(join('src', 'db', 'generated'))),
 );
 
-/** What is written in TypeScript or JavaScript. This file has the other words, as examples. */
+/** TypeScript and JavaScript files. This file contains the unwanted words as examples. */
 const sources = files.filter(
   (file) => /\.(ts|mjs)$/.test(file) && file !== join('test', 'words.test.ts'),
 );
 
-/** Leaves the code. Comments go first, then what stands between quotes: an apostrophe in a comment opens nothing. */
+/** Removes comments first, then strings: an apostrophe in a comment opens no string. */
 function withoutWords(source: string): string {
   return source
     .replace(/\/\*[\s\S]*?\*\//g, ' ')
@@ -60,13 +59,13 @@ const identifiersIn = (source: string) => withoutWords(source).match(/[A-Za-z_$]
 const logged = /\blog\.(?:trace|debug|info|warn|error)\((?:[^'`;]*?),?\s*['`]([^'`]+)['`]/g;
 const linesIn = (source: string) => [...source.matchAll(logged)].map(([, line = '']) => line);
 
-describe('the words of CONTRIBUTING.md', () => {
-  it('are a table', () => {
+describe('The word table of CONTRIBUTING.md', () => {
+  it('is parsed', () => {
     expect(unwanted.get('look')).toBe('check, observation, query');
     expect(unwanted.size).toBeGreaterThan(20);
   });
 
-  it('are told from others', () => {
+  it('finds unwanted words in identifiers and log lines', () => {
     const source = `/** A look. */ const lookAgain = \`x \${toldThen} y\`; // anew\nf('heard', "it's");`;
     expect(wrongIn(identifiersIn(source))).toEqual([
       'lookAgain: say check, observation, query',
@@ -76,11 +75,11 @@ describe('the words of CONTRIBUTING.md', () => {
     expect(wrongIn(['lookup', 'lookupAddresses', 'belongs'])).toEqual([]);
   });
 
-  it('name every file', () => {
+  it('applies to every file name', () => {
     expect(wrongIn(files.map((file) => basename(file)))).toEqual([]);
   });
 
-  it('name everything in every file', () => {
+  it('applies to every identifier and log line', () => {
     const wrong = sources.flatMap((file) => {
       const source = readFileSync(join(root, file), 'utf8');
       const lines = linesIn(source).flatMap((line) => line.split(' '));

@@ -1,4 +1,4 @@
-/** The ladder beside those of rivals: `npm run sim:ladder` prints what is held here. */
+/** `npm run sim:ladder` prints these figures. */
 import { describe, expect, it } from 'vitest';
 import { arrivals, drawsFrom } from '../../bench/ladder/arrivals.ts';
 import { type Ladder, ours, rivals } from '../../bench/ladder/ladders.ts';
@@ -25,40 +25,40 @@ const figures: Figures = {
   questionsNever: 1_000,
 };
 
-describe('our ladder beside those of rivals', () => {
+describe('The check ladder compared with those of competitors', () => {
   it.each(rivals.map((rival) => [rival.name, rival] as const))(
-    'finds a repaired domain sooner than %s, unless that one checks more often by every count',
+    'finds a repaired domain sooner than %s, unless that one always checks more often',
     (_, rival) => {
       expect(compare(own, simulate(rival))).not.toBe('not beaten');
     },
   );
 
-  it('and asks no more questions than any that it does not beat, but stacker.news', () => {
+  it('needs no more queries than any ladder that it does not beat, except stacker.news', () => {
     const unbeaten = rivals.filter(
       (rival) => compare(own, simulate(rival), 'questions') === 'not beaten',
     );
     expect(unbeaten.map(({ name }) => name)).toEqual(['stacker.news']);
   });
 
-  it('beats nine of the twelve; the others look more often', () => {
+  it('beats nine of the twelve; the others check more often', () => {
     const verdicts = rivals.map((rival) => [rival.name, compare(own, simulate(rival))]);
     expect(verdicts.filter(([, verdict]) => verdict === 'beaten')).toHaveLength(9);
   });
 
-  it('misses nobody who comes within the 48 hours', () => {
+  it('misses no customer who finishes within the 48 hours', () => {
     expect(own.missed).toBe(0);
   });
 });
 
-describe('the simulation', () => {
-  it('gives the same figures twice, and nearly the same ones with other domains', () => {
+describe('The ladder simulation', () => {
+  it('is reproducible and almost independent of the sampled domains', () => {
     expect(simulate(ours)).toEqual(own);
     const other = simulate(ours, 77);
     expect(Math.abs(other.meanMs / own.meanMs - 1)).toBeLessThan(0.03);
     expect(Math.abs(other.p95Ms / own.p95Ms - 1)).toBeLessThan(0.03);
   });
 
-  /** Looks in 48 hours, by hand from what each of them publishes. */
+  /** Checks in 48 hours, calculated by hand from published documentation. */
   it.each([
     ['Cloudflare hostname', 44],
     ['Netlify', 24 * 6 + 24],
@@ -71,11 +71,11 @@ describe('the simulation', () => {
     ['acme.sh', 120],
     ['fixed 1 min', 48 * 60],
     ['fixed 5 min', 48 * 12],
-  ])('knows the ladder of %s: %d looks in 48 hours', (name, checks) => {
+  ])('knows the ladder of %s: %d checks in 48 hours', (name, checks) => {
     expect(simulate(rivalNamed(name)).checksNever).toBe(checks);
   });
 
-  it('counts a domain that a ladder gave up on as found when the window ends', () => {
+  it('counts a domain that a ladder gave up on as found at the end of the window', () => {
     const onceADay: Ladder = {
       name: 'one',
       untilMs: 1,
@@ -87,7 +87,7 @@ describe('the simulation', () => {
     expect(p95Ms).toBeGreaterThan(47 * HOUR);
   });
 
-  it('lets customers finish within minutes, hours and days: 60, 25 and 15 of 100', () => {
+  it('has customers finish within minutes, hours and days: 60, 25 and 15 of 100', () => {
     const came = arrivals(1_000, drawsFrom(5));
     const within = (from: number, to: number) => came.filter((at) => at >= from && at < to).length;
     expect(within(MINUTE, 30 * MINUTE)).toBe(600);
@@ -96,17 +96,17 @@ describe('the simulation', () => {
   });
 });
 
-describe('the verdict', () => {
+describe('The verdict between ladders', () => {
   it.each([
     ['later in everything and cheaper', { meanMs: 61, p95Ms: 241, checks: 79 }, 'beaten'],
     ['earlier at p95 and as cheap', { meanMs: 61, p95Ms: 240 }, 'not beaten'],
     ['earlier in the mean and cheaper by one count', { meanMs: 59, checks: 81 }, 'not beaten'],
     ['dearer by both counts', { meanMs: 1, checks: 81, checksNever: 601 }, 'asks more'],
-  ] as const)('%s', (_, parts, verdict) => {
+  ] as const)('is right for %s', (_, parts, verdict) => {
     expect(compare(figures, { ...figures, ...parts })).toBe(verdict);
   });
 
-  it('can count questions instead of checks', () => {
+  it('can count queries instead of checks', () => {
     const rival = { ...figures, meanMs: 1, checks: 100, checksNever: 700, questions: 159 };
     expect(compare(figures, rival)).toBe('asks more');
     expect(compare(figures, rival, 'questions')).toBe('not beaten');

@@ -1,4 +1,3 @@
-/** What npm links as `signpost`, in a checkout that is compiled and in one that is not. */
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, copyFile, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
@@ -29,11 +28,11 @@ async function folder(): Promise<string> {
   return made;
 }
 
-test('the command is a file of the checkout that may be run', async () => {
+test('The command is an executable file of the checkout', async () => {
   await access(join(root, await linked()), constants.X_OK);
 });
 
-test('through a link, as npm makes it, it runs the program', async () => {
+test('The command runs the program through a link, as npm creates it', async () => {
   const link = join(await folder(), 'signpost');
   await symlink(join(root, await linked()), link);
   const { code, stdout, stderr } = await run(link, 'help');
@@ -41,7 +40,7 @@ test('through a link, as npm makes it, it runs the program', async () => {
   expect(stdout).toMatch(/^Usage: signpost <command> /);
 });
 
-test('where nothing is compiled it says what to run first, and nothing else', async () => {
+test('Without a compiled program, the command says only what to run first', async () => {
   const checkout = await folder();
   await mkdir(join(checkout, 'bin'));
   const copy = join(checkout, 'bin', 'signpost.mjs');

@@ -1,4 +1,3 @@
-/** `signpost edge caddyfile`: what it makes of the environment, and what Caddy says of it. */
 import { describe, expect, it } from 'vitest';
 import { runCaddy } from '../support/caddy.ts';
 import { lacks } from '../support/programs.ts';
@@ -8,7 +7,7 @@ import { signpost } from './cli.ts';
 const print = async (env: Readonly<Record<string, string>>) => signpost(['edge', 'caddyfile'], env);
 
 describe('signpost edge caddyfile', () => {
-  it('names the ports, the address of the edge and the balancers of the environment', async () => {
+  it('prints the ports, the edge address and the load balancers from the environment', async () => {
     const { code, stdout, stderr } = await print({
       HOST: '192.0.2.1',
       EDGE_HTTP_PORT: '81',
@@ -35,7 +34,7 @@ describe('signpost edge caddyfile', () => {
     expect(stdout).not.toContain('not-in-the-file');
   });
 
-  it('says so where the edge is not to be behind Caddy', async () => {
+  it('reports an edge that is not configured for Caddy', async () => {
     const { code, stderr } = await print({ EDGE: 'own' });
     expect([code, stderr]).toEqual([
       0,
@@ -43,18 +42,18 @@ describe('signpost edge caddyfile', () => {
     ]);
   });
 
-  it('leaves out what is not set, and binds everywhere where HOST is no address', async () => {
+  it('omits unset values and binds to all addresses when HOST is not an address', async () => {
     const { stdout } = await print({ HOST: '0.0.0.0' });
     for (const word of ['bind', 'trusted_proxies', 'Alt-Svc']) expect(stdout).not.toContain(word);
   });
 
-  it('names a variable that is wrong', async () => {
+  it('names an invalid variable', async () => {
     const { code, stdout, stderr } = await print({ EDGE_CADDY_ADDRESS: 'localhost' });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('EDGE_CADDY_ADDRESS must be ip:port, such as 127.0.0.1:9180');
   });
 
-  it.skipIf(lacks('caddy', 'a Caddyfile that Caddy reads'))('is read by Caddy', async () => {
+  it.skipIf(lacks('caddy', 'a Caddyfile that Caddy reads'))('is valid for Caddy', async () => {
     const { stdout } = await print({
       EDGE_HTTP_PORT: String(await freePort()),
       EDGE_HTTPS_PORT: String(await freePort()),

@@ -1,4 +1,4 @@
-/** The command line as tests run it: called in their own process, or started in one of its own, compiled, as a shell does. */
+/** Runs the command line in this process or, compiled, in a separate one. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -6,18 +6,18 @@ import { fileURLToPath } from 'node:url';
 import { runSignpost } from '../../src/cli/signpost.ts';
 import { capturedIo } from './io.ts';
 
-/** What a shell would run, compiled. */
+/** The compiled program that a shell would run. */
 export const program = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
 export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
 type Env = Readonly<Record<string, string>>;
 
-/** Calls `signpost …` with nothing in its environment but `env`, and no .env; never rejects. */
+/** Calls `signpost …` with `env` as its environment and without an .env; never rejects. */
 export function signpost(args: readonly string[], env: Env = {}): Promise<Ran> {
   return startCommand(args, env).ended;
 }
 
-/** The same, for what takes its time: `said` has what standard error has so far. */
+/** The same for long commands: `said` has the standard error so far. */
 export function startCommand(
   args: readonly string[],
   env: Env,
@@ -29,7 +29,7 @@ export function startCommand(
   return { said: said.err, ended };
 }
 
-/** Starts `signpost …` as a process, for what only a process shows: half a second of work each time. Never rejects. */
+/** Starts `signpost …` as a process, which takes half a second of CPU time. Never rejects. */
 export function spawnSignpost(
   args: readonly string[],
   env: Env = {},
@@ -43,7 +43,7 @@ export function spawnSignpost(
   });
 }
 
-/** Starts it before a person: at a terminal (script(1) has one), where what is shown shares one output. */
+/** Starts it at a terminal (script(1) provides one), where both outputs are merged. */
 export function typeCommand(args: readonly string[], env: Env) {
   const command = [process.execPath, program, ...args].map((part) => `'${part}'`).join(' ');
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
@@ -58,7 +58,7 @@ export function typeCommand(args: readonly string[], env: Env) {
   return {
     shown: () => shown,
     interrupt: () => void child.stdin.write('\u0003'), // Ctrl-C
-    /** Its exit code, as a shell has it. */
+    /** Its exit code, as a shell sees it. */
     ended: once(child, 'close').then(([code]) => Number(code)),
   };
 }

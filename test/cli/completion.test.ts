@@ -1,4 +1,3 @@
-/** What a shell offers for a half-typed command. */
 import { spawnSync } from 'node:child_process';
 import { expect, it, test } from 'vitest';
 import { spawnSignpost } from './cli.ts';
@@ -14,7 +13,7 @@ async function offered(...words: readonly string[]): Promise<readonly string[]> 
     .map((line) => line.split('\t')[0] ?? '');
 }
 
-it('offers commands, options and values', async () => {
+it('Shell completion offers commands, options and values', async () => {
   expect(await offered('do')).toEqual(['doctor', 'domains']);
   expect(await offered('keys', 'r')).toEqual(['rotate', 'revoke']);
   expect(await offered('domains', 'verify', '--w')).toEqual(['--wait']);
@@ -22,12 +21,12 @@ it('offers commands, options and values', async () => {
   expect(await offered('keys', 'create', '--scope', 'pets')).toEqual(['pets:read', 'pets:write']);
 });
 
-/** Whether this machine has the shell, so that it reads the script. */
+/** Whether this machine has the shell to parse the script. */
 function isHere(shell: string): boolean {
   return spawnSync(shell, ['-c', 'true']).status === 0;
 }
 
-test.each(['bash', 'zsh', 'fish'])('%s understands its script', async (shell) => {
+test.each(['bash', 'zsh', 'fish'])('%s parses its completion script', async (shell) => {
   const { code, stdout, stderr } = await spawnSignpost(['completion', shell]);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain('signpost complete --');
@@ -36,7 +35,7 @@ test.each(['bash', 'zsh', 'fish'])('%s understands its script', async (shell) =>
   expect([status, String(complaint)]).toEqual([0, '']);
 });
 
-test('another shell is refused', async () => {
+test('Shell completion rejects an unknown shell', async () => {
   const { code, stderr } = await spawnSignpost(['completion', 'csh']);
   expect(code).toBe(2);
   expect(stderr).toContain('Allowed choices are zsh, bash, fish, powershell');

@@ -1,11 +1,11 @@
-/** The demo that cannot start. test/flow/demo.test.ts runs it from its first line to its last. */
+/** Only the failing start; test/flow/demo.test.ts runs the complete demo. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { runDemo } from '../../src/cli/demo/demo.ts';
 
-it('leaves no folder behind when its test lab cannot start', async () => {
+it('signpost demo leaves no folder behind when its test lab cannot start', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'signpost-test-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   vi.stubEnv('TMPDIR', folder);

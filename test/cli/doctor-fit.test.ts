@@ -1,4 +1,3 @@
-/** The doctor's page on every screen, whatever a zone holds. */
 import { describe, expect, it, test } from 'vitest';
 import { renderReport } from '../../src/cli/doctor/render.ts';
 import { createPaint, wantsColour } from '../../src/cli/layout.ts';
@@ -9,8 +8,8 @@ import { samples } from './doctor-samples.ts';
 const page = (one: Report, columns = 80) =>
   renderReport(one, { columns, paint: createPaint(false) });
 
-describe('a page fits its screen', () => {
-  test.each([60, 80, 100])('of %i columns', (columns) => {
+describe('A page of signpost doctor', () => {
+  test.each([60, 80, 100])('fits %i columns', (columns) => {
     for (const [what, one] of samples) {
       const tooLong = page(one, columns)
         .split('\n')
@@ -19,14 +18,14 @@ describe('a page fits its screen', () => {
     }
   });
 
-  it('cuts neither the record nor its value, which people copy', () => {
+  it('never truncates the record or its value, because people copy them', () => {
     const value = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`;
     const long = report({ record: { type: 'CNAME', name: 'docs', value, ttl: 3_600n } });
     expect(page(long)).toContain(`  CNAME  docs  ${value}  3600\n`);
   });
 });
 
-/** What somebody may have put into a zone, or a resolver into an error. */
+/** Text that a zone owner or a resolver error can contain. */
 const hostile = [
   '\u001b[2J\u001b[31mred',
   '\u009b31mred',
@@ -37,7 +36,7 @@ const hostile = [
   'x'.repeat(3_000),
 ];
 
-/** Every text of a diagnosis that is not a word of ours, replaced. */
+/** Replaces every foreign text of a diagnosis. */
 function poisoned(value: unknown, text: string): unknown {
   if (Array.isArray(value)) return value.map((part) => poisoned(part, text));
   if (typeof value === 'string') return text;
@@ -51,22 +50,22 @@ function poisoned(value: unknown, text: string): unknown {
   );
 }
 
-test.each(hostile)('nothing foreign steers the screen: %j', (text) => {
+test.each(hostile)('Foreign text cannot control the terminal: %j', (text) => {
   for (const [what, one] of samples) {
     const evil = poisoned(one, text) as Report; // of the same shape
     const plain = page(evil);
     expect(plain, what).not.toMatch(/[^\n\P{C}]|[\p{Zl}\p{Zp}]/u);
     const coloured = renderReport(evil, { columns: 80, paint: createPaint(true) });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours, and nothing else
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the colors of the page
     expect(coloured.replace(/\u001b\[(?:1|2|22|3[1-4]|39)m/g, ''), what).toBe(plain);
   }
 });
 
-describe('colour', () => {
-  it('says nothing that a sign or a word does not say, too', () => {
+describe('Terminal color', () => {
+  it('only repeats what signs and words say', () => {
     const coloured = renderReport(report(), { columns: 80, paint: createPaint(true) });
     expect(coloured).toContain('\u001b[31m✗ \u001b[1mdocs.shop.test is not set up correctly');
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal takes for a colour
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: terminal color sequences
     expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(page(report()));
   });
 
@@ -76,7 +75,7 @@ describe('colour', () => {
     [{ NO_COLOR: '1' }, true, false],
     [{ NO_COLOR: '' }, true, true],
     [{ TERM: 'dumb' }, true, false],
-  ])('with %j on a screen: %s → %s', (env, isScreen, wanted) => {
+  ])('with %j on a terminal: %s → %s', (env, isScreen, wanted) => {
     expect(wantsColour(env, isScreen)).toBe(wanted);
   });
 });

@@ -1,4 +1,4 @@
-/** Name servers on loopback for `signpost doctor`, and the environment in which it asks them. */
+/** Loopback name servers for `signpost doctor`, and the environment that uses them. */
 import { type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
 
 export const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
@@ -17,7 +17,7 @@ const inCommon = [
   '@ CAA 0 issue "letsencrypt.org"',
 ];
 
-/** Both servers of shop.test have it right for `docs`; for `blog` the second one still has what was there before. */
+/** Both servers of shop.test have the record for `docs`; for `blog` the second is outdated. */
 export async function startDoctorLaboratory(): Promise<DoctorLaboratory> {
   const zoneWith = (...lines: readonly string[]) => ({ 'shop.test': [...inCommon, ...lines] });
   const right = [

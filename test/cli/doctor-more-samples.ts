@@ -1,4 +1,4 @@
-/** More diagnoses, and what their pages say: spellings, widths, and what is known in part. */
+/** More diagnoses and their pages: spellings, widths and partial results. */
 import type { Report } from '../../src/cli/shown.ts';
 import { finding, report, target } from './doctor-reports.ts';
 import { right } from './doctor-samples.ts';
@@ -13,7 +13,7 @@ export const moreSamples: readonly (readonly [
   lines: readonly string[],
 ])[] = [
   [
-    'where CAA alone could not be told, the record is not blamed',
+    'that only the CAA check failed, not the record',
     report({
       ...right,
       verdict: 'unknown',
@@ -25,7 +25,7 @@ export const moreSamples: readonly (readonly [
     ],
   ],
   [
-    'a name longer than its column has a line of its own, whole',
+    'a name that is longer than its column on a separate line',
     report({
       observation: {
         caa: [
@@ -37,12 +37,12 @@ export const moreSamples: readonly (readonly [
     [`  ${longName}`, `${' '.repeat(36)}no records`, `  shop.test${' '.repeat(25)}no records`],
   ],
   [
-    'a name in another script stands in the table in both spellings',
+    'both spellings of an internationalized name in the table',
     report({ record: { type: 'CNAME', name: 'xn--bcher-kva', value: target, ttl: 3_600n } }),
     [`  CNAME  xn--bcher-kva (bücher)  ${target}  3600`],
   ],
   [
-    'an apex has the type that the form of its provider has',
+    'the record type in the form of the provider for an apex',
     report({
       record: apex,
       provider: { name: 'easyDNS', apex: 'ANAME', where: 'At easyDNS: DNS.' },
@@ -50,7 +50,7 @@ export const moreSamples: readonly (readonly [
     [`  ANAME  @     ${target}  3600`, '  easyDNS calls it ANAME.'],
   ],
   [
-    'an apex at a provider without such a type',
+    'an apex at a provider without a suitable record type',
     report({ record: apex, provider: { name: 'GoDaddy', apex: null, where: 'At GoDaddy: DNS.' } }),
     [
       `  ALIAS  @     ${target}  3600`,
@@ -59,7 +59,7 @@ export const moreSamples: readonly (readonly [
     ],
   ],
   [
-    'what is expected is told where it is more than the record above',
+    'the expected value when it exceeds the record above',
     report({ findings: [finding({ expected: 'No MX records.' })] }),
     ['  expected  No MX records.'],
   ],

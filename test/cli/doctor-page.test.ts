@@ -1,4 +1,3 @@
-/** The doctor's page, from diagnoses written down by hand. */
 import { expect, test } from 'vitest';
 import { renderReport } from '../../src/cli/doctor/render.ts';
 import { createPaint } from '../../src/cli/layout.ts';
@@ -20,7 +19,7 @@ import { right, samples } from './doctor-samples.ts';
 const page = (one: Report, columns = 80) =>
   renderReport(one, { columns, paint: createPaint(false) });
 
-test('a name without its record is told whole, the headline and what to do first', () => {
+test('A page about a missing record shows everything, the headline and the first step', () => {
   expect(page(report())).toBe(`✗ docs.shop.test is not set up correctly
 
 The record it needs
@@ -55,9 +54,9 @@ Who may issue certificates (CAA)
 `);
 });
 
-test.each([...samples, ...moreSamples])('%s', (_what, one, lines) => {
+test.each([...samples, ...moreSamples])('The page shows %s', (_what, one, lines) => {
   const shown = page(one).split('\n');
-  // In this order, whatever stands between them.
+  // In this order, with anything in between.
   let from = 0;
   for (const line of lines) {
     const at = shown.indexOf(line, from);
@@ -66,13 +65,13 @@ test.each([...samples, ...moreSamples])('%s', (_what, one, lines) => {
   }
 });
 
-test('where every server has the record there is no table of one to create, whatever else is wrong', () => {
+test('A page shows no record to create when every server has it, whatever else is wrong', () => {
   for (const verdict of ['right', 'wrong', 'unknown'] as const) {
     expect(page({ ...right, verdict })).not.toContain('The record it needs');
   }
 });
 
-test('a host name that has no records of a kind is told so for each outcome', () => {
+test('A page reports a name without records for each verdict', () => {
   const outcomes = { nodata, nxdomain, timeout };
   for (const answer of Object.values(outcomes)) {
     const one = server('ns1.shop.test', { cname: answer, a: answer, aaaa: answer });
@@ -80,7 +79,7 @@ test('a host name that has no records of a kind is told so for each outcome', ()
   }
 });
 
-test('a domain that nobody has registered has neither a record to create nor servers of its own', () => {
+test('A page about an unregistered domain shows neither a record nor name servers', () => {
   const delegation = { kind: 'unregistered', zone: 'shop.test', parent: 'test' } as const;
   const shown = page(report({ observation: { delegation } }));
   expect(shown).not.toContain('The record it needs');
@@ -88,7 +87,7 @@ test('a domain that nobody has registered has neither a record to create nor ser
   expect(shown).toContain('  expected  CNAME docs');
 });
 
-test('what resolvers show is shown once, and each by its address once', () => {
+test('A page shows the common view of resolvers once, and each address once', () => {
   const servers = [server('192.0.2.1', { address: '192.0.2.1', cname: records(target) })];
   const view = { view: 'recursive', whyRecursive: 'configured', delegation: null } as const;
   for (const world of [[resolver()], []]) {
@@ -98,7 +97,7 @@ test('what resolvers show is shown once, and each by its address once', () => {
   }
 });
 
-test('what is the same to do is told once', () => {
+test('A page shows identical instructions once', () => {
   const alike = (code: string, action: string) => finding({ code, action });
   const shown = page(
     report({
@@ -117,7 +116,7 @@ test('what is the same to do is told once', () => {
   expect(shown.match(/^This was one check;/gm)).toHaveLength(1);
 });
 
-test('an account that could not be compared from here is told beside its finding', () => {
+test('A page notes an unverified CA account beside its finding', () => {
   const warned = report({ findings: [finding(), finding({ code: 'caa_warns' })] });
   const paint = createPaint(false);
   const shown = renderReport(warned, { columns: 80, paint, accountUntold: true });
@@ -125,7 +124,7 @@ test('an account that could not be compared from here is told beside its finding
   expect(page(warned)).not.toContain('note');
 });
 
-test('what is expected is not told twice, at an apex neither', () => {
+test('A page shows the expected record once, also at an apex', () => {
   const record = { type: 'ALIAS', name: '@', value: target, ttl: 3_600n } as const;
   const expected = `ALIAS @ → ${target}, TTL 3600 (ANAME or flattened CNAME at some providers)`;
   expect(page(report({ record, findings: [finding({ expected })] }))).not.toContain('expected');

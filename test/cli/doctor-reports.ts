@@ -1,4 +1,4 @@
-/** Diagnoses written down by hand, for tests of how they are shown. */
+/** Handwritten diagnoses. */
 
 import type { FindingShown } from '../../src/cli/lines.ts';
 import type {

@@ -1,4 +1,4 @@
-/** Diagnoses of every kind, and what their pages say. */
+/** Diagnoses of every kind and their pages. */
 import type { Report } from '../../src/cli/shown.ts';
 import {
   finding,
@@ -38,14 +38,14 @@ const apex = {
   record: { type: 'ALIAS', name: '@', value: target, ttl: 3_600n },
 } as const;
 
-/** What is checked, the diagnosis, and lines of its page in their order, at 80 columns. */
+/** The title, the diagnosis, and lines of its page in order at 80 columns. */
 export const samples: readonly (readonly [
   what: string,
   report: Report,
   lines: readonly string[],
 ])[] = [
   [
-    'what is right has neither a record to create nor anything to mend',
+    'no record to create and no finding for a correct domain',
     right,
     [
       '✓ docs.shop.test is set up correctly',
@@ -54,7 +54,7 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'servers that disagree stand apart, by what they show',
+    'disagreeing servers in groups by answer',
     report({
       observation: {
         servers: [
@@ -75,7 +75,7 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'what is too wide for a line of its own gets two, and nothing is cut',
+    'a server that is too wide for one line on two, untruncated',
     report({ observation: { servers: [server('ns1.a-long-name.example.net', silent)] } }),
     [
       '  ? no answer in time',
@@ -84,7 +84,7 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'mail and texts beside it are told once',
+    'other MX and TXT records once',
     report({
       observation: {
         servers: [
@@ -99,7 +99,7 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'a check through resolvers says so, and why',
+    'that a check used resolvers, and why',
     report({
       verdict: 'unknown',
       observation: {
@@ -119,7 +119,7 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'resolvers: whether they check, what they remember, why they fail',
+    'DNSSEC validation, cache and errors of resolvers',
     report({
       observation: {
         world: [
@@ -149,7 +149,7 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'an apex is judged by addresses, and its record has other names elsewhere',
+    'an apex by its addresses, and the provider’s name for its record',
     report({
       ...apex,
       provider: { name: 'Cloudflare', apex: 'CNAME flattening', where: 'At Cloudflare: DNS.' },
@@ -172,12 +172,12 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'a name in another script is shown in both spellings',
+    'both spellings of an internationalized name',
     report({ hostname: 'xn--bcher-kva.test', unicodeHostname: 'bücher.test' }),
     ['✗ xn--bcher-kva.test (bücher.test) is not set up correctly'],
   ],
   [
-    'a zone whose servers are listed differently above and below',
+    'a zone whose parent lists other name servers',
     report({
       observation: {
         delegation: {
@@ -197,14 +197,14 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'a domain that nobody has registered',
+    'an unregistered domain',
     report({
       observation: { delegation: { kind: 'unregistered', zone: 'shop.test', parent: 'test' } },
     }),
     ['  zone      shop.test is not registered, according to the registry of test'],
   ],
   [
-    'CAA records as a zone file has them',
+    'CAA records in zone file format',
     report({
       observation: {
         caa: [
@@ -223,12 +223,12 @@ export const samples: readonly (readonly [
     ['  docs.shop.test  no answer in time', '  shop.test       0 issue "ca.example"'],
   ],
   [
-    'a long sentence is told to its end',
+    'a long sentence completely',
     report({ findings: [finding({ action: `${'Wait a little. '.repeat(40)}Then look again.` })] }),
     ['✗ record_missing · blocks · the domain owner needs to act', '            look again.'],
   ],
   [
-    'the likely slip stands beside what is found',
+    'the likely mistake beside the finding',
     report({ findings: [finding({ hints: [{ text: 'The record exists as docs.shop.test.' }] })] }),
     [
       '  found     No record exists at docs.shop.test (NXDOMAIN).',
@@ -236,7 +236,7 @@ export const samples: readonly (readonly [
     ],
   ],
   [
-    'what warns and what informs has a sign of its own',
+    'separate signs for warnings and notes',
     report({
       findings: [
         finding({ code: 'mail_at_name', severity: 'warns' }),

@@ -1,4 +1,3 @@
-/** `signpost doctor` without a target: the service is asked, which knows it. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,13 +9,13 @@ import { type Service, startApi } from '../support/service.ts';
 import { signpost } from './cli.ts';
 import { finding, report } from './doctor-reports.ts';
 
-describe('a service', () => {
+describe('signpost doctor without a target', () => {
   let service: Service;
   let env: Readonly<Record<string, string>>;
 
   const post = async (path: string, body: object) => {
     const answer = await service.client.call('POST', path, body);
-    return answer.body as { readonly id: string; readonly key: string }; // as docs/integrate/keys.md has it
+    return answer.body as { readonly id: string; readonly key: string }; // as in docs/integrate/keys.md
   };
 
   beforeAll(async () => {
@@ -30,7 +29,7 @@ describe('a service', () => {
   });
   afterAll(() => service.close());
 
-  it('is asked with a key that may read domains, and knows what the name must point to', async () => {
+  it('queries the service for the target, with a key that may read domains', async () => {
     const { key } = await post('/v1/keys', { name: 'doctor', scopes: ['domains:read'] });
     const asking = { ...env, SIGNPOST_API_KEY: key };
     const { code, stdout, stderr } = await signpost(['doctor', 'OLD.shop.test'], asking);
@@ -39,21 +38,21 @@ describe('a service', () => {
     expect(stdout).toMatch(/\n {2}CNAME {2}old {3}\w{16}\.edge\.signpost\.test {2}3600\n/);
   });
 
-  it('says that it does not know the target of what nobody has attached', async () => {
+  it('reports that the service does not know the target of an unknown name', async () => {
     const { code, stdout, stderr } = await signpost(['doctor', 'docs.shop.test'], env);
     expect([code, stdout]).toEqual([2, '']);
     const why = '--target <host> is required: no project has docs.shop.test attached';
     expect(stderr).toBe(`signpost: ${why}\n`);
   });
 
-  it('says what is wrong with a target in the words of a shell', async () => {
+  it('explains an invalid target in shell terms', async () => {
     const args = ['docs.shop.test', '--target', 'DOCS.shop.test.', '--url'];
     const { code, stderr } = await signpost(['doctor', ...args, env['SIGNPOST_URL'] ?? ''], env);
     expect(code).toBe(2);
     expect(stderr).toMatch(/^signpost: --target: “docs\.shop\.test” is the host name itself, /);
   });
 
-  it('looks itself where it is named beside a target', async () => {
+  it('checks the name itself when a target is given', async () => {
     const args = ['docs.shop.test', '--target', 'a.edge.test', '--url', env['SIGNPOST_URL'] ?? ''];
     const { code, stdout } = await signpost(['doctor', ...args, '--json'], env);
     expect(code).toBe(1);
@@ -61,7 +60,7 @@ describe('a service', () => {
   });
 });
 
-describe('whatever a service answers', () => {
+describe('The response of a service', () => {
   const asked: string[] = [];
   let answer = { status: 200, text: '' };
   let server: Server;
@@ -72,21 +71,21 @@ describe('whatever a service answers', () => {
       response.writeHead(answer.status).end(answer.text);
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const { port } = server.address() as AddressInfo; // it listens on TCP
+    const { port } = server.address() as AddressInfo;
     env = { SIGNPOST_URL: `http://127.0.0.1:${port}/v1`, API_KEY: 'a key of an operator' };
   });
   afterAll(() => void server.close());
 
   const body = renderJson(report({ findings: [finding({ code: 'of_a_later_version' })] }));
 
-  it('--json prints its body, byte by byte', async () => {
+  it('is printed by --json byte for byte', async () => {
     answer = { status: 200, text: body.replace('{', '{ "later": [1.0], ') };
     const ran = await signpost(['doctor', 'a b/c?d', '--json'], env);
     expect(ran).toEqual({ code: 1, stdout: `${answer.text}\n`, stderr: '' });
     expect(asked).toEqual(['Bearer a key of an operator /v1/diagnosis/a%20b%2Fc%3Fd']);
   });
 
-  it('a finding that we do not know yet is shown with its words', async () => {
+  it('may have unknown findings, which are shown with their texts', async () => {
     answer = { status: 200, text: body };
     const { code, stdout } = await signpost(['doctor', 'docs.shop.test'], env);
     expect(code).toBe(1);
@@ -112,14 +111,14 @@ describe('whatever a service answers', () => {
       '{"code": "invalid_hostname", "message": "It contains a space.", "status": 400}',
       'It contains a space. Use a public host name such as docs.example.com: letters, digits and hyphens, separated by dots. (invalid_hostname)',
     ],
-  ])('%i %s decides nothing', async (status, text, problem) => {
+  ])('of %i %s is inconclusive', async (status, text, problem) => {
     answer = { status, text };
     const { code, stdout, stderr } = await signpost(['doctor', 'docs.shop.test'], env);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr.replace(/^signpost: (.*)\n$/, '$1')).toMatch(problem);
   });
 
-  it('nor does one that is not there', async () => {
+  it('may be missing, which is inconclusive', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await signpost(['doctor', 'docs.shop.test', '--url', url], env);
     expect(code).toBe(2);

@@ -20,15 +20,15 @@ afterAll(() => laboratory.close());
 const doctor = (hostname: string, args: readonly string[] = [], env = {}) =>
   signpost(['doctor', hostname, '--target', target, ...args], { ...laboratory.env, ...env });
 
-describe('a check from this machine ends as it found things', () => {
-  it('right: 0, without a word on the other output', async () => {
+describe('signpost doctor with a target', () => {
+  it('exits with 0 and an empty standard error for a correct domain', async () => {
     const { code, stdout, stderr } = await doctor('docs.shop.test');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^✓ docs\.shop\.test is set up correctly\n/);
     expect(stdout).toMatch(/\n {4}ns2\.shop\.test {2}127\.0\.0\.9 {2}answers {2}AA {2}NOERROR /);
   });
 
-  it('wrong: 1, with what is there and what to do', async () => {
+  it('exits with 1 for a wrong domain and shows its state and the fix', async () => {
     const { code, stdout, stderr } = await doctor('old.shop.test');
     expect([code, stderr]).toEqual([1, '']);
     expect(stdout).toMatch(/^✗ old\.shop\.test is not set up correctly\n/);
@@ -37,7 +37,7 @@ describe('a check from this machine ends as it found things', () => {
     expect(stdout).toContain(`  CNAME  old   ${target}  3600\n`);
   });
 
-  it('could not tell: 2, because every server is silent', async () => {
+  it('exits with 2 when every server is silent', async () => {
     laboratory.dns.fail('.shop.test', '*', 'timeout');
     const { code, stdout, stderr } = await doctor('docs.shop.test');
     expect([code, stderr]).toEqual([2, '']);
@@ -45,40 +45,40 @@ describe('a check from this machine ends as it found things', () => {
     expect(stdout).toContain('  ? no answer in time\n');
   });
 
-  it('through resolvers only, where it may not ask the zone’s own servers', async () => {
+  it('uses resolvers only when authoritative queries are disabled', async () => {
     const { code, stdout } = await doctor('docs.shop.test', [], { DNS_AUTHORITATIVE: 'false' });
     expect(stdout).toContain('because DNS_AUTHORITATIVE is false.\n');
     expect(stdout).toContain('\nResolvers\n');
     expect(code).toBe(0);
   });
 
-  it('at a name in whatever spelling', async () => {
+  it('accepts a name in any spelling', async () => {
     const { stdout } = await doctor('https://Bücher.SHOP.test:443/a?b');
     expect(stdout).toMatch(
       /^✓ xn--bcher-kva\.shop\.test \(bücher\.shop\.test\) is set up correctly\n/,
     );
   });
 
-  it('and says of a CAA record for one account that the service has to be asked', async () => {
+  it('notes that only the service can check a CAA record for one account', async () => {
     const { stdout } = await doctor('docs.account.test');
     expect(stdout).toContain('! caa_warns · warns · the domain owner needs to act\n');
     expect(stdout).toMatch(/\n {2}note {6}This machine cannot verify that CA account/);
   });
 
-  it('with --json as the API would answer it, and nothing else', async () => {
+  it('prints only the API response with --json', async () => {
     const { code, stdout, stderr } = await doctor('old.shop.test', ['--json']);
     expect([code, stderr]).toEqual([1, '']);
     expect(stdout).toMatch(/^\{.*\}\n$/);
     expect(readReport(stdout)).toMatchObject({ hostname: 'old.shop.test', target });
   });
 
-  it('whatever else the environment has', async () => {
+  it('ignores unrelated environment variables', async () => {
     const env = { DATABASE_URL: 'nonsense', REDIS_URL: 'nonsense', PORT: '-1' };
     expect((await doctor('docs.shop.test', [], env)).code).toBe(0);
   });
 
   it.each(['docs.evil.test', 'docs2.evil.test'])(
-    'without letting a zone steer the screen: %s',
+    'does not let a zone control the terminal: %s',
     async (hostname) => {
       const { code, stdout } = await doctor(hostname);
       expect(code).toBe(1);
@@ -88,7 +88,7 @@ describe('a check from this machine ends as it found things', () => {
   );
 });
 
-describe('what cannot be understood', () => {
+describe('Wrong usage of signpost doctor', () => {
   const to = ['--target', target];
   const misunderstood: readonly (readonly [args: readonly string[], problem: string])[] = [
     [[], "missing required argument 'hostname'"],
@@ -136,20 +136,20 @@ describe('what cannot be understood', () => {
     expect(stderr.trimEnd().split('\n').at(-1)).toBe(`signpost: ${problem}`);
   });
 
-  it('a variable of the environment, which is named', async () => {
+  it('names an invalid environment variable', async () => {
     const { code, stderr } = await doctor('docs.shop.test', [], { DNS_SERVERS: 'localhost' });
     expect(code).toBe(2);
     expect(stderr).toContain('signpost: DNS_SERVERS must be ip or ip:port, comma-separated\n');
   });
 
-  it.each([['--help'], ['docs.shop.test', '-h']])('%s: the usage', async (...args) => {
+  it.each([['--help'], ['docs.shop.test', '-h']])('%s prints the usage', async (...args) => {
     const { code, stdout, stderr } = await signpost(['doctor', ...args]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Usage: signpost doctor \[options\] <hostname>/);
   });
 });
 
-describe('where a second certificate authority stands in', () => {
+describe('signpost doctor with a second CA', () => {
   const diagnoseFor = (first: string, second: string) =>
     doctor('docs.shop.test', [], {
       ACME_DIRECTORY_URL: 'https://first.example/dir',
@@ -158,11 +158,11 @@ describe('where a second certificate authority stands in', () => {
       ACME_FALLBACK_ISSUER_DOMAINS: second,
     });
 
-  it('it is right that CAA allows that one alone', async () => {
+  it('accepts a CAA set that allows only the second CA', async () => {
     expect((await diagnoseFor('first.example', 'letsencrypt.org')).code).toBe(0);
   });
 
-  it('the records of both are named where CAA forbids both', async () => {
+  it('names the records of both CAs when CAA forbids both', async () => {
     const { code, stdout } = await diagnoseFor('first.example', 'second.example');
     expect(code).toBe(1);
     expect(stdout).toContain('0 issue "first.example"');
@@ -170,7 +170,7 @@ describe('where a second certificate authority stands in', () => {
   });
 });
 
-it('a shell gets the same answer, with its exit code', async () => {
+it('signpost doctor in a shell prints the same and exits with its code', async () => {
   const args = ['doctor', 'old.shop.test', '--target', target];
   const { code, stdout, stderr } = await spawnSignpost(args, laboratory.env);
   expect([code, stderr]).toEqual([1, '']);
@@ -178,8 +178,8 @@ it('a shell gets the same answer, with its exit code', async () => {
   expect(stdout).toMatch(/\d+ queries, .*\n$/);
 });
 
-describe('a fault of ours is no word about the domain: 2', () => {
-  it('an .env that cannot be read, in one line', async () => {
+describe('A fault of signpost doctor exits with 2', () => {
+  it('with one line for an unreadable .env', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'signpost-doctor-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     await mkdir(join(folder, '.env'));
@@ -189,18 +189,18 @@ describe('a fault of ours is no word about the domain: 2', () => {
     expect(stderr).toMatch(/^signpost: [^\n]+\n$/);
   });
 
-  it.runIf(existsSync('/dev/full'))('a full disk, in one line', async () => {
+  it.runIf(existsSync('/dev/full'))('with one line for a full disk', async () => {
     const { code, stderr } = await doctorInto('/dev/full', 'docs.shop.test');
     expect(code).toBe(2);
     expect(stderr).toMatch(/^signpost: [^\n]*ENOSPC[^\n]*\n$/);
   });
 
-  it('a reader who has gone, without a word', async () => {
+  it('silently for a closed pipe', async () => {
     expect(await doctorInto(null, 'docs.shop.test')).toEqual({ code: 2, stderr: '' });
   });
 });
 
-/** Its output goes to a file, or (null) to a pipe that nobody reads any more. */
+/** Its output goes to a file, or (null) to a closed pipe. */
 async function doctorInto(file: string | null, hostname: string) {
   const out = file === null ? 'pipe' : openSync(file, 'w');
   const child = spawn(process.execPath, [program, 'doctor', hostname, '--target', target], {
@@ -218,10 +218,10 @@ async function doctorInto(file: string | null, hostname: string) {
   return { code, stderr };
 }
 
-/** `DOCTOR_PAGES=write npx vitest run test/cli/doctor.test.ts` writes what is printed into the page. */
+/** `DOCTOR_PAGES=write npx vitest run test/cli/doctor.test.ts` updates the page. */
 const isToBeWritten = process.env['DOCTOR_PAGES'] === 'write';
 
-describe('docs/understand/doctor.md shows what is printed, less times and counts', () => {
+describe('docs/understand/doctor.md shows the real output, except for times and counts', () => {
   it.each([
     ['right', 'docs.shop.test'],
     ['wrong', 'blog.shop.test'],
@@ -242,7 +242,7 @@ describe('docs/understand/doctor.md shows what is printed, less times and counts
   });
 });
 
-/** Milliseconds, what a check cost and when it was made differ from one to the next. */
+/** Removes durations, costs and times, which differ between checks. */
 function timeless(page: string): string {
   return page
     .replace(/ +\d+$/gm, ' N')

@@ -1,4 +1,3 @@
-/** The page of a domain: hostile text is harmless, and what an authority or an operator has to say is there. */
 import { describe, expect, it } from 'vitest';
 import { renderDomain } from '../../src/cli/domains/render.ts';
 import { createPaint } from '../../src/cli/layout.ts';
@@ -8,7 +7,7 @@ import { parseJson } from '../../src/net/json.ts';
 
 const evil = '\u001b[2J\u0007\u202e';
 
-/** As it comes over the wire. */
+/** As sent over HTTP. */
 function onWire(value: unknown): unknown {
   const parsed = parseJson(new TextEncoder().encode(JSON.stringify(value)));
   return parsed.ok ? parsed.value : undefined;
@@ -25,8 +24,8 @@ function page(changes: object = {}, events: readonly unknown[] = docsEvents): st
   );
 }
 
-describe('the page of a domain', () => {
-  it('says first where it stands, what happens next and when', () => {
+describe('The page of a domain in the terminal', () => {
+  it('starts with the status, the next step and its time', () => {
     const [head, summary] = page().split('\n');
     expect(head).toBe('✗ docs.example.com · pending · project docs');
     expect(summary).toMatch(
@@ -34,7 +33,7 @@ describe('the page of a domain', () => {
     );
   });
 
-  it('passes nothing on that would steer a terminal, wherever it comes from', () => {
+  it('removes control sequences from every source', () => {
     const [finding] = docsDomain.findings;
     const text = page(
       {
@@ -59,7 +58,7 @@ describe('the page of a domain', () => {
     expect(text).toContain('\\u{1b}[2J\\u{7}\\u{202e}');
   });
 
-  it('tells what the authority refused, and why an operator was called', () => {
+  it('shows the CA’s error and the reason of an escalation', () => {
     const problem = { type: 'rateLimited', detail: 'Too many certificates.' };
     const certificate = { ...docsDomain.certificate, status: 'failed', problem };
     const escalation = {

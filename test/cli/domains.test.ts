@@ -1,4 +1,4 @@
-/** `signpost domains` against a whole service on embedded storage, with a customer's DNS beside it. */
+/** Runs against a complete service on embedded storage with the customer's DNS. */
 
 import { constants } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
@@ -18,7 +18,7 @@ const domains = (...args: readonly string[]) => signpost(['domains', ...args], e
 async function post<T>(path: string, body: object): Promise<T> {
   const answer = await service.client.call('POST', path, body);
   expect(answer.status).toBe(201);
-  return answer.body as T; // as docs/integrate/domains.md has it
+  return answer.body as T; // as in docs/integrate/domains.md
 }
 
 async function addProject(slug: string): Promise<string> {
@@ -28,7 +28,6 @@ async function addProject(slug: string): Promise<string> {
   return id;
 }
 
-/** A key that may do no more. */
 async function keyFor(...scopes: readonly string[]): Promise<string> {
   return (await post<{ key: string }>('/v1/keys', { name: 'shell', scopes })).key;
 }
@@ -44,8 +43,8 @@ afterAll(async () => {
   await storage.close();
 });
 
-describe('somebody who publishes a domain', () => {
-  it('is told what is missing before there is a project, or a domain', async () => {
+describe('A customer who publishes a domain', () => {
+  it('learns what is missing before there is a project or a domain', async () => {
     const { code, stdout, stderr } = await domains('add', 'docs.shop.test');
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^signpost: there are no projects yet: create one /);
@@ -58,7 +57,7 @@ describe('somebody who publishes a domain', () => {
     expect(shown.stderr).toMatch(/^signpost: no project has docs\.shop\.test\. /);
   });
 
-  it('adds it in any spelling, to the only project there is, and gets the record', async () => {
+  it('adds a name in any spelling to the only project and gets the record', async () => {
     const { code, stdout, stderr } = await domains('add', 'https://Docs.Shop.test/start');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^. docs\.shop\.test · pending · project docs\n {2}\S/);
@@ -71,7 +70,7 @@ describe('somebody who publishes a domain', () => {
     );
   });
 
-  it('sees where it stands, the record, what is wrong, the certificate and what happened', async () => {
+  it('sees the status, the record, the findings, the certificate and the history', async () => {
     await until('a check', async () =>
       (await domains('show', 'docs.shop.test')).stdout.includes('✗'),
     );
@@ -95,7 +94,7 @@ describe('somebody who publishes a domain', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('waits until it is live, and is told of every slip on the way', {
+  it('waits until the domain is live and sees every change on the way', {
     timeout: 180_000,
   }, async () => {
     const { record } = JSON.parse((await domains('show', 'docs.shop.test', '--json')).stdout);
@@ -115,13 +114,13 @@ describe('somebody who publishes a domain', () => {
     expect(stderr).toMatch(/✓ Live\. \P{Cc}*\n$/u);
   });
 
-  it('of a live one waits for the next check only', async () => {
+  it('waits only for the next check of a live domain', async () => {
     const { code, stdout } = await domains('verify', 'docs.shop.test', '--wait', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ hostname: 'docs.shop.test', status: 'live' });
   });
 
-  it('waits no longer than it was told to', async () => {
+  it('waits no longer than the given timeout', async () => {
     await domains('add', 'blog.shop.test');
     const args = ['verify', 'blog.shop.test', '--wait', '--timeout', '1s'];
     const { code, stdout, stderr } = await domains(...args);
@@ -132,7 +131,7 @@ describe('somebody who publishes a domain', () => {
 
   const noTerminal = lacks('script', 'Ctrl-C at signpost domains verify --wait');
   it.skipIf(noTerminal)(
-    'ends the waiting by Ctrl-C, and is told that the checks go on',
+    'stops waiting with Ctrl-C and learns that the checks continue',
     async () => {
       const { shown, interrupt, ended } = typeCommand(
         ['domains', 'verify', 'blog.shop.test', '--wait'],
@@ -145,7 +144,7 @@ describe('somebody who publishes a domain', () => {
     },
   );
 
-  it('lists them, all or some, for people and for programs', async () => {
+  it('lists all or some domains, for people and for programs', async () => {
     const { code, stdout, stderr } = await domains('list');
     expect([code, stderr]).toEqual([0, '']);
     const [head = '', ...rows] = stdout.trimEnd().split('\n');
@@ -154,7 +153,7 @@ describe('somebody who publishes a domain', () => {
       ['docs.shop.test', 'live', 'docs'],
       ['blog.shop.test', 'pending', 'docs'],
     ]);
-    // A check between the two reads changes its times: both are read again then.
+    // A check between the two reads changes its times: both are repeated then.
     await until('the JSON of the API', async () => {
       const live = await domains('list', '--status', 'live,failed', '--project', docs, '--json');
       const api = await service.client.call('GET', `/v1/projects/${docs}/domains/docs.shop.test`);
@@ -163,8 +162,8 @@ describe('somebody who publishes a domain', () => {
   });
 });
 
-describe('several projects', () => {
-  it('that have the same name are told apart by --project', async () => {
+describe('Several projects', () => {
+  it('with the same name are distinguished by --project', async () => {
     await addProject('shop');
     const which = await domains('add', 'blog.shop.test');
     expect([which.code, which.stdout]).toEqual([2, '']);
@@ -185,7 +184,7 @@ describe('several projects', () => {
     expect((await domains('show', 'blog.shop.test')).stdout).toContain('project docs\n');
   });
 
-  it('do not hide that a primary domain is not removed just so', async () => {
+  it('do not change that a primary domain cannot be removed without confirmation', async () => {
     const settings = { domains: { primary: 'docs.shop.test', redirects: [] } };
     await service.client.call('PUT', `/v1/projects/${docs}/domain-settings`, settings);
     const { code, stderr } = await domains('remove', 'docs.shop.test');
@@ -195,7 +194,7 @@ describe('several projects', () => {
   });
 });
 
-describe('what does not work is said in one line, with a remedy', () => {
+describe('A failing command prints one line with a remedy', () => {
   it.each([
     [['domains:read'], ['verify', 'blog.shop.test', '--wait'], 'scope domains:write.'],
     [['pets:read'], ['list'], 'scope domains:read.'],

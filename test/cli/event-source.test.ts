@@ -1,4 +1,3 @@
-/** How the command line reads a stream that breaks off, ends or is refused: against a server that does so. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/cli/client.ts';
 import { readEvents, type SseMessage } from '../../src/cli/event-source.ts';
 
-/** Answers each request with the next of `answers`; gives what is heard of it, and the numbers it was asked after. */
+/** Answers each request with the next of `answers`; returns events and Last-Event-IDs. */
 async function receive(answers: readonly ((response: ServerResponse) => void)[], count: number) {
   const after: (string | undefined)[] = [];
   const server = createServer(({ headers }, response) => {
@@ -19,7 +18,7 @@ async function receive(answers: readonly ((response: ServerResponse) => void)[],
     server.closeAllConnections();
     server.close();
   });
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo;
   const connection = connect(`http://127.0.0.1:${port}`, { API_KEY: 'a key' });
   if (!connection.ok) throw new Error('the address is right');
   const received: SseMessage[] = [];
@@ -38,7 +37,7 @@ const says =
   };
 const opening = 'retry: 1\nid: 41\n\n';
 
-test('an event is heard, in however many pieces it comes', async () => {
+test('An event arrives complete, however it is split', async () => {
   const pieces = [
     opening,
     'id: 42\nevent: domain.li',
@@ -53,7 +52,7 @@ test('an event is heard, in however many pieces it comes', async () => {
   ]);
 });
 
-test('after an interruption it goes on with the last number', async () => {
+test('An interrupted event stream resumes after the last event number', async () => {
   const breaksOff = (response: ServerResponse) => {
     says(opening)(response);
     response.end('id: 43\nevent: a\ndata: 1\n\nid: 44\nevent: b\nda');
@@ -67,7 +66,7 @@ test('after an interruption it goes on with the last number', async () => {
   expect(after).toEqual([undefined, '43', '43']);
 });
 
-test('an event without an end is not waited for', async () => {
+test('An incomplete event is not awaited', async () => {
   const endless = (response: ServerResponse) => {
     says('retry: 1\n\ndata: ')(response);
     const more = 'x'.repeat(65_536);
@@ -84,7 +83,7 @@ test('an event without an end is not waited for', async () => {
 test.each([
   [403, '{"code":"insufficient_scope","message":"No.","status":403}', /^No\. .*insufficient_scope/],
   [200, '[]', /is not a Signpost service/],
-])('a refusal that would come again ends it: %i %s', async (status, text, problem) => {
+])('A permanent error ends the event stream: %i %s', async (status, text, problem) => {
   const refuses = (response: ServerResponse) => void response.writeHead(status).end(text);
   const { received } = await receive([refuses], 2);
   const problems = received.map((one) =>

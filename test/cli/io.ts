@@ -1,9 +1,8 @@
-/** The world of a command that no process is behind. */
 import type { Io } from '../../src/cli/command.ts';
 
 export type Said = { readonly out: () => string; readonly err: () => string };
 
-/** Nothing but `env` in its environment, no .env file, no screen, no Ctrl-C; `said` has what was written so far. */
+/** `env` as the only environment: no .env file, terminal or Ctrl-C; `said` has the output. */
 export function capturedIo(env: Io['env']): { readonly io: Io; readonly said: Said } {
   let [out, err] = ['', ''];
   const io: Io = {

@@ -1,4 +1,3 @@
-/** `signpost keys` against a running service. */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -28,7 +27,7 @@ const statusWith = async (key: string) => {
 };
 const idOf = (key: string) => key.split('_')[1] ?? '';
 
-/** A new key, as a shell's `$(…)` takes it. */
+/** A new key, as a shell's `$(…)` receives it. */
 async function created(...args: readonly string[]): Promise<string> {
   const { code, stdout } = await keys('create', '--name', 'shop', ...args);
   expect(code).toBe(0);
@@ -36,7 +35,7 @@ async function created(...args: readonly string[]): Promise<string> {
 }
 
 describe('signpost keys create', () => {
-  it('prints the token alone to standard output, and about it to the other one', async () => {
+  it('prints only the token to standard output, and details to standard error', async () => {
     const scopes = ['--scope', 'pets:read, pets:write', '--scope', 'ops:read'];
     const { code, stdout, stderr } = await keys('create', '--name', 'the shop', ...scopes);
     expect(code).toBe(0);
@@ -49,7 +48,7 @@ describe('signpost keys create', () => {
     expect(await statusWith(key)).toBe(200);
   });
 
-  it.each(['90d', '2160h', '129600m', '7776000s'])('makes a key that ends in %s', async (span) => {
+  it.each(['90d', '2160h', '129600m', '7776000s'])('creates a key valid for %s', async (span) => {
     const before = Date.now();
     const args = ['--name', 'a', '--scope', 'pets:read', '--expires', span, '--json'];
     const { expiresAt } = JSON.parse((await keys('create', ...args)).stdout);
@@ -58,7 +57,7 @@ describe('signpost keys create', () => {
     expect(left).toBeLessThanOrEqual(Date.now());
   });
 
-  it('makes a key that ends at a time', async () => {
+  it('creates a key that expires at a given time', async () => {
     const end = '2099-01-01T00:00:00+01:00';
     const args = ['--name', 'a', '--scope', 'pets:read', '--expires', end, '--json'];
     const { stdout } = await keys('create', ...args);
@@ -70,7 +69,7 @@ describe('signpost keys create', () => {
 });
 
 describe('signpost keys list', () => {
-  it('shows every key in a table, without anything that steers a terminal', async () => {
+  it('lists every key in a table without terminal control sequences', async () => {
     const name = 'red \u001b[31m\nshop';
     await keys(
       'create',
@@ -96,13 +95,13 @@ describe('signpost keys list', () => {
     expect(row.slice(head.indexOf('EXPIRES'))).toMatch(/^2099-01-01T00:00:00Z +- +- +-$/);
   });
 
-  it('gives the service’s own answer with --json', async () => {
+  it('prints the API response with --json', async () => {
     const { code, stdout } = await keys('list', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)[0]).toMatchObject({ id: 'configured', prefix: null });
   });
 
-  it('takes the url and the key from elsewhere, too', async () => {
+  it('accepts the URL and the key as options, too', async () => {
     const { SIGNPOST_URL: url = '' } = env;
     for (const given of [url, `${url}/`, `${url}/v1`, `${url}/v1/`]) {
       const { code } = await signpost(['keys', 'list', '--url', given], { API_KEY: apiKey });
@@ -111,8 +110,8 @@ describe('signpost keys list', () => {
   });
 });
 
-describe('an .env file', () => {
-  it('has the key and the url where the environment has not, as for the service', async () => {
+describe('An .env file', () => {
+  it('provides the key and URL that the environment lacks, as for the service', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'signpost-cli-'));
     try {
       const { SIGNPOST_URL: url = '' } = env;
@@ -127,7 +126,7 @@ describe('an .env file', () => {
 });
 
 describe('signpost keys rotate and revoke', () => {
-  it('prints the successor’s token; both work, until one is revoked', async () => {
+  it('prints the successor’s token; both keys work until one is revoked', async () => {
     const old = await created('--scope', 'pets:read');
     const { code, stdout, stderr } = await keys('rotate', idOf(old), '--grace', '2h');
     const next = stdout.trimEnd();
@@ -141,7 +140,7 @@ describe('signpost keys rotate and revoke', () => {
     expect([await statusWith(old), await statusWith(next)]).toEqual([401, 200]);
   });
 
-  it('with no grace ends the old key', async () => {
+  it('without a grace period ends the old key', async () => {
     const old = await created('--scope', 'pets:read');
     const { stderr } = await keys('rotate', idOf(old), '--grace', '0');
     expect(stderr).toContain(`It replaces ${idOf(old)}, which no longer works.\n`);
@@ -149,7 +148,7 @@ describe('signpost keys rotate and revoke', () => {
   });
 });
 
-describe('what does not work is said in one line', () => {
+describe('A failing signpost keys prints one line', () => {
   const refusals: readonly (readonly [args: readonly string[], problem: RegExp])[] = [
     [['revoke', 'configured'], /^This is the last key .* \(last_admin_key\)$/],
     [['revoke', 'nobody'], /^There is no key with this ID\. \(key_not_found\)$/],
@@ -171,7 +170,7 @@ describe('what does not work is said in one line', () => {
     expect(stderr.trim().replace('signpost: ', '')).toMatch(problem);
   });
 
-  it('a key that is not valid', async () => {
+  it('for an invalid key', async () => {
     const ran = await signpost(['keys', 'list'], {
       ...env,
       SIGNPOST_API_KEY: 'nobody’s'.slice(0, 6),
@@ -184,7 +183,7 @@ describe('what does not work is said in one line', () => {
     });
   });
 
-  it.each(['127.0.0.1', 'localhost'])('a service that is not there: %s', async (host) => {
+  it.each(['127.0.0.1', 'localhost'])('for an unreachable service: %s', async (host) => {
     const url = `http://${host}:${await freePort()}`;
     const { code, stderr } = await signpost(['keys', 'list', '--url', url], env);
     expect(code).toBe(2);
@@ -193,7 +192,7 @@ describe('what does not work is said in one line', () => {
     );
   });
 
-  it('another service, which is not shown the key a second time', async () => {
+  it('for a redirect to another service, which does not receive the key', async () => {
     const asked: string[] = [];
     const other = createServer((request, response) => {
       asked.push(request.url ?? '');
@@ -203,7 +202,7 @@ describe('what does not work is said in one line', () => {
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');
     try {
-      const { port } = other.address() as AddressInfo; // it listens on TCP
+      const { port } = other.address() as AddressInfo;
       const base = `http://127.0.0.1:${port}`;
       const redirected = await signpost(['keys', 'list', '--url', base], env);
       expect(redirected).toMatchObject({ code: 2, stdout: '' });

@@ -1,10 +1,10 @@
-/** The command line as a process of its own: each command is loaded from where it was compiled to. */
+/** Each command is loaded from its compiled file. */
 import { expect, it } from 'vitest';
 import { spawnSignpost } from './cli.ts';
 
 const keyNeeded = 'signpost: SIGNPOST_API_KEY (or API_KEY) is required';
 
-/** What each says first where nothing is set up; test/flow/demo.test.ts runs the demo. */
+/** Each command's first output without configuration; test/flow/demo.test.ts runs the demo. */
 it.each([
   ['doctor docs.shop.test', 'signpost: to check from this machine, pass --target <host>'],
   ['domains list', keyNeeded],

@@ -1,4 +1,3 @@
-/** The line that tells a person to wait. */
 import { expect, test } from 'vitest';
 import { type Progress, withProgress } from '../../src/cli/progress.ts';
 
@@ -8,7 +7,7 @@ type Watched = {
   readonly act?: (progress: Progress) => void;
 };
 
-/** What was written while somebody waited, with Ctrl-C in between where that is wanted. */
+/** The output while waiting, with Ctrl-C in between if requested. */
 async function written(
   isScreen: boolean,
   env: Record<string, string>,
@@ -46,10 +45,10 @@ const erased = '\r\u001b[K';
 const onScreen = `${erased}${line}`;
 
 test.each([
-  ['a screen', true, {}, [onScreen, erased]],
+  ['a terminal', true, {}, [onScreen, erased]],
   ['a pipe', false, {}, []],
-  ['a screen that knows no sequences', true, { TERM: 'dumb' }, []],
-])('on %s', async (_what, isScreen, env, said) => {
+  ['a terminal without control sequences', true, { TERM: 'dumb' }, []],
+])('The progress line on %s', async (_what, isScreen, env, said) => {
   expect(await written(isScreen, env)).toEqual(said);
 });
 
@@ -66,7 +65,7 @@ const act = ({ show, say }: Progress) => {
   show(`\u001b[31m${'x'.repeat(100)}`);
 };
 
-test('on a screen what was said stays above the line, which is rewritten and never wider than the screen', async () => {
+test('On a terminal, messages stay above the progress line, which never exceeds the width', async () => {
   const said = await written(true, {}, { act });
   expect(said).toEqual([
     onScreen,
@@ -76,6 +75,6 @@ test('on a screen what was said stays above the line, which is rewritten and nev
   ]);
 });
 
-test('elsewhere what was said is all there is', async () => {
+test('Without a terminal, only messages are printed', async () => {
   expect(await written(false, {}, { act })).toEqual(['Found it.\nIt is gone.\n']);
 });

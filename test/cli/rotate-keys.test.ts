@@ -1,4 +1,4 @@
-/** `signpost rotate-keys`; test/flow/key-rotation.test.ts has it beside a running service. */
+/** test/flow/key-rotation.test.ts runs it beside a live service. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -40,7 +40,7 @@ afterAll(async () => {
   await fresh?.close();
 });
 
-/** Runs it with these keys, and makes sure that it showed none of them. */
+/** Runs it with these keys and checks that the output contains none of them. */
 async function rotateKeys(keys: string, ...args: readonly string[]) {
   const ran = await signpost(['rotate-keys', ...args], { DATABASE_URL, KEY_ENCRYPTION_KEY: keys });
   for (const key of [oldKey, newKey]) {
@@ -51,7 +51,7 @@ async function rotateKeys(keys: string, ...args: readonly string[]) {
   return ran;
 }
 
-/** How many statements of another process wait for a lock; `act` is done with each. */
+/** Number of statements of another process that wait for a lock; `act` is applied to each. */
 async function waiting(act: string): Promise<number> {
   const { rowCount } = await database.pool.query(
     `SELECT ${act} FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
@@ -75,7 +75,7 @@ async function storeCertificate(vault: Vault): Promise<void> {
 }
 
 describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
-  it('refuses keys of which none opens what is stored, and changes nothing', async () => {
+  it('rejects keys that cannot open the stored data, and changes nothing', async () => {
     for (const args of [[], ['--check']]) {
       const { code, stdout, stderr } = await rotateKeys(newer, ...args);
       expect([code, stdout]).toEqual([2, '']);
@@ -87,7 +87,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     expect(await database.prisma.derivedSecret.count()).toBe(0);
   });
 
-  it('--check says what is to be done, and does nothing of it', async () => {
+  it('--check lists the work and does none of it', async () => {
     const { code, stdout } = await rotateKeys(`${newer},${old}`, '--check');
     expect([code, stdout]).toEqual([
       1,
@@ -109,7 +109,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     expect(createVault(newKey).open(sealedKey, boundTo).toString()).toBe('an account key');
   });
 
-  it('derives nothing from the new key where the old one was in use', async () => {
+  it('derives nothing from the new key while the old one is in use', async () => {
     const secret = await database.prisma.derivedSecret.findUniqueOrThrow({
       where: { name: 'target' },
     });
@@ -117,7 +117,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     expect(target).toEqual(createVault(oldKey).derive('signpost target', null));
   });
 
-  it('finds nothing more to do, with the new key alone, too', async () => {
+  it('has nothing left to do, even with the new key alone', async () => {
     const again = { code: 0, stdout: `re-encrypted: nothing\n${nothingLeft}`, stderr: '' };
     expect(await rotateKeys(newer)).toEqual(again);
     expect(await rotateKeys(newer, '--check')).toEqual({
@@ -127,7 +127,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     });
   });
 
-  it('goes on where it was killed', async () => {
+  it('resumes after a kill', async () => {
     const third = Buffer.alloc(32, 3).toString('base64');
     await storeCertificate(createVault(newKey));
     const holder = await database.pool.connect();
@@ -139,7 +139,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     await until('it waits', async () => (await waiting('pid')) > 0);
     child.kill('SIGKILL');
     await ended;
-    await waiting('pg_terminate_backend(pid)'); // or it would do its last statement yet
+    await waiting('pg_terminate_backend(pid)'); // or it would finish its last statement
     await until('it is gone', async () => (await waiting('pid')) === 0);
     await holder.query('ROLLBACK');
     holder.release();
@@ -165,14 +165,14 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
       [newer],
       "too many arguments for 'rotate-keys'. Expected 0 arguments but got 1.",
     ],
-  ])('with %o and %j ends with 2, and says why', async (env, args, problem) => {
+  ])('with %o and %j exits with 2 and says why', async (env, args, problem) => {
     const { code, stdout, stderr } = await signpost(['rotate-keys', ...args], env);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^Usage: signpost rotate-keys \[options\]/);
     expect(stderr.endsWith(`\nsignpost: ${problem}\n`)).toBe(true);
   });
 
-  it('makes no database where there is none', async () => {
+  it('creates no database', async () => {
     const DATA_DIR = join(tmpdir(), 'signpost-is-not-here');
     const env = { KEY_ENCRYPTION_KEY: newer, DATA_DIR };
     const { code, stderr } = await signpost(['rotate-keys'], env);
@@ -180,7 +180,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
     expect(stderr).toContain(`DATA_DIR (${DATA_DIR}) is empty`);
   });
 
-  it('says in one line that the database does not answer', async () => {
+  it('reports an unavailable database in one line', async () => {
     const env = {
       KEY_ENCRYPTION_KEY: newer,
       DATABASE_URL: 'postgres://signpost:secret@127.0.0.1:1/s',
@@ -190,7 +190,7 @@ describe.skipIf(without)('signpost rotate-keys', { timeout: 180_000 }, () => {
   });
 });
 
-it('says once how far it is with a column, however many passes there are', () => {
+it('reports progress once per column, however many passes there are', () => {
   const lines: string[] = [];
   const before = sealedColumns.map((column) => ({
     column,

@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const KEY = { SIGNPOST_API_KEY: 'a key of an operator' };
 
 describe('signpost', () => {
-  it.each([['help'], ['--help'], ['-h']])('%s shows the commands', async (word) => {
+  it.each([['help'], ['--help'], ['-h']])('%s lists the commands', async (word) => {
     const { code, stdout, stderr } = await signpost([word]);
     expect([code, stderr]).toEqual([0, '']);
     for (const name of ['demo', 'doctor', 'domains', 'keys', 'rotate-keys', 'zone', 'completion'])
@@ -18,7 +18,7 @@ describe('signpost', () => {
     ['keys', 'help'],
     ['keys', '--help'],
     ['help', 'keys'],
-  ])('%s %s shows the commands for keys', async (...args) => {
+  ])('%s %s lists the commands for keys', async (...args) => {
     const { code, stdout, stderr } = await signpost(args);
     expect([code, stderr]).toEqual([0, '']);
     for (const name of ['list', 'create', 'rotate', 'revoke'])
@@ -28,7 +28,7 @@ describe('signpost', () => {
   it.each([
     [['doctor', 'help'], 'signpost help doctor'],
     [['domains', 'show', 'help'], 'signpost domains help show'],
-  ])('%j is no host name: it says what was meant', async (args, meant) => {
+  ])('suggests the intended command for %j, which is not a host name', async (args, meant) => {
     const { code, stdout, stderr } = await signpost(args, KEY);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(new RegExp(`signpost: did you mean \`${meant}\`\\?\\n$`));
@@ -49,22 +49,19 @@ describe('signpost', () => {
     ['rotate-keys', ['--check']],
     ['zone', ['--ttl', '--accounturi', '--validationmethods', '--json']],
   ];
-  it.each(options)(
-    '%s has a help of its own, with its options and no others',
-    async (command, names) => {
-      for (const word of ['--help', '-h']) {
-        const { code, stdout, stderr } = await signpost([...command.split(' '), word]);
-        expect([code, stderr]).toEqual([0, '']);
-        expect(stdout).toMatch(`Usage: signpost ${command} `);
-        const listed = [...stdout.matchAll(/^ {2}(?:-h, )?(--[a-z]+)/gm)].map(([, name]) => name);
-        expect(listed).toEqual([...names, '--help']);
-        expect(stdout.split('\n').filter((line) => line.length > 115)).toEqual([]);
-      }
-    },
-  );
+  it.each(options)('%s has its own help with exactly its options', async (command, names) => {
+    for (const word of ['--help', '-h']) {
+      const { code, stdout, stderr } = await signpost([...command.split(' '), word]);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(`Usage: signpost ${command} `);
+      const listed = [...stdout.matchAll(/^ {2}(?:-h, )?(--[a-z]+)/gm)].map(([, name]) => name);
+      expect(listed).toEqual([...names, '--help']);
+      expect(stdout.split('\n').filter((line) => line.length > 115)).toEqual([]);
+    }
+  });
 
   it.each(['doctor', 'rotate-keys', 'zone'])(
-    'help %s shows what its --help shows',
+    'help %s prints the same as its --help',
     async (command) => {
       const { code, stdout, stderr } = await signpost(['help', command]);
       expect([code, stderr]).toEqual([0, '']);
@@ -72,7 +69,7 @@ describe('signpost', () => {
     },
   );
 
-  it('--version is the version of the package', async () => {
+  it('--version prints the version of the package', async () => {
     const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'));
     expect(await signpost(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
@@ -120,7 +117,7 @@ describe('signpost', () => {
 
   const token = `signpost_${'a'.repeat(12)}_${'b'.repeat(38)}`;
   it.each([token, token.slice(0, 40), `${token.slice(9)}`, 'a/b', ''])(
-    'does not take %j for the id of a key, nor repeats it',
+    'rejects %j as the id of a key and does not repeat it',
     async (argument) => {
       for (const command of ['rotate', 'revoke']) {
         const { code, stdout, stderr } = await signpost(['keys', command, argument], KEY);

@@ -1,4 +1,3 @@
-/** `signpost zone`: what it prints, and what it asks for. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { signpost } from './cli.ts';
@@ -15,13 +14,13 @@ async function zone(args: readonly string[], env: Readonly<Record<string, string
   return { code, out: stdout, err: stderr };
 }
 
-/** The commands of the page, with their variables, and what the page has them print. */
+/** The commands of the page with their variables and output. */
 const shown = [
   ...page.matchAll(/^\$ ((?:[A-Z_]+=\S+ (?:\\\n {4})?)*)npx signpost zone(.*)\n([^`$]+)/gm),
 ];
 
 describe('signpost zone', () => {
-  it('is shown by its page as it is', async () => {
+  it('prints what its documentation page shows', async () => {
     expect(shown.length).toBe(2);
     for (const [, variables = '', args = '', printed] of shown) {
       const env = Object.fromEntries(
@@ -32,7 +31,7 @@ describe('signpost zone', () => {
     }
   });
 
-  it('says of itself what it does, and asks for nothing then', async () => {
+  it('describes itself without a query', async () => {
     for (const word of ['--help', '-h']) {
       const { code, out, err } = await zone([word], {});
       expect([code, err]).toEqual([0, '']);
@@ -41,7 +40,7 @@ describe('signpost zone', () => {
     }
   });
 
-  it('keeps doubts apart from what is to be published', async () => {
+  it('separates warnings from the records to publish', async () => {
     const { out, err } = await zone([], { ...settings, PLATFORM_ADDRESSES: '10.0.0.5' });
     expect(out).toContain('  IN  A     10.0.0.5\n');
     expect(err).toBe(
@@ -49,7 +48,7 @@ describe('signpost zone', () => {
     );
   });
 
-  it('has all of it for programs, too', async () => {
+  it('prints all of it as JSON', async () => {
     const { out, err } = await zone(['--json', '--ttl', '60'], {
       ...settings,
       PLATFORM_ADDRESSES: '1.1.1.1',
@@ -68,7 +67,7 @@ describe('signpost zone', () => {
     expect(err).toBe('');
   });
 
-  it('lets the certificate authority that stands in issue, too, whose account is another one', async () => {
+  it('lets the second CA issue, too, with its own account', async () => {
     const account = 'https://ca.example/acct/1';
     const { out } = await zone(['--accounturi', account], {
       ...settings,
@@ -81,7 +80,7 @@ describe('signpost zone', () => {
     expect(out).toContain('  IN  CAA   0 issue "second.example"\n');
   });
 
-  it('reads nothing of the environment that has nothing to do with it', async () => {
+  it('ignores unrelated environment variables', async () => {
     const { code } = await zone([], { ...settings, PORT: 'none', REDIS_URL: 'redis://r' });
     expect(code).toBe(0);
   });
@@ -150,7 +149,7 @@ describe('signpost zone', () => {
     expect(err.endsWith(`\nsignpost: ${problem}\n`)).toBe(true);
   });
 
-  it('takes the identity of Let’s Encrypt for granted only where it is the authority', async () => {
+  it('assumes the identity of Let’s Encrypt only if it is the CA', async () => {
     const ACME_DIRECTORY_URL = 'https://acme-v02.api.letsencrypt.org/directory';
     for (const env of [settings, { ...settings, ACME_DIRECTORY_URL }]) {
       expect((await zone([], env)).out).toContain('0 issue "letsencrypt.org"');

@@ -1,8 +1,7 @@
-/** The cases as an Arazzo description, which Redocly respect runs. */
 import type { Context } from './context.ts';
 import { type Ask, type Case, contentType } from './requests.ts';
 
-/** Cases, and the service and the document that they are held to. */
+/** Cases with the service and document to check them against. */
 export type Held = {
   readonly document: string;
   readonly origin: string;
@@ -10,7 +9,10 @@ export type Held = {
   readonly context: Context;
 };
 
-/** Arazzo 1.0.1 (https://spec.openapis.org/arazzo/v1.0.1). A workflow each, so that one that fails stops no other. */
+/**
+ * Arazzo 1.0.1 (https://spec.openapis.org/arazzo/v1.0.1). One workflow per case, so that a failure does not stop the
+ * others.
+ */
 export function describeCases(all: readonly Held[], fileOf: (document: string) => string) {
   const source = ({ document, origin }: Held, name: string, base: string) => ({
     name,
@@ -34,7 +36,7 @@ export function describeCases(all: readonly Held[], fileOf: (document: string) =
   };
 }
 
-/** The workflow of a case, by its place in the list, and that of its list. */
+/** The workflow id of a case, from its index and that of its list. */
 export function workflowId(place: number, index: number): string {
   return `case-${place}-${index}`;
 }

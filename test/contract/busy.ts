@@ -1,4 +1,4 @@
-/** A service that is busy with one request of each POST, so that the same ones sent again are answered 409. */
+/** Keeps one request of each POST under way, so that the same requests get 409. */
 import pg from 'pg';
 import { until } from '../support/world.ts';
 import { casesIn } from './cases.ts';
@@ -7,10 +7,10 @@ import type { DocumentedOperation } from './document.ts';
 import { type Case, send } from './requests.ts';
 import type { Services } from './services.ts';
 
-/** Each holds a connection, of which a process has ten (src/db/engine/client.ts). */
+/** Each holds one of a process's ten connections (src/db/engine/client.ts). */
 const AT_ONCE = 8;
 
-/** Runs `act` with the cases a few at a time, and gives everything that it found. */
+/** Runs `act` with a few cases at a time and returns all results. */
 export async function whileBusy(
   services: Services,
   documented: readonly DocumentedOperation[],
@@ -26,10 +26,7 @@ export async function whileBusy(
   return problems;
 }
 
-/**
- * Runs `act` while the requests wait for a lock on what they are to read, which they do for ten seconds at most
- * (src/db/engine/client.ts). They are those of the cases.
- */
+/** Runs `act` while the requests wait for a lock: ten seconds at most (src/db/engine/client.ts). */
 async function whileTheyWait<T>(
   { origins, databaseUrl }: Services,
   cases: readonly Case[],

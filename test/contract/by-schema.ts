@@ -1,4 +1,4 @@
-/** The judge of this project's own: every answer against the schemas that the document is made from. */
+/** Checks every response against the schemas of the document, without external tools. */
 import { expectDocumented } from '../support/contract.ts';
 import { everyRoute } from '../support/every-route.ts';
 import type { Context } from './context.ts';
@@ -6,7 +6,7 @@ import { type Case, send, titleOf } from './requests.ts';
 
 const routes = everyRoute();
 
-/** Sends the cases to a service one after the other. What is wrong, in words; nothing where all is as documented. */
+/** Sends the cases one by one. Returns the problems; empty if all is documented. */
 export async function bySchema(
   origin: string,
   cases: readonly Case[],

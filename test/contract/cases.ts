@@ -1,13 +1,13 @@
 /**
- * Every request that the contract tests send: what test/contract/operations.ts asks, and what operations of a kind
- * refuse. The kind decides, not the document, so that an answer which the document forgot is missed.
+ * Every request of the contract tests: those in test/contract/operations.ts and common errors by kind of operation. The
+ * kind decides, not the document, so that a missing response in the document is detected.
  */
 import { rowsOfRun } from '../support/run.ts';
 import type { DocumentedOperation } from './document.ts';
 import { operations } from './operations.ts';
 import { type Asking, adding, type Case, withKey } from './requests.ts';
 
-/** What a service can be in, each with the requests that are sent to it. */
+/** The states of a service, each with its own requests. */
 export const circumstances = [
   'plain',
   'exhausted',
@@ -18,19 +18,19 @@ export const circumstances = [
 ] as const;
 export type Circumstances = (typeof circumstances)[number];
 
-/** The cases of one service, in the order in which they are sent. */
+/** The cases of one service in sending order. */
 export function casesIn(
   where: Circumstances,
   documented: readonly DocumentedOperation[],
 ): readonly Case[] {
   return documented.flatMap((operation) => {
     const asks = operations[operation.operationId];
-    if (asks === undefined) return []; // the test of what is covered says so
+    if (asks === undefined) return []; // the coverage test reports it
     const [status, success] = asks.success;
     const row = ([status, code, fits, asking]: Row) => ({ operation, status, code, fits, asking });
     if (where !== 'plain') return inTrouble(where, operation, success).map(row);
     return [
-      // The refusals first: what the operation is there for may take away what they are about.
+      // Errors first: the successful request may remove what they need.
       ...(asks.refusals ?? []).map(([status, code, asking]) =>
         row([status, code, true, withKey(operation, asking)]),
       ),
@@ -43,15 +43,12 @@ export function casesIn(
   });
 }
 
-/**
- * What a tool sees: everything in the long run. In the quick one the tools share what each operation is there for and one
- * case of each kind of refusal.
- */
+/** All cases in the long run; in the quick run the successes and one error of each kind. */
 export function sampleFor(tool: 'prism' | 'respect', cases: readonly Case[]): readonly Case[] {
   const kinds = new Map(cases.map((one) => [`${one.status} ${one.code} ${one.fits}`, one]));
   const one = new Set(kinds.values());
   const shared = cases.filter((each) => each.code === null || one.has(each));
-  // Where there is one only, both have it.
+  // A single case goes to both tools.
   return rowsOfRun(cases, (each) => {
     const place = shared.indexOf(each);
     return place === 0 || (place > 0 && (place % 2 === 0) === (tool === 'prism'));
@@ -61,7 +58,7 @@ export function sampleFor(tool: 'prism' | 'respect', cases: readonly Case[]): re
 /** Status, code, whether the document allows the request, and the request. */
 type Row = readonly [status: number, code: string | null, fits: boolean, asking: Asking];
 
-/** What operations of a kind have in common. */
+/** Cases common to all operations of a kind. */
 function general(operation: DocumentedOperation, success: Asking): readonly Row[] {
   const { method, scope, takesBody } = operation;
   const asked = withKey(operation, success);
@@ -100,10 +97,10 @@ function general(operation: DocumentedOperation, success: Asking): readonly Row[
   ];
 }
 
-/** Of the operations that need no key, which asks the database, too. */
+/** Operations without a key that query the database. */
 const asksTheDatabase: ReadonlySet<string> = new Set(['getReadiness', 'mayHaveCertificate']);
 
-/** What the service refuses because of its circumstances, however right the request is. */
+/** Errors caused by the state of the service alone. */
 function inTrouble(
   where: Exclude<Circumstances, 'plain'>,
   operation: DocumentedOperation,
@@ -128,12 +125,12 @@ function inTrouble(
   }
 }
 
-/** The Idempotency-Key of a request that is under way while the service is busy. */
+/** The Idempotency-Key of a request that is under way on the busy service. */
 function busyKey({ operationId }: DocumentedOperation) {
   return { 'idempotency-key': `"busy ${operationId}"` };
 }
 
-/** The Idempotency-Key that another request has had before. */
+/** The Idempotency-Key of an earlier, different request. */
 function usedKey({ operationId }: DocumentedOperation) {
   return { 'idempotency-key': `"used ${operationId}"` };
 }
@@ -163,7 +160,7 @@ function withBody(
   };
 }
 
-/** With a key whose scope lets it do something else. */
+/** With a key of another scope. */
 function withForeignKey({ scope }: DocumentedOperation, asking: Asking): Asking {
   return (context) => {
     const key = scope?.startsWith('pets:') ? context.domainsKey : context.petsKey;

@@ -1,27 +1,27 @@
-/** Things for requests to be about: animals, projects, domains and keys, made over HTTP on a live service. */
+/** Pets, projects, domains and keys, created over HTTP on a live service. */
 import { randomUUID } from 'node:crypto';
 import { escalationIds } from './services.ts';
 
 export type Context = {
-  /** An administrator's key, which may do everything; its id is `configured`. */
+  /** An admin key; its id is `configured`. */
   readonly key: string;
-  /** Keys that may do one thing each. */
+  /** Keys with one scope each. */
   readonly petsKey: string;
   readonly domainsKey: string;
-  /** In no other context. */
+  /** Unique to this context. */
   readonly unique: string;
   readonly petId: string;
-  /** Of a paid project with a deploy. */
+  /** A paid project with a deploy. */
   readonly projectId: string;
   readonly freeProjectId: string;
-  /** Of a paid project without a deploy. */
+  /** A paid project without a deploy. */
   readonly undeployedProjectId: string;
-  /** Domains of the project; the second one is there to be removed. */
+  /** Domains of the project; the second one is for removal. */
   readonly hostname: string;
   readonly hostnameToRemove: string;
   /** Of the first one. */
   readonly domainId: string;
-  /** In no other context. */
+  /** Unique to this context. */
   readonly escalationId: string;
   /** The project's primary domain, and one that redirects to it. */
   readonly hostnameInUse: string;
@@ -29,19 +29,19 @@ export type Context = {
   readonly webhookId: string;
   /** Switched off. */
   readonly disabledWebhookId: string;
-  /** The same two of an operator. */
+  /** The same two for an operator. */
   readonly operatorWebhookId: string;
   readonly disabledOperatorWebhookId: string;
   readonly keyId: string;
   readonly keyIdToRotate: string;
   readonly keyIdToRevoke: string;
   readonly rotatedKeyId: string;
-  /** Of the key that has this one's place while both work. */
+  /** The successor of a rotated key while both work. */
   readonly successorKeyId: string;
   readonly revokedKeyId: string;
 };
 
-/** Makes everything again, so that what a run does to its context disturbs no other run. */
+/** Creates all of it again, so that runs do not affect each other. */
 export async function makeContext(origin: string, key: string): Promise<Context> {
   const post = (path: string, body: object) => call(origin, key, 'POST', path, body);
   const unique = randomUUID().slice(0, 8);
@@ -117,7 +117,7 @@ let contexts = 0;
 async function findDomain(origin: string, key: string, hostname: string): Promise<string> {
   const path = `/v1/operations/domains?hostname=${hostname}`;
   const response = await fetch(origin + path, { headers: { authorization: `Bearer ${key}` } });
-  const [found] = (await response.json()) as readonly Made[]; // the documented answer
+  const [found] = (await response.json()) as readonly Made[]; // the documented response
   return found?.id ?? '';
 }
 
@@ -140,6 +140,6 @@ async function call(
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   if (text === '') return { id: '', key: '' };
-  const { id, key: made = '' } = JSON.parse(text) as { id: string | number; key?: string }; // the documented answers
+  const { id, key: made = '' } = JSON.parse(text) as { id: string | number; key?: string }; // the documented responses
   return { id: String(id), key: made };
 }

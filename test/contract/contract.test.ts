@@ -1,4 +1,4 @@
-/** The live service and its OpenAPI document, compared by tools that we did not write. */
+/** Compares the live service with its OpenAPI document, using independent tools. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lacks } from '../support/programs.ts';
 import { isLongRun } from '../support/run.ts';
@@ -18,20 +18,19 @@ import { type Case, send, titleOf } from './requests.ts';
 import { respect } from './respect.ts';
 import { API_KEY, type Services, startServices } from './services.ts';
 
-/** What takes seconds takes longer on a machine that does much else meanwhile. */
-const TIMEOUT_MS = 300_000; // of a machine that is busy
+const TIMEOUT_MS = 300_000; // on a busy machine
 
-/** Codes that are documented and not asked for here. */
+/** Documented codes that are tested elsewhere. */
 const notAsked = [
-  'bad_request', // for what is no HTTP: the tools speak nothing else
+  'bad_request', // for input that is not HTTP, which the tools cannot send
   'malformed_json', // respect writes its bodies itself, and Prism parses them
   'too_many_domains', // takes a hundred domains (test/http/domains.test.ts)
   'too_many_webhooks', // takes ten (test/http/webhooks.test.ts)
-  'too_many_streams', // takes twenty that are open (test/http/events.test.ts)
-  'too_many_diagnoses', // takes ten that are under way (test/http/diagnosis.test.ts)
+  'too_many_streams', // takes twenty open streams (test/http/events.test.ts)
+  'too_many_diagnoses', // takes ten running diagnoses (test/http/diagnosis.test.ts)
 ];
 
-/** Whatever a tool has against the answers of a service, in words. */
+/** Returns a tool's objections to the responses of a service. */
 type Verify = (
   origin: string,
   cases: readonly Case[],
@@ -41,7 +40,7 @@ type Verify = (
 const found = (kind: string) => expect.stringContaining(kind);
 
 describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and Prism'))(
-  'a live service and its OpenAPI document',
+  'A live service and its OpenAPI document',
   () => {
     let services: Services;
     let document: string;
@@ -51,7 +50,7 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
     const ownContext = () => makeContext(services.origins.plain, API_KEY);
 
     async function problemsIn(where: Circumstances, verify: Verify): Promise<readonly string[]> {
-      // Where requests have effects, each tool has things of its own.
+      // Requests with effects need separate data per tool.
       const context = where === 'plain' ? await ownContext() : shared;
       const act = (cases: readonly Case[]) => verify(services.origins[where], cases, context);
       return where === 'busy'
@@ -68,7 +67,7 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
       document = await fetchDocument(services.origins.plain);
       documented = operationsOf(document);
       shared = await ownContext();
-      // In other contexts, the same Idempotency-Keys will come with other requests.
+      // Other contexts reuse these Idempotency-Keys with different requests.
       for (const { operation, asking, code } of casesIn('plain', documented)) {
         if (code !== 'idempotency_key_reused') continue;
         await send(`${services.origins.plain}${operation.base}`, operation, asking(shared));
@@ -77,19 +76,19 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
 
     afterAll(() => services?.close());
 
-    test('every answer that the document lists is asked for, and no other', () => {
+    test('exactly the documented responses are tested', () => {
       const asked = circumstances.flatMap((where) => casesIn(where, documented)).map(titleOf);
       const listed = documented.flatMap((operation) => answersOf(operation, notAsked));
       expect([...new Set(asked)].sort()).toEqual(listed.toSorted());
     });
 
     test.each(circumstances)(
-      'every answer fits its schema: %s',
+      'every response fits its schema: %s',
       async (where) => expect(await problemsIn(where, bySchema)).toEqual([]),
       TIMEOUT_MS,
     );
 
-    /** The cases that a wrong document is asked about. */
+    /** The cases for the wrong document. */
     const inQuestion = () =>
       casesIn('plain', documented).filter(
         ({ operation: { operationId }, fits, status }) =>
@@ -104,14 +103,14 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
       afterAll(() => prism?.close());
 
       test.each(circumstances)(
-        'finds every answer as documented: %s',
+        'finds every response documented: %s',
         async (where) => {
           expect(await problemsIn(where, verifiedBySample(prism.verify))).toEqual([]);
         },
         TIMEOUT_MS,
       );
 
-      test('finds out a document that is wrong', async () => {
+      test('detects a wrong document', async () => {
         const { origins } = services;
         expect(await prism.verifyWrongly(origins.plain, inQuestion(), shared)).toEqual([
           found('getPet 404 pet_not_found: response: '),
@@ -120,7 +119,7 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
       });
     });
 
-    /** Respect takes longer to start than to ask, so it is asked everything at once: by circumstances, and the wrong document. */
+    /** Respect is slow to start, so one run covers all states and the wrong document. */
     async function askRespect() {
       const own = await ownContext();
       const calm = circumstances.filter((where) => where !== 'busy');
@@ -147,15 +146,15 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
 
     describe('Redocly respect', () => {
       test.each(circumstances.filter((where) => where !== 'busy'))(
-        'finds every answer as documented: %s',
+        'finds every response documented: %s',
         async (where) => expect((await saidByRespect()).calm.get(where)).toEqual([]),
         TIMEOUT_MS,
       );
 
-      // It is started for every few requests that wait.
+      // It starts once per few waiting requests.
       if (isLongRun) {
         test(
-          'finds every answer as documented: busy',
+          'finds every response documented: busy',
           async () => {
             const verify: Verify = async (origin, cases, context) =>
               (await respect([{ document, origin, cases, context }])).flat();
@@ -166,7 +165,7 @@ describe.skipIf(lacks('postgres', 'the OpenAPI document, by Redocly respect and 
       }
 
       test(
-        'finds out a document that is wrong',
+        'detects a wrong document',
         async () => {
           expect((await saidByRespect()).wrong).toEqual([
             found('getPet 404 pet_not_found: status code check'),

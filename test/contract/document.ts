@@ -1,4 +1,3 @@
-/** The OpenAPI document as the contract tests read it: every operation, and every answer that it promises. */
 import {
   type OpenApiDocument,
   type Operation,
@@ -17,22 +16,21 @@ export type DocumentedOperation = {
   /** Null: it needs no key. */
   readonly scope: string | null;
   readonly takesBody: boolean;
-  /** Its success has no end, for which the tools would wait; test/http/events.test.ts reads it. */
+  /** Its success is an endless stream; test/http/events.test.ts covers it. */
   readonly isEndless: boolean;
-  /** Statuses with the codes of their Error body, none for those that have another body. Without `default`. */
+  /** Statuses with the codes of their Error body, empty for other bodies. Without `default`. */
   readonly answers: ReadonlyMap<number, readonly string[]>;
 };
 
-/** The document as a service serves it. Rejects where it serves none. */
+/** Rejects if the service serves no document. */
 export async function fetchDocument(origin: string): Promise<string> {
   const response = await fetch(`${origin}/openapi.json`);
   if (response.status !== 200) throw new Error(`/openapi.json answered ${response.status}`);
   return response.text();
 }
 
-/** Every operation, in the order of the document. */
 export function operationsOf(text: string): readonly DocumentedOperation[] {
-  const document = JSON.parse(text) as OpenApiDocument; // the tools say whether it is one
+  const document = JSON.parse(text) as OpenApiDocument; // the tools validate it
   return Object.entries(document.paths).flatMap(([path, item]) =>
     verbs.flatMap((verb) => {
       const operation = item[verb];
@@ -52,10 +50,10 @@ export function operationsOf(text: string): readonly DocumentedOperation[] {
   );
 }
 
-/** What comes before the paths of a document that is wrong, where it stands beside the right one. */
+/** The path prefix of the wrong document in the combined one. */
 export const WRONG = '/wrong';
 
-/** Both documents in one, which differ in their paths alone, with the path of each operation's server in its own. */
+/** Both documents in one: their paths differ and include the path of the server. */
 export function withWholePaths(text: string, wrong: string): string {
   const { servers: _, paths, ...document } = JSON.parse(text) as OpenApiDocument; // as above
   const doubted = JSON.parse(wrong) as OpenApiDocument;
@@ -68,7 +66,7 @@ export function withWholePaths(text: string, wrong: string): string {
   return JSON.stringify({ ...document, paths: Object.fromEntries(all) });
 }
 
-/** The answers of an operation as `getPet 200` and `getPet 404 pet_not_found`, but for some codes. */
+/** The responses of an operation as `getPet 200` and `getPet 404 pet_not_found`. */
 export function answersOf(
   { operationId, answers, isEndless }: DocumentedOperation,
   exceptCodes: readonly string[],
@@ -81,7 +79,7 @@ export function answersOf(
   });
 }
 
-/** The document of getPet alone, as it would be if ids were text and every animal were found. */
+/** A document of getPet that says that ids are text and every pet exists. */
 export function wrongAboutGetPet(text: string): string {
   const { paths, ...document } = JSON.parse(text) as OpenApiDocument; // as above
   const path = '/pets/{petId}';
@@ -101,7 +99,7 @@ export function wrongAboutGetPet(text: string): string {
   });
 }
 
-/** Operations have servers of their own where their paths have no version. */
+/** Operations whose paths have no version have their own servers. */
 function baseOf(servers: unknown): DocumentedOperation['base'] {
   return servers === undefined ? '/v1' : '';
 }
@@ -128,7 +126,7 @@ function isStream(response: Response | Ref | undefined): boolean {
   return content?.['text/event-stream'] !== undefined;
 }
 
-/** The examples of an Error are called by their codes. */
+/** The examples of an Error are named by their codes. */
 function codesOf({ content }: Response): readonly string[] {
   return Object.keys(content?.['application/json']?.examples ?? {});
 }

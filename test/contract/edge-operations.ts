@@ -1,4 +1,3 @@
-/** What is asked of the operations on what the edge says to deploys and visitors. */
 import type { OperationAsks } from './operations.ts';
 import type { Asking } from './requests.ts';
 

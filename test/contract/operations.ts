@@ -1,4 +1,4 @@
-/** What is asked of each operation: the request that it is there for, and those that it alone refuses. */
+/** For each operation: a successful request and its specific errors. */
 import { aDeploy, type Context } from './context.ts';
 import { edgeOperations } from './edge-operations.ts';
 import { operatorOperations } from './operator-operations.ts';
@@ -8,9 +8,9 @@ import { webhookOperations } from './webhook-operations.ts';
 
 export type OperationAsks = {
   readonly success: readonly [status: number, asking: Asking];
-  /** Status, code, and a request that is answered so. */
+  /** Status, code, and a request that gets them. */
   readonly refusals?: readonly (readonly [status: number, code: string, asking: Asking])[];
-  /** A request that the service refuses and that the document does not allow either. */
+  /** Requests that both the service and the document reject. */
   readonly misfits?: readonly (readonly [status: number, code: string, asking: Asking])[];
 };
 
@@ -63,7 +63,7 @@ const diagnoses =
   (hostname: string): Asking =>
   () => ({ params: { hostname }, query: { target: 'p1.edge.signpost.test' } });
 
-/** By operationId. An operation that is not here fails the test of test/contract/contract.test.ts that looks for it. */
+/** By operationId. A test in test/contract/contract.test.ts fails for a missing operation. */
 export const operations: Readonly<Record<string, OperationAsks>> = {
   listPets: {
     success: [200, () => ({ query: { limit: '5', status: 'available' } })],
@@ -233,7 +233,7 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
     ],
   },
   diagnoseHostname: {
-    // In the zone of the laboratory (services.ts).
+    // In the zone of the test lab (services.ts).
     success: [200, diagnoses('docs.shop.test')],
     refusals: [
       [400, 'invalid_hostname', diagnoses('not a host name')],

@@ -1,4 +1,3 @@
-/** Of the tag Operations: what operators look at, and what they set going again. */
 import type { OperationAsks } from './operations.ts';
 import type { Asking } from './requests.ts';
 

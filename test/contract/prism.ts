@@ -1,4 +1,4 @@
-/** Stoplight Prism as a validating proxy (https://github.com/stoplightio/prism): what it says of requests and answers. */
+/** Runs Stoplight Prism (https://github.com/stoplightio/prism) as a validating proxy. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { FOR_PORT, startSwitch } from './switch.ts';
 import { launchTool } from './tool.ts';
 
 export type Prism = {
-  /** Sends the cases to a service one after the other. What is wrong, in words; nothing where all is as documented. */
+  /** Sends the cases one by one. Returns the problems; empty if all is documented. */
   readonly verify: Verify;
-  /** The same by the document that is wrong. */
+  /** The same with the wrong document. */
   readonly verifyWrongly: Verify;
   close(): Promise<void>;
 };
@@ -22,10 +22,7 @@ type Verify = (
   context: Context,
 ) => Promise<readonly string[]>;
 
-/**
- * Starts Prism on a document, and on one that is wrong about some of the same paths. It forwards everything, and reports
- * beside the answer what does not fit.
- */
+/** Prism forwards everything and reports mismatches in a header. */
 export async function startPrism(document: string, wrong: string): Promise<Prism> {
   const folder = await mkdtemp(join(tmpdir(), 'signpost-prism-'));
   // Prism ignores the paths of `servers`.
@@ -89,7 +86,7 @@ const NO_ROUTE = 'Selected route not found';
 function violationsOf({ headers }: Answer): readonly Violation[] {
   const text = headers.get('sl-violations');
   if (text === null) return [];
-  // A list that is too long for a header is cut off.
+  // A list too long for a header is truncated.
   if (!text.startsWith('[')) return [{ location: ['response'], message: text }];
   return JSON.parse(text) as readonly Violation[]; // as Prism writes it
 }

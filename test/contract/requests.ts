@@ -1,8 +1,7 @@
-/** What the contract tests ask: a request as its caller thinks of it, and the cases that are made of them. */
 import type { Context } from './context.ts';
 import type { DocumentedOperation } from './document.ts';
 
-/** The parts of a request that an operation leaves open; `json` and `text` are bodies. */
+/** The variable parts of a request; `json` and `text` are bodies. */
 export type Ask = {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
@@ -11,16 +10,16 @@ export type Ask = {
   readonly text?: string;
 };
 
-/** A request that is made once there is something to ask for. */
+/** Builds a request from the context. */
 export type Asking = (context: Context) => Ask;
 
-/** One request, and the answer that the document promises for it. */
+/** A request and its documented response. */
 export type Case = {
   readonly operation: DocumentedOperation;
   readonly status: number;
-  /** Of the Error body; null where the answer has none. */
+  /** Of the Error body; null if there is none. */
   readonly code: string | null;
-  /** Whether the document allows the request. One that it does not allow must be refused by the service, too. */
+  /** Whether the document allows the request. If not, the service must reject it, too. */
   readonly fits: boolean;
   readonly asking: Asking;
 };
@@ -30,13 +29,12 @@ export function titleOf({ operation, status, code }: Case): string {
   return [operation.operationId, status, ...(code === null ? [] : [code])].join(' ');
 }
 
-/** The same request with the caller's key, where the operation needs one. */
+/** The same request with the caller's key if the operation needs one. */
 export function withKey(operation: DocumentedOperation, asking: Asking): Asking {
   if (operation.scope === null) return asking;
   return (context) => adding(asking(context), { authorization: `Bearer ${context.key}` });
 }
 
-/** The same request with more headers. */
 export function adding(ask: Ask, headers: Readonly<Record<string, string>>): Ask {
   return { ...ask, headers: { ...ask.headers, ...headers } };
 }
@@ -47,7 +45,7 @@ export type Answer = {
   readonly text: string;
 };
 
-/** Asks over HTTP. `base` is the URL that the operation's path is appended to. */
+/** Sends it over HTTP. `base` is the URL in front of the operation's path. */
 export async function send(
   base: string,
   { method, path }: DocumentedOperation,
@@ -67,7 +65,7 @@ export async function send(
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** The type that a body is sent as; nothing where there is no body. */
+/** The content type of a body; undefined without one. */
 export function contentType({
   json,
   text,

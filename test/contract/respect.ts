@@ -1,4 +1,4 @@
-/** Redocly respect (https://redocly.com/docs/cli/commands/respect): the cases as an Arazzo description, run and judged. */
+/** Runs the cases with Redocly respect (https://redocly.com/docs/cli/commands/respect). */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { describeCases, type Held, workflowId } from './arazzo.ts';
 import { type Case, titleOf } from './requests.ts';
 import { launchTool } from './tool.ts';
 
-/** Sends the cases one after the other. What is wrong with each list, in words; nothing where all is as documented. */
+/** Sends the cases one by one. Returns the problems of each list; empty if all is documented. */
 export async function respect(all: readonly Held[]): Promise<readonly (readonly string[])[]> {
   const folder = await mkdtemp(join(tmpdir(), 'signpost-respect-'));
   const documents = [...new Set(all.map(({ document }) => document))];
@@ -33,7 +33,7 @@ export async function respect(all: readonly Held[]): Promise<readonly (readonly 
   }
 }
 
-/** The part of its JSON output that is checked. */
+/** The relevant part of its JSON output. */
 type Result = {
   readonly files: Readonly<Record<string, { readonly executedWorkflows: readonly Run[] }>>;
 };
@@ -49,7 +49,7 @@ type Check = {
   readonly message: string;
 };
 
-/** The check that every answer goes through. */
+/** The check that applies to every response. */
 const STATUS_CHECK = 'status code check';
 
 function problemsOf(

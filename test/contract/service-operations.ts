@@ -1,4 +1,3 @@
-/** What is asked about a name alone, and of the tag Service: the rest of what needs no key. */
 import type { OperationAsks } from './operations.ts';
 import { heldHostname } from './services.ts';
 

@@ -1,4 +1,4 @@
-/** The services that are held to the document: one in each of the circumstances, in the test's own process. */
+/** The tested services in this process: one in each state. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.ts';
@@ -11,18 +11,18 @@ import { freePort } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';
 import type { Circumstances } from './cases.ts';
 
-/** An administrator's key that every service accepts. */
+/** An admin key of every service. */
 export const API_KEY = `contract-${randomBytes(16).toString('hex')}`;
 
-/** A verified domain of the plain one. */
+/** A verified domain of the plain service. */
 export const heldHostname = 'held.shop.test';
-/** Its cases, one for each context that asks for one. */
+/** One for each context that needs one. */
 export const escalationIds: readonly string[] = Array.from({ length: 20 }, () => randomUUID());
 
 export type Services = {
-  /** Where they listen, without a slash at the end. The busy one is the plain one, at times (busy.ts). */
+  /** Base URLs without a trailing slash. The busy service is the plain one at times (busy.ts). */
   readonly origins: Readonly<Record<Circumstances, string>>;
-  /** The database of the plain one. */
+  /** The database of the plain service. */
   readonly databaseUrl: string;
   close(): Promise<void>;
 };
@@ -30,7 +30,7 @@ export type Services = {
 type Closings = (() => Promise<unknown>)[];
 const CLOSE_MS = 10_000;
 
-/** Starts them all, or none of them. */
+/** Starts all of them or none. */
 export async function startServices(): Promise<Services> {
   const closings: Closings = [];
   const close = async () => {
@@ -59,7 +59,7 @@ export async function startServices(): Promise<Services> {
   }
 }
 
-/** What the plain service looks at: zones on loopback, and nothing beyond. */
+/** The plain service's DNS: zones on loopback only. */
 async function startLaboratory(closings: Closings): Promise<Readonly<Record<string, string>>> {
   const zones = { 'shop.test': [], 'edge.signpost.test': ['* A 127.0.0.1'] };
   const dns = await startDnsServer({ zones });
@@ -71,7 +71,7 @@ async function startLaboratory(closings: Closings): Promise<Readonly<Record<stri
   };
 }
 
-/** The full one is the plain one behind another port, where nobody is let in. */
+/** The full service is the plain one behind another port without free connections. */
 async function startPlain(closings: Closings, env: Readonly<Record<string, string>>) {
   const plain = await startOnFreshStorage(closings, env);
   await hold(plain.prisma);
@@ -81,7 +81,7 @@ async function startPlain(closings: Closings, env: Readonly<Record<string, strin
   return { ...plain, fullOrigin: `http://127.0.0.1:${full.address.port}` };
 }
 
-/** No worker runs here that would find its DNS right. */
+/** Stored directly, because no worker runs. */
 async function hold(prisma: PrismaClient): Promise<void> {
   const at = new Date();
   const times = { addedAt: at, pendingSince: at, verifiedAt: at };
@@ -100,7 +100,7 @@ async function hold(prisma: PrismaClient): Promise<void> {
   await prisma.escalation.createMany({ data });
 }
 
-/** Every request is one too many, and the minute in which it is does not end. */
+/** Every request exceeds the limit, and its window never ends. */
 async function startExhausted(closings: Closings) {
   const at = new Date();
   const service = await startOnFreshStorage(closings, { RATE_LIMIT_PER_ADDRESS: '1' }, () => at);
@@ -108,7 +108,7 @@ async function startExhausted(closings: Closings) {
   return service;
 }
 
-/** It reaches its database through a port that is closed once it has started. */
+/** The port to its database is closed after the start. */
 async function startWithoutDatabase(closings: Closings) {
   const { storage, close } = await freshStorage('postgres');
   closings.push(close);
@@ -128,7 +128,7 @@ async function startOnFreshStorage(
 ) {
   const { storage, close } = await freshStorage('postgres');
   closings.push(close);
-  if (storage.kind !== 'postgres') throw new Error(`PostgreSQL was asked for, not ${storage.kind}`);
+  if (storage.kind !== 'postgres') throw new Error(`expected PostgreSQL, not ${storage.kind}`);
   return start(closings, { ...env, DATABASE_URL: storage.databaseUrl }, now);
 }
 

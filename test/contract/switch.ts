@@ -1,15 +1,15 @@
-/** A relay that each request tells where it is for: Prism knows one upstream, and there are several services. */
+/** A relay to several services by request header, because Prism has a single upstream. */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WRONG } from './document.ts';
 
-/** The request header that names the port, on this machine. */
+/** The request header with the local port. */
 export const FOR_PORT = 'x-for-port';
 
 export type Switch = { readonly origin: string; close(): Promise<void> };
 
-/** Passes requests and answers on as they are, each over a connection of its own. */
+/** Forwards requests and responses unchanged, each on its own connection. */
 export async function startSwitch(): Promise<Switch> {
   const server = createServer((req, res) => {
     const { method, url = '/', headers } = req;
@@ -27,7 +27,7 @@ export async function startSwitch(): Promise<Switch> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const { port } = server.address() as AddressInfo;
   return {
     origin: `http://127.0.0.1:${port}`,
     async close() {

@@ -1,20 +1,20 @@
-/** A command of node_modules/.bin as a child process that does not outlive the tests. */
+/** Runs a command of node_modules/.bin as a child process that ends with the tests. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 export type Tool = {
-  /** Waits until it has written what `pattern` matches. Rejects, with all that it wrote, where it ends or takes too long. */
+  /** Waits for output that matches `pattern`. Rejects with all output on exit or timeout. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Its exit code, once everything that it wrote has arrived; null where a signal ended it. */
+  /** Its exit code after all output; null after a signal. */
   readonly ended: Promise<number | null>;
   output(): string;
   kill(): Promise<void>;
 };
 
-const PATIENCE_MS = 110_000; // less than hooks and tests have, whose failure would say less
+const PATIENCE_MS = 110_000; // shorter than the test timeout, for a better error
 
-/** Starts a tool in a folder that is its home, too: nothing is read from or written to the user's. */
+/** Its folder is also its home, so it never touches the user's files. */
 export function launchTool(
   name: 'prism' | 'redocly',
   args: readonly string[],
@@ -26,7 +26,7 @@ export function launchTool(
     env: {
       PATH: process.env['PATH'],
       HOME: folder,
-      // Nothing is to leave the machine.
+      // Sends nothing to the internet.
       REDOCLY_TELEMETRY: 'off',
       REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
     },

@@ -1,4 +1,3 @@
-/** What is asked of the operations on webhooks: of a project's, and of an operator's. */
 import type { Context } from './context.ts';
 import type { OperationAsks } from './operations.ts';
 import type { Ask, Asking } from './requests.ts';
@@ -11,11 +10,11 @@ type Kind = {
   readonly params: (context: Context) => Readonly<Record<string, string>>;
   readonly idOf: (context: Context) => string;
   readonly disabledIdOf: (context: Context) => string;
-  /** What a replay has to say beside what it replays. */
+  /** Extra fields in a replay request. */
   readonly whose: (context: Context) => object;
-  /** Refused of a replay where the project is in its body. */
+  /** Errors of a replay with the project in its body. */
   readonly ofNoProject: boolean;
-  /** Refused where there is a project in the path. */
+  /** Errors of a project in the path. */
   readonly inNoProject: (ask: Ask) => OperationAsks['refusals'];
 };
 
@@ -57,7 +56,7 @@ function ofKind(kind: Kind): Readonly<Record<string, OperationAsks>> {
     refusals: [
       ...(inNoProject({
         params: { webhookId: NOBODY },
-        ...(json !== undefined && { json: json({ projectId: NOBODY } as Context) }), // asked for no more
+        ...(json !== undefined && { json: json({ projectId: NOBODY } as Context) }), // only this field is read
       }) ?? []),
       [404, 'webhook_not_found', asks(nobody, json)],
     ],
@@ -68,7 +67,7 @@ function ofKind(kind: Kind): Readonly<Record<string, OperationAsks>> {
   return {
     [`list${noun}Webhooks`]: { success: [200, inProject], refusals: inNoProject({}) ?? [] },
     [`create${noun}Webhook`]: {
-      // Its own in each context: an operator's path names no project that would tell them apart.
+      // Unique per context: the path of an operator's webhook names no project.
       success: [
         201,
         (context) => ({ params: params(context), json: { url: `${url}/${context.unique}` } }),
@@ -77,7 +76,7 @@ function ofKind(kind: Kind): Readonly<Record<string, OperationAsks>> {
     },
     [`get${noun}Webhook`]: ofOne(200),
     [`update${noun}Webhook`]: ofOne(200, () => ({ events: [] })),
-    // 204 also where there is none: the others of this list come after it.
+    // 204 is also the answer for a missing one, as after the others of this list.
     [`delete${noun}Webhook`]: {
       success: [204, asks(nobody)],
       refusals: inNoProject({ params: { webhookId: NOBODY } }) ?? [],

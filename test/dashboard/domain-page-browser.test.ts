@@ -1,4 +1,3 @@
-/** A domain's page in a browser: what matters is said once and seen first, and what is rarely needed is folded away. */
 import { randomUUID } from 'node:crypto';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +9,7 @@ import { focusedText } from './support/measures.ts';
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true } as const;
 
-describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of a domain', () => {
+describe.skipIf(lacks('chromium', "a domain's page in a browser"))('The page of a domain', () => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   let life: Awaited<ReturnType<typeof everyLife>>;
@@ -38,7 +37,7 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of 
     ['docs', 'does not exist in the DNS yet'],
     ['split', 'the others do not have it yet'],
     ['old', 'points to shops.elsewhere.example instead'],
-  ])('says what is wrong once above its history: %s', (label, words) =>
+  ])('shows a finding once, above its history: %s', (label, words) =>
     at(label, phone, async (page) => {
       const [now = ''] = ((await page.textContent('main')) ?? '').split('Timeline');
       expect(now.split(words)).toHaveLength(2);
@@ -46,7 +45,7 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of 
     }),
   );
 
-  it('has where it stands, the record and what to change on the first screen of a phone', () =>
+  it('shows status, record and the change to make on the first screen of a phone', () =>
     at('docs', phone, async (page) => {
       for (const seen of ['.summary', '#verify', '#record tr >> nth=-1', '#findings h2']) {
         const box = await page.locator(seen).boundingBox();
@@ -54,7 +53,7 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of 
       }
     }));
 
-  it('says in our words why an order was refused, and the authority’s own where they are asked for', async () => {
+  it('explains why an order failed, with the CA’s text on demand', async () => {
     const hostname = 'blog.shop.example';
     const domainId = life.ids['blog'] ?? '';
     const order = {
@@ -77,12 +76,12 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of 
     });
   });
 
-  it('counts its checks from the beginning, since its script goes by them', () =>
+  it('counts checks from the start, because its script relies on the number', () =>
     at('new', phone, async (page) => {
       expect(await page.textContent('[data-attempts="0"]')).toBe('0');
     }));
 
-  it('opens what is folded without a script', () =>
+  it('opens details without JavaScript', () =>
     at('docs', { ...phone, javaScriptEnabled: false }, async (page) => {
       const server = page.locator('#servers :text("art.ns.cloudflare.com")');
       expect(await server.isVisible()).toBe(false);
@@ -91,7 +90,7 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('the page of 
       await page.locator('#servers dt:text-is("Seen")').waitFor();
     }));
 
-  it('leaves open, and in focus, what was opened by keyboard while the page moves', () =>
+  it('keeps details open and focused during live updates', () =>
     at('docs', phone, async (page) => {
       await page.waitForSelector('[data-state="live"]');
       await page.focus('#evidence-record_missing > summary');

@@ -1,4 +1,3 @@
-/** Pages that move by themselves: what happens in the database shows, is told, and takes nothing from who reads. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startBrowser } from '../support/browser.ts';
@@ -16,7 +15,7 @@ import { focusedText } from './support/measures.ts';
 
 const zone = 'shop.example';
 
-describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that is open', () => {
+describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page', () => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   let context: BrowserContext;
@@ -42,7 +41,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     await dashboard?.close();
   });
 
-  /** A domain that lacks its record, and its page, open and listening. */
+  /** The open, connected page of a domain without its record. */
   async function aPendingPage() {
     count += 1;
     const hostname = `live${count}.${zone}`;
@@ -60,7 +59,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
 
   const isTheSamePage = () => page.evaluate('globalThis.isTheSamePage === true');
 
-  it('loses a finding, and turns live, without being loaded again', async () => {
+  it('loses a finding and turns live without a reload', async () => {
     const { database, hostname, id, target } = await aPendingPage();
     await page.waitForSelector('#summary:has-text("does not exist in the DNS yet")');
     expect(await page.locator('#findings .finding').count()).toBe(1);
@@ -75,7 +74,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     expect(await isTheSamePage()).toBe(true);
   });
 
-  it('moves its times at a check that found nothing new, and asks for nothing', async () => {
+  it('updates its times after an unchanged check without a request', async () => {
     const { database, id } = await aPendingPage();
     await saveObservation(database, id, null);
     await page.waitForSelector('[data-attempts="2"]');
@@ -87,7 +86,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     expect(asked).toEqual([]);
   });
 
-  it('leaves the focus and an open menu where they are', async () => {
+  it('keeps the focus and an open menu', async () => {
     const { database, hostname, id, target } = await aPendingPage();
     await page.click('#menu > summary');
     await page.focus('#verify');
@@ -98,7 +97,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     expect(await focusedText(page)).toBe('Re-verify');
   });
 
-  it('shows in the list, too, what happens to a domain of it', async () => {
+  it('shows changes of a domain in the list, too', async () => {
     const { database, hostname, id, target } = await aPendingPage();
     await page.goto(`${dashboard.url}/projects/${projectId}/domains`);
     await page.waitForSelector('[data-state="live"]');
@@ -108,7 +107,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     expect(await page.inputValue('#hostname')).toBe('half-typed');
   });
 
-  it('is as it should be again after its stream was cut off', async () => {
+  it('recovers after its stream was cut off', async () => {
     const { database, hostname, id, target } = await aPendingPage();
     await context.setOffline(true);
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))");
@@ -119,7 +118,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     expect(await isTheSamePage()).toBe(true);
   });
 
-  it('is as it should be again after the service was started again', async () => {
+  it('recovers after a restart of the service', async () => {
     const { hostname, id, target } = await aPendingPage();
     await saveObservation(
       dashboard.signpost.parts.database,
@@ -134,7 +133,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     expect(await isTheSamePage()).toBe(true);
   });
 
-  it('leads to the sign-in, and back, once the session is over', async () => {
+  it('goes to the sign-in, and back, when the session ends', async () => {
     const { database, hostname, id, target, path } = await aPendingPage();
     await context.clearCookies();
     await saveObservation(database, id, rightObservation(hostname, zone, target));
@@ -142,7 +141,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('a page that i
     expect(await page.textContent('h1')).toBe('Sign in');
   });
 
-  it('that is of a domain which is removed says so', async () => {
+  it('reports the removal of its domain', async () => {
     const { hostname } = await aPendingPage();
     await dashboard.api('DELETE', `/v1/projects/${projectId}/domains/${hostname}`);
     await page.waitForSelector('text=This domain was removed');

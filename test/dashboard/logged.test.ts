@@ -1,4 +1,3 @@
-/** What operators hear of the dashboard's pages: one id in the answer and in every line, and a count of its own. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withDashboard } from '../../src/dashboard/dashboard.ts';
 import { answerQueues } from '../../src/dashboard/queues.ts';
@@ -9,7 +8,7 @@ import { type Pages, startPages } from './support/pages.ts';
 const PROJECT = '00000000-0000-4000-8000-000000000000';
 const DOMAINS = 'page:/projects/:projectId/domains';
 
-describe('a page', () => {
+describe('A page request', () => {
   let pages: Pages;
   beforeAll(async () => {
     pages = await startPages();
@@ -17,7 +16,7 @@ describe('a page', () => {
   });
   afterAll(() => pages?.close());
 
-  it('is one line of the log, by its pattern, and its calls to the API have the same id', async () => {
+  it('is logged once by its route, and its API calls have the same request id', async () => {
     const headers = { 'x-request-id': 'asked-by-a-proxy' };
     const { status, headers: sent } = await pages.show(`GET /projects/${PROJECT}/domains`, {
       headers,
@@ -35,7 +34,7 @@ describe('a page', () => {
     expect(pages.recorded.counted).toContain(`${DOMAINS} 404`);
   });
 
-  it('has an id of its own where none is brought, also where it only leads elsewhere', async () => {
+  it('without a request id gets a new one, even for a redirect', async () => {
     const { status, headers } = await pages.show('GET /');
     expect([status, headers['x-request-id']]).toEqual([303, expect.any(String)]);
     const last = pages.recorded.lines.at(-1);
@@ -45,7 +44,7 @@ describe('a page', () => {
     });
   });
 
-  it('that is not there has the id by which the API told of it', async () => {
+  it('for a missing page has the request id of the API error', async () => {
     const { headers } = await pages.show('GET /nothing/here');
     expect(pages.lines.at(-1)?.fields).toMatchObject({
       status: 404,
@@ -53,7 +52,7 @@ describe('a page', () => {
     });
   });
 
-  it('that meets a fault says so by its id', async () => {
+  it('that causes a fault shows its request id', async () => {
     const logged: Readonly<Record<string, unknown>>[] = [];
     const broken = withDashboard(
       { handle: () => Promise.reject(new Error('broken')), reject: pages.api.reject },
@@ -87,14 +86,14 @@ describe('a page', () => {
   });
 });
 
-describe('in the metrics', () => {
+describe('A page in the metrics', () => {
   let dashboard: RunningDashboard;
   beforeAll(async () => {
     dashboard = await startDashboard();
   });
   afterAll(() => dashboard?.close());
 
-  it('a page is counted once, by its pattern, and its calls to the API are not', async () => {
+  it('is counted once by its route, without its API calls', async () => {
     const { url } = dashboard;
     const project = await dashboard.aProject();
     const body = new URLSearchParams({ key: API_KEY });
@@ -111,7 +110,7 @@ describe('in the metrics', () => {
   });
 });
 
-describe('the queues', () => {
+describe('The queue pages', () => {
   const board = (fault: Error): QueueBoard => ({
     page: () => '',
     file: () => undefined,
@@ -149,7 +148,7 @@ describe('the queues', () => {
     [503, 'does not answer', Object.assign(new Error('no'), { code: 'ECONNREFUSED' })],
     [503, 'does not answer', new Error('Connection is closed.')],
     [500, 'looked-up', new TypeError('x is not a function')],
-  ])('are %i, “%s”, where they fail so', async (status, words, fault) => {
+  ])('answer %i, “%s”, to such a failure', async (status, words, fault) => {
     const { kind, ...answered } = await call(fault);
     expect(kind).toBe('sent');
     const { response } = answered as { response: { status: number; body: string } };

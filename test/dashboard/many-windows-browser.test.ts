@@ -1,4 +1,4 @@
-/** Many windows of one browser: six connections to a host are all that HTTP/1.1 has, and each page may listen. */
+/** HTTP/1.1 allows six connections per host, and each page may listen. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startBrowser } from '../support/browser.ts';
@@ -14,12 +14,12 @@ import {
 } from './support/lives.ts';
 
 const zone = 'shop.example';
-/** Four have streams, so that five are the fewest of which one has none. */
+/** Four can have streams, so the fifth has none. */
 const WINDOWS = sizeOfRun({ quick: 5, long: 8 });
 const ALIKE = sizeOfRun({ quick: 3, long: 8 });
-const long = { timeout: 240_000 }; // eight windows are opened one after the other
+const long = { timeout: 240_000 }; // eight windows open one after the other
 
-describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows', long, () => {
+describe.skipIf(lacks('chromium', 'many windows of a browser'))('Of many windows', long, () => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   let context: BrowserContext;
@@ -58,12 +58,12 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows
   const isVerified = (page: Page) =>
     page.waitForSelector('#head .badge:has-text("Verified")').then(() => true);
 
-  /** What the browser says of a window; a test without a screen has no window that is hidden. */
+  /** Simulates visibility, because a test browser has no hidden windows. */
   const setHidden = (page: Page, isHidden: boolean) =>
     page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} });
       document.dispatchEvent(new Event('visibilitychange'))`);
 
-  it('that are all seen each shows what happens, over one stream', async () => {
+  it('all visible ones of one page are updated over one stream', async () => {
     const { turn, url } = await aPendingDomain();
     let streams = 0;
     context.on('request', (request) => {
@@ -77,14 +77,14 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows
       windows.push(page);
     }
     expect(streams).toBe(1);
-    // Another takes the stream over from the one that has it.
+    // Another window takes over its stream.
     await windows.shift()?.close();
     await turn();
     await Promise.all(windows.map(isVerified));
     expect(streams).toBe(2);
   });
 
-  it('at as many pages each shows what happens, though only four have a stream', async () => {
+  it('all are updated on different pages, although only four have a stream', async () => {
     const opened: { readonly page: Page; readonly turn: () => Promise<void> }[] = [];
     for (let n = 0; n < WINDOWS; n += 1) {
       const { turn, url } = await aPendingDomain();
@@ -106,11 +106,11 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows
       const states = seen.map(({ page }) => page.getAttribute('#liveness', 'data-state'));
       return (await Promise.all(states)).filter((state) => state === 'live').length;
     };
-    // The connection of the one that was closed is another's, as soon as the browser has it back.
+    // Another window gets the freed connection as soon as the browser has it back.
     await expect.poll(watching, { timeout: 60_000 }).toBe(4);
   });
 
-  it('that nobody sees none holds a connection, and each catches up once it is seen', async () => {
+  it('hidden ones hold no connection and catch up once visible', async () => {
     await context.addInitScript(
       "Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })",
     );
@@ -129,7 +129,7 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows
     }
   });
 
-  it('one that is hidden for ten seconds lets its connection go, and not before', async () => {
+  it('one that was hidden for ten seconds closes its connection', async () => {
     const { turn, url } = await aPendingDomain();
     const page = await context.newPage();
     await page.clock.install();
@@ -139,7 +139,7 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows
     });
     await page.goto(url);
     await page.waitForSelector('[data-state="live"]');
-    // Its seconds are ours alone to let pass.
+    // Only the test advances its clock.
     await page.clock.pauseAt(new Date(Date.now() + 60_000));
     await setHidden(page, true);
     await page.clock.fastForward(5_000);
@@ -152,7 +152,7 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('of many windows
     await isVerified(page);
   });
 
-  it('none asks for its page more than once a second, and each does for the last time', async () => {
+  it('each reloads once a second at most, and always after the last change', async () => {
     const { url } = await aPendingDomain();
     const page = await context.newPage();
     await page.clock.install({ time: new Date() });

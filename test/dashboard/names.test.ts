@@ -1,4 +1,4 @@
-/** Names that would reorder the text around them: pages show none as it is, and the form says why it takes none. */
+/** Pages must not show names that reorder the surrounding text. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Pages, startPages } from './support/pages.ts';
 
@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => pages?.close());
 
-describe('a name that turns around what follows', () => {
-  it('is shown as it is written, where it was stored before such names were refused', async () => {
+describe('A project name with a bidirectional override', () => {
+  it('is escaped when it was stored before the rule', async () => {
     const form = { name: 'Docs', slug: '', plan: 'pro' };
     const made = await pages.show('POST /projects', { form });
     const path = made.headers['location']?.replace(/\/domains$/, '');
@@ -25,7 +25,7 @@ describe('a name that turns around what follows', () => {
     }
   });
 
-  it('is refused by the form, which says why', async () => {
+  it('is rejected by the form with a reason', async () => {
     const form = { name: turning, slug: 'turned', plan: 'pro' };
     const refused = await pages.show('POST /projects', { form });
     expect(refused.status).toBe(400);

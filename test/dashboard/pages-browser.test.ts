@@ -1,4 +1,3 @@
-/** The pages in a real browser: for everybody, on every screen, by keyboard, without a script, and how much they weigh. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { startBrowser, waitForFocus } from '../support/browser.ts';
@@ -9,10 +8,10 @@ import { API_KEY, type RunningDashboard, signIn, startDashboard } from './suppor
 import { everyLife } from './support/lives.ts';
 import { focusedText, octetsOf, overflowOf, shiftsOf } from './support/measures.ts';
 
-// Axe looks at every page four times: half a minute each, and twice that on a busy machine.
+// Axe checks every page four times: half a minute each, twice that on a busy machine.
 const patience = { timeout: 240_000 };
 
-describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser', patience, () => {
+describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('The dashboard', patience, () => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   let project: string;
@@ -46,13 +45,13 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
     await dashboard?.close();
   });
 
-  /** Runs `act` signed in; nothing may be complained about, and nobody else asked, meanwhile. */
+  /** Runs `act` signed in and expects no complaint and no request to another host. */
   async function signedIn(options: BrowserContextOptions, act: (page: Page) => Promise<void>) {
     const context = await browser.newContext(options);
     const page = await context.newPage();
     const complaints: string[] = [];
     page.on('console', (message) => {
-      const isMissing = message.text().includes('404'); // the page that is not there
+      const isMissing = message.text().includes('404'); // the missing page
       if (['error', 'warning'].includes(message.type()) && !isMissing)
         complaints.push(message.text());
     });
@@ -75,7 +74,7 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
     ['a dark phone', { ...phone, colorScheme: 'dark' }],
   ];
 
-  test.each(appearances)('axe finds nothing on any page, in %s', async (what, options) => {
+  test.each(appearances)('has no axe findings on any page in %s', async (what, options) => {
     const found: string[] = [];
     const examine = async (page: Page, path: string) => {
       await page.goto(dashboard.url + path);
@@ -84,7 +83,7 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
       if (tooWide > 0) found.push(`${path} is ${tooWide} px too wide`);
     };
     const all = { ...options, reducedMotion: 'reduce' } as const;
-    // In the quick run every page is seen in two appearances: light and dark, on a screen and on a phone.
+    // In the quick run every page is checked in two appearances: light and dark, desktop and phone.
     const place = appearances.findIndex(([name]) => name === what);
     const seen = rowsOfRun(
       paths,
@@ -92,16 +91,16 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
     );
     await signedIn(all, async (page) => {
       for (const path of seen) await examine(page, path);
-      await page.goto('about:blank'); // a page that is open goes to the sign-in by itself, and would call off our way there
+      await page.goto('about:blank'); // an open page redirects to the sign-in and would cancel this navigation
       await page.context().clearCookies();
       await examine(page, '/');
     });
     expect(found).toEqual([]);
   });
 
-  it('keeps to its policy, weighs less than 100 KB, and nothing shifts, on a slow device, too', async () => {
+  it('follows its policy, stays below 100 KB and never shifts, even on a slow device', async () => {
     await signedIn({}, async (page) => {
-      // A time that is told again may become wider, `9 s ago` for one; here none passes.
+      // Relative times may change width, as with `9 s ago`; here the clock stands still.
       await page.addInitScript('Date.now = ((at) => () => at)(Date.now())');
       const devtools = await page.context().newCDPSession(page);
       await devtools.send('Emulation.setCPUThrottlingRate', {
@@ -115,7 +114,7 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
     });
   });
 
-  it('is worked by keyboard alone, from the sign-in to the removal', async () => {
+  it('works by keyboard alone, from the sign-in to the removal', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     const focused = () => focusedText(page);
@@ -157,7 +156,7 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
     await context.close();
   });
 
-  it('reads, and does what it is for, without a script', async () => {
+  it('works without JavaScript', async () => {
     await signedIn({ javaScriptEnabled: false }, async (page) => {
       await page.goto(`${dashboard.url}${project}/domains/www.shop.example`);
       const visible = (selector: string) => page.locator(selector).first().isVisible();
@@ -168,7 +167,7 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
       expect(await visible('.liveness')).toBe(false);
       await page.click('summary');
       await page.click('text=Remove');
-      await page.waitForURL('**/www.shop.example/remove'); // the page before has an h1, too
+      await page.waitForURL('**/www.shop.example/remove'); // the previous page has an h1, too
       expect(await page.textContent('h1')).toBe('Remove www.shop.example?');
       await page.goto(`${dashboard.url}${project}/domains`);
       await page.fill('#hostname', 'https://Without-Script.shop.example/');
@@ -177,7 +176,7 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('in a browser',
     });
   });
 
-  it('says how a name is read while it is typed, and copies the record', async () => {
+  it('explains a name while it is typed, and copies the record', async () => {
     await signedIn({ permissions: ['clipboard-read', 'clipboard-write'] }, async (page) => {
       await page.goto(`${dashboard.url}${project}/domains`);
       await page.fill('#hostname', 'HTTPS://Shop-Two.example/');

@@ -1,4 +1,3 @@
-/** What a page is put together from, in a real browser: names as long as names can be, and parts that come and go. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBrowser } from '../support/browser.ts';
@@ -9,7 +8,7 @@ import { overflowOf } from './support/measures.ts';
 const LONG = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(50)}.shop.example`;
 const ALSO_LONG = LONG.replace('a', 'z');
 
-describe.skipIf(lacks('chromium', 'parts of pages in a browser'))('a page', () => {
+describe.skipIf(lacks('chromium', 'parts of pages in a browser'))('A page', () => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   let page: Page;
@@ -31,7 +30,7 @@ describe.skipIf(lacks('chromium', 'parts of pages in a browser'))('a page', () =
     await dashboard?.close();
   });
 
-  /** As after an event: the page is asked for again. Where it is being asked for just now, what is wanted may come later. */
+  /** Reloads the page, like an event. A reload under way delays the result. */
   const refresh = () =>
     page.evaluate(
       `import(document.querySelector('link[href*="/refresh-"]').href).then(({ refresh }) => refresh())`,
@@ -62,7 +61,7 @@ describe.skipIf(lacks('chromium', 'parts of pages in a browser'))('a page', () =
     expect(tooWide).toEqual([]);
   });
 
-  it('has the names as people read them', async () => {
+  it('shows names in Unicode', async () => {
     await page.goto(`${dashboard.url}/ops`);
     expect(await page.textContent('main')).toContain('bücher.shop.example');
     await page.goto(`${dashboard.url}/projects/${umlauts}/settings`);
@@ -74,7 +73,7 @@ describe.skipIf(lacks('chromium', 'parts of pages in a browser'))('a page', () =
     expect(await page.textContent('main')).not.toContain('xn--');
   });
 
-  it('of a project goes on to the next step, and has its pager once there are many', async () => {
+  it('of a project moves to the next step and has a pager once there are many', async () => {
     const made = { name: 'Steps', slug: 'steps', plan: 'free' };
     const { id } = await dashboard.api<{ id: string }>('POST', '/v1/projects', made);
     await page.goto(`${dashboard.url}/projects/${id}/domains`);

@@ -1,4 +1,3 @@
-/** The pages on which a domain is published, without a socket: what they show, what they do, and every refusal in its place. */
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import { callApi } from '../http/support.ts';
@@ -17,7 +16,7 @@ afterAll(() => pages?.close());
 
 let count = 0;
 
-/** Made by the forms, up to where `missing` says. Gives its path. */
+/** Creates a project through the forms, except for what `missing` names. Returns its path. */
 async function aProject(missing: 'nothing' | 'plan' | 'deploy' = 'nothing'): Promise<string> {
   count += 1;
   const plan = missing === 'plan' ? 'free' : 'pro';
@@ -38,8 +37,8 @@ async function add(project: string, hostname: string): Promise<string> {
 
 const has = (text: string) => expect.stringContaining(text);
 
-describe('projects', () => {
-  it('are made, with a name in addresses of their own where none is given', async () => {
+describe('The project form', () => {
+  it('creates a project, with an address name from its name by default', async () => {
     const form = { name: 'Café du Nord!', slug: '', plan: 'pro' };
     expect((await pages.show('POST /projects', { form })).status).toBe(303);
     expect(await pages.show('GET /projects')).toMatchObject({
@@ -54,8 +53,8 @@ describe('projects', () => {
   });
 });
 
-describe('what is missing', () => {
-  it('comes first, step by step', async () => {
+describe('The missing steps', () => {
+  it('come first on the page, one by one', async () => {
     const project = await aProject('plan');
     const before = await pages.show(`GET ${project}/domains`);
     expect(before.text).toContain('Before the first domain');
@@ -70,15 +69,15 @@ describe('what is missing', () => {
     expect((await pages.show(`GET ${project}/domains`)).text).toContain('name="hostname"');
   });
 
-  it('is also what the form answers that was open meanwhile', async () => {
+  it('are also reported by a form that was already open', async () => {
     const project = await aProject('deploy');
     const form = { hostname: 'docs.shop.test' };
     expect((await pages.show(`POST ${project}/domains`, { form })).status).toBe(409);
   });
 });
 
-describe('adding a domain', () => {
-  it('takes any spelling, and shows the record to create', async () => {
+describe('Adding a domain on a page', () => {
+  it('accepts any spelling and shows the record to create', async () => {
     const project = await aProject();
     const path = await add(project, ' https://Docs.Shop.Test/path ');
     expect(path).toBe(`${project}/domains/docs.shop.test`);
@@ -93,7 +92,7 @@ describe('adding a domain', () => {
     expect(text).toMatch(/data-copy="docs"[\s\S]*data-copy="[a-z2-7]{16}\.edge\.signpost\.test"/);
   });
 
-  it('at the top of a zone asks for what stands there in place of a CNAME', async () => {
+  it('at a zone apex shows the alternative to a CNAME', async () => {
     const path = await add(await aProject(), 'shop-apex.test');
     const { text } = await pages.show(`GET ${path}`);
     expect(text).toContain('<code>ALIAS</code>');
@@ -106,7 +105,7 @@ describe('adding a domain', () => {
     ['x.edge.signpost.test', 'belongs to this platform'],
     ['co.uk', 'is a public suffix'],
     [hostile, ''],
-  ])('of %j is refused with the reason, and keeps what was typed', async (hostname, reason) => {
+  ])('rejects %j with a reason and keeps the input', async (hostname, reason) => {
     const project = await aProject();
     const refused = await pages.show(`POST ${project}/domains`, { form: { hostname } });
     expect(refused).toMatchObject({ status: 400, text: has(reason) });
@@ -115,7 +114,7 @@ describe('adding a domain', () => {
     expect(refused.text).not.toContain('data-events');
   });
 
-  it('twice says so', async () => {
+  it('twice reports the duplicate', async () => {
     const project = await aProject();
     await add(project, 'twice.shop.test');
     const form = { hostname: 'twice.shop.test' };
@@ -123,7 +122,7 @@ describe('adding a domain', () => {
     expect(again).toMatchObject({ status: 409, text: has('This domain is already attached.') });
   });
 
-  it('is read while it is typed', async () => {
+  it('explains the name while it is typed', async () => {
     const project = await aProject();
     const reading = async (text: string) =>
       (await pages.show(`GET ${project}/reading?hostname=${encodeURIComponent(text)}`)).text;
@@ -134,7 +133,7 @@ describe('adding a domain', () => {
   });
 });
 
-/** As an attribute has it. */
+/** Escaped as in an attribute. */
 function escaped(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -143,8 +142,8 @@ function escaped(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-describe('a domain', () => {
-  it('shows what a hostile zone says as text, and nothing else', async () => {
+describe('The page of a domain', () => {
+  it('escapes everything from a hostile zone', async () => {
     const path = await add(await aProject(), 'hostile.shop.test');
     const hostname = 'hostile.shop.test';
     const findings: readonly Finding[] = [
@@ -160,7 +159,7 @@ describe('a domain', () => {
     expect((await pages.show('GET /projects')).text).not.toContain('<img');
   });
 
-  it('is verified again at once', async () => {
+  it('can start a check at once', async () => {
     const path = await add(await aProject(), 'verify.shop.test');
     expect((await pages.show(`GET ${path}`)).text).toContain('>Verify</button>');
     const answer = await pages.show(`POST ${path}/verify`, { form: {} });
@@ -168,7 +167,7 @@ describe('a domain', () => {
     expect((await pages.show(`GET ${path}`)).text).toContain('Check requested');
   });
 
-  it('that is not there is a page that says so', async () => {
+  it('is an error page when the domain is missing', async () => {
     const project = await aProject();
     expect(await pages.show(`GET ${project}/domains/nobody.shop.test`)).toMatchObject({
       status: 404,
@@ -181,8 +180,8 @@ describe('a domain', () => {
   });
 });
 
-describe('removing a domain', () => {
-  it('warns, names the settings that go with it, and keeps the history', async () => {
+describe('Removing a domain on a page', () => {
+  it('warns, lists the settings that go with it, and keeps the history', async () => {
     const project = await aProject();
     const path = await add(project, 'main.shop.test');
     await add(project, 'former.shop.test');
@@ -193,7 +192,7 @@ describe('removing a domain', () => {
     expect(asked.text).toContain('Removal stops serving traffic <strong>at once</strong>');
     expect(asked.text).toContain('It is the primary domain');
     expect(asked.text).toContain('The redirect from former.shop.test to main.shop.test (301).');
-    // A page from before the settings were what they are.
+    // A page from before the settings changed.
     const early = await pages.show(`POST ${path}/remove`, { form: {} });
     expect(early).toMatchObject({ status: 409, text: has('main.shop.test is the primary domain') });
     const removed = await pages.show(`POST ${path}/remove`, { form: { orphans: 'drop' } });
@@ -205,7 +204,7 @@ describe('removing a domain', () => {
     expect(gone).toMatchObject({ status: 404, text: has('Removed; traffic stopped') });
   });
 
-  it('says nothing of a name that the address of a page makes up', async () => {
+  it('ignores names that the URL makes up', async () => {
     const project = await aProject();
     for (const made of ['<b>x</b>', 'call 0800-123 now']) {
       const { text } = await pages.show(
@@ -215,7 +214,7 @@ describe('removing a domain', () => {
     }
   });
 
-  it('offers a redirect in its place', async () => {
+  it('offers a redirect instead', async () => {
     const project = await aProject();
     const path = await add(project, 'old.shop-two.test');
     expect((await pages.show(`GET ${path}/remove`)).text).toContain('Add the new one first.');
@@ -229,8 +228,8 @@ describe('removing a domain', () => {
   });
 });
 
-describe('primary domain and redirects', () => {
-  it('are set and ended, or refused without the place in a body', async () => {
+describe('The primary domain and redirects', () => {
+  it('can be set and removed; errors do not mention body fields', async () => {
     const project = await aProject();
     expect((await pages.show(`GET ${project}/settings`)).text).toContain('No custom domains');
     await add(project, 'a.shop-three.test');
@@ -257,7 +256,7 @@ describe('primary domain and redirects', () => {
   });
 });
 
-it('every page stays below 100 KB, whatever is in it', async () => {
+it('Every page stays below 100 KB, whatever its content', async () => {
   const project = await aProject();
   const [, , projectId = ''] = project.split('/');
   const at = pages.clock.now;

@@ -1,4 +1,3 @@
-/** Signing in and out, whose forms are taken, and what every page is sent with. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { type Pages, startPages } from './support/pages.ts';
 
@@ -13,8 +12,8 @@ beforeAll(async () => {
 beforeEach(() => pages.forgetCookie());
 afterAll(() => pages?.close());
 
-describe('signing in', () => {
-  it('keeps the key in a cookie that no script, no other host and no plain network sees', async () => {
+describe('Signing in', () => {
+  it('stores the key in a cookie that scripts, other hosts and plain HTTP cannot read', async () => {
     const { status, headers } = await pages.signIn(key);
     expect(status).toBe(303);
     expect(headers['location']).toBe('/?why=cookie');
@@ -33,14 +32,14 @@ describe('signing in', () => {
   it.each([
     ['', 401, 'Enter an API key.'],
     ['signpost_not_a_key', 401, 'key'],
-  ])('with %j is refused in place', async (typed, status, reason) => {
+  ])('with %j shows the error in place', async (typed, status, reason) => {
     const answer = await pages.signIn(typed);
     expect(answer).toMatchObject({ status, text: expect.stringContaining(reason) });
     expect(answer.text).toContain('aria-invalid="true"');
     expect(pages.cookie()).toBeUndefined();
   });
 
-  it('leads to where somebody wanted to go, and never to another site', async () => {
+  it('continues to the requested page, but never to another site', async () => {
     const asked = await pages.show('GET /projects?page=2');
     expect(asked.headers['location']).toBe('/?then=%2Fprojects%3Fpage%3D2');
     const then = async (path: string) => {
@@ -72,14 +71,14 @@ describe('signing in', () => {
     await pages.signIn(short);
     const [, id = ''] = short.split('_');
     await pages.prisma.apiKey.update({ where: { id }, data: { revokedAt: before } });
-    pages.clock.now = new Date(before.getTime() + 6_000); // what is remembered of a key
+    pages.clock.now = new Date(before.getTime() + 6_000); // the key cache
     const over = await pages.show('GET /projects');
     expect(over.headers['location']).toBe('/?then=%2Fprojects&why=ended');
     expect(pages.cookie()).toBeUndefined();
     expect((await pages.show('GET /?why=ended')).text).toContain('has expired or was revoked');
   });
 
-  it('takes a key that may see no projects, whose pages then say why', async () => {
+  it('accepts a key that cannot read projects, and the pages say why they are empty', async () => {
     await pages.signIn(await pages.keyWith('ops:read'));
     expect(await pages.show('GET /projects')).toMatchObject({
       status: 403,
@@ -88,15 +87,15 @@ describe('signing in', () => {
   });
 });
 
-describe('a form', () => {
+describe('A form', () => {
   const project = { name: 'Docs', slug: 'from-elsewhere', plan: 'pro' };
 
   test.each([
     ['without the token', { csrf: '' }, {}],
     ['with the token of another session', { csrf: 'A'.repeat(22) }, {}],
     ['from another site', {}, { 'sec-fetch-site': 'cross-site' }],
-    ['from a sister host', {}, { 'sec-fetch-site': 'same-site' }],
-    ['that is no form', {}, { 'content-type': 'text/plain' }],
+    ['from a sibling host', {}, { 'sec-fetch-site': 'same-site' }],
+    ['that is not form data', {}, { 'content-type': 'text/plain' }],
   ])('%s changes nothing', async (_, csrf, headers) => {
     await pages.signIn(key);
     await pages.show('GET /projects');
@@ -108,7 +107,7 @@ describe('a form', () => {
     expect(await pages.prisma.project.count()).toBe(0);
   });
 
-  it('sent after the session is over leads back to the page that it stood on', async () => {
+  it('submitted after the session ended returns to its page after the sign-in', async () => {
     const answer = await pages.show('POST /projects', {
       form: project,
       headers: { host: 'dash.test', referer: 'https://dash.test/projects?page=3' },
@@ -124,8 +123,8 @@ describe('a form', () => {
   });
 });
 
-describe('every page', () => {
-  it('allows nothing from elsewhere, nothing in line, and no frame around it', async () => {
+describe('Every page', () => {
+  it('blocks foreign sources, inline code and framing', async () => {
     await pages.signIn(key);
     for (const line of ['GET /projects', `GET /projects/${NO_PROJECT}/domains`, 'GET /nothing']) {
       const { headers, text } = await pages.show(line);
@@ -141,7 +140,7 @@ describe('every page', () => {
     }
   });
 
-  it('answers HEAD as GET, without the body', async () => {
+  it('answers HEAD like GET, without the body', async () => {
     await pages.signIn(key);
     const get = await pages.show('GET /projects');
     const head = await pages.show('HEAD /projects');
@@ -149,7 +148,7 @@ describe('every page', () => {
     expect(head.headers['content-length']).toBe(get.headers['content-length']);
   });
 
-  it('has its style and script for as long as they are what they are', async () => {
+  it('has immutable style and script URLs', async () => {
     const { text } = await pages.show('GET /');
     const paths = [...text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
     expect(paths.length).toBeGreaterThan(3);
@@ -163,7 +162,7 @@ describe('every page', () => {
     expect((await pages.show('GET /assets/style-000000000000.css')).status).toBe(404);
   });
 
-  it('is a page where there is none, for who looks for one, and an Error for who does not', async () => {
+  it('is an error page for browsers and an Error for other clients when missing', async () => {
     const page = await pages.show('GET /nothing/here');
     expect(page).toMatchObject({ status: 404, text: expect.stringContaining('Page not found') });
     const headers = { accept: 'application/json' };
@@ -174,8 +173,8 @@ describe('every page', () => {
   });
 });
 
-describe('behind a base path', () => {
-  it('every path of ours begins with it', async () => {
+describe('Behind a base path', () => {
+  it('every path starts with it', async () => {
     const below = await startPages('/store');
     try {
       const token = await below.keyWith('domains:read', 'domains:write');

@@ -1,10 +1,9 @@
-/** Several people change the domain settings of one project at once: nothing that was answered as stored is lost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { callApi } from '../http/support.ts';
 import { storagesOfRun } from '../support/storage.ts';
 import { type Pages, startPages } from './support/pages.ts';
 
-describe.each(storagesOfRun())('settings changed at once on $name', ({ name, available }) => {
+describe.each(storagesOfRun())('Concurrent settings changes on $name', ({ name, available }) => {
   let pages: Pages;
   let key: string;
   let project: string;
@@ -58,29 +57,26 @@ describe.each(storagesOfRun())('settings changed at once on $name', ({ name, ava
   const put = (primary: string | null, ...redirects: readonly object[]) =>
     call('PUT', '/domain-settings', { domains: { primary, redirects } });
 
-  it.skipIf(!available)('twelve redirects, added by twelve pages, are all stored', async () => {
+  it.skipIf(!available)('store all of twelve redirects added by twelve pages', async () => {
     const answers = await Promise.all(names.map((from) => redirect(from)));
     expect(answers.map(({ status }) => status)).toEqual(names.map(() => 303));
     const { redirects } = await stored();
     expect(redirects.map(({ from }) => from).sort()).toEqual([...names].sort());
   });
 
-  it.skipIf(!available)(
-    'a primary domain and a redirect from two pages are both stored',
-    async () => {
-      const [primary, added] = await Promise.all([
-        post('primary', { primary: www }),
-        redirect('shop.test'),
-      ]);
-      expect([primary.status, added.status]).toEqual([303, 303]);
-      expect(await stored()).toMatchObject({
-        primary: www,
-        redirects: [{ from: 'shop.test', to: www }],
-      });
-    },
-  );
+  it.skipIf(!available)('store a primary domain and a redirect from two pages', async () => {
+    const [primary, added] = await Promise.all([
+      post('primary', { primary: www }),
+      redirect('shop.test'),
+    ]);
+    expect([primary.status, added.status]).toEqual([303, 303]);
+    expect(await stored()).toMatchObject({
+      primary: www,
+      redirects: [{ from: 'shop.test', to: www }],
+    });
+  });
 
-  it.skipIf(!available)('of two that cannot both be, one is refused with its reason', async () => {
+  it.skipIf(!available)('reject one of two conflicting changes with a reason', async () => {
     const answers = await Promise.all([
       post('primary', { primary: www }),
       redirect(www, 'shop.test'),
@@ -93,7 +89,7 @@ describe.each(storagesOfRun())('settings changed at once on $name', ({ name, ava
   });
 
   it.skipIf(!available)(
-    'of different redirects of one domain, what was answered is what there is',
+    'leave the acknowledged one of different redirects of a domain',
     async () => {
       const from = names[0] ?? '';
       const [a, b] = await Promise.all([redirect(from, www), redirect(from, 'shop.test')]);
@@ -101,7 +97,7 @@ describe.each(storagesOfRun())('settings changed at once on $name', ({ name, ava
       expect(redirects).toHaveLength(1);
       const [kept, lost] = redirects[0]?.to === www ? [a, b] : [b, a];
       expect(kept.status).toBe(303);
-      // Either it came before, whole, or it was overtaken and says so.
+      // It either came first and was stored completely, or it was rejected as outdated.
       if (lost.status !== 303) {
         expect(lost).toMatchObject({
           status: 412,
@@ -111,7 +107,7 @@ describe.each(storagesOfRun())('settings changed at once on $name', ({ name, ava
     },
   );
 
-  it.skipIf(!available)('a page does not end a redirect that it has not shown', async () => {
+  it.skipIf(!available)('never remove a redirect that the page has not shown', async () => {
     const from = names[0] ?? '';
     await put(null, { from, to: www, status: 301 });
     await pages.show(`GET ${project}/settings`);

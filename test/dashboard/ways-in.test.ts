@@ -1,4 +1,3 @@
-/** The ways into the pages, and out of those that refuse: where a sign-in leads, whose form it is, and what is too much. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { redirectTo } from '../../src/dashboard/respond.ts';
 import { type Pages, startPages } from './support/pages.ts';
@@ -18,20 +17,20 @@ const signIn = (more: Readonly<Record<string, string>> = {}, headers = {}) =>
 /** Pairs, since an object with a `then` looks like a promise. */
 const signInTo = (path: string) => signIn(Object.fromEntries([['then', path]]));
 
-/** Where the browser is in the end. */
+/** The final URL of the browser. */
 async function followed(location = '') {
   const next = await pages.show(`GET ${location}`);
   return next.headers['location'];
 }
 
-describe('a sign-in', () => {
-  it('leads on once the browser has kept the session', async () => {
+describe('A sign-in', () => {
+  it('continues once the browser has stored the session', async () => {
     const answer = await signInTo('/projects?page=2');
     expect(answer.headers['location']).toBe('/?why=cookie&then=%2Fprojects%3Fpage%3D2');
     expect(await followed(answer.headers['location'])).toBe('/projects?page=2');
   });
 
-  it('says why where the browser has not kept it, and keeps the way', async () => {
+  it('explains a missing session cookie and keeps the requested page', async () => {
     const answer = await signInTo('/projects?page=2');
     pages.forgetCookie();
     const { status, text } = await pages.show(`GET ${answer.headers['location']}`);
@@ -43,7 +42,7 @@ describe('a sign-in', () => {
   });
 
   test.each(['/€', '/\u0001', '/a\nb', '/\u007f', '/ä', '//evil.test', '/\\evil.test', '/a\\b'])(
-    'that is to lead to %j leads to the first page',
+    'ignores the invalid target %j and leads to the first page',
     async (then) => {
       const answer = await signInTo(then);
       expect(answer.headers['location']).toBe('/?why=cookie');
@@ -61,7 +60,7 @@ describe('a sign-in', () => {
     expect(await followed(answer.headers['location'])).toBe(path);
   });
 
-  it('from a second tab just signs in', async () => {
+  it('from a second tab succeeds', async () => {
     await signIn();
     const again = await signIn({ csrf: '' }, { 'sec-fetch-site': 'same-origin' });
     expect(again.status).toBe(303);
@@ -73,25 +72,25 @@ describe('a sign-in', () => {
     [{ origin: 'null' }, 403],
     [{ origin: 'https://dash.test' }, 303],
     [{ origin: 'https://evil.test', 'sec-fetch-site': 'same-origin' }, 303],
-  ])('that comes with %j is answered %i', async (headers, status) => {
+  ])('with %j is answered %i', async (headers, status) => {
     expect((await signIn({}, { host: 'dash.test', ...headers })).status).toBe(status);
   });
 });
 
-describe('the way out of a page that refuses', () => {
+describe('The link on an error page', () => {
   test.each([
     ['GET /projects', ['ops:read'], '/ops'],
     ['GET /nothing', ['ops:read'], '/ops'],
     ['GET /ops', ['domains:read'], '/projects'],
     ['GET /projects', ['pets:read'], '/docs'],
-  ] as const)('%s with a key for %j leads to %s', async (line, scopes, path) => {
+  ] as const)('for %s with a key for %j leads to %s', async (line, scopes, path) => {
     await pages.signIn(await pages.keyWith(...scopes));
     const { text } = await pages.show(line);
     expect(/<div class="empty">.*?<a href="([^"]*)"/s.exec(text)?.[1]).toBe(path);
   });
 });
 
-it('a form that is too large is refused as such', async () => {
+it('A form that is too large is rejected with that reason', async () => {
   await signIn();
   await pages.show('GET /projects');
   const headers = { 'content-length': String(70_000) };
@@ -100,13 +99,13 @@ it('a form that is too large is refused as such', async () => {
   expect(answer.text).not.toContain('elsewhere');
 });
 
-it('a host name as long as one that a mistyped address can have has its page', async () => {
+it('A long host name in a mistyped URL still has its page', async () => {
   await signIn();
   const path = `/projects/00000000-0000-4000-8000-000000000000/domains/${'a.'.repeat(90)}example`;
   expect((await pages.show(`GET ${path}`)).text).not.toContain('Page not found');
 });
 
-test.each(['/€', '/\u0001', '/a\r\nb'])('no answer leads to %j', (location) => {
+test.each(['/€', '/\u0001', '/a\r\nb'])('A redirect to %j is rejected', (location) => {
   expect(() => redirectTo(location)).toThrow('invalid redirect address');
   expect(redirectTo('/projects?page=2').status).toBe(303);
 });

@@ -1,4 +1,3 @@
-/** Small words of the pages: times, and names in addresses. */
 import { expect, test } from 'vitest';
 import { ago, exactly } from '../../src/dashboard/browser/ago.ts';
 import { slugFrom } from '../../src/dashboard/pages/projects.ts';
@@ -17,17 +16,17 @@ test.each([
   [12 * second, 'in 12 s'],
   [5 * minute, 'in 5 min'],
   [89 * day, 'in 89 days'],
-])('%i ms from now is %s', (ms, words) => {
+])('%i ms from now reads %s', (ms, words) => {
   expect(ago(1_000_000 * day + ms, 1_000_000 * day, false)).toBe(words);
 });
 
-test('what is to come, and late, may come at any moment', () => {
+test('A future time that has passed reads “any moment”', () => {
   expect(ago(5, 10, true)).toBe('any moment now');
   expect(ago(10 + 3 * second, 10, true)).toBe('in 3 s');
   expect(ago(400, 10, true)).toBe('in a moment');
 });
 
-test('an exact time is that of UTC, to the second', () => {
+test('An exact time is in UTC, to the second', () => {
   expect(exactly('2026-11-20T00:03:04.999Z')).toBe('20 Nov 2026, 00:03:04 UTC');
 });
 
@@ -36,11 +35,11 @@ test.each([
   ['  The -- Shop 24 ', 'the-shop-24'],
   [`${'a'.repeat(62)} b`, 'a'.repeat(62)],
   ['日本', ''],
-])('%j is called %j in addresses', (name, slug) => {
+])('%j becomes %j in addresses', (name, slug) => {
   expect(slugFrom(name)).toBe(slug);
 });
 
-test('an attribute is escaped wherever it is written', () => {
+test('An attribute is always escaped', () => {
   expect(
     html`<p${attribute('title', '"><b>')}${attribute('hidden', true)}${attribute('id', null)}>`
       .html,

@@ -1,4 +1,3 @@
-/** When a visitor has what of an answer: the header at once, and together with the body where that is there. */
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -33,7 +32,7 @@ async function visitor(): Promise<TLSSocket> {
   return socket;
 }
 
-/** What arrives first after a request, in one record of TLS. */
+/** The first TLS record after a request. */
 async function firstPart(): Promise<string> {
   const socket = await visitor();
   socket.write(`GET / HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
@@ -42,7 +41,7 @@ async function firstPart(): Promise<string> {
   return String(part);
 }
 
-/** Of a visitor who asks for so many octets, and reads none of them at first. */
+/** Requests `length` octets and pauses before reading. */
 async function readAfter(pauseMs: number, length: number) {
   const socket = await visitor();
   socket.on('error', () => {}); // cut off
@@ -59,7 +58,7 @@ async function readAfter(pauseMs: number, length: number) {
   return { octets, tail };
 }
 
-describe('A visitor has', () => {
+describe('The edge sends a visitor', () => {
   it('the header and a short body in one part', async () => {
     await publish((_request, response) => void response.end('hello'));
     const [header, body] = (await firstPart()).split('\r\n\r\n');
@@ -67,15 +66,15 @@ describe('A visitor has', () => {
     expect(body).toBe('hello');
   });
 
-  it('the header of an event stream before anything happens', async () => {
+  it('the header of an event stream before its first event', async () => {
     await publish((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     });
     expect(await firstPart()).toContain('text/event-stream');
   });
 
-  // What has left the upstream and not reached the visitor waits in the kernel, and the last of it here: at some of these lengths.
-  it('an answer that is cut short not for a whole one, also where the upstream has sent its end', async () => {
+  // The end of a response waits in the kernel and in the edge, depending on its length.
+  it('no truncated response that looks complete, even after the upstream has closed', async () => {
     await edge.close();
     edge = await startEdgeFixture({ silenceMs: 300 });
     await publish(({ url = '' }, response) => {
@@ -91,7 +90,7 @@ describe('A visitor has', () => {
       const answers = await Promise.all(lengths.map((length) => readAfter(pauseMs, length)));
       return answers.filter(({ octets }, nth) => octets < (lengths[nth] ?? 0));
     };
-    // A machine that is busy has not sent enough after a second: then the pause was no pause.
+    // A busy machine may not have sent enough after a second; then the pause did not count.
     let cut: Awaited<ReturnType<typeof cutAfter>> = [];
     for (const pauseMs of [1_000, 4_000, 16_000]) {
       if (cut.length === 0) cut = await cutAfter(pauseMs);

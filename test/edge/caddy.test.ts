@@ -1,4 +1,4 @@
-/** A real Caddy in front of the edge, as `signpost edge caddyfile` configures it. */
+/** A real Caddy in front of the edge, configured by `signpost edge caddyfile`. */
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import {
@@ -29,7 +29,7 @@ const without = lacks('caddy', 'Caddy in front of the edge');
 let edge: EdgeFixture;
 let deploy: Awaited<ReturnType<typeof startDeploy>>;
 
-/** Says what it was asked. */
+/** Echoes the request. */
 beforeAll(async () => {
   if (without) return;
   deploy = await startDeploy(async (request, response) => {
@@ -73,7 +73,7 @@ async function getHttp2(client: ClientHttp2Session, path: string, headers = {}) 
 }
 
 describe.skipIf(without)('Caddy in front', () => {
-  it('serves a name with its certificate, over HTTP/1.1 and HTTP/2', async () => {
+  it('serves a name with its certificate over HTTP/1.1 and HTTP/2', async () => {
     const first = await edge.https({ hostname, path: '/a?b=c' });
     expect(first.status).toBe(200);
     expect(asked(first.body)).toMatchObject({ method: 'GET', url: '/a?b=c' });
@@ -81,7 +81,7 @@ describe.skipIf(without)('Caddy in front', () => {
     expect([second.status, asked(second.body).url]).toEqual([200, '/d']);
   });
 
-  it('passes a body on, and the target byte for byte', async () => {
+  it('forwards the body, and the target byte for byte', async () => {
     const path = '/a/../b%2f..%2Fc//d?x=%zz&y=a+b;c';
     const { body } = await edge.https({ hostname, path, method: 'POST' }, 'a body');
     expect(asked(body)).toMatchObject({ method: 'POST', url: path, body: 'a body' });
@@ -92,7 +92,7 @@ describe.skipIf(without)('Caddy in front', () => {
     expect(headers['alt-svc']).toBe(`h3=":${edge.ports.httpsPort}"; ma=2592000`);
   });
 
-  it('says who the visitor is, and believes nothing that the visitor says of that', async () => {
+  it('reports the visitor’s address and ignores what the visitor claims', async () => {
     const { body } = await edge.https({
       hostname,
       headers: {
@@ -118,7 +118,7 @@ describe.skipIf(without)('Caddy in front', () => {
     ).toEqual([]);
   });
 
-  it('answers challenges and redirects on the port for plain HTTP', async () => {
+  it('answers challenges and redirects on the HTTP port', async () => {
     edge.challenges.set(`${hostname}/token`, 'token.thumbprint');
     const challenge = await edge.http({ hostname, path: '/.well-known/acme-challenge/token' });
     expect([challenge.status, challenge.body]).toEqual([200, 'token.thumbprint']);
@@ -130,7 +130,7 @@ describe.skipIf(without)('Caddy in front', () => {
     expect((await edge.http({ hostname: 'nobody.test' })).status).toBe(404);
   });
 
-  it('refuses the handshake for a name that nobody holds, and for none at all', async () => {
+  it('refuses the handshake for an unknown name and without a name', async () => {
     await expect(edge.https({ hostname: 'nobody.test' })).rejects.toThrow(/alert|ECONNRESET/i);
     const nameless = connectTls({
       host: '127.0.0.1',
@@ -140,20 +140,20 @@ describe.skipIf(without)('Caddy in front', () => {
     await expect(once(nameless, 'secureConnect')).rejects.toThrow(/alert|ECONNRESET/i);
   });
 
-  it('answers 421 where a connection is used for another name', async () => {
+  it('answers 421 when a connection is used for another name', async () => {
     await edge.publish('other.acme.test', deploy.url);
     const { status } = await edge.https({ hostname: 'other.acme.test', servername: hostname });
     expect(status).toBe(421);
   });
 
-  it('obtains and stores nothing by itself', async () => {
+  it('obtains and stores no certificates', async () => {
     await edge.https({ hostname });
     const stored = await readdir(edge.caddy?.folder ?? '', { recursive: true });
     expect(stored.filter((name) => name.includes(hostname))).toEqual([]);
     expect(edge.caddy?.lines.filter((line) => /"level":"error"/.test(line))).toEqual([]);
   });
 
-  describe('and a name that is removed', () => {
+  describe('A removed name behind Caddy', () => {
     const removed = 'gone.acme.test';
 
     async function startStream() {
@@ -173,7 +173,7 @@ describe.skipIf(without)('Caddy in front', () => {
       edge.edge.notify({ kind: 'gone', hostname: removed });
     };
 
-    it('is refused on connections that are open, HTTP/1.1 and HTTP/2', async () => {
+    it('is refused on open connections, HTTP/1.1 and HTTP/2', async () => {
       await edge.publish(removed, deploy.url);
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       const http2 = openHttp2(removed);
@@ -187,7 +187,7 @@ describe.skipIf(without)('Caddy in front', () => {
       agent.destroy();
     });
 
-    it('is refused on a session that is resumed, and in a new handshake', async () => {
+    it('is refused on a resumed session and in a new handshake', async () => {
       await edge.publish(removed, deploy.url);
       const first = openHttp2(removed);
       const session = once(first.socket ?? first, 'session');
@@ -202,7 +202,7 @@ describe.skipIf(without)('Caddy in front', () => {
       await expect(edge.https({ hostname: removed })).rejects.toThrow(/alert|ECONNRESET/i);
     });
 
-    it('ends answers under way, and leaves those of others', async () => {
+    it('loses its running responses while other names keep theirs', async () => {
       await startStream();
       const http2 = openHttp2(removed);
       const stream = http2.request({ ':path': '/' });
@@ -215,7 +215,7 @@ describe.skipIf(without)('Caddy in front', () => {
       expect((await edge.https({ hostname })).status).toBe(200);
     });
 
-    it('ends a WebSocket', async () => {
+    it('loses its WebSocket', async () => {
       await startStream();
       const opening = edge.openHttps({
         hostname: removed,
@@ -234,11 +234,11 @@ describe.skipIf(without)('Caddy in front', () => {
     });
   });
 
-  it('counts answers that a visitor does not read: one who takes nothing gets no more than a share', async () => {
+  it('counts unread responses: a visitor who reads nothing gets only a share', async () => {
     const visitors = { ...anybody, connectionsPerAddress: 20 };
     const strict = await startEdgeFixture({}, { front: 'caddy', visitors });
     closings.push(strict.close);
-    // More than Caddy takes of an answer that nobody reads.
+    // More than Caddy reads of a response that the visitor does not read.
     const large = await startDeploy((_request, response) => response.end(Buffer.alloc(500_000)));
     closings.push(large.close);
     await strict.publish(hostname, large.url);
@@ -257,7 +257,7 @@ describe.skipIf(without)('Caddy in front', () => {
     });
   });
 
-  it('counts requests that a visitor breaks off for a while', async () => {
+  it('counts aborted requests for a while', async () => {
     const visitors = { ...anybody, connectionsPerAddress: 20 };
     const strict = await startEdgeFixture({}, { front: 'caddy', visitors });
     closings.push(strict.close);
@@ -265,7 +265,7 @@ describe.skipIf(without)('Caddy in front', () => {
     closings.push(silent.close);
     await strict.publish(hostname, silent.url);
     const client = openHttp2(hostname, undefined, strict);
-    // One after the other: never more than one is under way.
+    // One after the other, so at most one is under way.
     await until('one is refused', async () => {
       const stream = client.request({ ':path': '/' });
       stream.on('error', () => {});
@@ -279,7 +279,7 @@ describe.skipIf(without)('Caddy in front', () => {
     });
   });
 
-  it('says in the log, and counts, that somebody came without the secret', async () => {
+  it('logs and counts requests without the secret', async () => {
     await fetch(`http://127.0.0.1:${edge.ports.gatewayPort}/`);
     expect(edge.refusals).toContain('gateway_secret');
     expect(edge.warnings).toContainEqual(
@@ -287,7 +287,7 @@ describe.skipIf(without)('Caddy in front', () => {
     );
   });
 
-  it('is given no certificate without the secret', async () => {
+  it('gets no certificate without the secret', async () => {
     const at = `http://127.0.0.1:${edge.ports.gatewayPort}/certificate?server_name=${hostname}`;
     expect((await fetch(at)).status).toBe(403);
     const guessed = `Basic ${Buffer.from('caddy:guessed').toString('base64')}`;

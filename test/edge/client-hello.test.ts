@@ -1,4 +1,3 @@
-/** The first bytes of a connection, as they are read before TLS reads them. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { type ConnectionOptions, connect } from 'node:tls';
@@ -14,9 +13,9 @@ afterAll(() => {
   server.close();
 });
 
-/** What Node itself says first. */
+/** The ClientHello that Node.js sends. */
 async function helloOf(options: ConnectionOptions): Promise<Buffer> {
-  const { port } = server.address() as AddressInfo; // it listens on TCP, so it has one
+  const { port } = server.address() as AddressInfo;
   const accepted = once(server, 'connection');
   const visitor = connect({ host: '127.0.0.1', port, ...options }).on('error', () => {});
   const [socket] = await accepted;
@@ -25,7 +24,7 @@ async function helloOf(options: ConnectionOptions): Promise<Buffer> {
   return said;
 }
 
-/** The same message in records of so many bytes (RFC 8446, 5.1). */
+/** The same message in records of `size` bytes (RFC 8446, 5.1). */
 function cut(hello: Buffer, size: number): Buffer {
   const body = hello.subarray(5);
   const records: Buffer[] = [];
@@ -43,18 +42,18 @@ describe('A ClientHello', () => {
   it.each([
     ['TLS 1.3', { ...offers }, name, ['acme-tls/1', 'h2']],
     ['TLS 1.2', { ...offers, maxVersion: 'TLSv1.2' }, name, ['acme-tls/1', 'h2']],
-    ['a name alone', { servername: name }, name, []],
-    ['protocols alone', { ALPNProtocols: ['http/1.1'] }, null, ['http/1.1']],
+    ['a name only', { servername: name }, name, []],
+    ['protocols only', { ALPNProtocols: ['http/1.1'] }, null, ['http/1.1']],
     ['neither', {}, null, []],
-  ] as const)('of %s tells name and protocols', async (_what, options, serverName, protocols) => {
+  ] as const)('of %s has name and protocols', async (_what, options, serverName, protocols) => {
     const bytes = await helloOf(options as ConnectionOptions);
     expect(readClientHello(bytes)).toEqual({ kind: 'hello', hello: { serverName, protocols } });
-    // What comes behind it is not checked.
+    // Bytes behind it are not checked.
     const more = Buffer.concat([bytes, Buffer.from([20, 3, 3, 0, 1, 1])]);
     expect(readClientHello(more).kind).toBe('hello');
   });
 
-  it('that is there in part asks for more, until it is whole', async () => {
+  it('that is incomplete needs more bytes', async () => {
     const bytes = await helloOf(offers);
     let needs = 0;
     for (let length = 0; length < bytes.length; length += 1) {
@@ -70,10 +69,10 @@ describe('A ClientHello', () => {
   it('is read from several records, but not from many', async () => {
     const bytes = await helloOf(offers);
     const whole = readClientHello(bytes);
-    // A hello with a post-quantum key share is four times as long as one without.
+    // A hello with a post-quantum key share is four times as long.
     const tenth = Math.ceil(bytes.length / 10);
     expect(readClientHello(cut(bytes, tenth))).toEqual(whole);
-    // The first with less than a message's own header.
+    // The first record is shorter than the message header.
     expect(
       readClientHello(Buffer.concat([cut(bytes.subarray(0, 8), 2), cut(cutHead(bytes), tenth)])),
     ).toEqual(whole);
@@ -88,12 +87,12 @@ describe('A ClientHello', () => {
     ['an empty record', Buffer.from([22, 3, 1, 0, 0])],
     ['a record that is too long', Buffer.from([22, 3, 1, 0xff, 0xff])],
     ['a message that is too long', Buffer.from([22, 3, 1, 0, 4, 1, 1, 0, 0])],
-    ['nothing in it', Buffer.from([22, 3, 1, 0, 4, 1, 0, 0, 0])],
-  ])('is not: %s', (_what, bytes) => {
+    ['an empty message', Buffer.from([22, 3, 1, 0, 4, 1, 0, 0, 0])],
+  ])('is distinguished from %s', (_what, bytes) => {
     expect(readClientHello(bytes)).toEqual({ kind: 'unreadable' });
   });
 
-  it('with any byte of it changed, or cut off at any place, is read without a fault', async () => {
+  it('with any byte changed or cut off at any place is read without a fault', async () => {
     const bytes = await helloOf(offers);
     for (let at = 0; at < bytes.length; at += 1) {
       for (const value of [0, 1, 0x7f, 0xff]) {
@@ -101,7 +100,7 @@ describe('A ClientHello', () => {
         changed[at] = value;
         expect(['hello', 'needs', 'unreadable']).toContain(readClientHello(changed).kind);
       }
-      // As if it ended there: every length in it that leads further leads out.
+      // As if it ended there: every longer length points outside.
       const ended = cut(bytes.subarray(0, at), 16_384);
       if (ended.length >= 9) ended.writeUIntBE(ended.length - 9, 6, 3);
       expect(['hello', 'needs', 'unreadable']).toContain(readClientHello(ended).kind);

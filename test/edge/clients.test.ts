@@ -1,4 +1,3 @@
-/** Other programs as visitors: what openssl can agree on with the edge, and what curl gets from it. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +27,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What a program prints, on both its outputs, when it is told `input`; and its exit code. */
+/** Runs a program with `input`; returns both outputs and the exit code. */
 async function run(program: string, args: readonly string[], input = '') {
   const child = spawn(program, args);
   child.stdin.on('error', () => {}).end(input);
@@ -60,7 +59,7 @@ describe.skipIf(withoutOpenssl)('openssl', () => {
   it.each([
     ['TLS 1.3', ['-tls1_3'], 'TLSv1.3'],
     ['TLS 1.2', ['-tls1_2'], 'TLSv1.2'],
-  ])('shakes hands with %s and trusts the certificate', async (_what, args, version) => {
+  ])('connects with %s and trusts the certificate', async (_what, args, version) => {
     const { code, out } = await shake(args);
     expect(code).toBe(0);
     expect(out).toContain(`New, ${version}, Cipher is`);
@@ -77,26 +76,26 @@ describe.skipIf(withoutOpenssl)('openssl', () => {
     'ECDHE-ECDSA-AES128-GCM-SHA256',
     'ECDHE-ECDSA-AES256-GCM-SHA384',
     'ECDHE-ECDSA-CHACHA20-POLY1305',
-  ])('is served with the suite %s', async (suite) => {
+  ])('connects with the suite %s', async (suite) => {
     const { out } = await shake(['-tls1_2', '-cipher', suite]);
     expect(out).toContain(`Cipher is ${suite}`);
   });
 
-  it('is refused with every other suite of TLS 1.2: without forward secrecy, authenticated encryption, or a key at all', async () => {
+  it('is refused with every other TLS 1.2 suite: no forward secrecy, no AEAD or no key', async () => {
     const others = `${everything}:!ECDHE-ECDSA-AES128-GCM-SHA256:!ECDHE-ECDSA-AES256-GCM-SHA384:!ECDHE-ECDSA-CHACHA20-POLY1305`;
     const { code, err } = await shake(['-tls1_2', '-cipher', others]);
     expect(code).toBe(1);
     expect(err).toMatch(/alert handshake failure/);
   });
 
-  it('is refused for a name that nobody has, and shown no certificate', async () => {
+  it('is refused for an unknown name and receives no certificate', async () => {
     const { code, out, err } = await shake([], '', 'unknown.test');
     expect(code).toBe(1);
     expect(out).toContain('no peer certificate available');
     expect(err).toMatch(/alert/);
   });
 
-  it('may not negotiate a second time', async () => {
+  it('cannot renegotiate', async () => {
     const { err, out } = await shake(['-tls1_2'], 'R\n');
     expect(err + out).toMatch(/no renegotiation/);
   });
@@ -121,14 +120,14 @@ describe.skipIf(withoutCurl)('curl', () => {
     ]);
   };
 
-  it('follows a domain that redirects, from plain HTTP, to the deploy in one step', async () => {
+  it('follows a redirecting domain from plain HTTP to the deploy in one step', async () => {
     const format = '%{http_code} %{num_redirects} %{url_effective}';
     const url = `http://old.acme.test:${edge.ports.httpPort}/a?b=c`;
     const { out } = await curl('-L', '-o', join(folder, 'body'), '-w', format, url);
     expect(out).toBe(`200 1 https://${hostname}:${edge.ports.httpsPort}/a?b=c`);
   });
 
-  it('does not get through with TLS 1.1', async () => {
+  it('cannot connect with TLS 1.1', async () => {
     const url = `https://${hostname}:${edge.ports.httpsPort}/`;
     expect((await curl('--tlsv1.2', url)).out).toBe('hello');
     const old = await curl('--tls-max', '1.1', '--tlsv1.0', '--ciphers', 'DEFAULT@SECLEVEL=0', url);

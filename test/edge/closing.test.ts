@@ -1,4 +1,3 @@
-/** A stop of the edge: what is under way may finish, and nothing is waited for longer than the deadline. */
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
@@ -23,7 +22,7 @@ async function publish(listener: Parameters<typeof startDeploy>[0]): Promise<voi
 }
 
 describe('An edge that closes', () => {
-  it('lets a request on its way finish and takes no other', async () => {
+  it('finishes a running request and accepts no other', async () => {
     let finish = () => {};
     await publish((_request, response) => {
       response.write('first ');
@@ -37,7 +36,7 @@ describe('An edge that closes', () => {
     await closed;
   });
 
-  it('cuts off at its deadline what will not end', async () => {
+  it('cuts off a request at its deadline', async () => {
     await publish((_request, response) => {
       response.write('first');
     });
@@ -54,7 +53,7 @@ describe('An edge that closes', () => {
     await Promise.all([expect(cut).rejects.toThrow(), edge.edge.close(50)]);
   });
 
-  it('cuts off at its deadline a WebSocket, too', async () => {
+  it('cuts off a WebSocket at its deadline', async () => {
     const deploy = await startWebSocketDeploy(() => {});
     closings.push(deploy.close);
     await edge.publish(hostname, deploy.url);

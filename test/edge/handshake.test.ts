@@ -22,7 +22,6 @@ afterAll(async () => {
   await deploy.close();
 });
 
-/** Opens a verified connection; rejects where the handshake fails. */
 async function shakeHands(
   servername: string,
   options: object = {},
@@ -36,7 +35,7 @@ async function shakeHands(
 
 describe('A handshake', () => {
   it.each(['docs.acme.test', 'shop.acme.test', 'DOCS.acme.test'])(
-    'for %s shows its own certificate, which the root vouches for',
+    'for %s presents its own certificate, signed by the root',
     async (servername) => {
       const socket = await shakeHands(servername);
       expect(socket.authorized).toBe(true);
@@ -47,9 +46,9 @@ describe('A handshake', () => {
   );
 
   it.each([
-    ['a name that nobody has', 'unknown.test'],
-    ['a name whose certificate is on its way', 'new.acme.test'],
-    ['no name at all', ''],
+    ['an unknown name', 'unknown.test'],
+    ['a name whose certificate is not issued yet', 'new.acme.test'],
+    ['no name', ''],
   ])('for %s is refused', async (_what, servername) => {
     await expect(shakeHands(servername)).rejects.toThrow(/handshake failure|ECONNRESET/i);
   });
@@ -61,7 +60,7 @@ describe('A handshake', () => {
     await expect(shakeHands('gone.acme.test')).rejects.toThrow();
   });
 
-  it('is refused while the certificate cannot be loaded, and works again after', async () => {
+  it('is refused while the certificate cannot be loaded, and succeeds afterwards', async () => {
     await edge.publish('broken.acme.test', deploy.url);
     const certificate = edge.certificates.get('broken.acme.test');
     edge.certificates.delete('broken.acme.test');
@@ -80,13 +79,13 @@ describe('A handshake', () => {
     newer.destroy();
   });
 
-  it('agrees on HTTP/1.1', async () => {
+  it('negotiates HTTP/1.1', async () => {
     const socket = await shakeHands('docs.acme.test', { ALPNProtocols: ['h2', 'http/1.1'] });
     expect(socket.alpnProtocol).toBe('http/1.1');
     socket.destroy();
   });
 
-  it('that fails leaves the edge unharmed', async () => {
+  it('that fails does not affect the edge', async () => {
     const socket = connectPlain(edge.ports.httpsPort, '127.0.0.1').on('error', () => {});
     socket.end('GET / HTTP/1.1\r\nHost: docs.acme.test\r\n\r\n');
     await once(socket.resume(), 'close');
@@ -94,15 +93,15 @@ describe('A handshake', () => {
   });
 });
 
-describe('A visitor who says nothing', () => {
-  it('where the handshake is due is not waited for', async () => {
+describe('A silent visitor', () => {
+  it('times out before the handshake', async () => {
     const impatient = await startEdgeFixture({ handshakeMs: 200 });
     onTestFinished(impatient.close);
     const socket = connectPlain(impatient.ports.httpsPort, '127.0.0.1').on('error', () => {});
     await once(socket.resume(), 'close');
   });
 
-  it('after the handshake is not waited for, either', async () => {
+  it('times out after the handshake', async () => {
     const impatient = await startEdgeFixture({ headersMs: 200 });
     onTestFinished(impatient.close);
     await impatient.publish('docs.acme.test', deploy.url);
@@ -117,7 +116,7 @@ describe('A request on an open connection', () => {
     expect((await edge.https(visit)).status).toBe(421);
   });
 
-  it('may write its domain in capitals, with port and dot', async () => {
+  it('can spell its domain in capitals, with port and final dot', async () => {
     const visit = { hostname: 'Docs.ACME.test.:443', servername: 'docs.acme.test' };
     expect((await edge.https(visit)).body).toBe('hello');
   });

@@ -1,4 +1,4 @@
-/** A deploy belongs to somebody else: it must not hold a visitor for longer than the edge allows. */
+/** A tenant runs the deploy: it must not occupy a visitor for longer than the edge allows. */
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,15 +8,15 @@ import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './supp
 
 const hostname = 'docs.acme.test';
 const FIRST_BYTE_MS = 300;
-/** The same where a deploy is to answer in time: a busy machine stands still for longer than the other. */
+/** For deploys that must respond in time on a busy machine. */
 const PATIENT_MS = 3_000;
-/** How often a deploy without an end writes. */
+/** Interval of the endless writes. */
 const EVERY_MS = 20;
 let edge: EdgeFixture;
 let deploy: Awaited<ReturnType<typeof startDeploy>>;
 
 async function start(firstByteMs: number): Promise<void> {
-  // Silence is allowed for longer than a test may take.
+  // No test reaches this silence timeout.
   edge = await startEdgeFixture({ firstByteMs, silenceMs: 600_000 });
   deploy = await startDeploy((request, response) => {
     request.resume().once('end', () => response.end('hello'));
@@ -28,7 +28,7 @@ afterEach(async () => {
   await deploy.close();
 });
 
-/** Writes the same again and again for as long as somebody listens, and tells of each time. */
+/** Writes the same bytes repeatedly while the socket is open, and reports each write. */
 function repeat(socket: Socket, bytes: string, wrote: () => void): void {
   const write = () => {
     socket.write(bytes);
@@ -43,15 +43,15 @@ describe('A deploy that switches protocols unasked', () => {
 
   it.each([
     ['to WebSocket', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
-    ['to nothing', ''],
-  ])('%s gives a 502 page', async (_what, fields) => {
+    ['to an unnamed protocol', ''],
+  ])('%s causes a 502 page', async (_what, fields) => {
     deploy.server.on('connection', (socket) => {
       socket.write(`HTTP/1.1 101 Switching Protocols\r\n${fields}\r\n`);
     });
     expect((await edge.https({ hostname })).status).toBe(502);
   });
 
-  it('in the middle of an upload gives a 502 page', async () => {
+  it('in the middle of an upload causes a 502 page', async () => {
     deploy.server.on('connection', (socket) => {
       socket.write('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
     });
@@ -61,7 +61,7 @@ describe('A deploy that switches protocols unasked', () => {
   });
 });
 
-describe('A deploy that never comes to its answer', () => {
+describe('A deploy that never finishes its response header', () => {
   beforeEach(() => start(FIRST_BYTE_MS));
 
   it.each([
@@ -69,7 +69,7 @@ describe('A deploy that never comes to its answer', () => {
     'HTTP/1.1 102 Processing\r\n\r\n',
     'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n',
     'HTTP/1.1 200 OK\r\nX-Endless: ',
-  ])('but writes %j for ever gives a 504 page', async (bytes) => {
+  ])('but writes %j forever causes a 504 page', async (bytes) => {
     deploy.server.removeAllListeners('request');
     let written = 0;
     deploy.server.on('connection', (socket) =>
@@ -79,7 +79,7 @@ describe('A deploy that never comes to its answer', () => {
     );
     const { status } = await edge.https({ hostname });
     expect(status).toBe(504);
-    // The deploy's timer and the edge's are of one process: both stand still where the machine does.
+    // Deploy and edge timers share a process: both stall on a busy machine.
     expect(written).toBeLessThan((10 * FIRST_BYTE_MS) / EVERY_MS);
   });
 });
@@ -91,7 +91,7 @@ describe('A visitor who uploads slowly', () => {
     const parts = async function* () {
       for (let count = 0; count < 6; count++) {
         yield 'part';
-        await pass(PATIENT_MS / 4); // time is what this is about
+        await pass(PATIENT_MS / 4); // real time is the subject here
       }
     };
     const request = edge.openHttps({ hostname, method: 'POST' });

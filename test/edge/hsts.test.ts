@@ -1,4 +1,3 @@
-/** Strict-Transport-Security of a name at the edge: of every answer over HTTPS, and of none without it. */
 import { once } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
@@ -15,7 +14,7 @@ beforeEach(async () => {
   closings.push(edge.close);
 });
 
-/** A deploy that says something of its own. */
+/** A deploy that sends its own Strict-Transport-Security. */
 async function startOwn(): Promise<string> {
   const deploy = await startDeploy((_request, response) => {
     response.setHeader('Strict-Transport-Security', 'max-age=1');
@@ -31,7 +30,7 @@ const fieldOf = async (visit: Partial<Parameters<EdgeFixture['https']>[0]> = {})
 };
 
 describe('A name with HSTS', () => {
-  it('says it with the answers of its deploy, in the place of what that says', async () => {
+  it('sends it with deploy responses and replaces the deploy’s own header', async () => {
     await edge.publish(hostname, await startOwn(), { hsts });
     const { headers, body } = await edge.https({ hostname });
     expect(headers['strict-transport-security']).toBe(hsts);
@@ -40,7 +39,7 @@ describe('A name with HSTS', () => {
     expect(await fieldOf({ method: 'HEAD' })).toEqual([200, hsts]);
   });
 
-  it('says it where a WebSocket opens', async () => {
+  it('sends it in a WebSocket handshake', async () => {
     const deploy = await startWebSocketDeploy(() => {});
     closings.push(deploy.close);
     await edge.publish(hostname, deploy.url, { hsts });
@@ -49,27 +48,27 @@ describe('A name with HSTS', () => {
     socket.destroy();
   });
 
-  it('says it with a redirect', async () => {
+  it('sends it with a redirect', async () => {
     const redirect = { to: 'www.acme.test', status: 301 };
     await edge.publish(hostname, null, { hsts, redirect });
     expect(await fieldOf()).toEqual([301, hsts]);
   });
 
-  it('says it with our own pages', async () => {
+  it('sends it with the edge’s own pages', async () => {
     await edge.publish(hostname, null, { hsts });
     expect(await fieldOf()).toEqual([503, hsts]);
     await edge.publish(hostname, 'http://127.0.0.1:1', { hsts });
     expect(await fieldOf()).toEqual([502, hsts]);
   });
 
-  it('says nothing over HTTP, where nobody must believe it', async () => {
+  it('does not send it over HTTP, where browsers ignore it', async () => {
     await edge.publish(hostname, await startOwn(), { hsts });
     const { status, headers } = await edge.http({ hostname });
     expect(status).toBe(308);
     expect(headers).not.toHaveProperty('strict-transport-security');
   });
 
-  it('says nothing for another name that is asked for on its connection', async () => {
+  it('does not send it for another name on its connection', async () => {
     await edge.publish(hostname, await startOwn(), { hsts });
     await edge.publish('other.acme.test', null);
     const visit = { hostname: 'other.acme.test', servername: hostname };
@@ -78,14 +77,14 @@ describe('A name with HSTS', () => {
 });
 
 describe('A name without HSTS', () => {
-  it('passes on what its deploy says, and says nothing itself', async () => {
+  it('forwards the deploy’s header and adds none', async () => {
     await edge.publish(hostname, await startOwn());
     expect(await fieldOf()).toEqual([200, 'max-age=1']);
     await edge.publish(hostname, null);
     expect(await fieldOf()).toEqual([503, undefined]);
   });
 
-  it('that has had it says nothing more from the next request on', async () => {
+  it('stops sending it with the next request after HSTS ends', async () => {
     await edge.publish(hostname, await startOwn(), { hsts });
     expect(await fieldOf()).toEqual([200, hsts]);
     await edge.publish(hostname, null);

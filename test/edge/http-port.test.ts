@@ -18,10 +18,10 @@ beforeAll(async () => {
 });
 afterAll(() => edge.close());
 
-describe('A challenge of the certificate authority', () => {
+describe('A challenge of the CA', () => {
   const path = '/.well-known/acme-challenge/tok_en-1';
 
-  it('is answered for the domain it belongs to', async () => {
+  it('is answered for its own domain', async () => {
     const { status, headers, body } = await edge.http({ hostname: 'docs.acme.test', path });
     expect([status, body]).toEqual([200, 'tok_en-1.thumbprint']);
     expect(headers['content-type']).toContain('text/plain');
@@ -30,15 +30,15 @@ describe('A challenge of the certificate authority', () => {
   it.each([
     ['with a port', 'docs.acme.test:80'],
     ['in capitals', 'DOCS.Acme.TEST'],
-    ['with the dot of the root', 'docs.acme.test.'],
+    ['with a final dot', 'docs.acme.test.'],
     ['with all of these', 'Docs.ACME.test.:8080'],
-  ])('is answered where the authority writes the domain %s', async (_how, hostname) => {
+  ])('is answered when the CA writes the domain %s', async (_how, hostname) => {
     expect((await edge.http({ hostname, path })).body).toBe('tok_en-1.thumbprint');
   });
 
   it.each([
     ['of another domain', 'new.acme.test', path],
-    ['of a name that nobody has', 'unknown.test', path],
+    ['of an unknown name', 'unknown.test', path],
     ['with another token', 'docs.acme.test', '/.well-known/acme-challenge/other'],
   ])('is not answered %s', async (_what, hostname, asked) => {
     expect((await edge.http({ hostname, path: asked })).status).toBe(404);
@@ -49,26 +49,26 @@ describe('A challenge of the certificate authority', () => {
     '/.well-known/acme-challenge/..%2ftok_en-1',
     '/.well-known/acme-challenge/tok_en-1/more',
     `/.well-known/acme-challenge/${'a'.repeat(129)}`,
-  ])('is never looked up for %s, which is no token', async (asked) => {
+  ])('is never looked up for %s, which is not a token', async (asked) => {
     expect((await edge.http({ hostname: 'docs.acme.test', path: asked })).status).toBe(308);
   });
 });
 
 describe('A visitor without HTTPS', () => {
-  it('is sent to HTTPS for good, with path and query', async () => {
+  it('is redirected permanently to HTTPS with path and query', async () => {
     const path = '/a%20b/c?d=e&f=%2F';
     const { status, headers } = await edge.http({ hostname: 'Docs.Acme.test:80', path });
     expect(status).toBe(308);
     expect(headers.location).toBe(`https://docs.acme.test:${edge.ports.httpsPort}${path}`);
   });
 
-  it('cannot be sent to another host by a path', async () => {
+  it('cannot be redirected to another host by a path', async () => {
     const { headers } = await edge.http({ hostname: 'docs.acme.test', path: '//evil.test/' });
     const location = new URL(headers.location ?? '');
     expect(location.hostname).toBe('docs.acme.test');
   });
 
-  it('is asked to wait while the certificate is on its way', async () => {
+  it('sees a waiting page until the certificate is issued', async () => {
     const { status, headers, body } = await edge.http({ hostname: 'new.acme.test' });
     expect(status).toBe(503);
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
@@ -76,14 +76,14 @@ describe('A visitor without HTTPS', () => {
     expect(headers['content-security-policy']).toBe("default-src 'none'");
   });
 
-  it.each(['unknown.test', 'localhost', 'acme.test'])('finds nothing at %s', async (hostname) => {
+  it.each(['unknown.test', 'localhost', 'acme.test'])('gets 404 at %s', async (hostname) => {
     const { status, body } = await edge.http({ hostname });
     expect(status).toBe(404);
     expect(body).toContain(`${hostname} is not published here.`);
   });
 
   it.each(['127.0.0.1', '[::1]', '<script>', 'a..b', '', 'a b', `${'a'.repeat(64)}.test`])(
-    'is not understood with the host "%s"',
+    'gets 400 with the host "%s"',
     async (hostname) => {
       const { status, body } = await edge.http({ hostname });
       expect(status).toBe(400);
@@ -100,12 +100,12 @@ describe('An edge without its database', () => {
     edge.database.isUp = false;
   });
 
-  it('serves the names that it knows from before', async () => {
+  it('serves the cached names', async () => {
     expect((await edge.http({ hostname: 'docs.acme.test' })).status).toBe(308);
-    expect((await edge.https({ hostname: 'docs.acme.test' })).status).toBe(502); // there is no deploy
+    expect((await edge.https({ hostname: 'docs.acme.test' })).status).toBe(502); // it has no deploy
   });
 
-  it('says so for others, shows nobody a stack trace, and works again after', async () => {
+  it('shows an error page without a stack trace for other names, and recovers', async () => {
     const { status, headers, body } = await edge.http({ hostname: unvisited });
     await expect(edge.https({ hostname: unvisited })).rejects.toThrow();
     edge.database.isUp = true;
@@ -119,7 +119,7 @@ describe('An edge whose port is taken', () => {
   it.each([
     ['EDGE_HTTP_PORT', 'httpPort'],
     ['EDGE_HTTPS_PORT', 'httpsPort'],
-  ] as const)('does not start, names %s, and opens neither port', async (variable, name) => {
+  ] as const)('does not start, names %s and opens neither port', async (variable, name) => {
     const second = await startEdgeFixture();
     await second.close();
     const taken = edge.ports[name];
@@ -134,14 +134,14 @@ describe('An edge whose port is taken', () => {
   });
 });
 
-describe('A request written by hand', () => {
+describe('A raw HTTP request', () => {
   async function send(lines: readonly string[]): Promise<string> {
     const socket = connect(edge.ports.httpPort, '127.0.0.1');
     socket.end(`${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`);
     return text(socket);
   }
 
-  it('in the absolute form counts by its target, not by its Host', async () => {
+  it('in absolute form uses its target instead of its Host', async () => {
     const lines = ['GET http://new.acme.test/x HTTP/1.1', 'Host: docs.acme.test'];
     expect(await send(lines)).toMatch(/^HTTP\/1\.1 503 /);
   });
@@ -155,7 +155,7 @@ describe('A request written by hand', () => {
     expect(await send(['GET / HTTP/1.1'])).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it('that is no HTTP at all is refused', async () => {
+  it('that is not HTTP is refused', async () => {
     expect(await send(['\u0016\u0003\u0001 hello'])).toMatch(/^HTTP\/1\.1 400 /);
   });
 });

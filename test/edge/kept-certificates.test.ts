@@ -1,4 +1,3 @@
-/** Certificates that the edge keeps for the time that its database is away. */
 import { expect, it } from 'vitest';
 import { keepCertificates } from '../../src/edge/tls/secure-contexts.ts';
 
@@ -14,14 +13,14 @@ function setUp(chain: string) {
   return { asked, stored, load };
 }
 
-it('A certificate is loaded once, also where several handshakes want it at once', async () => {
+it('A certificate is loaded once, even for concurrent handshakes', async () => {
   const { asked, load } = setUp('PEM');
   await Promise.all([load('a'), load('a')]);
   expect(await load('a')).toMatchObject({ chain: 'PEM' });
   expect(asked).toEqual(['a']);
 });
 
-it('One that is not there is asked for again', async () => {
+it('A missing certificate is requested again', async () => {
   const { asked, stored, load } = setUp('PEM');
   expect(await load('new')).toBeNull();
   stored.add('new');
@@ -29,7 +28,7 @@ it('One that is not there is asked for again', async () => {
   expect(asked).toEqual(['new', 'new']);
 });
 
-it('Those least lately asked for make room, however few they are', async () => {
+it('The least recently used certificates are dropped first, even from a small cache', async () => {
   const { asked, load } = setUp('x'.repeat(40 * MIB));
   for (const id of ['a', 'b', 'b', 'a']) await load(id);
   expect(asked).toEqual(['a', 'b', 'a']);

@@ -1,4 +1,3 @@
-/** What the edge writes to its log while faults come by the thousand. */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { limitedLog } from '../../src/edge/edge.ts';
@@ -12,7 +11,7 @@ function setUp(everyMs: number) {
   return { log, logged };
 }
 
-it('A fault is told at once; those that follow in one line of each kind, with the last and their number', async () => {
+it('The first fault is logged at once; later ones of its kind are summed up in one line', async () => {
   const { log, logged } = setUp(50);
   for (let nth = 0; nth < 1_000; nth += 1) {
     for (const kind of ['one', 'other']) log.error({ err: new Error(`no. ${nth}`) }, kind);
@@ -28,12 +27,12 @@ it('A fault is told at once; those that follow in one line of each kind, with th
   ]);
 });
 
-it('A kind that was quiet for so long is told at once again, and other levels always are', async () => {
+it('A kind is logged at once again after a quiet period; other levels always are', async () => {
   const { log, logged } = setUp(20);
   log.error({}, 'kind');
   log.error({}, 'kind');
   await until('their number', async () => logged().length === 2);
-  // Two after that: the first comes with the number of those before it, or by itself.
+  // Two later ones: the first carries the count of those before it, or has no count.
   log.error({}, 'kind');
   await until('that one', async () => logged().length === 3);
   log.warn({}, 'warning');

@@ -10,7 +10,7 @@ describe('A port that cannot be opened', () => {
       'EDGE_HTTPS_PORT 443 on 0.0.0.0 cannot be opened: HOST is not an address of this machine (EADDRNOTAVAIL)',
     ],
     ['EMFILE', 'EDGE_HTTPS_PORT 443 on 0.0.0.0 cannot be opened (EMFILE)'],
-  ])('with %s says which, where and why', (code, message) => {
+  ])('with %s fails with an error that names port, address and reason', (code, message) => {
     const cause = Object.assign(new Error('listen'), { code });
     expect(listenFault('EDGE_HTTPS_PORT', '0.0.0.0', 443, cause)).toMatchObject({ message, cause });
   });

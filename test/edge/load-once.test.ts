@@ -1,4 +1,3 @@
-/** Many names that nobody has asked for before, all at once: each is served, however few are kept. */
 import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,8 +9,8 @@ import { siteOf, ticketKeys } from './support/sites.ts';
 
 const names = (count: number) => Array.from({ length: count }, (_, nth) => `n${nth}.acme.test`);
 
-describe('Names that are asked for at once for the first time', () => {
-  it('all get their server, where fewer are kept than are being loaded', async () => {
+describe('Concurrent first requests for many names', () => {
+  it('all get their route, even when fewer fit than are loading', async () => {
     const { chain, key } = await localhostCertificate();
     let loads = 0;
     const findServer = createTlsServers(
@@ -21,7 +20,7 @@ describe('Names that are asked for at once for the first time', () => {
         receiver: new EventEmitter(),
         async loadCertificate() {
           loads += 1;
-          await new Promise(setImmediate); // others come meanwhile
+          await new Promise(setImmediate); // others arrive in between
           return { chain, key };
         },
       },
@@ -32,11 +31,11 @@ describe('Names that are asked for at once for the first time', () => {
       const found = await Promise.all([...round, ...round].map(siteOf).map(findServer));
       expect(found.filter((server) => server === null)).toEqual([]);
     }
-    expect(loads).toBeGreaterThanOrEqual(2 * count - 100); // once in each round, but for the 100
+    expect(loads).toBeGreaterThanOrEqual(2 * count - 100); // once per round, except for the 100
     expect(loads).toBeLessThanOrEqual(2 * count);
   });
 
-  it('all get their certificate, where fewer fit than are being loaded', async () => {
+  it('all get their certificate, even when fewer fit than are loading', async () => {
     const chain = 'x'.repeat(1024 * 1024);
     const load = keepCertificates(async () => {
       await new Promise(setImmediate);
@@ -48,7 +47,7 @@ describe('Names that are asked for at once for the first time', () => {
     }
   });
 
-  it('are asked for again where loading failed, and fail for nobody else', async () => {
+  it('are retried after a failed load, which affects no other name', async () => {
     let isUp = false;
     const load = keepCertificates(async (id) => {
       if (!isUp && id === 'b') throw new Error('the database is away');
@@ -62,11 +61,11 @@ describe('Names that are asked for at once for the first time', () => {
   });
 });
 
-describe('An edge that has just been started', () => {
+describe('A freshly started edge', () => {
   let edge: EdgeFixture;
   let deploy: Awaited<ReturnType<typeof startDeploy>>;
   beforeAll(async () => {
-    edge = await startEdgeFixture({ handshakeMs: 80_000 }); // the last of hundreds comes late on a busy machine
+    edge = await startEdgeFixture({ handshakeMs: 80_000 }); // the last of hundreds is slow on a busy machine
     deploy = await startDeploy((_request, response) => response.end('hello'));
   });
   afterAll(async () => {
@@ -74,8 +73,8 @@ describe('An edge that has just been started', () => {
     await deploy.close();
   });
 
-  it('shakes hands for hundreds of names at once', async () => {
-    // One certificate for all: what each name is shown is another test's affair.
+  it('completes handshakes for hundreds of names at once', async () => {
+    // One certificate for all: other tests check which name gets which.
     await edge.publish('docs.acme.test', deploy.url);
     const certificate = edge.certificates.get('docs.acme.test');
     const route = edge.routes.get('docs.acme.test');

@@ -1,4 +1,3 @@
-/** What an edge shows of names while its database is away, busy, or late. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { name, other, type RoutesFixture, route, startRoutes } from './support/routes.ts';
 
@@ -7,14 +6,14 @@ beforeEach(() => {
   db = startRoutes();
 });
 
-describe('While the database cannot be asked', () => {
+describe('While the database is unavailable', () => {
   beforeEach(async () => {
     await db.routes.find(name);
     db.isUp = false;
     db.now = 60_000;
   });
 
-  it('a known name is served on, and nobody waits; one look-up a second tries', async () => {
+  it('a known name is served at once while one query a second retries', async () => {
     for (let n = 0; n < 100; n += 1) expect(await db.upstream()).toBe('http://one.test');
     expect(db.asked).toEqual([name, name]);
     db.now += 999;
@@ -26,7 +25,7 @@ describe('While the database cannot be asked', () => {
     expect(db.warnings).toEqual(['routes cannot be read; cached ones stay in use']);
   });
 
-  it('an unknown name is refused, and asked for each time: failures are not remembered', async () => {
+  it('an unknown name is refused and queried each time: failures are not cached', async () => {
     await expect(db.routes.find(other)).rejects.toThrow('the database is away');
     await expect(db.routes.find(other)).rejects.toThrow('the database is away');
     db.isUp = true;
@@ -37,19 +36,19 @@ describe('While the database cannot be asked', () => {
     ]);
   });
 
-  it('a name that is told to be gone is gone', async () => {
+  it('a name with a removal notification is gone', async () => {
     const found = db.routes.find(name);
     db.routes.notify({ kind: 'gone', hostname: name });
     await expect(found).rejects.toThrow('the database is away');
     await expect(db.routes.find(name)).rejects.toThrow('the database is away');
   });
 
-  it('a name that is told to have changed is served as it was', async () => {
+  it('a name with a change notification is served unchanged', async () => {
     db.routes.notify({ kind: 'changed', hostname: name });
     expect(await db.upstream()).toBe('http://one.test');
   });
 
-  it('a name that was found to be gone stays so', async () => {
+  it('a name that was already removed stays removed', async () => {
     db.isUp = true;
     db.stored.delete(name);
     expect(await db.routes.find(name)).toBeNull();
@@ -65,18 +64,18 @@ describe('While the database cannot be asked', () => {
     await expect(db.routes.find(name)).rejects.toThrow('the database is away');
   });
 
-  it('its return has names read again', async () => {
+  it('names are loaded again after it returns', async () => {
     expect(await db.upstream()).toBe('http://one.test');
     db.isUp = true;
     db.stored.delete(name);
     db.now += 1_000;
     await db.routes.find(name);
-    await new Promise(setImmediate); // the look-up that nobody waits for
+    await new Promise(setImmediate); // the query in the background
     expect(await db.routes.find(name)).toBeNull();
   });
 });
 
-describe('While the database is there, and look-ups fail', () => {
+describe('While the database is up and queries fail', () => {
   beforeEach(async () => {
     db.routes.notify({ kind: 'listening', since: db.now });
     await db.routes.find(name);
@@ -85,7 +84,7 @@ describe('While the database is there, and look-ups fail', () => {
     db.isBusy = true;
   });
 
-  it('a name is served on for a minute after it was last known to be right, and then refused', async () => {
+  it('a name is served for a minute after its last confirmation, then refused', async () => {
     db.notify();
     db.now += 59_999;
     expect(await db.upstream()).toBe('http://one.test');
@@ -94,7 +93,7 @@ describe('While the database is there, and look-ups fail', () => {
     await expect(db.routes.find(name)).rejects.toThrow('the database is away');
   });
 
-  it('a name that was removed, and nobody told, is gone with the first look-up that is answered', async () => {
+  it('a name removed without a notification is gone after the first successful query', async () => {
     db.notify();
     db.now += 30_000;
     db.stored.delete(name);
@@ -102,11 +101,11 @@ describe('While the database is there, and look-ups fail', () => {
     db.isUp = true;
     db.now += 1_000;
     await db.routes.find(name);
-    await new Promise(setImmediate); // the look-up that nobody waits for
+    await new Promise(setImmediate); // the query in the background
     expect(await db.routes.find(name)).toBeNull();
   });
 
-  it('it is asked once a second whether it is away, and then names are served on for longer', async () => {
+  it('its availability is checked once a second, and an outage extends the cache time', async () => {
     for (let n = 0; n < 100; n += 1) await expect(db.routes.find(name)).rejects.toThrow();
     expect(db.lookups).toBe(1);
     db.isBusy = false;
@@ -116,12 +115,12 @@ describe('While the database is there, and look-ups fail', () => {
     expect(db.lookups).toBe(2);
     db.isBusy = true;
     db.now += 1_000;
-    await db.routes.find(name); // finds out
+    await db.routes.find(name); // notices the outage
     await new Promise(setImmediate);
     await expect(db.routes.find(name)).rejects.toThrow('the database is away');
   });
 
-  it('a name that is old is waited for as long as it takes', async () => {
+  it('an expired name waits for its query', async () => {
     db.isUp = true;
     const release = db.hold();
     const found = db.routes.find(name);
@@ -136,7 +135,7 @@ describe('While the database is there, and look-ups fail', () => {
 });
 
 describe('A database that does not answer in time', () => {
-  it('is waited for where nothing is known, and otherwise not for long', async () => {
+  it('is awaited for unknown names and only briefly for known ones', async () => {
     await db.routes.find(name);
     db.now = 59_000;
     const release = db.hold();

@@ -1,4 +1,3 @@
-/** A name that has its certificate is ready for its first visitor, who waits for no look-up and no key. */
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';
@@ -7,7 +6,7 @@ const [first, second] = ['docs.acme.test', 'shop.acme.test'] as const;
 let edge: EdgeFixture;
 let deploy: Awaited<ReturnType<typeof startDeploy>>;
 beforeEach(async () => {
-  // As long as the database pushes every change, what was read counts.
+  // Cached routes stay valid while notifications arrive.
   edge = await startEdgeFixture({ routeFreshMs: 60_000 });
   deploy = await startDeploy((_request, response) => response.end('hello'));
   for (const name of [first, second]) await edge.publish(name, deploy.url);
@@ -17,7 +16,10 @@ afterEach(async () => {
   await deploy.close();
 });
 
-/** Resolves when a certificate has been asked for; the visitors of these tests come after it was read. */
+/**
+ * Resolves when a certificate has been requested; the visitors of these tests arrive after it was
+ * read.
+ */
 function loaded(certificateId: string): Promise<void> {
   return new Promise((resolve) => {
     edge.lookups.on('certificate', (id) => {
@@ -36,7 +38,7 @@ async function visitedInSilence(hostname: string): Promise<unknown[]> {
 }
 
 describe('The first visitor of a name', () => {
-  it('waits for nothing once the edge has listened: every name was made ready', async () => {
+  it('waits for no query once the edge listens, because every name is preloaded', async () => {
     const ready = Promise.all([first, second].map(loaded));
     edge.edge.notify({ kind: 'listening', since: performance.now() });
     await ready;
@@ -45,7 +47,7 @@ describe('The first visitor of a name', () => {
     }
   });
 
-  it('waits for nothing where the name’s certificate has just come', async () => {
+  it('waits for no query right after the certificate is issued', async () => {
     await edge.https({ hostname: first });
     const route = edge.routes.get(first);
     const certificate = edge.certificates.get(first);
@@ -58,7 +60,7 @@ describe('The first visitor of a name', () => {
     expect(await visitedInSilence(first)).toEqual([]);
   });
 
-  it('is served all the same where nothing could be made ready', async () => {
+  it('is served even when preloading failed', async () => {
     edge.database.isUp = false;
     const asked = once(edge.lookups, 'route');
     edge.edge.notify({ kind: 'changed', hostname: first });
@@ -68,7 +70,7 @@ describe('The first visitor of a name', () => {
     expect(edge.warnings).not.toContainEqual(expect.objectContaining({ level: 50 }));
   });
 
-  it('is refused where the name has been removed since it was made ready', async () => {
+  it('is refused when the name was removed after preloading', async () => {
     const ready = loaded(first);
     edge.edge.notify({ kind: 'changed', hostname: first });
     await ready;

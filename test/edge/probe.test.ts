@@ -1,4 +1,4 @@
-/** Whether a challenge would arrive, asked of real sockets: an edge of ours, and what may stand in its place. */
+/** Whether a challenge would arrive, checked over real sockets. */
 import { once } from 'node:events';
 import { createServer, type RequestListener, request, type Server } from 'node:http';
 import {
@@ -34,7 +34,7 @@ const log = { debug() {}, warn() {}, error() {} };
 let edge: Edge;
 let port: number;
 let tlsPort: number;
-/** The tokens and names that the database was asked for. */
+/** The tokens and names queried in the database. */
 const challenges: string[] = [];
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ beforeAll(async () => {
       findRoute: async (name: string) =>
         name === hostname ? { ...bare, hostname, upstream: null } : null,
     },
-    // Another process than the one that asks, with the same key.
+    // A different process with the same key.
     createProbes(key),
   );
   edge = createEdge({
@@ -78,7 +78,7 @@ async function listening(server: Server): Promise<number> {
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   });
-  return (server.address() as AddressInfo).port; // it listens on TCP, so it has one
+  return (server.address() as AddressInfo).port;
 }
 
 const answering = (answer: RequestListener) => listening(createServer(answer));
@@ -90,7 +90,7 @@ function ask(addresses: readonly string[], atPort = port, allowPrivate = true, n
 
 const at = '127.0.0.1';
 
-/** A server that nothing is left of after the test. */
+/** A server that is closed after the test. */
 async function listeningOn(server: TcpServer): Promise<number> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
@@ -99,22 +99,22 @@ async function listeningOn(server: TcpServer): Promise<number> {
     for (const socket of sockets) socket.destroy();
     return new Promise((resolve) => server.close(resolve));
   });
-  return (server.address() as AddressInfo).port; // it listens on TCP, so it has one
+  return (server.address() as AddressInfo).port;
 }
 
-describe('an address of a customer’s name', () => {
-  it('is reachable where an edge of ours answers, whichever process it is', async () => {
+describe('An address of a customer’s name (http-01)', () => {
+  it('is reachable when any edge of this installation answers', async () => {
     expect(await ask([at])).toEqual([{ address: at, outcome: 'reachable' }]);
     expect(challenges).toEqual([]);
   });
 
-  it('is not, where the edge does not hold the name', async () => {
+  it('is not reachable when the edge does not know the name', async () => {
     expect(await ask([at], port, true, 'foreign.test')).toEqual([
       { address: at, outcome: 'other_answer', status: 404 },
     ]);
   });
 
-  it('is not, where an installation with another key answers', async () => {
+  it('is not reachable when an installation with another key answers', async () => {
     const probes = createProbes(new Uint8Array(32));
     const others = { probes, challenge: 'http-01', port, allowPrivate: true } as const;
     expect(await probeAddresses(others, hostname, [at])).toMatchObject([
@@ -122,58 +122,58 @@ describe('an address of a customer’s name', () => {
     ]);
   });
 
-  it('is asked by itself: each of several has an answer of its own', async () => {
-    // Nobody listens at the second one's port.
+  it('is checked separately from other addresses', async () => {
+    // The second address has no listener.
     expect(await ask([at, '127.0.0.2', at])).toEqual([
       { address: at, outcome: 'reachable' },
       { address: '127.0.0.2', outcome: 'refused' },
     ]);
   });
 
-  it('is refused where nobody listens on IPv6, or there is no way there', async () => {
+  it('is reported as refused when IPv6 has no listener or no route', async () => {
     const [probe] = await ask(['::1']);
     expect(['refused', 'no_route']).toContain(probe?.outcome);
   });
 
-  it('of a private network is not asked, but in a laboratory', async () => {
+  it('is not probed in a private network, except in a test lab', async () => {
     expect(await ask([at, '10.0.0.1', '192.0.2.1', 'fd00::1'], port, false)).toEqual(
       [at, '10.0.0.1', '192.0.2.1', 'fd00::1'].map((address) => ({ address, outcome: 'reserved' })),
     );
   });
 });
 
-describe('what stands in our edge’s place', () => {
+describe('Another server in place of the edge', () => {
   const strangers: readonly (readonly [string, RequestListener, number])[] = [
     ['another site', (_, response) => response.end('welcome'), 200],
-    ['a site without such a page', (_, response) => response.writeHead(404).end(), 404],
+    ['a site without this path', (_, response) => response.writeHead(404).end(), 404],
     [
       'a redirect, which is not followed',
       (request, response) =>
         response.writeHead(301, { location: `http://${at}:${port}${request.url}` }).end(),
       301,
     ],
-    ['a flood', (_, response) => response.end('x'.repeat(1_000_000)), 200],
+    ['an endless body', (_, response) => response.end('x'.repeat(1_000_000)), 200],
   ];
-  it.each(strangers)('is told: %s', async (_what, answer, status) => {
+  it.each(strangers)('is reported: %s', async (_what, answer, status) => {
     expect(await ask([at], await answering(answer))).toEqual([
       { address: at, outcome: 'other_answer', status },
     ]);
   });
 
-  it('is told: a connection that is cut off', async () => {
+  it('is reported: a connection that breaks', async () => {
     const cutting = createTcpServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => cutting.listen(0, at, resolve));
     closings.push(() => new Promise((resolve) => cutting.close(resolve)));
-    const { port: there } = cutting.address() as AddressInfo; // it listens on TCP, so it has one
+    const { port: there } = cutting.address() as AddressInfo;
     expect(await ask([at], there)).toEqual([{ address: at, outcome: 'refused' }]);
   });
 
-  it('is told: silence', async () => {
+  it('is reported: no response', async () => {
     const silent = await answering(() => {});
     expect(await ask([at], silent)).toEqual([{ address: at, outcome: 'timeout' }]);
   });
 
-  it('is told: an answer that drips on and never ends', async () => {
+  it('is reported: an endless slow response', async () => {
     const dripping = await answering((_, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write('x'), 100);
@@ -183,7 +183,7 @@ describe('what stands in our edge’s place', () => {
   });
 });
 
-describe('an address that is asked in a handshake (tls-alpn-01)', () => {
+describe('An address of a customer’s name (tls-alpn-01)', () => {
   const method = 'tls-alpn-01';
   const shake = (atPort: number, addresses = [at], name = hostname, asking = probes) =>
     probeAddresses(
@@ -193,25 +193,25 @@ describe('an address that is asked in a handshake (tls-alpn-01)', () => {
     );
   const answered = [{ address: at, method, outcome: 'other_answer', status: null }];
 
-  it('is reachable where an edge of ours answers, also while an authority’s challenge is open', async () => {
+  it('is reachable when an edge of this installation answers, even during a CA challenge', async () => {
     expect(await shake(tlsPort)).toEqual([{ address: at, method, outcome: 'reachable' }]);
   });
 
-  it('is not, where the edge does not hold the name, or has another key', async () => {
+  it('is not reachable when the edge does not know the name or has another key', async () => {
     expect(await shake(tlsPort, [at], 'foreign.test')).toEqual(answered);
     expect(await shake(tlsPort, [at], hostname, createProbes(new Uint8Array(32)))).toEqual(
       answered,
     );
   });
 
-  it('is not, where something else answers', async () => {
-    expect(await shake(port)).toEqual(answered); // no TLS
+  it('is not reachable when another server answers', async () => {
+    expect(await shake(port)).toEqual(answered); // not TLS
     const { chain, key: localKey } = await localhostCertificate();
     const other = createTlsServer({ cert: chain, key: localKey, ALPNProtocols: ['acme-tls/1'] });
     expect(await shake(await listeningOn(other))).toEqual(answered);
   });
 
-  it('is asked by itself, and told what keeps the others away', async () => {
+  it('is checked separately from other addresses, with its own reason', async () => {
     const cutting = createTcpServer((socket) => socket.destroy());
     const silent = createTcpServer(() => {});
     expect(await shake(await listeningOn(cutting))).toMatchObject([{ outcome: 'refused' }]);
@@ -223,8 +223,8 @@ describe('an address that is asked in a handshake (tls-alpn-01)', () => {
   });
 });
 
-describe('a token', () => {
-  it('is new for each question, and fits a challenge’s path', () => {
+describe('A probe token', () => {
+  it('is new for each probe and fits a challenge’s path', () => {
     const tokens = [probes.newToken(hostname), probes.newToken(hostname)];
     expect(new Set(tokens).size).toBe(2);
     for (const token of tokens) expect(token).toMatch(/^[\w-]{16,128}$/);
@@ -233,15 +233,15 @@ describe('a token', () => {
   it.each([
     ['of another name', () => probes.newToken('shop.acme.test')],
     ['of another installation', () => createProbes(new Uint8Array(32)).newToken(hostname)],
-    ['with another end', () => `${probes.newToken(hostname).slice(0, -1)}_`],
-    ['with more behind it', () => `${probes.newToken(hostname)}A`],
+    ['with another suffix', () => `${probes.newToken(hostname).slice(0, -1)}_`],
+    ['with trailing characters', () => `${probes.newToken(hostname)}A`],
     ['cut short', () => probes.newToken(hostname).slice(0, -1)],
-    ['made up', () => `signpost-probe-${'A'.repeat(44)}`],
-    ['of the kind of before', () => `signpost-probe-${'A'.repeat(22)}`],
-    ['that has the beginning alone', () => 'signpost-probe-'],
-  ])('%s is answered by nobody, and nobody is asked about it', async (_what, make) => {
+    ['with a random value', () => `signpost-probe-${'A'.repeat(44)}`],
+    ['in an outdated format', () => `signpost-probe-${'A'.repeat(22)}`],
+    ['with the prefix only', () => 'signpost-probe-'],
+  ])('%s is answered by no edge and queries no database', async (_what, make) => {
     challenges.length = 0;
-    // The last of 22 characters has two bits that count, so another letter may say the same.
+    // The last of 22 characters carries two significant bits, so another letter can mean the same.
     const token = make();
     expect(probes.answerTo(token, hostname)).toBeNull();
     const visit = { host: at, port, headers: { host: hostname }, agent: false };
@@ -253,7 +253,7 @@ describe('a token', () => {
     expect(challenges).toEqual([]);
   });
 
-  it('is not looked for among the challenges of a name that is not held', async () => {
+  it('is not looked up among the challenges of an unknown name', async () => {
     challenges.length = 0;
     const response = await fetch(`http://localhost:${port}/.well-known/acme-challenge/real`);
     expect(response.status).toBe(404);
@@ -267,7 +267,7 @@ describe('a token', () => {
     expect(challenges).toEqual([]);
   });
 
-  it('of an authority goes to the challenges, as ever', async () => {
+  it('of the CA still reaches the challenges', async () => {
     const visit = { host: at, port, headers: { host: hostname }, agent: false };
     const asked = request({ ...visit, path: '/.well-known/acme-challenge/real' }).end();
     const [response] = await once(asked, 'response');
@@ -275,7 +275,7 @@ describe('a token', () => {
     expect(probes.answerTo('real', hostname)).toBeNull();
   });
 
-  it('has another answer for each name', () => {
+  it('has a different answer for each name', () => {
     const answers = ['a.test', 'b.test'].map((name) =>
       probes.answerTo(probes.newToken(name), name),
     );

@@ -22,7 +22,7 @@ afterEach(async () => {
   await Promise.all(deploys.splice(0).map((deploy) => deploy.close()));
 });
 
-/** Only where its limits are what a test is about: on a busy machine what is well takes longer, too. */
+/** For tests about limits only: everything takes longer on a busy machine. */
 async function startAgain(limits: Parameters<typeof startEdgeFixture>[0]): Promise<void> {
   await edge.close();
   edge = await startEdgeFixture(limits);
@@ -35,7 +35,7 @@ async function publishDeploy(listener: Parameters<typeof startDeploy>[0], path =
   return deploy;
 }
 
-/** A deploy that answers with what it was asked. */
+/** A deploy that echoes the request. */
 const echo: Parameters<typeof startDeploy>[0] = async (request, response) => {
   const { method, url, headers } = request;
   const body = await text(request);
@@ -56,13 +56,13 @@ describe('A request to a published domain', () => {
     });
   });
 
-  it('goes below the path of the upstream', async () => {
+  it('is forwarded below the path of the upstream', async () => {
     await publishDeploy(echo, '/site/');
     const { body } = await edge.https({ hostname, path: '/page?x=1' });
     expect(JSON.parse(body).url).toBe('/site/page?x=1');
   });
 
-  it('tells the deploy who asked and how, and not what a visitor claims about it', async () => {
+  it('carries the visitor’s real address and protocol, not claimed ones', async () => {
     await publishDeploy(echo);
     const { body } = await edge.https({
       hostname,
@@ -88,7 +88,7 @@ describe('A request to a published domain', () => {
     expect(headers).not.toHaveProperty('forwarded');
   });
 
-  it('loses the fields of its one connection, those it names too', async () => {
+  it('loses its hop-by-hop fields, including those that it names', async () => {
     await publishDeploy(echo);
     const { body } = await edge.https({
       hostname,
@@ -108,7 +108,7 @@ describe('A request to a published domain', () => {
     expect(headers['x-forwarded-for']).toBe('127.0.0.1');
   });
 
-  it('keeps its body in one piece whatever its method and framing', async () => {
+  it('keeps its body intact for every method and framing', async () => {
     await publishDeploy(echo);
     for (const method of ['GET', 'DELETE', 'OPTIONS', 'PUT']) {
       const chunked = { hostname, method, headers: { 'transfer-encoding': 'chunked' } };
@@ -121,8 +121,8 @@ describe('A request to a published domain', () => {
   });
 });
 
-describe('An answer of the deploy', () => {
-  it('comes with its status and fields, without those of its connection', async () => {
+describe('A deploy response', () => {
+  it('keeps its status and fields, without hop-by-hop ones', async () => {
     await publishDeploy((_request, response) => {
       response.writeHead(418, {
         'Set-Cookie': ['a=1', 'b=2'],
@@ -140,7 +140,7 @@ describe('An answer of the deploy', () => {
     expect(headers).not.toHaveProperty('strict-transport-security');
   });
 
-  it('streams: its first part is there before the last is written', async () => {
+  it('is streamed: its first part arrives before the last is written', async () => {
     let finish = () => {};
     await publishDeploy((_request, response) => {
       response.write('first');
@@ -153,7 +153,7 @@ describe('An answer of the deploy', () => {
     expect(await text(response)).toBe('last');
   });
 
-  it('may be large, as a request may: 64 MiB go through both ways unchanged', async () => {
+  it('can be large, like a request: 64 MiB pass both ways unchanged', async () => {
     const sum = createHash('sha256');
     await publishDeploy((request, response) => {
       void pipeline(request, response);
@@ -183,7 +183,7 @@ describe('An answer of the deploy', () => {
     await expect(text(response)).rejects.toThrow();
   });
 
-  it('that HTTP does not know becomes a 502', async () => {
+  it('that is not HTTP becomes a 502', async () => {
     const deploy = await publishDeploy(() => {});
     deploy.server.on('connection', (socket) => socket.end('HTTP/1.1 099 Odd\r\n\r\n'));
     expect((await edge.https({ hostname })).status).toBe(502);
@@ -191,7 +191,7 @@ describe('An answer of the deploy', () => {
 });
 
 describe('A deploy in trouble', () => {
-  it('that is down gives a 502 page', async () => {
+  it('that is down causes a 502 page', async () => {
     const deploy = await startDeploy(echo);
     await edge.publish(hostname, deploy.url);
     await deploy.close();
@@ -200,13 +200,13 @@ describe('A deploy in trouble', () => {
     expect(body).toContain(`The server behind ${hostname} could not be reached.`);
   });
 
-  it('that is silent gives a 504 page', async () => {
+  it('that does not respond causes a 504 page', async () => {
     await startAgain({ firstByteMs: 300 });
     await publishDeploy(() => {});
     expect((await edge.https({ hostname })).status).toBe(504);
   });
 
-  it('that falls silent in the middle ends the answer', async () => {
+  it('that stalls within its response ends the response', async () => {
     await startAgain({ silenceMs: 600 });
     await publishDeploy((_request, response) => {
       response.write('half');
@@ -215,28 +215,28 @@ describe('A deploy in trouble', () => {
     await expect(text(response)).rejects.toThrow();
   });
 
-  it('that is missing gives a 503 page', async () => {
+  it('that is missing causes a 503 page', async () => {
     await edge.publish(hostname, null);
     expect((await edge.https({ hostname })).status).toBe(503);
   });
 
-  it('that leads back to the edge gives a 508 page', async () => {
+  it('that points back to the edge causes a 508 page', async () => {
     await publishDeploy(echo);
     const headers = { via: '1.1 cache, 1.1 signpost' };
     expect((await edge.https({ hostname, headers })).status).toBe(508);
   });
 
-  it('that closed a kept connection is asked once more on a new one', async () => {
+  it('that closed an idle connection gets the request again on a new one', async () => {
     const deploy = await publishDeploy((_request, response) => response.end('hello'));
     expect((await edge.https({ hostname })).status).toBe(200);
-    // The next use of the kept connection finds it closed, without having been told before.
+    // The next use of the idle connection finds it closed without prior notice.
     deploy.server.prependOnceListener('request', (request: IncomingMessage) => {
       request.socket.destroy();
     });
     expect((await edge.https({ hostname })).status).toBe(200);
   });
 
-  it('hears when the visitor has gone', async () => {
+  it('notices when the visitor leaves', async () => {
     let gone: Promise<unknown> = Promise.reject(new Error('never asked'));
     gone.catch(() => {});
     const asked = new Promise<void>((resolve) => {
@@ -253,13 +253,13 @@ describe('A deploy in trouble', () => {
     await gone;
   });
 
-  it('is not asked once more for a visitor who has gone', async () => {
+  it('gets no retry for a visitor who has left', async () => {
     const urls: unknown[] = [];
     const deploy = await publishDeploy(({ url }, response) => {
       urls.push(url);
       if (url !== '/held') response.end();
     });
-    await edge.https({ hostname, path: '/first' }); // leaves a kept connection to the deploy
+    await edge.https({ hostname, path: '/first' }); // leaves an idle connection to the deploy
     const arrived = once(deploy.server, 'request');
     const request = edge.openHttps({ hostname, path: '/held' }).on('error', () => {});
     request.end();

@@ -1,4 +1,3 @@
-/** Domains that only redirect: over HTTPS and plain HTTP, with the status that was chosen, and never anywhere else. */
 import { connect as connectPlain } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect } from 'node:tls';
@@ -28,28 +27,28 @@ afterAll(async () => {
 describe.each(['https', 'http'] as const)('A domain that redirects, over %s', (scheme) => {
   const visit = (visited: Parameters<EdgeFixture['http']>[0]) => edge[scheme](visited);
 
-  it.each([301, 302, 307, 308])('says %s, with path and query as they came', async (status) => {
+  it.each([301, 302, 307, 308])('answers %s with the path and query unchanged', async (status) => {
     await edge.publish(hostname, deploy.url, { redirect: { to, status } });
     const reply = await visit({ hostname, path });
     expect([reply.status, reply.headers.location, reply.body]).toEqual([status, origin + path, '']);
   });
 
   it.each(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND'])(
-    'does so for %s',
+    'redirects %s',
     async (method) => {
       const reply = await visit({ hostname, path, method });
       expect([reply.status, reply.headers.location]).toEqual([301, origin + path]);
     },
   );
 
-  it('does so without a deploy', async () => {
+  it('redirects without a deploy', async () => {
     await edge.publish(hostname, null, { redirect: { to, status: 308 } });
     expect((await visit({ hostname })).status).toBe(308);
   });
 
-  it('does so no more with the next request after the settings have changed', async () => {
+  it('stops redirecting with the next request after a settings change', async () => {
     const first = await visit({ hostname });
-    expect(first.headers['cache-control']).toBe('no-cache'); // a browser asks again, too
+    expect(first.headers['cache-control']).toBe('no-cache'); // a browser revalidates, too
     await edge.publish(hostname, deploy.url, { redirect: { to: 'new.acme.test', status: 302 } });
     const { headers } = await visit({ hostname });
     expect(headers.location).toBe(`https://new.acme.test:${edge.ports.httpsPort}/`);
@@ -69,7 +68,7 @@ describe.each(['https', 'http'] as const)('A domain that redirects, over %s', (s
     [`http://${hostname}:80@evil.test/`, null],
     [`http://${hostname}`, '/'],
     ['*', '/'],
-  ])('leads nowhere else for the target %s', async (target, location) => {
+  ])('leads to no other host for the target %s', async (target, location) => {
     const answer = await ask(`OPTIONS ${target} HTTP/1.1`, `Host: ${hostname}`);
     if (location === null) {
       expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -91,12 +90,12 @@ describe.each(['https', 'http'] as const)('A domain that redirects, over %s', (s
 });
 
 describe('A domain that redirects', () => {
-  it('answers a challenge of the certificate authority all the same', async () => {
+  it('still answers a challenge of the CA', async () => {
     const challenge = '/.well-known/acme-challenge/tok_en-1';
     expect((await edge.http({ hostname, path: challenge })).body).toBe('tok_en-1.thumbprint');
   });
 
-  it('does so over plain HTTP before its certificate is there', async () => {
+  it('redirects over plain HTTP before its certificate is issued', async () => {
     await edge.publish(hostname, null, { certificateId: null, redirect: { to, status: 307 } });
     const { status, headers } = await edge.http({ hostname, path });
     expect([status, headers.location]).toEqual([307, origin + path]);
@@ -108,11 +107,11 @@ describe('A domain that redirects', () => {
   });
 });
 
-describe('An edge behind a balancer', () => {
+describe('An edge behind a load balancer', () => {
   it.each([
     [443, ''],
     [4443, ':4443'],
-  ])('redirects to where visitors reach it, port %s', async (publicPort, written) => {
+  ])('redirects to the public port %s', async (publicPort, written) => {
     const behind = await startEdgeFixture({}, { publicHttpsPort: publicPort });
     await behind.publish(hostname, deploy.url);
     await behind.publish('gone.acme.test', null, { redirect: { to, status: 301 } });
@@ -128,10 +127,10 @@ describe('An edge behind a balancer', () => {
 
 describe('A primary domain', () => {
   const field = 'signpost-primary-domain';
-  // Visitors cannot say it themselves.
+  // Visitors cannot set it.
   const visit = () => edge.https({ hostname, headers: { [field]: 'evil.test' } });
 
-  it('is told to the deploy, and redirects nobody', async () => {
+  it('is reported to the deploy and redirects no visitor', async () => {
     const received: unknown[] = [];
     deploy.server.on('request', ({ headers }) => received.push(headers[field]));
     await edge.publish(hostname, deploy.url);

@@ -1,4 +1,3 @@
-/** Removal stops traffic: the next request, connections that wait for one, and answers under way. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent } from 'node:https';
@@ -12,7 +11,7 @@ const removed = 'gone.acme.test';
 const other = 'docs.acme.test';
 let edge: EdgeFixture;
 let deploy: Awaited<ReturnType<typeof startDeploy>>;
-/** The deploy's event streams, by the host they are for. */
+/** The deploy's event streams by host. */
 const streams = new Map<string, ServerResponse>();
 const paths: unknown[] = [];
 
@@ -38,13 +37,12 @@ afterEach(async () => {
   paths.length = 0;
 });
 
-/** Begins to read an event stream. */
 async function follow(hostname: string): Promise<IncomingMessage> {
   const [answer] = await once(edge.openHttps({ hostname, path: '/stream' }).end(), 'response');
   return answer;
 }
 
-/** A connection whose handshake is done. */
+/** A connection after its handshake. */
 async function shakeHands(servername: string): Promise<TLSSocket> {
   const port = edge.ports.httpsPort;
   const socket = connect({ host: '127.0.0.1', port, ca: edge.root, servername });
@@ -58,7 +56,7 @@ const soon = { recheckMs: 20, routeRetryMs: 20 };
 describe.each([
   ['in this process', never, () => edge.edge.notify({ kind: 'gone', hostname: removed })],
   ['in another process', soon, () => {}],
-])('A domain that is removed %s', (_where, limits, announce) => {
+])('A domain removed %s', (_where, limits, announce) => {
   beforeEach(() => start(limits));
 
   function remove(): void {
@@ -66,7 +64,7 @@ describe.each([
     announce();
   }
 
-  it('ends a stream, for the deploy too, and not those of other domains', async () => {
+  it('ends its stream, for the deploy too, while other domains keep theirs', async () => {
     const answers = await Promise.all([follow(removed), follow(other)]);
     const [ended, whole] = answers.map((answer) => text(answer));
     const upstream = streams.get(removed);
@@ -99,15 +97,15 @@ describe.each([
   });
 });
 
-describe('A removal that nobody tells the edge of', () => {
-  it('ends a connection that never asked for anything', async () => {
+describe('A removal without a notification', () => {
+  it('ends a connection that never sent a request', async () => {
     await start(soon);
     const socket = await shakeHands(removed);
     edge.routes.delete(removed);
     await once(socket.resume(), 'close');
   });
 
-  it('counts with the next request, on a connection that is open already too', async () => {
+  it('takes effect with the next request, even on an open connection', async () => {
     await start(never);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     expect((await edge.https({ hostname: removed, agent })).body).toBe('hello');
@@ -119,34 +117,34 @@ describe('A removal that nobody tells the edge of', () => {
     agent.destroy();
   });
 
-  it('is not read from a database that is down: the stream goes on', async () => {
+  it('cannot be seen while the database is down, so the stream continues', async () => {
     await start(soon);
     const answer = await follow(removed);
     edge.database.isUp = false;
-    // The third look-up comes after the first, which may still have been answered, and the second have failed.
+    // The third query follows the first, which may still have been answered, and the failed second.
     for (let count = 0; count < 3; count++) await once(edge.lookups, 'route');
     streams.get(removed)?.end('last');
     expect(await text(answer)).toBe('first last');
     edge.database.isUp = true;
   });
 
-  it('ends what is under way for the project before, where another one has the name now', async () => {
+  it('ends traffic of the previous project when another one has the name', async () => {
     await start(soon);
     const [held, ...others] = await Promise.all([removed, other].map(follow));
     const waiting = await shakeHands(removed);
     const cut = expect(text(held as IncomingMessage)).rejects.toThrow(/aborted/);
-    // Between two rounds, and remembered by nobody: as if the memory of it had been driven out.
+    // Between two rounds and not cached, as if it had been evicted.
     const now = edge.routes.get(removed);
     if (now !== undefined) edge.routes.set(removed, { ...now, projectId: 'other' });
     await cut;
-    // What never asked for anything belongs to nobody yet.
+    // A connection without a request belongs to no domain yet.
     waiting.write(`GET / HTTP/1.1\r\nHost: ${removed}\r\nConnection: close\r\n\r\n`);
     expect(await text(waiting)).toMatch(/^HTTP\/1\.1 200 /);
     expect((await edge.https({ hostname: removed })).body).toBe('hello');
     for (const answer of others) answer.destroy();
   });
 
-  it('is looked for once per domain, however many connections it has', async () => {
+  it('is checked once per domain, however many connections it has', async () => {
     await start(soon);
     const answers = await Promise.all([other, removed, removed, removed].map(follow));
     let answerNow = () => {};
@@ -162,10 +160,10 @@ describe('A removal that nobody tells the edge of', () => {
   });
 });
 
-describe('A dropped name', () => {
+describe('A removed name', () => {
   beforeEach(() => start(never));
 
-  it('is not passed on where its route was being looked up', async () => {
+  it('is not forwarded when its route was just being queried', async () => {
     const socket = await shakeHands(removed);
     let answerNow = () => {};
     edge.database.answers = new Promise((resolve) => {
@@ -181,7 +179,7 @@ describe('A dropped name', () => {
     expect(paths).toEqual(['/after']);
   });
 
-  it('may be visited again while it has a route, and one that nobody visits is no mistake', async () => {
+  it('can be visited while it has a route; other visits are harmless', async () => {
     await edge.https({ hostname: removed });
     edge.edge.notify({ kind: 'gone', hostname: removed });
     edge.edge.notify({ kind: 'gone', hostname: 'unknown.test' });

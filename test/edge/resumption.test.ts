@@ -1,4 +1,3 @@
-/** A session is taken up again where nothing has changed for its name since, at whichever edge, and the look-up is made all the same. */
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { connect, type SecureVersion } from 'node:tls';
@@ -8,7 +7,7 @@ import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixtu
 const hostname = 'docs.acme.test';
 const other = 'shop.acme.test';
 const HOUR_MS = 3_600_000;
-/** Noon: a whole half day lies before the next keys. */
+/** Noon, so the next ticket keys are half a day away. */
 let now = Date.UTC(2026, 10, 24, 12);
 let edges: readonly [EdgeFixture, EdgeFixture];
 let deploy: Awaited<ReturnType<typeof startDeploy>>;
@@ -38,11 +37,11 @@ function copy<Value>(from: ReadonlyMap<string, Value>, to: Map<string, Value>): 
 type Offer = {
   readonly session?: Buffer | undefined;
   readonly name?: string;
-  /** Where it is another name than the handshake's. */
+  /** If it differs from the handshake's. */
   readonly host?: string;
 };
 
-/** One visit on a connection of its own. */
+/** One visit on a separate connection. */
 async function visit(edge: EdgeFixture, version: SecureVersion, offer: Offer = {}) {
   const { session, name = hostname, host = name } = offer;
   const lookups: unknown[] = [];
@@ -58,7 +57,7 @@ async function visit(edge: EdgeFixture, version: SecureVersion, offer: Offer = {
     ...(session === undefined ? {} : { session }),
   });
   let kept: Buffer | undefined;
-  // With TLS 1.3 what can be resumed comes after the handshake (RFC 8446, 4.6.1).
+  // TLS 1.3 sends its session ticket after the handshake (RFC 8446, 4.6.1).
   socket.on('session', (offered: Buffer) => {
     kept = offered;
   });
@@ -70,8 +69,8 @@ async function visit(edge: EdgeFixture, version: SecureVersion, offer: Offer = {
 }
 
 const versions = ['TLSv1.2', 'TLSv1.3'] as const;
-describe.each(versions)('A visitor who comes back with %s', (version) => {
-  it('takes up the session, at each edge, and the name is looked up first', async () => {
+describe.each(versions)('A visitor who returns with %s', (version) => {
+  it('resumes the session at each edge after a look-up of the name', async () => {
     for (const one of edges) {
       const { session, isResumed } = await visit(one, version);
       expect(isResumed).toBe(false);
@@ -82,7 +81,7 @@ describe.each(versions)('A visitor who comes back with %s', (version) => {
     }
   });
 
-  it('is refused in the handshake where the domain has been removed', async () => {
+  it('is refused in the handshake when the domain was removed', async () => {
     const { session } = await visit(edges[0], version);
     for (const edge of edges) {
       edge.routes.delete(hostname);
@@ -94,8 +93,8 @@ describe.each(versions)('A visitor who comes back with %s', (version) => {
 
   it.each([
     ['another project has the name', { projectId: 'other' }],
-    ['the certificate is another one', { certificateId: 'renewed' }],
-  ])('makes a whole handshake where %s by now', async (_what, route) => {
+    ['the certificate has changed', { certificateId: 'renewed' }],
+  ])('makes a full handshake when %s', async (_what, route) => {
     const { session } = await visit(edges[0], version);
     for (const edge of edges) {
       const before = edge.routes.get(hostname);
@@ -110,19 +109,19 @@ describe.each(versions)('A visitor who comes back with %s', (version) => {
     }
   });
 
-  it('makes a whole handshake for another name, whose certificate is shown', async () => {
+  it('makes a full handshake for another name and gets its certificate', async () => {
     const { session } = await visit(edges[0], version);
     const again = await visit(edges[0], version, { session, name: other });
     expect(again).toMatchObject({ status: '200', isResumed: false, lookups: [other] });
   });
 
-  it('speaks for the name of the handshake alone on a resumed connection, too', async () => {
+  it('can reach only the name of the handshake on a resumed connection', async () => {
     const { session } = await visit(edges[0], version);
     const again = await visit(edges[0], version, { session, host: other });
     expect(again).toMatchObject({ status: '421', isResumed: true });
   });
 
-  it('makes one whole handshake after every half day', async () => {
+  it('makes one full handshake every half day', async () => {
     const { session: early } = await visit(edges[0], version);
     now += 11 * HOUR_MS;
     expect(await visit(edges[1], version, { session: early })).toMatchObject({ isResumed: true });
@@ -133,9 +132,9 @@ describe.each(versions)('A visitor who comes back with %s', (version) => {
     now += 12 * HOUR_MS;
   });
 
-  it('sends nothing before the handshake is over: no session allows early data', async () => {
+  it('sends no early data, because no session allows it', async () => {
     const { session } = await visit(edges[0], version);
-    // SSL_SESSION_ASN1 (OpenSSL, ssl/ssl_asn1.c): max_early_data is [15], and left out where it is 0.
+    // SSL_SESSION_ASN1 (OpenSSL, ssl/ssl_asn1.c): max_early_data is [15] and omitted if 0.
     expect(session?.includes(Buffer.from([0xaf, 0x03, 0x02]))).toBe(false);
   });
 });

@@ -1,4 +1,3 @@
-/** What an edge remembers of names, and what has it asked again. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { name, other, type RoutesFixture, route, startRoutes } from './support/routes.ts';
 
@@ -7,8 +6,8 @@ beforeEach(() => {
   db = startRoutes();
 });
 
-describe('A name', () => {
-  it('is asked for once, known or not, however many ask', async () => {
+describe('A cached name', () => {
+  it('is queried once for concurrent requests, known or not', async () => {
     const names = [name, 'unknown.test', name, 'unknown.test'];
     const found = await Promise.all(names.map(db.routes.find));
     expect(found.map((one) => one?.hostname)).toEqual([name, undefined, name, undefined]);
@@ -17,7 +16,7 @@ describe('A name', () => {
     expect(db.asked).toEqual([name, 'unknown.test']);
   });
 
-  it('is asked for again after three seconds in which nothing was heard', async () => {
+  it('is queried again after three seconds without a notification channel', async () => {
     await db.routes.find(name);
     db.stored.delete(name);
     db.now = 2_999;
@@ -26,7 +25,7 @@ describe('A name', () => {
     expect(await db.routes.find(name)).toBeNull();
   });
 
-  it('is not asked for while everything is heard, and at the latest after five minutes', async () => {
+  it('is valid while notifications arrive, for five minutes at most', async () => {
     db.routes.notify({ kind: 'listening', since: db.now });
     await db.routes.find(name);
     for (db.now = 0; db.now < 300_000; db.now += 1_000) {
@@ -39,7 +38,7 @@ describe('A name', () => {
     expect(db.asked).toEqual([name, name]);
   });
 
-  it('is asked for again where the listening was interrupted, however short', async () => {
+  it('is queried again after any interruption of the notifications', async () => {
     db.routes.notify({ kind: 'listening', since: db.now });
     await db.routes.find(name);
     db.now = 60_000;
@@ -51,13 +50,13 @@ describe('A name', () => {
   });
 });
 
-describe('News', () => {
+describe('A notification', () => {
   it.each([
     ['gone', { kind: 'gone', hostname: name }],
     ['changed', { kind: 'changed', hostname: name }],
     ['its project changed', { kind: 'project_changed', projectId: 'acme' }],
   ] as const)(
-    'of a name (%s) have it asked for again, and no other project’s',
+    'that a name is %s refreshes this name, and no other project’s',
     async (_what, notification) => {
       db.stored.set(other, route(other, { projectId: 'other' }));
       await Promise.all([db.routes.find(name), db.routes.find(other)]);
@@ -71,7 +70,7 @@ describe('News', () => {
     },
   );
 
-  it('of a name that nobody held have it asked for again', async () => {
+  it('of an unknown name refreshes it', async () => {
     await db.routes.find('new.test');
     db.stored.set('new.test', route('new.test'));
     db.routes.notify({ kind: 'changed', hostname: 'new.test' });
@@ -79,7 +78,7 @@ describe('News', () => {
   });
 
   it.each(['gone', 'changed'] as const)(
-    'that a name is %s count for a look-up that is under way',
+    'that a name is %s applies to a query under way',
     async (kind) => {
       const release = db.hold();
       const found = db.routes.find(name);
@@ -92,7 +91,7 @@ describe('News', () => {
     },
   );
 
-  it('of a project count for what was looked up before', async () => {
+  it('of a project applies to earlier queries', async () => {
     const release = db.hold();
     const found = db.routes.find(name);
     db.stored.set(name, route(name, { upstream: 'http://two.test' }));
@@ -103,7 +102,7 @@ describe('News', () => {
     expect(await db.upstream()).toBe('http://two.test');
   });
 
-  it('of very many projects have everything asked for again', async () => {
+  it('of very many projects refreshes everything', async () => {
     await db.routes.find(name);
     db.stored.set(name, route(name, { upstream: 'http://two.test' }));
     db.routes.notify({ kind: 'project_changed', projectId: 'acme' });
@@ -115,8 +114,8 @@ describe('News', () => {
   });
 });
 
-describe('What is remembered', () => {
-  it('is bounded, and a flood of names that nobody has drives out no real one', async () => {
+describe('The route cache', () => {
+  it('is bounded, and a flood of unknown names evicts no known one', async () => {
     const real = Array.from({ length: 1_000 }, (_, n) => `real${n}.acme.test`);
     for (const hostname of real) db.stored.set(hostname, route(hostname));
     await Promise.all(real.map(db.routes.find));
@@ -127,7 +126,7 @@ describe('What is remembered', () => {
     expect(db.asked).toEqual([]);
   });
 
-  it('is bounded for real names, too', async () => {
+  it('is bounded for known names, too', async () => {
     for (let n = 0; n < 50_100; n += 1) {
       db.stored.set(`${n}.acme.test`, route(`${n}.acme.test`));
       await db.routes.find(`${n}.acme.test`);

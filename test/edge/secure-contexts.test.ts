@@ -1,4 +1,3 @@
-/** TLS servers that have made room for others: what OpenSSL holds for them is freed, and not before they were used. */
 import { EventEmitter } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { SecureContext, Server } from 'node:tls';
@@ -7,7 +6,7 @@ import { createTlsServers } from '../../src/edge/tls/secure-contexts.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { siteOf, ticketKeys } from './support/sites.ts';
 
-it('frees those that it no longer keeps, after whoever was given them has used them', async () => {
+it('Evicted TLS contexts are freed after their last use', async () => {
   const certificate = await localhostCertificate();
   const deps = { ticketKeys, handshakeMs: 1_000, receiver: new EventEmitter() };
   const findServer = createTlsServers({ ...deps, loadCertificate: async () => certificate }, 1);

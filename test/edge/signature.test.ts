@@ -1,4 +1,4 @@
-/** What a deploy can tell by `Signpost-Signature`, as docs/integrate/deploy-requests.md says. */
+/** Checks `Signpost-Signature` as docs/integrate/deploy-requests.md describes it. */
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 type Got = Pick<IncomingMessage, 'headers'> & Partial<Pick<IncomingMessage, 'method' | 'url'>>;
 
-/** The field as its parts, and what is expected of a `v1` by the key of this generation. */
+/** Splits the field into its parts and computes the expected `v1` for a key generation. */
 function partsOf({ method, url, headers }: Got) {
   const field = String(headers['signpost-signature']);
   const [, t = '', v1 = ''] = /^t=(\d+),v1=([0-9a-f]{64}(?:,v1=[0-9a-f]{64})?)$/.exec(field) ?? [];
@@ -46,7 +46,7 @@ const got = async (visit: Partial<Parameters<EdgeFixture['https']>[0]> = {}): Pr
   JSON.parse((await edge.https({ hostname, ...visit })).body);
 
 describe('A request to a deploy', () => {
-  it('is signed as the deploy gets it: time, method, host, path and query, address', async () => {
+  it('is signed as received: time, method, host, path, query and address', async () => {
     await publishEcho();
     const before = Math.floor(Date.now() / 1_000);
     const { t, signatures, by } = partsOf(
@@ -57,7 +57,7 @@ describe('A request to a deploy', () => {
     expect(t).toBeLessThanOrEqual(Date.now() / 1_000);
   });
 
-  it('is signed with the path of the upstream in it', async () => {
+  it('is signed with the path of the upstream', async () => {
     await publishEcho('/site/');
     const request = await got({ path: '/x/../page?q' });
     expect(request.url).toBe('/site/page?q');
@@ -65,7 +65,7 @@ describe('A request to a deploy', () => {
     expect(signatures).toEqual([by(1)]);
   });
 
-  it('is signed for its own project alone', async () => {
+  it('is signed for its own project only', async () => {
     await publishEcho('', { projectId: 'other' });
     const { signatures, by } = partsOf(await got());
     expect(signatures).toEqual([by(1, 'other')]);
@@ -81,7 +81,7 @@ describe('A request to a deploy', () => {
     expect(later.signatures).toEqual([later.by(4)]);
   });
 
-  it('has no signature of a visitor’s, in whatever spelling; their own Signature goes on', async () => {
+  it('drops a visitor’s Signpost-Signature in any spelling and keeps their Signature', async () => {
     await publishEcho();
     const headers = {
       'Signpost-Signature': `t=1,v1=${'0'.repeat(64)}`,
@@ -112,7 +112,7 @@ describe('A request to a deploy', () => {
     socket.destroy();
   });
 
-  it('costs no key of its own: each is asked for once', () => {
+  it('reads each key only once', () => {
     const asked: string[] = [];
     const sign = createSign((projectId, generation) => {
       asked.push(`${projectId}/${generation}`);
@@ -132,7 +132,7 @@ function example(language: string): string {
   return code;
 }
 
-/** A deploy that runs the example, on a port of its own. */
+/** A deploy that runs the example on a free port. */
 async function startExample(command: string, args: readonly string[], generation: number) {
   const port = await freePort();
   const key = Buffer.from(signingKey('acme', generation)).toString('base64');
@@ -151,12 +151,12 @@ async function startExample(command: string, args: readonly string[], generation
 describe.each([
   ['js', process.execPath, ['--input-type=module', '--eval']],
   ['python', 'python3', ['-c']],
-] as const)('A deploy that checks it as the documents show in %s', (language, command, args) => {
+] as const)('A deploy with the documented %s verification', (language, command, args) => {
   const start = (generation: number) =>
     startExample(command, [...args, example(language)], generation);
   const isLacking = language === 'python' && lacks('python3', 'the example in Python');
 
-  it.skipIf(isLacking)('lets in what comes through the edge, and nothing else', async () => {
+  it.skipIf(isLacking)('accepts only requests through the edge', async () => {
     const url = await start(1);
     await edge.publish(hostname, url);
     const path = '/a?b=%20';
@@ -168,7 +168,7 @@ describe.each([
     }
   });
 
-  it.skipIf(isLacking)('takes no old request, and none for another path or address', async () => {
+  it.skipIf(isLacking)('rejects old requests and those for another path or address', async () => {
     const url = await start(1);
     const host = new URL(url).host;
     const signing = { generation: 1, oldEndsAt: null };
@@ -185,7 +185,7 @@ describe.each([
     expect([await at(0, '/other'), await at(0, '/', '192.0.2.2')]).toEqual([403, 403]);
   });
 
-  it.skipIf(isLacking)('knows a request by the old secret and by the new one', async () => {
+  it.skipIf(isLacking)('accepts the old secret and the new one', async () => {
     const signing = { generation: 2, oldEndsAt: Date.now() + DAY };
     for (const generation of [1, 2]) {
       await edge.publish(hostname, await start(generation), { signing });

@@ -1,4 +1,3 @@
-/** Visitors who read their answer slowly: who hardly do, and whose line is slow. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -14,7 +13,7 @@ const MiB = 1_048_576;
 const closings = closeAfterEach();
 let edge: EdgeFixture;
 
-/** A deploy that answers with so many bytes, and a visitor who has their beginning. */
+/** A deploy that answers with `bytes` bytes, and a visitor who has read the start. */
 async function startAnswer(bytes: number, limits: Partial<EdgeLimits>) {
   edge = await startEdgeFixture(limits);
   closings.push(edge.close);
@@ -35,7 +34,7 @@ async function startAnswer(bytes: number, limits: Partial<EdgeLimits>) {
   return response;
 }
 
-/** Is busy with each piece for a while, so that the edge always has more; gives how much there was. */
+/** Pauses after each piece, so that the edge always has more. Returns the total. */
 async function readSlowly(response: IncomingMessage): Promise<number> {
   let taken = 0;
   const read = async () => {
@@ -48,43 +47,43 @@ async function readSlowly(response: IncomingMessage): Promise<number> {
   return taken;
 }
 
-describe('A visitor whose answer waits', () => {
+describe('A visitor who reads slowly', () => {
   const size = 96 * MiB;
 
-  it('is cut off where it takes less than it must', async () => {
-    // More than any machine reads before the edge looks: only the cut ends it.
+  it('is cut off below the minimum rate', async () => {
+    // More than any machine reads before the edge checks: only the cut ends it.
     const endless = 1_024 * 1_024 * MiB;
     const response = await startAnswer(endless, { readMs: 1_000, readBytesMin: 1_024 * MiB });
     expect(await readSlowly(response)).toBeLessThan(endless);
   });
 
-  it('has all of it where it is as slow, and that is enough', async () => {
+  it('gets the whole response at the minimum rate', async () => {
     const response = await startAnswer(size, { readMs: 1_000, readBytesMin: 1 });
     expect(await readSlowly(response)).toBe(size);
   });
 
-  it('may take its time in production: a kilobyte a second, over two minutes', () => {
+  it('can read a kilobyte a second for over two minutes in production', () => {
     expect(edgeLimits.readBytesMin / (edgeLimits.readMs / 1_000)).toBe(1_024);
   });
 });
 
-describe('Twelve looks after the first at a connection', () => {
-  /** What has been taken at each check; null: nothing waits. */
+describe('Twelve checks of a connection after the first one', () => {
+  /** Bytes read at each check; null: nothing waits. */
   type Samples = readonly (number | null)[];
   const steady = (step: number): Samples => Array.from({ length: 13 }, (_, place) => place * step);
   const rows: readonly (readonly [string, Samples, boolean])[] = [
-    ['nothing is taken', steady(0), true],
-    ['a byte now and then', steady(1), true],
-    ['just too little', [...steady(0).slice(1), 99], true],
-    ['just enough, all at once', [...steady(0).slice(1), 100], false],
-    ['just enough, little by little', steady(10), false],
+    ['cut off when nothing is read', steady(0), true],
+    ['cut off at a byte now and then', steady(1), true],
+    ['cut off just below the limit', [...steady(0).slice(1), 99], true],
+    ['keep a visitor at the limit, all at once', [...steady(0).slice(1), 100], false],
+    ['keep a visitor at the limit, bit by bit', steady(10), false],
     [
-      'nothing waited in between',
+      'keep a visitor when nothing waited in between',
       [...steady(0).slice(0, 6), null, ...steady(0).slice(0, 6)],
       false,
     ],
-    ['it is early yet', steady(0).slice(1), false],
-    ['it was enough, and no longer is', [...steady(10), ...Array(12).fill(120)], true],
+    ['keep a visitor early on', steady(0).slice(1), false],
+    ['cut off when the rate falls below the limit', [...steady(10), ...Array(12).fill(120)], true],
   ];
 
   it.each(rows)('%s', (_what, rounds, isTooSlow) => {

@@ -1,4 +1,4 @@
-/** tls-alpn-01 (RFC 8737) at the edge: who is shown the proof, who is not, and what strange beginnings come to. */
+/** Checks tls-alpn-01 (RFC 8737) at the edge. */
 import { spawn } from 'node:child_process';
 import { createHash, type X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -31,7 +31,6 @@ afterAll(async () => {
   await deploy.close();
 });
 
-/** A whole handshake; rejects where it is refused. */
 async function shake(options: ConnectionOptions, port = edge.ports.httpsPort) {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options });
   await once(socket, 'secureConnect');
@@ -42,15 +41,15 @@ async function shake(options: ConnectionOptions, port = edge.ports.httpsPort) {
 
 const isProof = (shown: X509Certificate) => shown.raw.includes(digest);
 
-/** An ordinary visit, to show that the edge is well. */
+/** An ordinary visit, to prove that the edge still works. */
 async function isServed() {
   expect((await edge.https({ hostname })).body).toBe('hello');
   expect(edge.warnings.splice(0)).toEqual([]);
 }
 
-describe('An authority that offers acme-tls/1 alone', () => {
+describe('A CA that offers acme-tls/1 alone', () => {
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
-    'is shown the proof and nothing else, with %s',
+    'gets the proof and nothing else, with %s',
     async (version) => {
       const only = { minVersion: version, maxVersion: version };
       const { socket, shown, protocol } = await shake({ ...authority, ...only });
@@ -62,14 +61,14 @@ describe('An authority that offers acme-tls/1 alone', () => {
     },
   );
 
-  it('is shown it for a name without a certificate, and while the name has one', async () => {
+  it('gets the proof for a name with or without a certificate', async () => {
     const { socket, shown } = await shake({ ...authority, servername: 'new.acme.test' });
     expect(isProof(shown)).toBe(true);
     socket.destroy();
     await isServed();
   });
 
-  it('is served no answer to a request', async () => {
+  it('gets no response to a request', async () => {
     const { socket } = await shake(authority);
     socket.on('error', () => {}).write(`GET / HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
     const said: Buffer[] = [];
@@ -81,15 +80,15 @@ describe('An authority that offers acme-tls/1 alone', () => {
 
   it.each([
     ['a name without a challenge', 'idle.acme.test'],
-    ['a name that nobody has', 'unknown.test'],
+    ['an unknown name', 'unknown.test'],
     ['no name', ''],
-    ['what is no name', 'a..b'],
+    ['an invalid name', 'a..b'],
   ])('is refused for %s', async (_what, servername) => {
     await expect(shake({ ...authority, servername })).rejects.toThrow(/alert/i);
     await isServed();
   });
 
-  it('is refused once the challenge is over', async () => {
+  it('is refused after the challenge', async () => {
     edge.tlsChallenges.delete(hostname);
     await expect(shake(authority)).rejects.toThrow(/no application protocol/i);
   });
@@ -102,7 +101,7 @@ describe('A visitor', () => {
     [['acme-tls/1', 'acme-tls/1', 'http/1.1'], 'http/1.1'],
     [['http/1.1'], 'http/1.1'],
   ];
-  it.each(lists)('who offers %j sees the name’s own certificate', async (ALPNProtocols, agreed) => {
+  it.each(lists)('who offers %j gets the name’s own certificate', async (ALPNProtocols, agreed) => {
     const { socket, shown, protocol } = await shake({ servername: hostname, ALPNProtocols });
     expect(protocol).toBe(agreed);
     expect(isProof(shown)).toBe(false);
@@ -118,7 +117,7 @@ describe('A visitor', () => {
     },
   );
 
-  it('who asks for the name that has a challenge alone is refused', async () => {
+  it('who requests a name that has only a challenge is refused', async () => {
     await expect(shake({ servername: 'new.acme.test' })).rejects.toThrow(/handshake failure/i);
   });
 });
@@ -133,7 +132,7 @@ describe.skipIf(lacks('openssl', 'the acmeIdentifier extension as openssl sees i
       return text(child.stdout);
     }
 
-    it('reads the name, and the digest in a critical extension', async () => {
+    it('reads the name and the digest in a critical extension', async () => {
       const to = ['-connect', `127.0.0.1:${edge.ports.httpsPort}`, '-servername', hostname];
       const seen = await openssl(['s_client', ...to, '-alpn', 'acme-tls/1']);
       expect(seen).toContain('ALPN protocol: acme-tls/1');
@@ -148,7 +147,7 @@ describe.skipIf(lacks('openssl', 'the acmeIdentifier extension as openssl sees i
   },
 );
 
-/** A relay that sends what a client says on in pieces of so many bytes. */
+/** A relay that forwards a client's bytes in pieces of `size` bytes. */
 async function inPieces(size: number) {
   const sockets: Socket[] = [];
   const relay = createServer((client) => {
@@ -162,7 +161,7 @@ async function inPieces(size: number) {
     client.on('data', (said: Buffer) => {
       for (let at = 0; at < said.length; at += size) {
         const piece = said.subarray(at, at + size);
-        // One turn of the loop each, so that they travel by themselves.
+        // One event loop turn each, so that they are sent separately.
         queue = queue.then(
           () => new Promise((sent) => there.write(piece, () => setImmediate(sent))),
         );
@@ -198,19 +197,19 @@ describe('A ClientHello', () => {
 
   const strange: readonly (readonly [string, Buffer])[] = [
     ['plain HTTP', Buffer.from(`GET / HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`)],
-    ['noise', Buffer.alloc(5_000, 0xa5)],
-    ['a message without anything in it', Buffer.from([22, 3, 1, 0, 4, 1, 0, 0, 0])],
+    ['random bytes', Buffer.alloc(5_000, 0xa5)],
+    ['an empty message', Buffer.from([22, 3, 1, 0, 4, 1, 0, 0, 0])],
     [
       'a message that is too long',
       Buffer.concat([Buffer.from([22, 3, 1, 0x40, 0, 1, 0xff, 0xff, 0xff]), Buffer.alloc(20_000)]),
     ],
     ['records of one byte', Buffer.concat(Array(2_000).fill(Buffer.from([22, 3, 1, 0, 1, 1])))],
     [
-      'a name with a length that leads out of it',
+      'a name whose length exceeds the message',
       helloWithName(Buffer.from([0, 9, 0, 0xff, 0xff, 97])),
     ],
   ];
-  it.each(strange)('that is none ends its connection: %s', async (_what, bytes) => {
+  it.each(strange)('that is invalid ends its connection: %s', async (_what, bytes) => {
     const socket = connectPlain(edge.ports.httpsPort, '127.0.0.1').on('error', () => {});
     socket.write(bytes);
     await once(socket.resume(), 'close');
@@ -219,10 +218,10 @@ describe('A ClientHello', () => {
 
   it.each([
     ['nothing', Buffer.alloc(0)],
-    ['a part of a record’s header', Buffer.from([22, 3])],
-    ['a part of a record', Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 0xfc])],
-  ])('that stays away after %s ends its connection', async (_what, bytes) => {
-    // Only here is little time a matter: on a busy machine every handshake takes longer.
+    ['a partial record header', Buffer.from([22, 3])],
+    ['a partial record', Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 0xfc])],
+  ])('that stops after %s ends its connection', async (_what, bytes) => {
+    // A short timeout here only: on a busy machine every handshake is slow.
     const impatient = await startEdgeFixture({ handshakeMs: 1_500 });
     onTestFinished(impatient.close);
     const socket = connectPlain(impatient.ports.httpsPort, '127.0.0.1').on('error', () => {});
@@ -232,7 +231,7 @@ describe('A ClientHello', () => {
     await isServed();
   });
 
-  it('whose sender leaves in the middle leaves the edge unharmed', async () => {
+  it('whose sender leaves halfway does not affect the edge', async () => {
     for (const bytes of [Buffer.alloc(0), Buffer.from([22, 3, 1, 2, 0, 1])]) {
       const socket = connectPlain(edge.ports.httpsPort, '127.0.0.1').on('error', () => {});
       await once(socket, 'connect');
@@ -246,7 +245,7 @@ describe('A ClientHello', () => {
   });
 });
 
-/** A ClientHello of TLS 1.2 with one server_name extension, whatever it says. */
+/** A TLS 1.2 ClientHello with an arbitrary server_name extension. */
 function helloWithName(data: Buffer): Buffer {
   const extension = Buffer.concat([Buffer.from([0, 0, 0, data.length]), data]);
   const body = Buffer.concat([

@@ -1,4 +1,3 @@
-/** One address that holds as many connections as it gets, and everybody else. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +16,7 @@ async function start(trusted: readonly string[] = []) {
     connectionsPerAddress: perAddress,
     isTrusted: trustedProxies(trusted),
   };
-  // Who says nothing stays for as long as a test takes, on a busy machine too.
+  // A silent connection outlasts the test, even on a busy machine.
   const patient = { handshakeMs: 300_000, headersMs: 300_000 };
   edge = await startEdgeFixture(patient, { visitors });
   closings.push(edge.close);
@@ -26,7 +25,10 @@ async function start(trusted: readonly string[] = []) {
   await edge.publish(hostname, deploy.url);
 }
 
-/** Says nothing, and stays. What is closed at once ends, and everything else is still there when an answer has come. */
+/**
+ * Opens silent connections. A rejected one ends; the others are established once a response has
+ * come.
+ */
 async function hold(count: number, port: number, localAddress = '127.0.0.1') {
   const opened = Array.from({ length: count }, () => {
     const socket = connect({ host: '127.0.0.1', port, localAddress });
@@ -38,7 +40,7 @@ async function hold(count: number, port: number, localAddress = '127.0.0.1') {
   return opened;
 }
 
-/** An https visit, from this address. */
+/** An https visit from this address. */
 function visit(localAddress: string) {
   const request = edge.openHttps({ hostname, headers: { connection: 'close' }, localAddress });
   return new Promise<number | string>((resolve) => {
@@ -50,11 +52,11 @@ function visit(localAddress: string) {
 const cutOff = expect.stringMatching(/disconnected|ECONNRESET|hang up/);
 
 describe('An address with 300 connections', () => {
-  it('gets no more of them at either port, and another address is served', async () => {
+  it('gets no more at either port while another address is served', async () => {
     await start();
     const { httpPort, httpsPort } = edge.ports;
     const held = await hold(200, httpsPort);
-    expect(await visit('127.0.0.2')).toBe(200); // they stand in line, so by now all of them are in
+    expect(await visit('127.0.0.2')).toBe(200); // they queue, so all of them are accepted by now
     held.push(...(await hold(100, httpPort)));
     const [over] = await hold(1, httpPort);
     if (over && !over.destroyed) await once(over, 'close');
@@ -63,19 +65,19 @@ describe('An address with 300 connections', () => {
     expect(held.filter(({ readyState }) => readyState === 'open')).toHaveLength(perAddress);
   });
 
-  it('gets another where it has given one up', async () => {
+  it('gets another one after it closes one', async () => {
     await start();
     const [first] = await hold(perAddress, edge.ports.httpsPort);
     expect(await visit('127.0.0.1')).toEqual(cutOff);
     first?.end();
-    // The edge hears of the end in its own time; a visitor who is refused tries again.
+    // The edge notices the close later, so a rejected visitor retries.
     let answer: unknown;
     do answer = await visit('127.0.0.1');
     while (answer !== 200);
     expect(answer).toBe(200);
   });
 
-  it('is told to the operator once, not for each connection', async () => {
+  it('is logged once, not per connection', async () => {
     await start();
     await hold(perAddress, edge.ports.httpsPort);
     expect(await visit('127.0.0.1')).toEqual(cutOff);
@@ -83,7 +85,7 @@ describe('An address with 300 connections', () => {
     expect(edge.warnings).toEqual([expect.objectContaining({ address: '127.0.0.1', refused: 1 })]);
   });
 
-  it('gets more where it is a trusted balancer’s, behind which everybody is', async () => {
+  it('can open more if it is a trusted load balancer', async () => {
     await start(['127.0.0.1']);
     await hold(perAddress, edge.ports.httpsPort);
     expect(await visit('127.0.0.1')).toBe(200);

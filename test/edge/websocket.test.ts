@@ -1,4 +1,3 @@
-/** WebSockets through the real TLS edge: passed on, held to limits, and ended with their domain. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -30,7 +29,7 @@ async function start(limits: Parameters<typeof startEdgeFixture>[0] = {}): Promi
   closings.push(edge.close);
 }
 
-/** Publishes a deploy that speaks WebSocket; each connection to it is an entry of what comes back. */
+/** Publishes a deploy with WebSockets; returns its connections. */
 async function publishChat(accept: (peer: Peer) => unknown, at = hostname) {
   const deploy = await startWebSocketDeploy(accept);
   closings.push(deploy.close);
@@ -45,7 +44,7 @@ async function publishPlain(...given: Parameters<typeof startDeploy>) {
   return deploy;
 }
 
-/** Says everything back until it is told to close, and then agrees. */
+/** Echoes until it receives a close frame, then agrees. */
 async function echo(peer: Peer): Promise<void> {
   for (let frame = await peer.next(); frame !== null; frame = await peer.next()) {
     peer.send(frame.payload, frame.opcode);
@@ -58,7 +57,7 @@ const said = async (peer: Peer) => String((await peer.next())?.payload);
 describe('A WebSocket', () => {
   beforeEach(() => start());
 
-  it('carries text both ways, a megabyte of it too, and ends when both have said so', async () => {
+  it('carries text both ways, up to a megabyte, and closes cleanly', async () => {
     await publishChat(echo);
     const peer = await openWebSocket(edge, hostname);
     for (const words of ['hello', 'x'.repeat(1_000), MEGABYTE]) {
@@ -70,7 +69,7 @@ describe('A WebSocket', () => {
     expect(await peer.next()).toBeNull();
   });
 
-  it('is opened with what a request brings, and not with what a visitor claims', async () => {
+  it('forwards the request’s fields, not what a visitor claims', async () => {
     let asked: Peer['handshake'] | undefined;
     await publishChat((peer) => {
       asked = peer.handshake;
@@ -101,7 +100,7 @@ describe('A WebSocket', () => {
     expect(answer.headers).toMatchObject({ connection: 'Upgrade', upgrade: 'websocket' });
   });
 
-  it('loses nothing that the deploy says right behind its agreement', async () => {
+  it('loses nothing that the deploy sends right after the upgrade', async () => {
     const deploy = await publishPlain(() => {});
     deploy.server.on('upgrade', (_request, socket: Socket) => {
       socket.end(`HTTP/1.1 101 Switching Protocols\r\n${SWITCHING}\r\nat once`);
@@ -112,7 +111,7 @@ describe('A WebSocket', () => {
     expect(await text(socket)).toBe('at once');
   });
 
-  it('is ended in one direction alone: what is under way in the other arrives', async () => {
+  it('can be half-closed while the other direction continues', async () => {
     await publishChat(async (peer) => {
       while ((await peer.next()) !== null); // to the visitor's end
       peer.send(MEGABYTE);
@@ -124,7 +123,7 @@ describe('A WebSocket', () => {
     expect(await peer.next()).toBeNull();
   });
 
-  it('that the visitor breaks off breaks off for the deploy, and the other way round', async () => {
+  it('that breaks on one side breaks on the other', async () => {
     const accepted: Peer[] = [];
     await publishChat((peer) => accepted.push(peer));
     const [first, second] = [
@@ -141,8 +140,8 @@ describe('A WebSocket', () => {
     await closed;
   });
 
-  it('waits for a slow reader instead of holding what is not read', async () => {
-    // In MiB: more than all buffers on the way take; without backpressure the edge itself would take it.
+  it('applies backpressure for a slow reader', async () => {
+    // In MiB, more than all buffers on the way: without backpressure the edge would hold it.
     const whole = 128;
     let sent = 0;
     await publishChat(({ socket }) => {
@@ -157,7 +156,7 @@ describe('A WebSocket', () => {
       more();
     });
     const peer = await openWebSocket(edge, hostname);
-    // Until nothing has moved for as long as five other requests take.
+    // Until nothing has moved for the time of five other requests.
     let [before, unmoved] = [-1, 0];
     while (unmoved < 5) {
       await edge.https({ hostname });
@@ -168,7 +167,7 @@ describe('A WebSocket', () => {
     peer.socket.destroy();
   });
 
-  it('is what another client thinks it is, too', async () => {
+  it('works with another client implementation', async () => {
     await publishChat(echo, 'localhost');
     const folder = await mkdtemp(join(tmpdir(), 'signpost-ws-'));
     closings.push(() => rm(folder, { recursive: true }));
@@ -189,7 +188,7 @@ describe('A WebSocket', () => {
 describe('A WebSocket that cannot be opened', () => {
   beforeEach(() => start());
 
-  it('is answered as the deploy refuses it, whole', async () => {
+  it('gets the deploy’s complete rejection', async () => {
     const page = 'no! '.repeat(524_288);
     await publishPlain((_request, response) => {
       response.writeHead(403, { 'x-why': 'members only' }).end(page);
@@ -199,7 +198,7 @@ describe('A WebSocket that cannot be opened', () => {
     expect(body === page).toBe(true);
   });
 
-  it('is a 502 page where the deploy is down', async () => {
+  it('gets a 502 page when the deploy is down', async () => {
     const deploy = await startDeploy(() => {});
     await edge.publish(hostname, deploy.url);
     await deploy.close();
@@ -208,7 +207,7 @@ describe('A WebSocket that cannot be opened', () => {
     expect(body).toContain(`The server behind ${hostname} could not be reached.`);
   });
 
-  it('is a 502 page where the deploy switches to something else', async () => {
+  it('gets a 502 page when the deploy switches to another protocol', async () => {
     const deploy = await publishPlain(() => {});
     deploy.server.on('upgrade', (_request, socket: Socket) => {
       socket.write('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
@@ -216,14 +215,14 @@ describe('A WebSocket that cannot be opened', () => {
     expect((await replyTo(webSocketRequest(edge, hostname).request)).status).toBe(502);
   });
 
-  it('is a 504 page where the deploy says nothing', async () => {
+  it('gets a 504 page when the deploy does not respond', async () => {
     await start({ firstByteMs: 300 });
     const deploy = await publishPlain(() => {});
     deploy.server.on('upgrade', (_request, socket: Socket) => socket.on('error', () => {}));
     expect((await replyTo(webSocketRequest(edge, hostname).request)).status).toBe(504);
   });
 
-  it('is answered as any request where there is no deploy, or the name is another', async () => {
+  it('gets an ordinary error when the deploy is missing or the name differs', async () => {
     await edge.publish(hostname, null);
     expect((await replyTo(webSocketRequest(edge, hostname).request)).status).toBe(503);
     const other = webSocketRequest(edge, hostname, { host: 'other.acme.test' });
@@ -235,8 +234,8 @@ describe('An open WebSocket', () => {
   it.each([
     ['is removed in this process', 600_000, null],
     ['is removed in another process', 20, null],
-    ['is another project’s now', 20, 'other'],
-  ])('is cut, for the deploy too, when its domain %s', async (_what, recheckMs, projectId) => {
+    ['moves to another project', 20, 'other'],
+  ])('is cut for visitor and deploy when its domain %s', async (_what, recheckMs, projectId) => {
     await start({ recheckMs });
     let ended: Promise<unknown> = Promise.reject(new Error('never asked'));
     ended.catch(() => {});
@@ -252,7 +251,7 @@ describe('An open WebSocket', () => {
     await Promise.all([cut, ended]);
   });
 
-  it('may be silent for longer than a request or an answer, and not for ever', async () => {
+  it('can be idle for longer than a request or response, but not forever', async () => {
     await start({ firstByteMs: 500, silenceMs: 1_500, webSocketSilenceMs: 15_000 });
     await publishChat(echo);
     const peer = await openWebSocket(edge, hostname);
@@ -263,7 +262,7 @@ describe('An open WebSocket', () => {
     );
     closings.push(plain.close);
     await edge.publish('plain.acme.test', plain.url);
-    // An answer that does not come and one that does not go on are given up before it, though they were waited for later.
+    // A missing and a stalled response time out first, though they started later.
     expect((await edge.https({ hostname: 'plain.acme.test' })).status).toBe(504);
     await expect(edge.https({ hostname: 'plain.acme.test', path: '/begins' })).rejects.toThrow();
     order.push('given up');
@@ -272,16 +271,16 @@ describe('An open WebSocket', () => {
   });
 });
 
-describe('A request to upgrade to anything but WebSocket', () => {
+describe('An upgrade request for anything but WebSocket', () => {
   beforeEach(() => start());
 
   it.each([
     ['to HTTP/2', 'GET', 'h2c'],
     ['to HTTP/2 with a body', 'POST', 'h2c'],
     ['to a WebSocket with a body', 'POST', 'websocket'],
-    ['to one of several', 'GET', 'websocket, h2c'],
+    ['to one of several protocols', 'GET', 'websocket, h2c'],
   ])(
-    '%s is a plain request to the deploy, on a connection that goes on',
+    '%s is a plain request to the deploy, and the connection stays usable',
     async (_what, method, upgrade) => {
       await publishPlain(async (request, response) => {
         const { connection, upgrade: asked } = request.headers;

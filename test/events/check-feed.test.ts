@@ -1,4 +1,3 @@
-/** Checks as a watched page is told of them: each once, without a number, and what they changed. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createWatchedDomainStore } from '../../src/db/domains/watched-domains.ts';
@@ -15,7 +14,7 @@ let checkFeed: CheckFeed;
 let over: AbortController;
 const said: string[] = [];
 const log = { info: () => {}, warn: (_: unknown, message: string) => void said.push(message) };
-/** What the database answers instead, as long as it is away. */
+/** The error that the database returns while it is unavailable. */
 let away: Error | null = null;
 let asked = 0;
 
@@ -52,8 +51,8 @@ function read({ id, projectId }: LoadedDomain) {
   );
 }
 
-describe('the checks of a domain', () => {
-  it('are told at once and as they are made, beside the numbered events', async () => {
+describe('The check feed of a watched domain', () => {
+  it('sends checks as they happen, beside the numbered events', async () => {
     const domain = await stored.pending('looks.shop.test');
     start();
     const reading = read(domain);
@@ -84,7 +83,7 @@ describe('the checks of a domain', () => {
     });
   });
 
-  it('are asked for once for all who watch, and no more once nobody does', async () => {
+  it('queries once for all watchers, and stops without watchers', async () => {
     const domain = await stored.pending('looked-at.shop.test');
     start();
     const [one, other] = [read(domain), read(domain)];
@@ -99,7 +98,7 @@ describe('the checks of a domain', () => {
     expect(asked).toBeLessThanOrEqual(before + 1);
   });
 
-  it('are reported where nothing but their number is another', async () => {
+  it('sends a check in which only the number changed', async () => {
     const check = { id: 'one', hostname: 'docs.shop.test', lastCheckedAt: noon, nextCheckAt: noon };
     let attempts = 0;
     const lastChecks = async () => {
@@ -117,7 +116,7 @@ describe('the checks of a domain', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  it('are told again once the database is back', async () => {
+  it('resumes once the database is back', async () => {
     const domain = await stored.pending('looked-away.shop.test');
     start();
     away = new Error('away');

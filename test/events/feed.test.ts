@@ -1,11 +1,10 @@
-/** What asks for news: once for all, only while somebody follows, and never back in time by mistake. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createFeed, type Feed } from '../../src/events/feed.ts';
 
 const LONG_MS = 60_000;
 const never = new AbortController().signal;
 
-/** A database that answers each question when it is told to. */
+/** A database that answers each query when the test says so. */
 function asked() {
   const questions: {
     ids: readonly string[];
@@ -23,7 +22,7 @@ function asked() {
         });
         wake();
       }),
-    /** The next question. */
+    /** The next query. */
     async question() {
       while (questions.length === 0) await new Promise<void>((resolve) => (wake = resolve));
       const [first] = questions.splice(0, 1);
@@ -47,8 +46,8 @@ afterEach(() => {
 
 const turns = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-describe('a feed', () => {
-  it('asks one question for all projects that are followed, and wakes who waits', async () => {
+describe('An event feed', () => {
+  it('queries once for all followed projects and wakes the readers', async () => {
     const database = asked();
     feed = createFeed({ ...database, log, pollMs: 1 });
     const [a, b, again] = [feed.follow('a', 1n), feed.follow('b', 5n), feed.follow('a', 1n)];
@@ -60,7 +59,7 @@ describe('a feed', () => {
     expect([a.newest(), again.newest(), b.newest()]).toEqual([3n, 3n, 5n]);
   });
 
-  it('asks nothing while nobody follows', async () => {
+  it('queries nothing while it has no readers', async () => {
     const database = asked();
     feed = createFeed({ ...database, log, pollMs: 1 });
     const first = feed.follow('a', 1n);
@@ -76,7 +75,7 @@ describe('a feed', () => {
     expect(database.waiting).toEqual([]);
   });
 
-  it('does not go back for an answer that was asked for before what is known', async () => {
+  it('ignores an outdated answer that arrives late', async () => {
     const database = asked();
     feed = createFeed({ ...database, log, pollMs: 1 });
     const early = feed.follow('a', 1n);
@@ -88,10 +87,10 @@ describe('a feed', () => {
     const change = opened.change(4n, LONG_MS, never);
     (await database.question()).answer({ a: 2n });
     await change;
-    expect(opened.newest()).toBe(2n); // asked afterwards: the database was put back
+    expect(opened.newest()).toBe(2n); // queried later: the database was restored
   });
 
-  it('goes on after an outage, which it tells once', async () => {
+  it('continues after an outage, which it reports once', async () => {
     const database = asked();
     feed = createFeed({ ...database, log, pollMs: 1 });
     const following = feed.follow('a', 1n);
@@ -106,7 +105,7 @@ describe('a feed', () => {
     ]);
   });
 
-  it('lets nobody wait who has news, whose time is over or who is called away', async () => {
+  it('releases readers with events, on timeout and on abort', async () => {
     feed = createFeed({ ...asked(), log, pollMs: LONG_MS });
     const following = feed.follow('a', 1n);
     await following.change(0n, LONG_MS, never);

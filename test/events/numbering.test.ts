@@ -1,4 +1,4 @@
-/** Whatever writers do at the same time, a reader sees 1, 2, 3 … without a gap: the promise that streams rest on. */
+/** Streams rely on this: however many writers there are, a reader sees 1, 2, 3 … without a gap. */
 
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ import { openStoredDomains, type StoredDomains } from '../support/stored-domains
 const PROJECTS = 3;
 const quiet = { info: () => {}, warn: () => {} };
 
-/** A transaction: of which projects it tells something, how many turns it takes before its end, and which end. */
+/** A transaction: its projects, the event loop turns before its end, and commit or rollback. */
 const writer = fc.record({
   written: fc.array(fc.nat(PROJECTS - 1), { minLength: 1, maxLength: 4 }),
   turns: fc.nat(5),
@@ -26,7 +26,7 @@ type Writer = typeof writer extends fc.Arbitrary<infer Made> ? Made : never;
 
 const undone = new Error('undone');
 
-/** Runs one transaction; gives back of which projects it has told something. */
+/** Runs one transaction; returns the projects that have a new event. */
 async function write(
   { prisma }: Database,
   domains: readonly LoadedDomain[],
@@ -57,11 +57,11 @@ async function write(
   }
 }
 
-/** Streams of all projects, from their first event on. */
+/** Streams of all projects from their first event. */
 function openStreams(database: Database, domains: readonly LoadedDomain[]) {
   const { lastNumbers, page } = createEventFeedStore(database);
   const feed = createFeed({ lastNumbers, log: quiet, pollMs: 2 });
-  const checkFeed = { follow: () => expect.fail('nobody asked for checks') };
+  const checkFeed = { follow: () => expect.fail('unexpected follow of checks') };
   const over = new AbortController();
   const from = {
     domainId: null,
@@ -85,15 +85,15 @@ function openStreams(database: Database, domains: readonly LoadedDomain[]) {
 
 const postgres = storages.filter(({ name }) => name === 'postgres');
 
-describe.each(postgres)('events on $name', ({ name, available }) => {
-  describe.skipIf(!available)('told by many at once', () => {
+describe.each(postgres)('Event numbers on $name', ({ name, available }) => {
+  describe.skipIf(!available)('with concurrent writers', () => {
     let stored: StoredDomains;
     beforeAll(async () => {
       stored = await openStoredDomains(name);
     });
     afterAll(() => stored?.close());
 
-    /** Each project has one event when it begins: its domain was added. */
+    /** Each project starts with one event: its domain was added. */
     async function projectsOfOneDomain(): Promise<readonly LoadedDomain[]> {
       const domains: LoadedDomain[] = [];
       for (let n = 0; n < PROJECTS; n += 1) {
@@ -120,7 +120,7 @@ describe.each(postgres)('events on $name', ({ name, available }) => {
       close();
     }
 
-    it('are read in order, none missing and none twice', async () => {
+    it('are read in order without gaps or repetitions', async () => {
       const writers = fc.array(writer, { minLength: 4, maxLength: 12 });
       await fc.assert(fc.asyncProperty(writers, readsWhatWasWritten), { numRuns: 25 });
     });

@@ -4,7 +4,7 @@ import { sharePages } from '../../src/events/feed.ts';
 
 const range: EventRange = { projectId: 'p', domainId: null, after: 1n, upTo: 3n, limit: 100 };
 
-it('streams that want the same page while it is read share the reading', async () => {
+it('Streams share a concurrent read of the same page', async () => {
   const asked: EventRange[] = [];
   const rows: EventRow[] = [];
   const page = sharePages(async (one) => {
@@ -19,7 +19,7 @@ it('streams that want the same page while it is read share the reading', async (
   expect(asked).toHaveLength(6);
 });
 
-it('a reading that fails is nobody else’s later', async () => {
+it('A failed read does not affect later ones', async () => {
   let isAway = true;
   const page = sharePages(async () => {
     if (isAway) throw new Error('away');

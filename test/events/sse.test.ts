@@ -1,4 +1,3 @@
-/** The format of a stream: what a client makes of what we write. */
 import { describe, expect, it, test } from 'vitest';
 import {
   chunked,
@@ -13,8 +12,8 @@ async function* sent(...texts: readonly string[]) {
   yield* texts;
 }
 
-describe('a stream', () => {
-  it('is events with their number, their type and one line of JSON', async () => {
+describe('The SSE format', () => {
+  it('sends events with number, type and one line of JSON', async () => {
     const data = JSON.stringify({ text: 'two\nlines: of\r\n\ntext' });
     const reading = readEvents(
       sent(opening(7n), sentEvent({ id: 8n, event: 'domain.live', data })),
@@ -27,20 +26,20 @@ describe('a stream', () => {
     expect(await reading.next()).toBeNull();
   });
 
-  it('tells where it begins before there is an event to tell it', async () => {
+  it('sends the starting position before the first event', async () => {
     const reading = readEvents(sent(opening(7n), heartbeat));
     expect(await reading.next()).toBeNull();
     expect(reading.lastEventId()).toBe('7');
     expect(reading.comments).toEqual(['heartbeat']);
   });
 
-  it('leaves the number alone that the client came with', async () => {
+  it('keeps the client’s own number', async () => {
     const reading = readEvents(sent(opening(null)));
     expect(await reading.next()).toBeNull();
     expect(reading.lastEventId()).toBe('');
   });
 
-  it('is cut into pieces that are no longer than they have to be', () => {
+  it('splits events into chunks of limited length', () => {
     expect([...chunked(['ab', 'cd', 'ef', 'g'], 4)]).toEqual(['abcd', 'efg']);
     expect([...chunked([], 4)]).toEqual([]);
   });
@@ -65,6 +64,6 @@ const lastEventIds: readonly (readonly [text: string, number: bigint | null])[] 
   ['9'.repeat(41), null],
 ];
 
-test.each(lastEventIds)('Last-Event-ID %j is %s', (text, number) => {
+test.each(lastEventIds)('parses the Last-Event-ID %j as %s', (text, number) => {
   expect(parseLastEventId(text)).toBe(number);
 });

@@ -1,4 +1,4 @@
-/** Somebody has a domain's page open: it is checked sooner, all such domains in one statement, and no longer than that. */
+/** Watched domains are checked sooner, with one statement for all of them. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import {
@@ -15,7 +15,7 @@ const SECOND = 1_000;
 let stored: StoredDomains;
 let watching: Watching;
 let now: Date;
-/** The ids of each write, and the jobs that were woken. */
+/** The ids of each write, and the woken jobs. */
 let writes: (readonly string[])[] = [];
 let woken: string[] = [];
 let fault: Error | null = null;
@@ -53,7 +53,7 @@ function start(
   return watching;
 }
 
-/** A pending domain that was checked at noon, and is to be checked again 15 s later. */
+/** A pending domain that was checked at noon and is due again 15 s later. */
 async function checked(hostname: string): Promise<LoadedDomain> {
   const domain = await stored.pending(hostname);
   await stored.check(domain, missing);
@@ -62,8 +62,8 @@ async function checked(hostname: string): Promise<LoadedDomain> {
 
 const jobOf = ({ id, epoch }: LoadedDomain) => `${id}.${epoch}`;
 
-describe('a pending domain that is watched', () => {
-  it('is checked at once, then every 5 seconds, and as ever when nobody watches any more', async () => {
+describe('A watched pending domain', () => {
+  it('is checked at once, then every 5 seconds, and normally after the last watcher leaves', async () => {
     const domain = await checked('at-once.shop.test');
     const stop = start().watch(domain.id);
     await until('its job is woken', async () => woken.length > 0);
@@ -89,19 +89,16 @@ describe('a pending domain that is watched', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(199);
   });
 
-  it('is left alone where its next check comes soon', async () => {
+  it('is unchanged when its next check comes soon', async () => {
     const domain = await checked('soon.shop.test');
     await start();
     now = later(noon, 11 * SECOND);
     watching.watch(domain.id);
-    await until(
-      'it is said to be watched',
-      async () => (await stored.load(domain.id)).watchedUntil,
-    );
+    await until('it is marked as watched', async () => (await stored.load(domain.id)).watchedUntil);
     expect(woken).toEqual([]);
   });
 
-  it('is written together with others, again and again while they are watched, and then no more', async () => {
+  it('is written together with others while they are watched, then no more', async () => {
     const two = [await checked('one.shop.test'), await checked('two.shop.test')];
     const ids = two.map(({ id }) => id).sort();
     await start({ writeEveryMs: 200 });
@@ -109,7 +106,7 @@ describe('a pending domain that is watched', () => {
     await until('three writes', async () => writes.length >= 3);
     for (const stop of stops) stop();
     expect(new Set(writes.map((write) => [...write].sort().join()))).toEqual(new Set([ids.join()]));
-    // They are in none of the writes that come for another one from now on.
+    // Later writes for another domain do not include them.
     const before = writes.length;
     const other = await checked('three.shop.test');
     watching.watch(other.id);
@@ -117,7 +114,7 @@ describe('a pending domain that is watched', () => {
     expect(new Set(writes.slice(before).flat())).toEqual(new Set([other.id]));
   });
 
-  it('is written once where its page is opened again and again', async () => {
+  it('is written once when its page is reopened repeatedly', async () => {
     const domain = await checked('again.shop.test');
     await start();
     for (let n = 0; n < 20; n += 1) {
@@ -125,14 +122,11 @@ describe('a pending domain that is watched', () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
       watching.watch(domain.id);
     }
-    await until(
-      'it is said to be watched',
-      async () => (await stored.load(domain.id)).watchedUntil,
-    );
+    await until('it is marked as watched', async () => (await stored.load(domain.id)).watchedUntil);
     expect(writes).toEqual([[domain.id]]);
   });
 
-  it('is written again after the database, or the queue, was away', async () => {
+  it('is written again after an outage of the database or queue', async () => {
     const domain = await checked('away.shop.test');
     let refusals = 0;
     const promotes = async () => {
@@ -149,8 +143,8 @@ describe('a pending domain that is watched', () => {
   });
 });
 
-describe('any other domain that is watched', () => {
-  it('stays as it is', async () => {
+describe('Any other watched domain', () => {
+  it('is unchanged', async () => {
     const verified = await stored.verified('verified.shop.test');
     start().watch(verified.id);
     await until('it was written', async () => writes.length > 0);

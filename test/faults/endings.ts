@@ -1,12 +1,11 @@
-/** What has to end with the run, the last that was opened first; each of them, whatever the others do. */
+/** Cleanups in reverse order; a failing one does not stop the others. */
 
 export type Endings = {
   push(what: string, end: () => Promise<unknown>): void;
-  /** Ends everything, once. */
   run(): Promise<void>;
 };
 
-/** What takes longer than this is left: the processes themselves are killed when this one ends. */
+/** Slower cleanups are abandoned; their processes are killed when this one exits. */
 const PATIENCE_MS = 30_000;
 
 export function createEndings(print: (line: string) => void): Endings {

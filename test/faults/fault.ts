@@ -1,14 +1,13 @@
-/** What a fault is, and what is seen of it. */
 import type { Client } from './load/client.ts';
 import type { Ledger } from './load/ledger.ts';
 import type { Messages } from './load/receiver.ts';
 import type { Random } from './random.ts';
 import type { System } from './system/system.ts';
 
-/** What a fault lays hands on; two that share a part are not combined. */
+/** Faults that share a part are not combined. */
 type Part = 'api' | 'worker' | 'edge' | 'postgres' | 'redis' | 'dns' | 'authority' | 'alone';
 
-/** How many requests may fail meanwhile. `503`: answers that say so, no others. */
+/** How many requests can fail during the fault. `503`: only those answers. */
 type Tolerance = {
   readonly api: 'none' | '503' | 'any';
   readonly visitors: 'none' | 'any';
@@ -19,50 +18,47 @@ export type World = {
   readonly client: Client;
   readonly ledger: Ledger;
   readonly messages: Messages;
-  /** Domains that are live while nothing is wrong. */
+  /** Domains that are live without a fault. */
   readonly live: readonly string[];
-  /** Domains whose record is missing. */
+  /** Domains with a missing record. */
   readonly pending: readonly string[];
   readonly random: Random;
-  /** Where logs are kept. */
   readonly folder: string;
 };
 
-/** What a fault has seen by itself, beside what is checked after each of them. */
+/** A fault's own observations, in addition to the invariants. */
 export type Seen = {
-  /** Words with figures, for the report. */
+  /** Texts with figures, for the report. */
   readonly seen?: readonly string[];
-  /** Figures that were not reached: told, no failure. */
+  /** Missed performance figures: reported, but no failure. */
   readonly slow?: readonly string[];
-  /** What must not be: a failure. */
+  /** Failures. */
   readonly wrong?: readonly string[];
 };
 
 export type Fault = {
   readonly name: string;
-  /** What is done, in a sentence without its subject. */
+  /** A sentence without its subject. */
   readonly what: string;
-  /** When it counts as passed, with the figure. */
+  /** The pass criterion with its figure. */
   readonly pass: string;
-  /** About how long the fault itself takes. */
   readonly seconds: number;
   readonly parts: readonly Part[];
   readonly tolerance: Tolerance;
-  /** Until everything works again; the figure wanted, reported beside the one seen. */
+  /** Target, reported beside the measured time. */
   readonly recoverySeconds: number;
-  /** An order may have been placed by a process that could not write that down any more. */
+  /** A process may have died before it stored an order that it placed. */
   readonly mayLoseOrders?: true;
-  /** By how much the caches of a worker may fill, in MB of heap: they have ends, and stay full afterwards. */
+  /** By how much worker caches may grow, in MB of heap; they are bounded and stay full. */
   readonly fillsCachesMb?: number;
-  /** A reason for which it cannot be run on this machine. */
+  /** Why it cannot run on this machine. */
   readonly cannotRun?: (system: System) => string | null;
-  /** Brings it about, and takes it back. */
   readonly inject: (world: World) => Promise<Seen>;
 };
 
 const strictness = { none: 0, '503': 1, any: 2 } as const;
 
-/** Two at a time: both are brought about together, and what either may do is allowed. */
+/** Injects both together; each one's tolerance applies. */
 export function combine(one: Fault, other: Fault): Fault {
   const api = (['none', '503', 'any'] as const).find(
     (each) =>
@@ -81,7 +77,7 @@ export function combine(one: Fault, other: Fault): Fault {
     cannotRun: (system) => one.cannotRun?.(system) ?? other.cannotRun?.(system) ?? null,
     async inject(world) {
       const [first, second] = await Promise.all([one.inject(world), other.inject(world)]);
-      // Their figures are those of one fault alone.
+      // Their figures apply to one fault alone.
       return {
         seen: [...(first.seen ?? []), ...(second.seen ?? [])],
         slow: [],

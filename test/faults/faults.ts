@@ -1,4 +1,3 @@
-/** Every fault that there is, by family. */
 import type { Fault } from './fault.ts';
 import {
   authorityAway,

@@ -1,6 +1,7 @@
 /**
- * `npm run test:faults`: faults under load, and what must hold after each of them. FAULTS=name,name… chooses (`one+other`: two
- * at a time), SEED=… shows a run again, MINUTES=… ends it in time, DOMAINS=… says how many there are, REPORT=… writes a page.
+ * `npm run test:faults`: faults under load, and what must hold after each. FAULTS=name,name…
+ * selects (`one+other`: two at a time), SEED=… repeats a run, MINUTES=… limits the time, DOMAINS=…
+ * sets their number, REPORT=… writes a page.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,13 +25,13 @@ import { schedule, whyNot } from './schedule.ts';
 import { sleep } from './system/wait.ts';
 import { openWorld } from './world.ts';
 
-/** Caches fill before anything is compared with what they take. */
+/** Fills caches before the baseline is measured. */
 const WARM_UP_MS = 5_000;
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 const endings = createEndings(print);
 let ending = false;
-/** Removed again where nothing is to be read in it. */
+/** Removed again unless it holds useful logs. */
 const folder = mkdtempSync(join(tmpdir(), 'signpost-faults-'));
 const forget = () => rmSync(folder, { recursive: true, force: true });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(130));
@@ -42,7 +43,7 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
 }
 end(await main());
 
-/** What was started ends, whatever happens; what ends meanwhile may fail for that. */
+/** Ends everything that was started; failures on the way do not matter. */
 function end(code: number): void {
   if (ending) return;
   ending = true;
@@ -86,7 +87,7 @@ async function run(options: Options): Promise<Run> {
     const minutes = Math.round((performance.now() - startedAt) / 60_000);
     return { options, invariants, outcomes, skipped, minutes };
   };
-  // As it goes: a run of an hour that is ended early has not been for nothing.
+  // Written as it goes, so that an interrupted run is not lost.
   const note = (outcomes: Run['outcomes'], skipped: Run['skipped']) => {
     if (options.report !== null) writeReport(options.report, result(outcomes, skipped));
   };
@@ -110,7 +111,7 @@ async function runAll(
   for (const [index, fault] of planned.entries()) {
     const reason = fault.cannotRun?.(world.system) ?? whyNot(fault, options, beganAt);
     if (reason !== null) {
-      // What was not run alone is missed; of the pairs there are always more.
+      // Only single faults are worth reporting as skipped; there are always more pairs.
       if (!isPair(fault)) skipped.push({ name: fault.name, reason });
       continue;
     }
@@ -120,7 +121,7 @@ async function runAll(
     const unrun = later.map(({ name }) => ({ name, reason: 'the run ended before it' }));
     note(outcomes, [...skipped, ...unrun]);
     print(outcomeInWords(outcome).trimEnd());
-    // Nothing that comes upon a system that does not work says anything.
+    // Further faults say nothing about a system that does not work.
     if (outcome.recoverySeconds === null) break;
   }
   return [outcomes, skipped];

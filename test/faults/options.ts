@@ -1,17 +1,15 @@
-/** What the environment asks for. */
-
 export type Options = {
   readonly seed: number;
-  /** Names of faults, or of two with a plus between; null: all. */
+  /** Names of faults, or two joined by a plus; null: all. */
   readonly faults: readonly string[] | null;
-  /** Faults begin only where they are likely to be over by then; null: each once, then some pairs. */
+  /** Faults start only if they are likely to finish in time; null: each once, then some pairs. */
   readonly minutes: number | null;
   readonly domains: number;
-  /** Where the report is written; null: nowhere. */
+  /** Path of the report; null: none. */
   readonly report: string | null;
 };
 
-/** A sentence where a variable is wrong: with the names that there are, where one of FAULTS is none of them. */
+/** Returns an error text for a wrong variable; for FAULTS it lists the valid names. */
 export function readOptions(
   env: Readonly<Record<string, string | undefined>>,
   names: readonly string[],

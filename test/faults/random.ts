@@ -1,9 +1,9 @@
-/** Numbers that a seed gives again: mulberry32, 32 bits of state. */
+/** A seeded random generator: mulberry32, 32 bits of state. */
 
 export type Random = {
   /** From 0 to below 1. */
   next(): number;
-  /** A whole number from `from` to below `to`. */
+  /** An integer from `from` to below `to`. */
   between(from: number, to: number): number;
   pick<T>(items: readonly T[]): T;
   shuffled<T>(items: readonly T[]): T[];

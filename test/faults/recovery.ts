@@ -1,16 +1,19 @@
-/** When everything works again: every process is ready, nothing is late, and a new domain goes live and is served by each edge. */
+/**
+ * Recovered: every process is ready, nothing is late, and a new domain goes live and is served by
+ * each edge.
+ */
 import type { World } from './fault.ts';
 import { visitOnce } from './load/visitors.ts';
 import { until } from './system/wait.ts';
 
-/** A machine that others use, too, is slow; one that hangs is not waited for any longer. */
+/** Allows for a shared machine, but not for a hanging one. */
 const DEADLINE_MS = 180_000;
-/** The API takes 100 an hour for a project. */
+/** The API allows 100 an hour per project. */
 const PROBES_A_PROJECT = 90;
 
 const probes = { count: 0, projectId: '' };
 
-/** Seconds from now on. Rejects where it takes longer than anybody would wait. */
+/** Counts from now. Rejects after the deadline. */
 export async function secondsUntilWorking(world: World): Promise<number> {
   const began = performance.now();
   const left = () => Math.max(1_000, DEADLINE_MS - (performance.now() - began));

@@ -1,4 +1,4 @@
-/** What a run tells: a block for each fault, the sum at the end, and docs/measured/reliability.md. */
+/** Output of a run: a block per fault, a summary, and docs/measured/reliability.md. */
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { isPair } from './fault.ts';
@@ -30,7 +30,7 @@ export function outcomeInWords(outcome: Outcome): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What shows it again. */
+/** The command that repeats the run. */
 export function commandFor({ seed, domains, minutes: asked }: Options, name?: string): string {
   const [many, minutes] = [process.env['MANY'], name === undefined ? asked : null];
   const chosen = [

@@ -1,4 +1,4 @@
-/** One fault: it is brought about under load and taken back, everything recovers, and the invariants are checked. */
+/** Injects one fault under load, ends it, waits for recovery and checks the invariants. */
 import type { Fault, Seen, World } from './fault.ts';
 import { few, type Invariant } from './invariants/invariant.ts';
 import type { Failure } from './load/ledger.ts';
@@ -15,12 +15,12 @@ export type Outcome = {
   readonly fault: Fault;
   readonly seen: readonly string[];
   readonly slow: readonly string[];
-  /** Until everything worked again; null where it never did. */
+  /** Null if the system never recovered. */
   readonly recoverySeconds: number | null;
   readonly checks: readonly Check[];
 };
 
-/** Requests under way when everything works again may have begun before. */
+/** Requests under way at recovery may have started during the fault. */
 const CALM_MS = 500;
 
 export async function runFault(

@@ -1,16 +1,16 @@
-/** Which faults run, in which order: drawn from the seed, so that the seed shows the same run again. */
+/** Selects and orders the faults by seed, so that the same seed repeats a run. */
 import { canCombine, combine, type Fault } from './fault.ts';
 import type { Options } from './options.ts';
 import type { Random } from './random.ts';
 
-/** After all of them alone, where no time is given. */
+/** After all single faults, without a time limit. */
 const PAIRS = 10;
-/** At most, where a time is given. */
+/** Maximum with a time limit. */
 const PAIRS_MAX = 1_000;
-/** Beside the fault itself: until everything works again, and the invariants. */
+/** On top of the fault itself: recovery and invariants. */
 const CHECKS_SECONDS = 25;
 
-/** Those of FAULTS as they stand there; else each one alone in a drawn order, then pairs. */
+/** Those of FAULTS in the given order; otherwise each one in random order, then pairs. */
 export function schedule(all: readonly Fault[], options: Options, random: Random): Fault[] {
   const named = new Map(all.map((fault) => [fault.name, fault]));
   const find = (name: string) => {
@@ -30,7 +30,7 @@ export function schedule(all: readonly Fault[], options: Options, random: Random
   return [...alone, ...pairs(all, options.minutes === null ? PAIRS : PAIRS_MAX, random)];
 }
 
-/** Why it is not run at this moment; null where it is. Without a time limit everything fits; a named fault is run in any case. */
+/** Why it is skipped; null if it runs. Named faults always run, as do all without a time limit. */
 export function whyNot(fault: Fault, { minutes, faults }: Options, beganAt: number): string | null {
   if (minutes === null || faults !== null) return null;
   const leftSeconds = minutes * 60 - (performance.now() - beganAt) / 1_000;

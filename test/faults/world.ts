@@ -1,4 +1,4 @@
-/** The system with its customers, visitors and domains in every state: what every fault comes upon. */
+/** The system with its customers, visitors and domains in every state. */
 import type { Endings } from './endings.ts';
 import type { World } from './fault.ts';
 import { createClient } from './load/client.ts';
@@ -19,7 +19,7 @@ export type WorldOptions = {
   readonly endings: Endings;
 };
 
-/** Everything runs and is warm when this resolves. */
+/** Resolves when everything runs and is warm. */
 export async function openWorld({
   options,
   folder,
@@ -33,7 +33,7 @@ export async function openWorld({
   const given = { count: options.domains, webhookUrl: messages.url };
   const { live, pending } = await populate(system, client, given);
   const world = { system, client, ledger, messages, live, pending, random, folder };
-  // Each edge has every certificate before anything is compared with what it takes.
+  // Each edge loads every certificate before the baseline is measured.
   for (const hostname of live) {
     for (const { ports } of system.placesOf('edge')) await visitOnce(system, hostname, ports.https);
   }

@@ -1,4 +1,4 @@
-/** Messages of which two servers may differ where they end: the beginning of every smuggled request (RFC 9112, 11.2). */
+/** Messages with an ambiguous end, as in request smuggling (RFC 9112, 11.2). */
 import fc from 'fast-check';
 import { smuggled } from './bodies.ts';
 import { type Message, message } from './conversation.ts';
@@ -7,7 +7,7 @@ import type { MakeHead } from './odd-messages.ts';
 const pet = '{"name":"odd","categoryId":1}';
 const inChunks = `${pet.length.toString(16)}\r\n${pet}\r\n0\r\n\r\n`;
 
-/** What stands for the length of the body, or hides it. None of these may be done. */
+/** Wrong or hidden body lengths. None of these messages may be executed. */
 const wrongEncodings = fc.oneof(
   fc.constantFrom(
     '',
@@ -50,7 +50,7 @@ const wrongLengths = fc
 const lengthLine = (value: string | number) => `Content-Length: ${value}`;
 const encodingLine = (value: string) => `Transfer-Encoding: ${value}`;
 
-/** Lines of which no two readings are the same. */
+/** Lines that every parser may read differently. */
 const conflictingLines: fc.Arbitrary<readonly string[]> = fc.oneof(
   fc
     .tuple(encodings, fc.constantFrom(pet.length, 0, inChunks.length + smuggled.length))
@@ -68,7 +68,7 @@ const conflictingLines: fc.Arbitrary<readonly string[]> = fc.oneof(
   ),
 );
 
-/** Refused, whatever they hide. */
+/** Rejected, whatever they hide. */
 export function conflicts(head: MakeHead): fc.Arbitrary<Message> {
   return fc
     .record({
@@ -85,7 +85,7 @@ export function conflicts(head: MakeHead): fc.Arbitrary<Message> {
     });
 }
 
-/** Answered as far as they go; what follows them is the beginning of something else. */
+/** Answered up to their end; surplus octets are the start of another message. */
 export function spilling(head: MakeHead): fc.Arbitrary<Message> {
   const type = 'Content-Type: application/json';
   const whole = fc.constantFrom(

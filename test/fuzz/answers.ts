@@ -1,6 +1,6 @@
 /**
- * Reads what a server sent as RFC 9112 demands that it be sent, and forgives nothing: a client library would
- * repair or skip what is to be found here.
+ * Reads a server's output strictly by RFC 9112; a client library would repair or skip the errors to
+ * find.
  */
 
 export type Answer = {
@@ -10,14 +10,14 @@ export type Answer = {
   readonly fields: ReadonlyMap<string, string>;
   /** Octets. */
   readonly body: string;
-  /** Where the answer ends in what was read. */
+  /** The position after the response. */
   readonly end: number;
 };
 
 export type Read = {
-  /** Interim answers (1xx) among them. */
+  /** Includes interim responses (1xx). */
   readonly answers: readonly Answer[];
-  /** What is after them: the beginning of an answer, unless `problem` says that it is none. */
+  /** The rest: the start of a response, unless `problem` is set. */
   readonly rest: string;
   readonly problem: string | null;
 };
@@ -25,9 +25,12 @@ export type Read = {
 const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d) [\t\x20-\x7e]*$/; // RFC 9112, 4
 const FIELD_LINE =
   /^([!#$%&'*+\-.^_`|~0-9a-z]+):[\t ]*((?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?)[\t ]*$/i; // RFC 9112, 5
-const MAX_HEAD = 16_384; // our choice: nothing that the service says in its headers comes near it
+const MAX_HEAD = 16_384; // far more than any header of the service
 
-/** Reads as many answers as are there. `isToHead` tells whether the n-th final one is to a HEAD, and so without a body. */
+/**
+ * Reads all complete responses. `isToHead` reports whether the n-th final one answers a HEAD and
+ * has no body.
+ */
 export function readAnswers(octets: string, isToHead: (finals: number) => boolean): Read {
   const answers: Answer[] = [];
   let [start, finals] = [0, 0];
@@ -41,7 +44,7 @@ export function readAnswers(octets: string, isToHead: (finals: number) => boolea
   }
 }
 
-/** The answer, what is wrong with it, or null where it is not all there. */
+/** The response, its problem, or null if incomplete. */
 function readAnswer(octets: string, start: number, isToHead: boolean): Answer | string | null {
   const headEnd = octets.indexOf('\r\n\r\n', start);
   if (headEnd < 0) {
@@ -72,7 +75,7 @@ function readFields(lines: readonly string[]): ReadonlyMap<string, string> | str
   return fields;
 }
 
-/** A stream has no length to tell, and none of its text goes to HEAD. */
+/** A stream has no known length, and HEAD gets none of its text. */
 function mayLackLength(
   status: number,
   fields: ReadonlyMap<string, string>,
@@ -82,7 +85,7 @@ function mayLackLength(
   return status === 304 || (isStream && isToHead) ? 0 : `${status} without Content-Length`;
 }
 
-/** RFC 9112, 6.3; the service frames all its answers by their length. */
+/** RFC 9112, 6.3; the service frames all responses by their length. */
 function bodyLength(
   status: number,
   fields: ReadonlyMap<string, string>,

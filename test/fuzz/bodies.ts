@@ -1,4 +1,4 @@
-/** Bodies: what a route wants, what it nearly wants, and what nobody wants. All are octets. */
+/** Bodies in octets: valid, nearly valid and unexpected. */
 import fc from 'fast-check';
 import { SMUGGLED_ID } from './conversation.ts';
 import { utf8 } from './octets.ts';
@@ -7,7 +7,7 @@ type Octets = fc.Arbitrary<string>;
 
 const LIMIT = 65_536; // octets of a body (docs/integrate/api.md)
 
-/** JSON texts that a careless parser, a double or a database takes for something else. */
+/** JSON texts that a careless parser, a double or a database misreads. */
 const values: Octets = fc.oneof(
   fc.constantFrom(
     ...['null', 'true', '0', '-0', '1', '1.5', '1e3', '007', '+1', '1e400', '-1e400', 'NaN'],
@@ -25,7 +25,7 @@ const values: Octets = fc.oneof(
 
 const strangeNames = ['x', '', '__proto__', 'constructor', 'toString', '\\u0000', 'Name', ' name'];
 
-/** Objects whose names are mostly those that are wanted, perhaps twice. */
+/** Objects whose names are mostly expected, perhaps twice. */
 function objects(names: readonly string[]): Octets {
   const name = fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(...names) },
@@ -47,7 +47,7 @@ const nested: Octets = fc
     return (open.repeat(depth) + (isClosed ? `1${end}` : '')).slice(0, LIMIT);
   });
 
-/** A whole request, for a server that is wrong about where its body ends. */
+/** A complete request, for a server that misjudges the end of a body. */
 export const smuggled = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${SMUGGLED_ID}\r\n\r\n`;
 
 const anyOctets: Octets = fc
@@ -57,14 +57,14 @@ const anyOctets: Octets = fc
 const strange: Octets = fc.oneof(
   fc.constantFrom(
     ...['', ' ', 'null', '"a"', '[]', '\xef\xbb\xbf{}', '\0', '{}\0', '{}{}', '{"a":1,}', smuggled],
-    ...['"\xed\xa0\x80"', '"\xc0\xaf"', '"\xf4\x90\x80\x80"', '\xff\xfe{\0}\0', '"\x80"'], // no UTF-8 (RFC 3629, 3)
+    ...['"\xed\xa0\x80"', '"\xc0\xaf"', '"\xf4\x90\x80\x80"', '\xff\xfe{\0}\0', '"\x80"'], // not UTF-8 (RFC 3629, 3)
     ...['"\\'.repeat(2_000), `{${'"a":1,'.repeat(3_000)}"b":1}`, `[${'1,'.repeat(9_000)}1]`],
   ),
   nested,
   anyOctets,
 );
 
-/** A wanted body with as much white space as makes it just fit, or just not. */
+/** A valid body padded with white space to just below or above the limit. */
 function large(wanted: Octets): Octets {
   return fc
     .tuple(wanted, fc.constantFrom(LIMIT - 1, LIMIT, LIMIT + 1, 2 * LIMIT))
@@ -80,7 +80,7 @@ function damaged(wanted: Octets): Octets {
     });
 }
 
-/** Bodies for a route, given what it wants and the names that this has. */
+/** Bodies for a route, from its valid body and its field names. */
 export function bodiesLike(wanted: Octets, names: readonly string[]): Octets {
   return fc.oneof(
     { weight: 100, arbitrary: wanted },
@@ -91,10 +91,9 @@ export function bodiesLike(wanted: Octets, names: readonly string[]): Octets {
   );
 }
 
-/** A body for where none is wanted. */
+/** A body for a route without one. */
 export const anyBody: Octets = bodiesLike(fc.constant('{}'), ['a']);
 
-/** The JSON of records, as octets. */
 export function json(records: fc.Arbitrary<object>): Octets {
   return records.map((record) => utf8(JSON.stringify(record)));
 }

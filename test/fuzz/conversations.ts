@@ -1,4 +1,3 @@
-/** Conversations: requests of every kind on one connection, delivered in every way. */
 import fc from 'fast-check';
 import { conflicts, spilling } from './ambiguous.ts';
 import { type Conversation, type Delivery, type Message, message } from './conversation.ts';
@@ -6,7 +5,7 @@ import type { Known } from './known.ts';
 import { messages } from './messages.ts';
 import { headWith, refusedMessages, strangeRequests, wildMessages } from './odd-messages.ts';
 
-/** Any conversation. Smaller ones come when fast-check looks for the smallest that fails. */
+/** Any conversation; fast-check shrinks it. */
 export function conversations(known: Known): fc.Arbitrary<Conversation> {
   const { before, last } = kinds(known);
   const said = (most: number, deliveries: fc.Arbitrary<Delivery>) =>
@@ -26,7 +25,7 @@ export function conversations(known: Known): fc.Arbitrary<Conversation> {
   );
 }
 
-/** What may stand anywhere in a conversation, and what may end it. */
+/** The messages within and at the end of a conversation. */
 function kinds(known: Known) {
   const head = headWith(known.keys.admin);
   const request = messages(known);
@@ -35,7 +34,7 @@ function kinds(known: Known) {
   return {
     before: fc.oneof(
       { weight: 300, arbitrary: request },
-      // Seldom, because they end the connection.
+      // Rare, because they end the connection.
       { weight: 1, arbitrary: strange },
       { weight: 1, arbitrary: refused },
     ),
@@ -114,7 +113,7 @@ const edits: fc.Arbitrary<readonly Edit[]> = fc.array(
 /** A message with octets lost and added anywhere. */
 function damaged(whole: fc.Arbitrary<Message>): fc.Arbitrary<Message> {
   return fc.tuple(whole, edits).map(([{ octets }, list]) => {
-    // With its id damaged, nobody could tell that an answer without a body is to a HEAD.
+    // With a damaged id, a bodiless response could not be matched to a HEAD.
     const text = octets.replace(/^HEAD /, 'GET ');
     return message(list.reduce(edit, text), 'wild');
   });

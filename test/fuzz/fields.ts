@@ -1,9 +1,9 @@
-/** Header fields: those that the service looks at, in many values, and those that nobody looks at. */
+/** Header fields: those that the service reads, in many values, and others. */
 import fc from 'fast-check';
 import { ID } from './conversation.ts';
 import type { Known } from './known.ts';
 
-/** Field lines without their ends. */
+/** Field lines without line ends. */
 type Lines = fc.Arbitrary<readonly string[]>;
 
 const octetsOf = (...ranges: readonly (readonly [number, number])[]) =>
@@ -11,7 +11,7 @@ const octetsOf = (...ranges: readonly (readonly [number, number])[]) =>
     Array.from({ length: to - from + 1 }, (_, n) => String.fromCharCode(from + n)),
   );
 
-/** A field value may have them all: RFC 9110, 5.5. */
+/** All characters that a field value may have: RFC 9110, 5.5. */
 const valueText = fc.string({
   unit: fc.constantFrom(...octetsOf([0x09, 0x09], [0x20, 0x7e], [0x80, 0xff])),
   maxLength: 30,
@@ -22,7 +22,7 @@ const tokenText = fc.string({
   maxLength: 10,
 });
 
-/** A field that is mostly left out. */
+/** A rare field. */
 function seldom(name: string, values: fc.Arbitrary<string>): Lines {
   const line = values.map((value) => [`${name}: ${value}`]);
   return fc.oneof(
@@ -78,23 +78,24 @@ const traceparent = fc.oneof(
   fc.constant(`00-${'0'.repeat(2_000)}`),
   valueText,
 );
-/** Few, because the service remembers whom it has counted. */
+/** Few, because the service stores a counter for each. */
 const forwardedFor = fc.oneof(
   fc.constantFrom('192.0.2.1', '192.0.2.1, 127.0.0.1', '127.0.0.1', '::ffff:192.0.2.7'),
   fc.constantFrom('2001:db8::1', '[2001:db8::1]:443', '1.2.3.4.5', '999.1.1.1', 'unknown', '%', ''),
   fc.constantFrom(',,,', ':'.repeat(500), '1, '.repeat(500), '\xff'),
 );
-/** `close` seldom, because nothing after it is answered. */
+/** `close` is rare, because nothing after it is answered. */
 const connection = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('keep-alive', 'Keep-Alive', 'TE', 'x, y', ',', '') },
   { weight: 2, arbitrary: fc.constantFrom('Upgrade', 'keep-alive, Upgrade', 'content-length') },
   { weight: 1, arbitrary: fc.constantFrom('keep-alive', 'close') },
 );
 
-/** Names that are something else in JavaScript, or in a server. */
+/** Names with a special meaning in JavaScript or in a server. */
 const strangeName = fc.oneof(
   fc.constantFrom('__proto__', 'constructor', 'hasOwnProperty', 'toString', 'Set-Cookie', 'Cookie'),
-  // Not Upgrade: node:http reads nothing behind a request that has it, and whoever offers one must wait (RFC 9110, 7.8).
+  // Without Upgrade: node:http reads nothing after such a request, and its client must wait (RFC
+  // 9110, 7.8).
   fc.constantFrom('X-HTTP-Method-Override', 'Range', 'If-Match', 'TE', 'Accept', 'Via'),
   fc.constantFrom('Accept-Encoding', 'Forwarded', 'Trailer', 'Content-MD5', 'X-Request-Id2'),
   tokenText.map((text) => `x-${text}`),
@@ -104,7 +105,7 @@ const nonsense: Lines = fc.array(
   { maxLength: 6 },
 );
 
-/** Another one than 100-continue is refused, and ends the connection. */
+/** Any other than 100-continue is rejected and ends the connection. */
 const expectation: Lines = fc.oneof(
   { withCrossShrink: true },
   { weight: 400, arbitrary: fc.constant([]) },
@@ -114,7 +115,7 @@ const expectation: Lines = fc.oneof(
 
 const origin = fc.constantFrom('https://shop.example', 'https://other.example', 'null', '');
 
-/** The fields of a request beside those of its body, Host first; the request's id is among them. */
+/** The fields of a request except for its body, Host first, with the request's id. */
 export function fields(known: Known): Lines {
   const host = fc.constantFrom('Host: x', 'Host: 127.0.0.1:3000', 'host:x', 'Host: [::1]', 'Host:');
   return fc
@@ -139,7 +140,7 @@ export function fields(known: Known): Lines {
     .map((groups) => groups.flat());
 }
 
-/** What is said of a body: what fits, and what does not. */
+/** Matching and wrong body fields. */
 export const bodyFields: Lines = fc
   .tuple(
     fc.oneof(

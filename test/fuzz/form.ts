@@ -1,8 +1,7 @@
-/** What every answer has to look like by itself: on the wire or not. */
+/** Checks the form of a response, on the wire or not. */
 import { PAGE_POLICY } from '../../src/dashboard/layout.ts';
 import { errors } from '../../src/http/pipeline/errors.ts';
 
-/** The part of an answer that has a form. */
 export type Formed = {
   readonly status: number;
   /** Names in lower case. */
@@ -17,7 +16,7 @@ const statuses: ReadonlyMap<string, number> = new Map(
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]$/; // W3C Trace Context, 3.2
 
-/** What is wrong with an answer, or null. A server that fails is wrong, too: nothing here gives it a reason to. */
+/** The form error of a response, or null. Server errors count: no input justifies one. */
 export function formProblem(answer: Formed, isToHead: boolean): string | null {
   const { status, fields, body } = answer;
   if (status < 200) return status === 100 && fields.size === 0 ? null : `${status} with fields`;
@@ -29,7 +28,7 @@ export function formProblem(answer: Formed, isToHead: boolean): string | null {
   return errorProblem(answer, isToHead);
 }
 
-/** The dashboard answers people, and is no part of the document: known by what its pages may load. */
+/** The dashboard is not part of the OpenAPI document: recognized by its content security policy. */
 export function isPage({ fields }: Pick<Formed, 'fields'>): boolean {
   return fields.get('content-security-policy') === PAGE_POLICY;
 }
@@ -47,14 +46,14 @@ function traceProblem({ status, fields }: Formed): string | null {
   return TRACEPARENT.test(traceparent) ? null : `${status} with traceparent: ${traceparent}`;
 }
 
-/** Without a body to HEAD, and with the Error as JSON otherwise. */
+/** No body for HEAD, otherwise the Error as JSON. */
 function errorProblem({ status, fields, body }: Formed, isToHead: boolean): string | null {
   if (isToHead) return body === '' ? null : `${status} to HEAD with a body`;
   if (!/^application\/json/.test(fields.get('content-type') ?? '')) return `${status} without JSON`;
   return isError(status, body) ? null : `${status} whose body is no Error: ${body.slice(0, 200)}`;
 }
 
-/** Exactly `{code, message, status}`, of the table in src/http/pipeline/errors.ts. */
+/** Exactly `{code, message, status}` from the table in src/http/pipeline/errors.ts. */
 function isError(status: number, body: string): boolean {
   let error: unknown;
   try {
@@ -63,7 +62,7 @@ function isError(status: number, body: string): boolean {
     return false;
   }
   if (typeof error !== 'object' || error === null) return false;
-  const { code, message, status: claimed, ...more } = error as Record<string, unknown>; // an object has names
+  const { code, message, status: claimed, ...more } = error as Record<string, unknown>; // objects have string keys
   const isKnown = typeof code === 'string' && statuses.get(code) === status && claimed === status;
   const hasMessage = typeof message === 'string' && message !== '';
   return isKnown && hasMessage && Object.keys(more).length === 0;

@@ -1,6 +1,6 @@
 /**
- * The API against requests that nobody would write. The run over sockets sends 100,000 in the long run (FUZZ_REQUESTS says
- * otherwise), all made from one seed (SIGNPOST_FUZZ_SEED); a failure prints the smallest conversation that goes wrong, octet by octet, and its seed.
+ * The long run sends 100,000 requests over sockets (or FUZZ_REQUESTS) from one seed
+ * (SIGNPOST_FUZZ_SEED). A failure prints its seed and the smallest failing conversation in octets.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -19,18 +19,18 @@ import {
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? sizeOfRun({ quick: 2_500, long: 100_000 }));
 const SEED = Number(process.env['SIGNPOST_FUZZ_SEED'] ?? 20_301_205);
 const CASES = sizeOfRun({ quick: 400, long: 10_000 });
-const LONG_MS = 3_600_000; // of a machine that is busy with much else
+const LONG_MS = 3_600_000; // on a busy machine
 
 const skips = lacks('postgres', 'the fuzz run');
 
-describe.skipIf(skips)('without a socket', () => {
+describe.skipIf(skips)('The API without a socket', () => {
   let t: SocketlessApi;
   beforeAll(async () => {
     t = await startSocketlessApi();
   });
   afterAll(() => t.close());
 
-  test('any method, target, headers and body get an answer that is documented', async () => {
+  test('gives a documented response to any method, target, headers and body', async () => {
     await fc.assert(
       fc.asyncProperty(wildRequests(t.known), async (raw) => {
         expect(await t.problemWith(raw)).toBeNull();
@@ -39,7 +39,7 @@ describe.skipIf(skips)('without a socket', () => {
     );
   });
 
-  test('whatever is asked of an operation gets an answer that is documented for it', async () => {
+  test('gives a response documented for the operation', async () => {
     await fc.assert(
       fc.asyncProperty(likelyRequests(t.known), async (raw) => {
         expect(await t.problemWith(raw)).toBeNull();
@@ -49,7 +49,7 @@ describe.skipIf(skips)('without a socket', () => {
   });
 });
 
-describe.skipIf(skips)('thousands of requests over sockets', () => {
+describe.skipIf(skips)('The API under thousands of requests over sockets', () => {
   let service: FuzzedService;
   let known: Known;
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe.skipIf(skips)('thousands of requests over sockets', () => {
   });
 
   test(
-    'get the answers that are due, none keeps the others waiting, and nothing is left behind',
+    'responds correctly, keeps no client waiting and leaks nothing',
     async () => {
       const run = createRun(service, known, SEED);
       const memory: Memory[] = [];
@@ -78,15 +78,15 @@ describe.skipIf(skips)('thousands of requests over sockets', () => {
     LONG_MS,
   );
 
-  test('would not go unnoticed if one kept all the others waiting', async () => {
+  test('is reported when one request blocks all others', async () => {
     await service.block();
     expect(service.longTurn()).toMatch(/^a turn of/);
   });
 });
 
 /**
- * From 20 % to 100 % of the requests, 100 octets kept of each of 100,000 are 8 MB. Half of that is the bound: what code that is
- * compiled meanwhile adds was 0.1 to 0.9 MB.
+ * From 20% to 100% of the requests, 100 octets leaked by each of 100,000 are 8 MB. The bound is
+ * half of that: newly compiled code added 0.1 to 0.9 MB.
  */
 function expectNoLeak(memory: readonly Memory[]): void {
   const [early, , late] = memory;
@@ -97,12 +97,13 @@ function expectNoLeak(memory: readonly Memory[]): void {
   expect(memory.map(({ connections }) => connections)).toEqual([0, 0, 0]);
 }
 
-/** A run in which every connection were closed at once would show nothing. */
+/** A run whose connections all closed at once would prove nothing. */
 function expectVariety({ sent, answered, answers }: Counts): void {
   expect(answered).toBeGreaterThan(0.6 * sent);
   const statuses = new Set([...answers.keys()].map((name) => Number.parseInt(name, 10)));
   expect([...statuses].sort()).toEqual(
-    // docs/integrate/errors.md; left out is what takes time (408, 410) or many requests (429, 503).
+    // docs/integrate/errors.md, without those that take time (408, 410) or many requests (429,
+    // 503).
     [200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 417, 422, 431],
   );
 }

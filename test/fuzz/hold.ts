@@ -1,26 +1,25 @@
-/** Holds a conversation over a socket of its own, octet by octet as it was thought up, and notes what came when. */
+/** Holds a conversation over its own socket, octet by octet, and records the timing. */
 import { connect, type Socket } from 'node:net';
 import { type Conversation, type Delivery, type Message, octetsOf } from './conversation.ts';
 import type { Span } from './stalls.ts';
 
 export type Talk = {
-  /** Everything that came. */
   readonly received: string;
-  /** How many messages were sent to their end, the farewell among them. */
+  /** Number of messages sent completely, including the farewell. */
   readonly sent: number;
-  /** `fault`: the connection was lost or never made. `patience`: for far too long, the server did nothing at all. */
+  /** `fault`: the connection was lost or refused. `patience`: the server timed out. */
   readonly endedBy: 'server' | 'client' | 'fault' | 'patience';
-  /** What the socket failed with, as the operating system calls it. */
+  /** The operating system's name of the socket error. */
   readonly fault: string | null;
   /** From the first octet to the last. */
   readonly span: Span;
 };
 
-const PATIENCE_MS = 60_000; // of a machine that is busy: whoever is silent for so long has forgotten the connection
-const QUIET_MS = 250; // of silence, after which a message of which nothing is known counts as one that never ends
-const MAX_PIECES = 500; // how often a conversation is cut at most, or sending it would take seconds
+const PATIENCE_MS = 60_000; // on a busy machine; longer silence means that the server forgot the connection
+const QUIET_MS = 250; // of silence, after which a wild message counts as endless
+const MAX_PIECES = 500; // maximum cuts, or sending would take seconds
 
-/** Times are those of the machine's clock, in ms. Never rejects. */
+/** Times are in ms of the machine's clock. Never rejects. */
 export function hold(port: number, conversation: Conversation): Promise<Talk> {
   const { delivery, messages } = conversation;
   const from = Date.now();
@@ -60,7 +59,7 @@ function listen(socket: Socket): Promise<Omit<Talk, 'sent' | 'span'>> {
   });
 }
 
-/** Gives up at the first sign that the server does not listen any more. */
+/** Stops at the first sign that the server no longer reads. */
 async function send(
   socket: Socket,
   texts: readonly string[],
@@ -102,7 +101,7 @@ function piecesOf(whole: string, delivery: Delivery): readonly string[] {
   }
 }
 
-/** Turns of the event loop: what was written has left, and what has come is read before more is written. */
+/** Waits for event loop turns, so that writes are sent and input is read before the next write. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,21 +1,20 @@
-/** What is there before the run, so that some of its requests find something. */
+/** Data that exists before the run, so that some requests succeed. */
 
 export type Known = {
-  /** Tokens: what each may do, and one that was revoked. */
+  /** Tokens by permission, and a revoked one. */
   readonly keys: Readonly<Record<'admin' | 'reader' | 'writer' | 'domains' | 'revoked', string>>;
-  /** Keys that the run may rotate and revoke as it likes. */
+  /** Keys that the run may rotate and revoke. */
   readonly keyIds: readonly string[];
   /** One that may publish domains, and one that may not. */
   readonly projectIds: readonly string[];
 };
 
-/** Makes a request as the administrator, and gives the body of its answer; rejects where it is refused. */
+/** Sends a request as the administrator and returns the body; rejects on an error. */
 export type Call = (method: string, path: string, body?: object) => Promise<unknown>;
 
-/** Makes it all. */
 export async function makeKnown(admin: string, call: Call): Promise<Known> {
   const make = async (path: string, body: object) =>
-    (await call('POST', path, body)) as { readonly id: string; readonly key: string }; // as docs/integrate/keys.md has it
+    (await call('POST', path, body)) as { readonly id: string; readonly key: string }; // as in docs/integrate/keys.md
   const makeKey = (...scopes: readonly string[]) => make('/v1/keys', { name: 'fuzz', scopes });
   const revoked = await makeKey('pets:read');
   await call('DELETE', `/v1/keys/${revoked.id}`);

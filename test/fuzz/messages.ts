@@ -1,4 +1,4 @@
-/** Requests that are well-formed HTTP/1.1 (or 1.0), whatever they ask for: each has exactly one answer. */
+/** Well-formed HTTP/1.1 or 1.0 requests: each has exactly one response. */
 import fc from 'fast-check';
 import { type Message, message } from './conversation.ts';
 import { bodyFields, fields } from './fields.ts';
@@ -19,13 +19,12 @@ const framings: fc.Arbitrary<Framing> = fc.oneof(
     arbitrary: fc.record({
       sizes: fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 4 }),
       extension: fc.constantFrom('', '', ';a', ';a=b', ';a="b c"'),
-      // A trailer is no header field (RFC 9110, 6.5.1): these would change what the request is.
+      // A trailer is not a header field (RFC 9110, 6.5.1): these would change the request.
       trailers: fc.constantFrom('', '', 'X-Request-Id: trailer\r\n', 'A: b\r\nExpect: c\r\n'),
     }),
   },
 );
 
-/** Any request for the service. */
 export function messages(known: Known): fc.Arbitrary<Message> {
   return fc
     .record({
@@ -43,7 +42,7 @@ export function messages(known: Known): fc.Arbitrary<Message> {
     });
 }
 
-/** What is longer together than the server takes is among the odd ones. */
+/** Longer heads belong to the odd messages. */
 const MAX_HEAD = 15_000;
 
 function compose(
@@ -52,7 +51,7 @@ function compose(
   framing: Framing,
   isOld: boolean,
 ): Message {
-  const inChunks = framing.sizes !== null && !isOld; // RFC 9112, 6.1: 1.0 knows no chunks
+  const inChunks = framing.sizes !== null && !isOld; // RFC 9112, 6.1: 1.0 has no chunks
   const delimiter =
     body === null
       ? []

@@ -1,9 +1,9 @@
-/** What is no request, or not quite one: what has been used against servers, as a table. */
+/** Malformed requests from known attacks on servers. */
 import { type Message, message, type Outcome } from './conversation.ts';
 
 const pet = '{"name":"odd","categoryId":1}';
 
-/** A head with a key that may do everything, so that it is the head itself that is judged. */
+/** A head with an admin key, so that only the head can be the reason for a rejection. */
 export type MakeHead = (line: string, ...fields: readonly string[]) => string;
 
 export function headWith(key: string): MakeHead {
@@ -11,14 +11,14 @@ export function headWith(key: string): MakeHead {
     `${[line, 'Host: x', `Authorization: Bearer ${key}`, ...fields].join('\r\n')}\r\n\r\n`;
 }
 
-/** `isNeverDone`: another server may read another request in it. */
+/** `isNeverDone`: another server may see a different request in it. */
 function odd(octets: string, outcome: Outcome, isNeverDone = false): Message {
   return message(octets, outcome, { isNeverDone });
 }
 
 const many = (count: number) => Array.from({ length: count }, (_, n) => `X${n}: 1`);
 
-/** Strange, and answered as any request is: where each of them ends is clear. */
+/** Strange, but answered like any request, because each end is unambiguous. */
 export function strangeRequests(head: MakeHead): readonly Message[] {
   const get = (...fields: readonly string[]) => head('GET /v1/pets HTTP/1.1', ...fields);
   return [
@@ -35,7 +35,7 @@ export function strangeRequests(head: MakeHead): readonly Message[] {
   ];
 }
 
-/** No HTTP, or none that may be understood. */
+/** Not HTTP, or not acceptable. */
 export function refusedMessages(head: MakeHead): readonly Message[] {
   const get = (...fields: readonly string[]) => head('GET /v1/pets HTTP/1.1', ...fields);
   return [
@@ -64,7 +64,7 @@ export function refusedMessages(head: MakeHead): readonly Message[] {
   ];
 }
 
-/** What servers differ about, and what never ends. */
+/** Input that servers handle differently, and endless input. */
 export function wildMessages(head: MakeHead): readonly Message[] {
   const get = (...fields: readonly string[]) => head('GET /v1/pets HTTP/1.1', ...fields);
   const post = (...fields: readonly string[]) =>

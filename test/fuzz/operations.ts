@@ -1,4 +1,4 @@
-/** Requests by what they are for: method, target and body, of every route and beside it. */
+/** Requests by operation: method, target and body of every route, and of none. */
 import fc from 'fast-check';
 import { anyBody, bodiesLike, json } from './bodies.ts';
 import type { Known } from './known.ts';
@@ -6,13 +6,13 @@ import { decorated, otherTargets, projectPath, withQuery } from './targets.ts';
 
 export type Operation = {
   readonly method: string;
-  /** Visible ASCII, so that it is a request target for every parser. */
+  /** Visible ASCII, so that every parser accepts it as a target. */
   readonly target: string;
-  /** Octets; null: none is sent. */
+  /** Octets; null: no body. */
   readonly body: string | null;
 };
 
-/** Targets of one route, methods that fit it or not, and its bodies. */
+/** Targets of one route, with right and wrong methods and its bodies. */
 export function operations(known: Known): fc.Arbitrary<Operation> {
   return fc.oneof(
     { weight: 8, arbitrary: pets() },
@@ -27,7 +27,7 @@ const none = fc.constant(null);
 const read = fc.constantFrom('GET', 'HEAD');
 const name = fc.oneof(fc.constantFrom('Rex', 'a', '\u{1f415}'), fc.string({ minLength: 1 }));
 
-/** Every method that node's parser knows, except CONNECT, which asks for no answer of ours. */
+/** Every method that Node's parser knows, except CONNECT, which the API does not answer. */
 const anyMethod = fc.constantFrom(
   ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'SEARCH'],
   ...['PROPFIND', 'LOCK', 'M-SEARCH', 'PURGE', 'LINK', 'SOURCE', 'COPY', 'MKCOL', 'REPORT'],
@@ -105,7 +105,7 @@ function domains({ projectIds }: Known) {
   const list = projectPath(projectIds).map((project) => `${project}/domains`);
   const one = fc.tuple(list, hostname).map(([path, host]) => `${path}/${encodeURIComponent(host)}`);
   const added = bodiesLike(json(fc.record({ hostname })), ['hostname']);
-  // A GET that fits would have no end, so that one is always of a domain that is not there.
+  // A valid GET would be endless, so it always names a missing domain.
   const events = projectPath(projectIds).map((project) => `${project}/events`);
   const noEvents = events.map((path) => `${path}?hostname=nobody.example.org`);
   return fc.oneof(
@@ -133,7 +133,7 @@ function keys({ keyIds }: Known) {
   const key = { name, scopes, expiresAt };
   const created = json(fc.record(key, { requiredKeys: ['name', 'scopes'] }));
   const one = fc
-    // Not API_KEY's own: the run itself uses it.
+    // Without API_KEY, which the run itself uses.
     .constantFrom(...keyIds, 'x7Gk2mPq9LwZ', '', '%00', 'x'.repeat(5_000))
     .map((id) => `/v1/keys/${id}`);
   const rotation = json(fc.record({ graceSeconds: fc.constantFrom(0, 60, 2_592_000, 2_592_001) }));
@@ -143,7 +143,7 @@ function keys({ keyIds }: Known) {
     bodiesLike(created, ['name', 'scopes']),
   );
   return fc.oneof(
-    // Rarely, because whoever lists keys gets them all.
+    // Rare, because listing keys returns all of them.
     { weight: 1, arbitrary: rest },
     { weight: 1, arbitrary: operation(read, fc.constant('/v1/keys'), none) },
     { weight: 4, arbitrary: operation(fc.constantFrom('GET', 'HEAD', 'DELETE'), one, none) },
@@ -158,7 +158,7 @@ function keys({ keyIds }: Known) {
   );
 }
 
-/** Any method, any body, on what is there and on what is not. */
+/** Any method and body on existing and missing paths. */
 function elsewhere({ projectIds, keyIds }: Known) {
   const target = fc.oneof(
     otherTargets,

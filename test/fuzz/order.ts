@@ -1,10 +1,10 @@
-/** Which answer is to which message: none is left out, none doubled, none exchanged, and a close is the end. */
+/** Matches responses to messages: none missing, repeated or swapped, and a close is the end. */
 import type { Answer } from './answers.ts';
 import { idOf, type Message, SMUGGLED_ID } from './conversation.ts';
 
 /**
- * Walks along messages and answers. `isWhole`: the server closed by itself, so that whatever was to be answered had to be.
- * Tells what is wrong first, or null.
+ * Walks along messages and responses. `isWhole`: the server closed, so everything had to be
+ * answered. Returns the first problem, or null.
  */
 export function orderProblem(
   messages: readonly Message[],
@@ -27,7 +27,7 @@ export function orderProblem(
   return isMissing && next.outcome !== 'wild' ? `message ${place.index} has no answer` : null;
 }
 
-/** Where the walk has come to; `isOpen`: from here on nobody knows what is a message. */
+/** The position of the walk; `isOpen`: from here on message boundaries are unknown. */
 type Place = { index: number; hasContinued: boolean; isOpen: boolean };
 
 function closes({ fields }: Answer): boolean {
@@ -60,7 +60,7 @@ function misfit(message: Message, id: string, answer: Answer): string | null {
   return closes(answer) ? null : 'the connection is kept after what is no HTTP';
 }
 
-/** Each head of a request ends with an empty line; what is no request is answered once, with the end. */
+/** Each request head ends with an empty line; invalid input is answered once, with the end. */
 function surplusProblem(messages: readonly Message[], answers: readonly Answer[]): string | null {
   const sent = messages.map(({ octets }) => octets).join('');
   const heads = sent.match(/\n\r?\n/g)?.length ?? 0;

@@ -1,9 +1,9 @@
-/** What comes up seldom, so that a short run has said it, too. */
+/** Rare conversations that even a short run includes. */
 import { type Conversation, ID, type Message, message } from './conversation.ts';
 import type { Known } from './known.ts';
 import { headWith, refusedMessages, strangeRequests, wildMessages } from './odd-messages.ts';
 
-/** Each of the odd messages alone, and requests of which one needs the one before. */
+/** Each odd message alone, and requests that depend on the previous one. */
 export function rareConversations(known: Known): readonly Conversation[] {
   const head = headWith(known.keys.admin);
   const odd = [...strangeRequests(head), ...refusedMessages(head), ...wildMessages(head)];
@@ -26,7 +26,7 @@ function posting({ keys }: Known) {
   };
 }
 
-/** A key for two requests, and a domain that is added, added again and verified. */
+/** One key for two requests, and a domain that is added twice and verified. */
 function inSequence(known: Known): readonly Message[] {
   const post = posting(known);
   const [projectId] = known.projectIds;

@@ -1,10 +1,10 @@
-/** What a failure says: the octets that were sent, to be read and to be sent again. */
+/** Failure texts with the octets that were sent. */
 import type fc from 'fast-check';
 import { type Conversation, octetsOf } from './conversation.ts';
 import { escaped } from './octets.ts';
 import type { FuzzedService } from './service.ts';
 
-/** Which conversation goes wrong, as small as it could be made. */
+/** The failing conversation after shrinking. */
 export function failureOf(details: fc.RunDetails<[Conversation]>): Error {
   const { counterexample, errorInstance, seed, numShrinks } = details;
   const problem = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
@@ -14,17 +14,17 @@ export function failureOf(details: fc.RunDetails<[Conversation]>): Error {
   return new Error(`${problem}\n${again} this, ${inWords(smallest)}`, { cause: errorInstance });
 }
 
-/** The dead cannot be asked which one it was. */
+/** The process crashed, so any recent conversation may be the cause. */
 export function deathOf(service: FuzzedService, recent: readonly Conversation[]): Error {
   const words = service.faults().slice(-20).join('\n');
   const sent = recent.map(inWords).join('\n');
-  return new Error(`the service has ended:\n${words}\nafter it heard, among others,\n${sent}`);
+  return new Error(`the service exited:\n${words}\nafter, among others,\n${sent}`);
 }
 
-/** One of them kept it busy, and everybody else waiting. */
+/** One of them blocked the event loop. */
 export function blockOf(service: FuzzedService, recent: readonly Conversation[]): Error {
   const sent = recent.map(inWords).join('\n');
-  return new Error(`${service.longTurn()}; it had heard, among others,\n${sent}`);
+  return new Error(`${service.longTurn()}; after, among others,\n${sent}`);
 }
 
 function inWords(conversation: Conversation): string {

@@ -1,4 +1,3 @@
-/** Holds conversations until enough requests were sent, several at a time, and finds the smallest one that goes wrong. */
 import fc from 'fast-check';
 import type { Answer } from './answers.ts';
 import type { Conversation } from './conversation.ts';
@@ -11,21 +10,24 @@ import type { FuzzedService } from './service.ts';
 import { verdictOn } from './verdict.ts';
 
 export type Run = {
-  /** Goes on until so many more requests were sent to their end. Rejects with the smallest conversation that went wrong. */
+  /**
+   * Continues until this many more requests were sent. Rejects with the smallest failing
+   * conversation.
+   */
   send(requests: number): Promise<void>;
   readonly counts: Counts;
 };
 
-/** `answers`: how often each status was answered, by `404 not_found` where the answer has a code. */
+/** `answers`: number of responses by status, or by `404 not_found` for those with a code. */
 export type Counts = { sent: number; answered: number; readonly answers: Map<string, number> };
 
-const CONNECTIONS = 12; // connections at a time
-const CHUNK = 40; // conversations that fast-check makes of one seed
-const CHUNK_MS = 60_000; // most of it for finding a smaller conversation that goes wrong
-const STALL_MS = 1_000; // of the machine: what goes wrong then may be its fault
+const CONNECTIONS = 12; // concurrent connections
+const CHUNK = 40; // conversations per fast-check seed
+const CHUNK_MS = 60_000; // mostly for shrinking
+const STALL_MS = 1_000; // of the machine: a problem during one may not be the service's fault
 const TRIES = 5;
 
-/** The conversations of a run are those of `seed`, `seed + 1`, and so on. */
+/** The conversations come from the seeds `seed`, `seed + 1`, and so on. */
 export function createRun(service: FuzzedService, known: Known, seed: number): Run {
   const any = conversations(known);
   const counts: Counts = { sent: 0, answered: 0, answers: new Map() };
@@ -34,7 +36,7 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
   let failing: number | null = null;
   let death: Error | null = null;
 
-  /** Throws where it goes wrong, and for all of them once the service is dead. */
+  /** Throws on a problem, and for every conversation once the service is dead. */
   async function holdOne(conversation: Conversation): Promise<void> {
     if (recent.push(conversation) > 2 * CONNECTIONS) recent.shift();
     const problem = await problemOf(service, conversation, counts);
@@ -48,7 +50,7 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
   async function holdChunk(chunk: number, until: number): Promise<void> {
     const property = fc.asyncProperty(any, async (conversation) => {
       if (failing === null && counts.sent >= until) return;
-      if (failing !== null && failing !== chunk) return; // leaves the service to whoever looks for the smallest
+      if (failing !== null && failing !== chunk) return; // leaves the service to the shrinking chunk
       try {
         await holdOne(conversation);
       } catch (problem) {
@@ -68,7 +70,7 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
     }
   }
 
-  /** What comes up seldom has been said once, however few requests there are. */
+  /** Rare conversations run once, however few requests there are. */
   async function holdRare(): Promise<void> {
     const rare = rareConversations(known);
     for (let from = 0; from < rare.length; from += CONNECTIONS) {
@@ -90,10 +92,7 @@ export function createRun(service: FuzzedService, known: Known, seed: number): R
   };
 }
 
-/**
- * What goes wrong, or null. A machine that stood still may be the reason for anything, so the same is said again then: what is
- * the service's own fault happens again.
- */
+/** The problem, or null. Repeated if the machine stalled: the service's own fault happens again. */
 async function problemOf(
   service: FuzzedService,
   conversation: Conversation,
@@ -110,9 +109,9 @@ async function problemOf(
   }
 }
 
-/** Whether it would have gone wrong without any stall of the machine. */
+/** Whether it would have failed without any stall of the machine. */
 async function isItsOwn(service: FuzzedService, { fault, span }: Talk): Promise<boolean> {
-  // A connection that ends behind what is no HTTP may take answers along that had not been read (RFC 9112, 9.6).
+  // Closing after invalid input may drop unread responses (RFC 9112, 9.6).
   if (fault !== null) return false;
   const stallMs = await service.stalledWithin(span).catch(() => 0); // it is dead
   return stallMs < STALL_MS;

@@ -1,6 +1,6 @@
 /**
- * The service as dist/src/main.js starts it, in a process that tells its parent what it is told not to tell others: its memory after
- * a collection, its open connections, when the machine stood still, and when it worked without a pause. Needs --expose-gc and an IPC channel.
+ * Runs dist/src/main.js and reports to its parent: memory after a collection, open connections,
+ * machine stalls and long event loop turns. Needs --expose-gc and an IPC channel.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { EventEmitter, once } from 'node:events';
@@ -10,15 +10,15 @@ import { loadConfig } from '../../dist/src/config/config.js';
 import { startSignpost } from '../../dist/src/start.js';
 
 const BEAT_MS = 50;
-const LATE_MS = 100; // what is quicker is no stall
+const LATE_MS = 100; // anything shorter is not a stall
 /**
- * What one turn of the event loop may take, in readings of a JSON text as large as a body may be. A machine that is busy
- * makes neither take more of the processor's time, which is what is counted.
+ * Limit of CPU time for one event loop turn, in parses of the largest body. A busy machine changes
+ * neither.
  */
 const READINGS = 1_000;
-const QUIET_MS = 30_000; // longer than the service lingers on a connection, on a busy machine too
+const QUIET_MS = 30_000; // longer than the service lingers on a connection, even on a busy machine
 
-const events = new EventEmitter().setMaxListeners(0); // every connection of a run may ask at once
+const events = new EventEmitter().setMaxListeners(0); // every connection of a run may wait at once
 const connections = new Set();
 subscribe('net.server.socket', ({ socket }) => {
   connections.add(socket);
@@ -51,7 +51,7 @@ process.on('message', async (question) => {
 process.send({ address: signpost.addresses.http });
 void beat(signpost.parts.database.openPool({ max: 1, statementTimeoutMs: 0 }));
 
-/** Once all connections are closed, and after two collections: what the first one finalizes, the second one frees. */
+/** After all connections closed and two collections: the second frees what the first finalized. */
 async function measure() {
   if (connections.size > 0) {
     await once(events, 'quiet', { signal: AbortSignal.timeout(QUIET_MS) }).catch(() => {});
@@ -64,13 +64,13 @@ async function measure() {
   return { heapUsed, external, connections: connections.size };
 }
 
-/** The processor's time of this process, in ms. */
+/** CPU time of this process, in ms. */
 function cpuMs() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
-/** The processor's time that so many readings of a text as large as a body may be take. */
+/** CPU time of that many parses of the largest body. */
 function readingMs() {
   const text = JSON.stringify(Array.from({ length: 2_000 }, (_, n) => ({ name: 'Rex', id: n })));
   const before = cpuMs();
@@ -82,16 +82,16 @@ function inWords(tookMs) {
   return `a turn of ${tookMs} ms, where ${READINGS} large texts take ${Math.round(mostMs)} ms`;
 }
 
-/** Works without a pause for longer than anything that is asked may take. */
+/** Blocks for longer than any request may take. */
 function block() {
   const until = cpuMs() + 2 * mostMs;
   while (cpuMs() < until);
 }
 
-/** A write to the database over a connection of its own, again and again: late where the machine or this process is. */
+/** Repeats database writes on a separate connection: late if machine or process stall. */
 async function beat(pool) {
   let worked = cpuMs();
-  // Nothing but one turn, or what a few do meanwhile, is between two of these.
+  // Only one turn, or the work of a few, fits between two of these.
   setInterval(() => {
     const now = cpuMs();
     const took = Math.round(now - worked);

@@ -1,4 +1,4 @@
-/** The service as a process of its own, looked at from outside: what it logs, what it holds on to, and whether it lives. */
+/** The service as a child process: its log, memory and exit. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { storageOf } from '../process/support.ts';
 import type { Call } from './known.ts';
 import { createStalls, type Span } from './stalls.ts';
 
-/** Octets in use after a garbage collection, and the connections that are open. */
+/** Octets in use after a garbage collection, and open connections. */
 export type Memory = {
   readonly heapUsed: number;
   readonly external: number;
@@ -20,27 +20,27 @@ export type Memory = {
 export type FuzzedService = {
   readonly port: number;
   readonly adminKey: string;
-  /** For how many ms of a time it, its database or this process stood still. */
+  /** For how many ms of the span it, its database or this process stood still. */
   stalledWithin(span: Span): Promise<number>;
   measure(): Promise<Memory>;
-  /** A turn of its event loop in which it worked for far too long, in words; null where there was none. */
+  /** Describes an event loop turn that took too long; null if none did. */
   longTurn(): string | null;
-  /** Has it work without a pause, so that there was one. */
+  /** Blocks its event loop, which causes a long turn. */
   block(): Promise<void>;
-  /** As the administrator; gives the body of the answer, and rejects where it is refused. */
+  /** As the administrator; returns the body and rejects on an error. */
   readonly call: Call;
-  /** Log lines of level error or worse, and everything that is no log line. */
+  /** Log lines of level error or worse, and all output that is not a log line. */
   faults(): readonly string[];
-  /** Whether the process that was started still listens to us. */
+  /** Whether the started process still responds. */
   isAlive(): Promise<boolean>;
-  /** Ends it as an operator would; gives its exit code, or the signal that ended it. */
+  /** Sends SIGTERM; returns the exit code or signal. */
   stop(): Promise<number | string | null>;
 };
 
-/** As docker-compose.yml has it (test/support/process.ts), and with a collection that can be asked for. */
+/** As in docker-compose.yml (test/support/process.ts), with a callable garbage collection. */
 const nodeOptions = ['--enable-source-maps', '--max-semi-space-size=64', '--expose-gc'];
 
-/** Starts it over a fresh database, with limits that the run does not reach; settings are otherwise those of production. */
+/** Starts it over a fresh database with production settings and very high limits. */
 export async function startFuzzedService(): Promise<FuzzedService> {
   const storage = await storageOf();
   const adminKey = `fuzz-${randomBytes(16).toString('hex')}`;
@@ -60,7 +60,7 @@ export async function startFuzzedService(): Promise<FuzzedService> {
     },
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
   });
-  child.setMaxListeners(0); // every connection of a run may ask at once
+  child.setMaxListeners(0); // every connection of a run may wait at once
   const killAtExit = () => child.kill('SIGKILL');
   process.once('exit', killAtExit);
   const ended = once(child, 'close');
@@ -105,7 +105,7 @@ export async function startFuzzedService(): Promise<FuzzedService> {
   };
 }
 
-/** What service.mjs says: one of these. */
+/** The messages of service.mjs. */
 type Message = {
   readonly address: string;
   readonly memory: Memory;
@@ -115,7 +115,7 @@ type Message = {
   readonly turn?: string;
 };
 
-/** The next message of a kind. Rejects where the process ends instead. */
+/** The next message of a kind. Rejects if the process exits. */
 function reported(
   child: ChildProcess,
   kind: keyof Message,
@@ -137,7 +137,7 @@ function reported(
   });
 }
 
-/** Reads the log to its end, which goes nowhere but for these lines. */
+/** Reads the log to its end and keeps only these lines. */
 function collectFaults(child: ChildProcess): readonly string[] {
   const faults: string[] = [];
   let begun = '';
@@ -152,7 +152,7 @@ function collectFaults(child: ChildProcess): readonly string[] {
 
 async function callAs(key: string, method: string, url: string, body?: object): Promise<unknown> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const sent = request(url, { method, headers, agent: false }); // leaves no connection behind
+  const sent = request(url, { method, headers, agent: false }); // keeps no connection open
   sent.end(body && JSON.stringify(body));
   const [answer] = await once(sent, 'response');
   const received = await text(answer);

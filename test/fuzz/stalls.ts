@@ -1,20 +1,19 @@
-/** When the machine stood still, so that its slowness is not taken for the service's. */
+/** Times are in ms of the machine's clock. */
 
-/** Times are those of the machine's clock, in ms. */
 export type Span = { readonly from: number; readonly to: number };
 
 export type Stalls = {
-  /** Notes one that was seen elsewhere. */
+  /** Adds a stall detected elsewhere. */
   add(span: Span): void;
-  /** How much of a time was stall, in ms. */
+  /** How much of the span was stalled, in ms. */
   within(span: Span): number;
   close(): void;
 };
 
 const BEAT_MS = 50;
-const LATE_MS = 100; // what is quicker is no stall
+const LATE_MS = 100; // anything shorter is not a stall
 
-/** Watches this process's event loop, too. */
+/** Also watches this process's event loop. */
 export function createStalls(): Stalls {
   const spans: Span[] = [];
   let due = Date.now() + BEAT_MS;
@@ -30,7 +29,7 @@ export function createStalls(): Stalls {
   };
 }
 
-/** What two have seen counts once. */
+/** Overlaps count once. */
 function covered(spans: readonly Span[], { from, to }: Span): number {
   let [sum, end] = [0, from];
   for (const span of spans.toSorted((a, b) => a.from - b.from)) {

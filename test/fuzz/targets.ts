@@ -4,7 +4,7 @@ import fc from 'fast-check';
 type Target = fc.Arbitrary<string>;
 
 const visible = Array.from({ length: 94 }, (_, n) => String.fromCharCode(0x21 + n));
-/** `#` would end a target for some; what it means to us is shown by a spelling below. */
+/** `#` would end a target for some parsers; a spelling below covers it. */
 const pathText = fc.string({
   unit: fc.constantFrom(...visible.filter((character) => character !== '#')),
   maxLength: 20,
@@ -22,14 +22,14 @@ const parameterValue = fc.oneof(
 );
 const parameter = fc.tuple(parameterName, parameterValue).map((pair) => pair.join('='));
 
-/** A path with parameters, of which some fit and some do not. */
+/** A path with valid and invalid parameters. */
 export function withQuery(path: string): Target {
   const right = fc.constantFrom('', '', '?limit=2', '?status=sold', '?limit=1&cursor=AQAAAAAAAAAF');
   const any = fc.array(parameter, { maxLength: 3 }).map((list) => `?${list.join('&')}`);
   return fc.oneof(right, any).map((query) => path + query);
 }
 
-/** The path of a project that is there, or of one that is not. */
+/** The path of an existing or missing project. */
 export function projectPath(ids: readonly string[]): Target {
   const strange = ['0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11', 'x', '%00', '..', 'x'.repeat(3_000)];
   return fc
@@ -40,7 +40,7 @@ export function projectPath(ids: readonly string[]): Target {
     .map((id) => `/v1/projects/${id}`);
 }
 
-/** The service's other paths, and those of nobody. */
+/** The service's other paths, and unknown ones. */
 export const otherTargets: Target = fc.oneof(
   fc.constantFrom('/healthz', '/readyz', '/', '/openapi.json', '/docs', '/metrics', '*'),
   fc.constantFrom('/v1', '/v1/', '//v1/pets', '/v1/pets/1/2', '/V1/PETS', '/v1/./pets', '/docs/'),
@@ -68,7 +68,7 @@ const spellings: readonly ((target: string) => string)[] = [
   (target) => target.toUpperCase(),
 ];
 
-/** A target as it is, or now and then in another spelling. */
+/** A target, sometimes in another spelling. */
 export function decorated(target: Target): Target {
   return fc.oneof(
     { weight: 12, arbitrary: target },

@@ -1,4 +1,3 @@
-/** What the fuzz run would notice: it is worth as much as the judge is. */
 import { describe, expect, test } from 'vitest';
 import { type Conversation, type Delivery, message } from './conversation.ts';
 import { verdictOn } from './verdict.ts';
@@ -38,61 +37,57 @@ function problemOf(
   return verdictOn({ messages: [said], delivery }, { ...talk, endedBy: 'server' }).problem;
 }
 
-describe('nothing is wrong with', () => {
+describe('verdictOn accepts', () => {
   test.each([
-    ['an answer and the end', request, first + farewell],
-    ['an answer to HEAD', toHead, head + farewell],
-    ['a 100 that was waited for', waiting, `HTTP/1.1 100 Continue\r\n\r\n${first}${farewell}`],
+    ['a response and the end', request, first + farewell],
+    ['a response to HEAD', toHead, head + farewell],
+    ['an expected 100', waiting, `HTTP/1.1 100 Continue\r\n\r\n${first}${farewell}`],
     ['an Error', request, notFound + farewell],
-    ['a refusal that closes', refused, refusal],
-    ['an answer that says that it is the last one', request, answer('200 OK', 'm0-0', '', closes)],
-    ['another answer to what was too much', spilling, first + refusal],
-    ['a refusal of what nobody knows', wild, refusal],
+    ['an error that closes', refused, refusal],
+    ['a response that announces the end', request, answer('200 OK', 'm0-0', '', closes)],
+    ['an extra response to surplus octets', spilling, first + refusal],
+    ['a rejection of an unknown message', wild, refusal],
   ])('%s', (_what, said, received) => {
     expect(problemOf(said, received)).toBeNull();
   });
 
-  test('an answer that the client has cut off', () => {
+  test('verdictOn accepts a response that the client cut off', () => {
     const aborted = { kind: 'aborted', at: 9, turns: 0, isReset: false } as const;
     expect(problemOf(request, first.slice(0, 40), aborted)).toBeNull();
   });
 });
 
-describe('something is wrong with', () => {
+describe('verdictOn rejects', () => {
   test.each([
-    ['no answer', request, ''],
-    ['no answer to the farewell', request, first],
-    ['two answers', request, first + first + farewell],
-    ['an answer after the last one', request, farewell.replace('m1-1', 'm0-0') + farewell],
-    ['an answer to somebody else', request, first.replace('m0-0', 'm1-1') + farewell],
-    ['an answer to what was in a body', ambiguous, refusal.replace(': x\r', ': smuggled\r')],
-    ['half an answer', request, first + farewell.slice(0, -1)],
-    ['a body to HEAD', toHead, first + farewell],
-    ['a 100 out of nowhere', request, `HTTP/1.1 100 Continue\r\n\r\n${first}${farewell}`],
-    ['a fault', request, answer('500 Oh', 'm0-0', error) + farewell],
-    ['an Error of another status', request, notFound.replace('404 N', '409 N') + farewell],
+    ['a missing response', request, ''],
+    ['a missing response to the farewell', request, first],
+    ['two responses', request, first + first + farewell],
+    ['a response after the last one', request, farewell.replace('m1-1', 'm0-0') + farewell],
+    ['a response with another id', request, first.replace('m0-0', 'm1-1') + farewell],
+    ['a response to the content of a body', ambiguous, refusal.replace(': x\r', ': smuggled\r')],
+    ['half a response', request, first + farewell.slice(0, -1)],
+    ['a body for HEAD', toHead, first + farewell],
+    ['an unexpected 100', request, `HTTP/1.1 100 Continue\r\n\r\n${first}${farewell}`],
+    ['a server error', request, answer('500 Oh', 'm0-0', error) + farewell],
+    ['an Error with another status', request, notFound.replace('404 N', '409 N') + farewell],
+    ['an unknown Error', request, notFound.replace('"not_found"', '"lost_foun"') + farewell],
     [
-      'an Error that nobody knows',
-      request,
-      notFound.replace('"not_found"', '"lost_foun"') + farewell,
-    ],
-    [
-      'more than an Error',
+      'an Error with extra fields',
       request,
       answer('404 N', 'm0-0', `${error.slice(0, -1)},"a":1}`) + farewell,
     ],
-    ['no Error', request, answer('404 Not Found', 'm0-0', '<html>') + farewell],
-    ['no request id', request, first.replace('x-request-id', 'x') + farewell],
-    ['no trace', request, first.replace('traceparent', 'x') + farewell],
-    ['no length', request, first.replace('content-length', 'x') + farewell],
+    ['a missing Error', request, answer('404 Not Found', 'm0-0', '<html>') + farewell],
+    ['a missing request id', request, first.replace('x-request-id', 'x') + farewell],
+    ['a missing trace', request, first.replace('traceparent', 'x') + farewell],
+    ['a missing length', request, first.replace('content-length', 'x') + farewell],
     ['a length too small', request, first.replace('length: 2', 'length: 1') + farewell],
-    ['a field twice', request, first.replace(trace, trace + trace) + farewell],
+    ['a repeated field', request, first.replace(trace, trace + trace) + farewell],
     ['a bare line feed', request, first.replace('\r\n', '\n') + farewell],
     ['chunks', request, first.replace('content-length: 2', 'transfer-encoding: chunked')],
-    ['success of what is no HTTP', refused, answer('200 OK', 'x', '[]', closes)],
-    ['a connection that survives what is no HTTP', refused, refusal.replace(closes, '')],
-    ['success of what may mean two things', ambiguous, answer('201 Created', 'x', '{}') + farewell],
-    ['more answers than heads', wild, refusal.replace(closes, '').repeat(4)],
+    ['success for input that is not HTTP', refused, answer('200 OK', 'x', '[]', closes)],
+    ['an open connection after input that is not HTTP', refused, refusal.replace(closes, '')],
+    ['success for an ambiguous message', ambiguous, answer('201 Created', 'x', '{}') + farewell],
+    ['more responses than heads', wild, refusal.replace(closes, '').repeat(4)],
   ])('%s', (_what, said, received) => {
     expect(problemOf(said, received)).not.toBeNull();
   });

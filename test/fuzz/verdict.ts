@@ -1,4 +1,3 @@
-/** Whether what a server said was right, whatever it was told. */
 import { type Answer, readAnswers } from './answers.ts';
 import { type Conversation, farewell } from './conversation.ts';
 import { formProblem } from './form.ts';
@@ -6,23 +5,22 @@ import type { Talk } from './hold.ts';
 import { orderProblem } from './order.ts';
 
 export type Verdict = {
-  /** What was wrong first, or null. */
+  /** The first problem, or null. */
   readonly problem: string | null;
-  /** The final answers, for whoever counts. */
+  /** The final responses, for statistics. */
   readonly answers: readonly Answer[];
 };
 
-/** Judges a conversation by what has come of it. */
 export function verdictOn(conversation: Conversation, talk: Talk): Verdict {
   const messages = [...conversation.messages, farewell];
-  // What may stand for several requests is no HEAD, and nothing but the farewell comes after it.
+  // An ambiguous message is never a HEAD, and only the farewell follows it.
   const { answers, rest, problem } = readAnswers(
     talk.received,
     (finals) => messages[finals]?.isHead ?? false,
   );
   const finals = answers.filter(({ status }) => status >= 200);
   const { kind } = conversation.delivery;
-  // What the client has cut off may come to nothing.
+  // What the client cut off may get no response.
   const isCutOff = talk.endedBy === 'client' || kind === 'half_closed' || kind === 'aborted';
   const isWhole = !isCutOff && talk.endedBy !== 'patience';
   return {

@@ -1,4 +1,7 @@
-/** The same API in this process: requests as values, judged by their form and by what is documented. */
+/**
+ * The same API in this process: requests as values; responses are checked for form and
+ * documentation.
+ */
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { pino } from 'pino';
@@ -21,12 +24,11 @@ import { operations } from './operations.ts';
 
 export type SocketlessApi = {
   readonly known: Known;
-  /** Asks, and tells what is wrong with the answer; rejects where the API does. */
+  /** Returns the problem of the response, or null; rejects when the API does. */
   problemWith(raw: RawRequest): Promise<string | null>;
   close(): Promise<void>;
 };
 
-/** Starts it over a fresh database. */
 export async function startSocketlessApi(): Promise<SocketlessApi> {
   const storage = await storageOf();
   const limits = { RATE_LIMIT_PER_KEY: '100000000', RATE_LIMIT_PER_ADDRESS: '100000000' };
@@ -75,7 +77,7 @@ async function call(api: Api, key: string, method: string, target: string, body?
   return text === null ? null : JSON.parse(text);
 }
 
-/** Whether the OpenAPI document lists such an answer for what was asked. */
+/** Checks that the OpenAPI document lists such a response. */
 function documentedProblem(
   find: Router,
   { method, target }: RawRequest,
@@ -96,13 +98,13 @@ function isRefusal(route: Route | null, status: number, body: string | null): bo
   const own: readonly ErrorCode[] =
     route === null ? ['bad_request'] : (refusalsOf(route).get(status) ?? []);
   const listed = [...anywhere, ...own].filter((code) => errors[code][0] === status);
-  // An answer to HEAD tells its status alone.
+  // A response to HEAD shows its status only.
   return body === null ? listed.length > 0 : listed.includes(JSON.parse(body).code);
 }
 
 const bytesOf = (octets: string) => new Uint8Array(Buffer.from(octets, 'latin1'));
 
-/** What a route wants, nearly wants or does not want: as the run over sockets sends it. */
+/** Valid, nearly valid and wrong requests, as in the run over sockets. */
 export function likelyRequests(known: Known): fc.Arbitrary<RawRequest> {
   return fc
     .record({ operation: operations(known), lines: fields(known), bodyLines: bodyFields })
@@ -115,7 +117,7 @@ export function likelyRequests(known: Known): fc.Arbitrary<RawRequest> {
     }));
 }
 
-/** As node:http hands them over: names in lower case, what is given twice joined. */
+/** As in node:http: names in lower case, repeated fields joined. */
 function headersOf(lines: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const line of lines.flatMap((one) => one.split('\r\n'))) {
@@ -135,7 +137,7 @@ const reads: fc.Arbitrary<BodyRead> = fc.oneof(
     .map((code) => ({ kind: 'broken', code }) as const),
 );
 
-/** Anything that the types allow, of which much could never come over a socket. */
+/** Anything that the types allow, much of which cannot arrive over a socket. */
 export function wildRequests({ keys, keyIds, projectIds }: Known): fc.Arbitrary<RawRequest> {
   const text = fc.string({ unit: 'binary', maxLength: 40 });
   const paths = ['/v1/pets', '/v1/pets/1', '/v1/projects', '/v1/keys', '*', '/readyz'];

@@ -46,7 +46,7 @@ afterAll(() => t.close());
 const pet = { name: 'a', categoryId: 1 };
 const typed = (type: string): CallOptions => ({ raw: '{}', headers: { 'content-type': type } });
 
-describe('every refusal', () => {
+describe('The API pipeline on a rejected request', () => {
   const rows: readonly [
     code: ErrorCode,
     line: string,
@@ -123,37 +123,37 @@ describe('every refusal', () => {
     },
   );
 
-  test('a target that is too long is 414 for everybody', async () => {
+  test('answers 414 to a target that is too long, with or without a key', async () => {
     const answer = await callApi(t.api, `GET /v1/pets?${'x'.repeat(9_000)}`);
     expect(answer.body).toEqual(errorBody(414, 'uri_too_long'));
   });
 
-  test('a missing scope is named', async () => {
+  test('names the missing scope', async () => {
     const { headers, body } = await callApi(t.api, 'GET /v1/pets', { key: keys.other });
     expect(body).toMatchObject({ message: expect.stringContaining('pets:read') });
     expect(headers['www-authenticate']).toContain('error="insufficient_scope", scope="pets:read"');
   });
 });
 
-describe('what is accepted', () => {
+describe('The API pipeline on a valid request', () => {
   test.each([
     'application/json',
     'Application/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
-  ])('a body of type %s', async (type) => {
+  ])('accepts a body of type %s', async (type) => {
     const options = { key: keys.both, json: pet, headers: { 'content-type': type } };
     expect((await callApi(t.api, 'POST /v1/pets', options)).status).toBe(201);
   });
 
-  test('an admin key may do everything', async () => {
+  test('lets an admin key do everything', async () => {
     expect((await callApi(t.api, 'GET /v1/pets', { key: keys.admin })).status).toBe(200);
     expect((await callApi(t.api, 'POST /v1/pets', { key: keys.admin, json: pet })).status).toBe(
       201,
     );
   });
 
-  test('HEAD answers as GET does, without a body', async () => {
+  test('answers HEAD like GET, without a body', async () => {
     const head = await callApi(t.api, 'HEAD /v1/pets', { key: keys.both });
     const get = await callApi(t.api, 'GET /v1/pets', { key: keys.both });
     const ofTheExchange = ['x-request-id', 'traceparent', 'ratelimit'];
@@ -165,7 +165,7 @@ describe('what is accepted', () => {
     expect(head.headers['content-length']).toBe(String(Buffer.byteLength(get.text)));
   });
 
-  test('OPTIONS says what a path takes, without a key', async () => {
+  test('answers OPTIONS with the allowed methods, without a key', async () => {
     const { status, headers, text } = await callApi(t.api, 'OPTIONS /v1/pets');
     expect({ status, text, allow: headers['allow'] }).toEqual({
       status: 204,
@@ -175,7 +175,7 @@ describe('what is accepted', () => {
     expect(headers).not.toHaveProperty('content-type');
   });
 
-  test('a route for everybody is called without a key, and may choose its type and its caching', async () => {
+  test('serves a public route without a key and lets it choose its content type and caching', async () => {
     const { text, headers } = await callApi(t.api, 'GET /page');
     expect(text).toBe('<p>true</p>');
     expect(headers).toMatchObject({ 'content-type': 'text/html', 'cache-control': 'max-age=60' });
@@ -183,9 +183,9 @@ describe('what is accepted', () => {
   });
 });
 
-describe('every answer', () => {
+describe('Every API response', () => {
   test.each(['abc', 'A-1._z', 'x'.repeat(64)])(
-    'carries the request id %s that was sent',
+    'carries the request id %s of the request',
     async (id) => {
       const headers = { 'x-request-id': id };
       for (const line of ['GET /v1/pets', 'GET /nothing', 'GET /fault']) {
@@ -202,7 +202,7 @@ describe('every answer', () => {
     },
   );
 
-  test('is not to be framed or sniffed, and kept by its client alone, if at all', async () => {
+  test('forbids framing, sniffing and shared caching', async () => {
     const lines = [
       ['GET /v1/pets', 'private, no-cache'],
       ['GET /nothing', 'no-store'],
@@ -218,9 +218,9 @@ describe('every answer', () => {
   });
 });
 
-describe('a fault', () => {
+describe('An unexpected fault', () => {
   test.each(['/fault', '/nothing-thrown', '/unrenderable'])(
-    'at %s tells nothing, and one log line has its request id',
+    'at %s reveals nothing to the client and logs one line with its request id',
     async (path) => {
       const answer = await callApi(t.api, `GET ${path}`, { headers: { 'x-request-id': 'r-1' } });
       expect(answer.status).toBe(500);
@@ -230,14 +230,14 @@ describe('a fault', () => {
     },
   );
 
-  test('refusals are not logged as errors, and no key ever is', async () => {
+  test('is the only case logged as an error; no log line contains a key', async () => {
     await callApi(t.api, 'GET /v1/pets?limit=0', { key: keys.both });
     await callApi(t.api, 'GET /fault', { key: keys.both });
     expect(t.errors).toHaveLength(1);
     expect(JSON.stringify(t.errors)).not.toContain(keys.both);
   });
 
-  test('what never became a request is answered in the same form', () => {
+  test('in HTTP parsing is answered in the same error format', () => {
     t.lines.splice(0);
     const answer = t.api.reject(refuse('bad_request'), '192.0.2.1');
     expect(answer.headers['ratelimit']).toMatch(/^"address";r=\d+;t=\d+$/);

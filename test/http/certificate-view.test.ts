@@ -1,4 +1,3 @@
-/** The certificate of a Domain: what it has, and what became of the order for the next one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_AUTHORITY } from '../../src/certificates/authorities/local.ts';
 import { explainProblem } from '../../src/core/certificates/problem-words.ts';
@@ -24,7 +23,7 @@ const certificateOf = (day: number) => ({
 });
 const problem = { type: 'rate_limited', detail: 'Too many.' };
 
-describe('the certificate of a live domain', () => {
+describe('The certificate in a domain response', () => {
   let stored: StoredDomains;
   let certificates: CertificateStore;
 
@@ -50,9 +49,9 @@ describe('the certificate of a live domain', () => {
     return domainView(found, 2 * DAY, days(day)).certificate;
   }
 
-  it('is shown with why its renewal was refused, and when that is tried again', async () => {
+  it('shows why its renewal failed and when Signpost retries', async () => {
     const domain = await stored.verified('renewal.example.com');
-    // Old certificates do not hide it, however many there were.
+    // Any number of old certificates must not hide it.
     for (const day of [0, 60, 120, 180, 240, 300]) await renew(domain.id, day);
     expect(await shown(domain, 301)).toMatchObject({ problem: null, nextAttemptAt: null });
 
@@ -75,7 +74,7 @@ describe('the certificate of a live domain', () => {
     });
   });
 
-  it('is shown with its renewal while the domain is live, and what the authority said of it', async () => {
+  it('shows the renewal and the CA error while the domain stays live', async () => {
     const domain = await stored.verified('planned.example.com');
     expect((await shown(domain, 0)).renewal).toBeNull();
     await renew(domain.id, 0);
@@ -104,20 +103,19 @@ describe('the certificate of a live domain', () => {
     expect((await shown(domain, 1)).renewal).toBeNull();
   });
 
-  it('is shown with what a browser that warns means', async () => {
+  it('explains what a browser warning means', async () => {
     const domain = await stored.verified('warning.example.com');
     const state = async (day: number) => (await shown(domain, day)).browser.state;
     expect(await state(0)).toBe('no_certificate_yet');
     await renew(domain.id, 0);
     expect(await state(0)).toBe('may_be_cached');
     expect(await state(1)).toBe('served');
-    // A renewal is as new as the first, and the one before may be remembered.
     await renew(domain.id, 60);
     expect(await state(60)).toBe('may_be_cached');
     expect(await state(150)).toBe('no_certificate_yet');
   });
 
-  it('is said to be trusted by no browser where the local authority signed it', async () => {
+  it('is reported as untrusted by browsers when the local CA signed it', async () => {
     const domain = await stored.verified('local.example.com');
     const next = await order(domain, noon);
     const local = { ...certificateOf(0), issuer: `${LOCAL_AUTHORITY} 0a1b2c3d` };

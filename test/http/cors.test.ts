@@ -5,7 +5,7 @@ const shop = 'https://shop.example';
 const cors = createCors([shop, 'http://localhost:5173']);
 const wish = { 'access-control-request-method': 'POST' };
 
-describe('pages of other origins', () => {
+describe('CORS', () => {
   const strangers: readonly (readonly [what: string, origin: string | undefined])[] = [
     ['another origin', 'https://evil.example'],
     ['another scheme', 'http://shop.example'],
@@ -16,13 +16,13 @@ describe('pages of other origins', () => {
     ['no origin', undefined],
     ['two origins', `${shop}, ${shop}`],
   ];
-  test.each(strangers)('%s may not read an answer', (_what, origin) => {
+  test.each(strangers)('does not let %s read a response', (_what, origin) => {
     expect(cors.answerHeaders({ origin })).toEqual({ vary: 'Authorization, Origin' });
     const preflight = cors.preflightHeaders({ origin, ...wish }, 'GET');
     expect(preflight).toEqual({ vary: 'Authorization, Origin' });
   });
 
-  test('a listed one may, and sees the headers that matter; cookies are never asked for', () => {
+  test('lets a listed origin read responses and the documented headers, without cookies', () => {
     const headers = cors.answerHeaders({ origin: shop });
     expect(headers['access-control-allow-origin']).toBe(shop);
     expect(headers['access-control-expose-headers']).toMatch(/ETag.*Link.*RateLimit/);
@@ -30,7 +30,7 @@ describe('pages of other origins', () => {
     expect(headers).not.toHaveProperty('access-control-allow-credentials');
   });
 
-  test('its preflight is told what may be sent', () => {
+  test('answers a preflight with the allowed methods and headers', () => {
     const headers = cors.preflightHeaders({ origin: shop, ...wish }, 'GET, POST, HEAD, OPTIONS');
     expect(headers).toMatchObject({
       'access-control-allow-origin': shop,
@@ -42,13 +42,13 @@ describe('pages of other origins', () => {
     );
   });
 
-  test('an OPTIONS request that is no preflight is an ordinary one', () => {
+  test('treats an OPTIONS request that is not a preflight like any other', () => {
     expect(cors.preflightHeaders({ origin: shop }, 'GET')).not.toHaveProperty(
       'access-control-allow-methods',
     );
   });
 
-  test('without a list, nothing is said about it', () => {
+  test('sends no header when no origins are configured', () => {
     const off = createCors([]);
     expect(off.answerHeaders({ origin: shop })).toEqual({});
     expect(off.preflightHeaders({ origin: shop, ...wish }, 'GET')).toEqual({});

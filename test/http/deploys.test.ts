@@ -1,4 +1,3 @@
-/** What a deploy's certificate is verified by, over HTTP: what is taken, what is refused, and what the edge is given. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
@@ -31,52 +30,56 @@ const deploy = (more: object) =>
 const caOf = async (more: object) =>
   ((await deploy(more)).body as { upstreamCa: string | null }).upstreamCa;
 
-describe('the authorities of a deploy', () => {
-  it('are the public ones unless it brings its own', async () => {
+describe('The upstream CA certificates of a deploy', () => {
+  it('default to the public CAs', async () => {
     expect(await caOf({})).toBeNull();
   });
 
-  it('are stored as certificates alone, whatever stood between them', async () => {
+  it('are stored as certificates alone, without the text around them', async () => {
     expect(await caOf({ upstreamCa: root })).toBe(root);
     const commented = `# Our root\r\n${root.replaceAll('\n', '\r\n')}\nand the one below it:\n${leaf}`;
     expect(await caOf({ upstreamCa: commented })).toBe(root + leaf);
   });
 
   const misfits: readonly (readonly [what: string, bundle: () => unknown, words: string])[] = [
-    ['nothing', () => '', 'must be certificates in PEM'],
-    ['no PEM', () => 'MIIB', 'must be certificates in PEM'],
-    ['no text', () => 42, 'must be a string'],
+    ['empty', () => '', 'must be certificates in PEM'],
+    ['not PEM', () => 'MIIB', 'must be certificates in PEM'],
+    ['not text', () => 42, 'must be a string'],
     ['a private key', () => privateKeyToPem(generatePrivateKey()), 'contains a private key'],
     [
-      'a private key beside it',
+      'accompanied by a private key',
       () => root + privateKeyToPem(generatePrivateKey()),
       'contains a private key; it must contain only certificates',
     ],
     [
-      'a request',
+      'a certificate request',
       () => '-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n',
       'has an invalid certificate in block 1',
     ],
-    ['half of one', () => root + root.slice(0, 200), 'has an invalid certificate in block 2'],
     [
-      'no certificate within the marks',
+      'half a certificate',
+      () => root + root.slice(0, 200),
+      'has an invalid certificate in block 2',
+    ],
+    [
+      'PEM without a certificate in it',
       () => `${root}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
       'has an invalid certificate in block 2',
     ],
     ['too many', () => root.repeat(80), 'must be at most 32768 characters'],
   ];
-  it.each(misfits)('are not %s', async (_what, bundle, words) => {
+  it.each(misfits)('are rejected when they are %s', async (_what, bundle, words) => {
     const body = errorBody(400, 'invalid_body', expect.stringContaining(`upstreamCa: ${words}`));
     expect(await deploy({ upstreamCa: bundle() })).toMatchObject({ status: 400, body });
   });
 
-  it('need an upstream with https', async () => {
+  it('require an https upstream', async () => {
     const answer = await deploy({ upstream: 'http://deploy.example.com', upstreamCa: root });
     const words = 'upstreamCa: requires an https upstream';
     expect(answer.body).toEqual(errorBody(400, 'invalid_body', words));
   });
 
-  it('are given to the edge by the id of the deploy that counts', async () => {
+  it('reach the edge by the id of the active deploy', async () => {
     const domain = { projectId, hostname: 'docs.example.com', target: 'x.edge.test' };
     const at = { addedAt: noon, pendingSince: noon };
     await api.prisma.domain.create({ data: { id: projectId, ...domain, ...at, status: 'live' } });

@@ -1,4 +1,4 @@
-/** GET /v1/diagnosis/{hostname}, without a name server: what it asks for, what it refuses, what it answers. */
+/** GET /v1/diagnosis/{hostname} without a name server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { diagnose } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
@@ -11,7 +11,7 @@ import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 const asked: ExaminedName[] = [];
-/** What the next checks wait for. */
+/** The next checks wait for this. */
 let door: Promise<void> = Promise.resolve();
 let test: TestApi;
 let key: string;
@@ -35,7 +35,7 @@ beforeEach(() => void asked.splice(0));
 
 const nxdomain = { kind: 'nxdomain' } as const;
 
-/** Nothing has the name, and one server is silent. */
+/** The name has no records, and one server does not answer. */
 function examined({ hostname, target: wanted }: ExaminedName): Examined {
   const server = { server: 'ns1.shop.test', address: '192.0.2.53', mx: null, txt: null } as const;
   const timeout = { kind: 'timeout' } as const;
@@ -113,8 +113,8 @@ function examined({ hostname, target: wanted }: ExaminedName): Examined {
 const get = (hostname: string, query = `?target=${target}`) =>
   callApi(test.api, `GET /v1/diagnosis/${encodeURIComponent(hostname)}${query}`, { key });
 
-describe('a diagnosis', () => {
-  it('has the verdict, the record, the findings in words and everything that was seen', async () => {
+describe('GET /v1/diagnosis/{hostname}', () => {
+  it('returns the verdict, the record, the worded findings and all observations', async () => {
     const { status, body } = await get('docs.shop.test');
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -138,13 +138,13 @@ describe('a diagnosis', () => {
     expect(findings[0]?.action).toContain(target);
   });
 
-  it('is of the name in the form of the DNS, however it was spelt', async () => {
+  it('normalizes the name to its DNS form', async () => {
     const { body } = await get('https://BÜCHER.shop.test/a?b', `?target=https://${target}./`);
     expect(asked).toEqual([{ hostname: 'xn--bcher-kva.shop.test', target }]);
     expect(body).toMatchObject({ unicodeHostname: 'bücher.shop.test' });
   });
 
-  it('is of its moment: nothing to keep, nothing to ask for again', async () => {
+  it('is neither cacheable nor conditional', async () => {
     const headers = { 'if-none-match': '*' };
     const path = `/v1/diagnosis/docs.shop.test?target=${target}`;
     for (const method of ['GET', 'HEAD']) {
@@ -155,14 +155,14 @@ describe('a diagnosis', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('needs the scope domains:read', async () => {
+  it('requires the scope domains:read', async () => {
     const pets = await test.keyWith('pets:read');
     const answer = await callApi(test.api, 'GET /v1/diagnosis/docs.shop.test', { key: pets });
     expect([answer.status, asked]).toEqual([403, []]);
   });
 });
 
-describe('what does not fit is refused before anybody is asked', () => {
+describe('GET /v1/diagnosis/{hostname} rejects, before any query,', () => {
   const refused: readonly (readonly [hostname: string, query: string, code: string])[] = [
     ['not a host name', '', 'invalid_hostname'],
     ['*.shop.test', '', 'wildcard_unsupported'],
@@ -189,24 +189,24 @@ describe('what does not fit is refused before anybody is asked', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  it('says why a target can never be right', async () => {
+  it('explains why a target can never be right', async () => {
     const { body } = await get('docs.shop.test', '?target=docs.shop.test');
     expect(body).toMatchObject({ message: expect.stringContaining('is the host name itself') });
   });
 
-  it('does not speak of adding to one who only checks', async () => {
+  it('does not mention adding a domain to a caller who only checks', async () => {
     const { text } = await get('*.shop.test');
     expect(text).not.toMatch(/\badd/);
   });
 
-  it('says that a target is needed, and why', async () => {
+  it('explains that a target is required, and why', async () => {
     const { body } = await get('nobody-has-it.shop.test', '');
     const message = 'target: is required because no project has nobody-has-it.shop.test attached';
     expect(body).toEqual(errorBody(400, 'invalid_query', message));
   });
 });
 
-describe('without a target it is the one of the attached domain', () => {
+describe('A diagnosis without a target', () => {
   async function attach(
     hostname: string,
     wanted: string,
@@ -232,32 +232,32 @@ describe('without a target it is the one of the attached domain', () => {
     return asked.map((one) => one.target);
   };
 
-  it('of the only project that has it', async () => {
+  it('uses the domain of the only project that has it', async () => {
     await attach('one.shop.test', 'one.edge.test');
     expect(await targetOf('ONE.shop.test')).toEqual(['one.edge.test']);
   });
 
-  it('of the project that holds it, though another added it later', async () => {
+  it('uses the domain of the project that holds the name, even if another added it later', async () => {
     await attach('held.shop.test', 'holder.edge.test', { status: 'drifted', day: 1 });
     await attach('held.shop.test', 'later.edge.test', { status: 'failed', day: 2 });
     expect(await targetOf('held.shop.test')).toEqual(['holder.edge.test']);
   });
 
-  it('of the project that added it last, where none holds it', async () => {
+  it('uses the domain that was added last when no project holds the name', async () => {
     await attach('claimed.shop.test', 'later.edge.test', { day: 2 });
     await attach('claimed.shop.test', 'first.edge.test', { day: 1, status: 'failed' });
     await attach('claimed.shop.test', 'gone.edge.test', { day: 3, removed: true });
     expect(await targetOf('claimed.shop.test')).toEqual(['later.edge.test']);
   });
 
-  it('of nobody, once it was removed', async () => {
+  it('finds no target once the domain is removed', async () => {
     await attach('removed.shop.test', 'gone.edge.test', { status: 'live', removed: true });
     expect(await targetOf('removed.shop.test')).toEqual([]);
   });
 });
 
-describe('at most ten at once', () => {
-  it('the eleventh is told when to come back; the next one finds a place', async () => {
+describe('The limit of ten diagnoses at once', () => {
+  it('rejects the eleventh with Retry-After; the next one succeeds', async () => {
     let open = () => {};
     door = new Promise((resolve) => {
       open = resolve;
@@ -274,7 +274,7 @@ describe('at most ten at once', () => {
     expect((await get('docs.shop.test')).status).toBe(200);
   });
 
-  it('one that fails gives its place back', async () => {
+  it('frees the place of a diagnosis that fails', async () => {
     door = Promise.reject(new Error('the observer is broken'));
     door.catch(() => {});
     for (let time = 0; time < 11; time += 1) expect((await get('docs.shop.test')).status).toBe(500);

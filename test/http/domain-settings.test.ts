@@ -1,4 +1,3 @@
-/** The primary domain and the redirects of a project over HTTP, and what they mean for the removal of a domain. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
@@ -56,19 +55,19 @@ const shown = async () => (await call(`GET ${path}/domain-settings`)).text;
 const www = 'www.example.com';
 const usual = settings(www, redirect('old', 'www'), redirect('older', 'www', 308));
 
-describe('domain settings', () => {
+describe('Domain settings', () => {
   it('are empty at first', async () => {
     expect(await shown()).toBe('{"domains":{"primary":null,"redirects":[]}}');
   });
 
-  it('are stored as they are given, in exactly the shape of docs/interface.md', async () => {
+  it('are stored exactly as given, in the shape of docs/interface.md', async () => {
     const answer = await put(usual);
     expect(answer).toMatchObject({ status: 200, text: JSON.stringify(usual) });
     expect(await shown()).toBe(JSON.stringify(usual));
     expect(await put(usual)).toMatchObject({ status: 200, text: answer.text });
   });
 
-  it('take names in any spelling', async () => {
+  it('accept names in any spelling', async () => {
     const answer = await put(
       settings(' HTTPS://WWW.Example.com./path', {
         from: 'Bücher.example.com',
@@ -132,7 +131,7 @@ describe('domain settings', () => {
     ['invalid_body', { domains: { redirects: [] } }, 'domains.primary: is required'],
     ['invalid_body', { domains: { primary: null } }, 'domains.redirects: is required'],
     ['invalid_body', { ...usual, colour: 'red' }, 'colour: is not a known field'],
-  ])('%s refuses what does not fit, and changes nothing (%#)', async (code, json, words) => {
+  ])('reject an invalid %s without changing anything (%#)', async (code, json, words) => {
     await put(usual);
     const answer = await put(json);
     const body = errorBody(400, code, expect.stringContaining(words));
@@ -140,13 +139,13 @@ describe('domain settings', () => {
     expect(await shown()).toBe(JSON.stringify(usual));
   });
 
-  it.each(['GET', 'PUT'])('%s of a project that is not there is 404', async (method) => {
+  it.each(['GET', 'PUT'])('answer 404 to %s for an unknown project', async (method) => {
     const line = `${method} /v1/projects/00000000-0000-4000-8000-00000000ffff/domain-settings`;
     const answer = await call(line, method === 'PUT' ? usual : undefined);
     expect(answer).toMatchObject({ status: 404, body: errorBody(404, 'project_not_found') });
   });
 
-  describe('with If-Match', () => {
+  describe('Domain settings with If-Match', () => {
     const line = () => `PUT ${path}/domain-settings`;
     const tagNow = async () =>
       (await call(`GET ${path}/domain-settings`)).headers['etag'] ?? 'no tag';
@@ -154,7 +153,7 @@ describe('domain settings', () => {
       callApi(api.api, line(), { key, json, headers });
     const failed = { status: 412, body: errorBody(412, 'precondition_failed') };
 
-    it('take the place of that version, and of no other', async () => {
+    it('replace that version only', async () => {
       const empty = await tagNow();
       const answer = await putIf({ 'if-match': empty }, usual);
       expect(answer).toMatchObject({ status: 200, text: JSON.stringify(usual) });
@@ -169,20 +168,20 @@ describe('domain settings', () => {
       expect(await putIf({ 'if-match': '*' }, settings(null))).toMatchObject({ status: 200 });
     });
 
-    it('are of another version once a domain has gone, and its redirect with it', async () => {
+    it('get a new version when a domain is removed along with its redirect', async () => {
       await put(usual);
       const before = await tagNow();
       await call(`DELETE ${path}/domains/old.example.com`);
       expect(await putIf({ 'if-match': before }, usual)).toMatchObject(failed);
     });
 
-    it('are refused for that before it is judged whether they fit', async () => {
+    it('check the version before the content', async () => {
       const bad = settings('nobody.example.com');
       expect(await putIf({ 'if-match': '"x"' }, bad)).toMatchObject(failed);
       expect(await putIf({ 'if-match': await tagNow() }, bad)).toMatchObject({ status: 400 });
     });
 
-    it('of which only one may count, one counts', async () => {
+    it('accept only one of several concurrent changes', async () => {
       const headers = { 'if-match': await tagNow() };
       const all = [www, 'old.example.com', 'older.example.com'].map((one) => settings(one));
       const answers = await Promise.all(all.map((json) => putIf(headers, json)));
@@ -191,14 +190,14 @@ describe('domain settings', () => {
       expect(await shown()).toBe(JSON.stringify(all[stored]));
     });
 
-    it('or If-None-Match, which is the other way round', async () => {
+    it('support If-None-Match as the inverse', async () => {
       const tag = await tagNow();
       expect(await putIf({ 'if-none-match': '*' }, usual)).toMatchObject(failed);
       expect(await putIf({ 'if-none-match': tag }, usual)).toMatchObject(failed);
       expect(await putIf({ 'if-none-match': '"x"' }, usual)).toMatchObject({ status: 200 });
     });
 
-    it('of a project that is not there are 404 all the same', async () => {
+    it('answer 404 for an unknown project', async () => {
       const nowhere = 'PUT /v1/projects/00000000-0000-4000-8000-00000000ffff/domain-settings';
       const headers = { 'if-match': '"x"' };
       const answer = await callApi(api.api, nowhere, { key, json: usual, headers });
@@ -206,7 +205,7 @@ describe('domain settings', () => {
     });
   });
 
-  it('are changed with domains:write only', async () => {
+  it('require domains:write for a change', async () => {
     const reader = await api.keyWith('domains:read');
     const line = `${path}/domain-settings`;
     expect((await callApi(api.api, `GET ${line}`, { key: reader })).status).toBe(200);
@@ -214,7 +213,7 @@ describe('domain settings', () => {
   });
 });
 
-describe('removing a domain', () => {
+describe('Removing a domain', () => {
   const remove = (name: string, query = '') =>
     call(`DELETE ${path}/domains/${name}.example.com${query}`);
   const removedEvent = async (name: string) => {
@@ -222,7 +221,7 @@ describe('removing a domain', () => {
     return (body as readonly { type: string; data: unknown }[])[0];
   };
 
-  it('that the settings lead to is refused with what would be orphaned, and does nothing', async () => {
+  it('is rejected with the settings that it would orphan, and changes nothing', async () => {
     await put(usual);
     const answer = await remove('www');
     expect(answer).toMatchObject({ status: 409, body: errorBody(409, 'domain_in_use') });
@@ -237,7 +236,7 @@ describe('removing a domain', () => {
     expect(dropped).toEqual([]);
   });
 
-  it('with orphans=drop takes those settings with it, and says so in its event', async () => {
+  it('with orphans=drop removes those settings and lists them in the event', async () => {
     await put(usual);
     expect(await remove('www', '?orphans=drop')).toMatchObject({ status: 204 });
     expect(await shown()).toBe(JSON.stringify(settings(null)));
@@ -256,7 +255,7 @@ describe('removing a domain', () => {
     expect(await remove('www')).toMatchObject({ status: 204 });
   });
 
-  it('that only redirects away goes with its redirect, which the event says', async () => {
+  it('that only redirects removes its redirect, and the event says so', async () => {
     await put(usual);
     expect(await remove('old')).toMatchObject({ status: 204 });
     expect(await shown()).toBe(JSON.stringify(settings(www, redirect('older', 'www', 308))));
@@ -265,12 +264,12 @@ describe('removing a domain', () => {
     });
   });
 
-  it('that no setting names says so, too', async () => {
+  it('that no setting mentions reports that in the event', async () => {
     expect(await remove('old')).toMatchObject({ status: 204 });
     expect(await removedEvent('old')).toMatchObject({ data: { primary: false, redirects: [] } });
   });
 
-  it.each(['keep', '', 'DROP'])('takes no other word for orphans than drop: “%s”', async (word) => {
+  it.each(['keep', '', 'DROP'])('rejects orphans=“%s”', async (word) => {
     await put(usual);
     const message = 'orphans: must be drop';
     expect(await remove('www', `?orphans=${word}`)).toMatchObject({

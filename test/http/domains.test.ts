@@ -35,7 +35,7 @@ const call = (line: string, json?: unknown) =>
 
 let projectCount = 0;
 
-/** A project that may publish, or lacks what `missing` says. Gives the path of its domains. */
+/** Creates a project, complete except for what `missing` names. Returns the path of its domains. */
 async function aProject(missing: 'nothing' | 'plan' | 'deploy' = 'nothing'): Promise<string> {
   projectCount += 1;
   const plan = missing === 'plan' ? 'free' : 'pro';
@@ -48,8 +48,8 @@ async function aProject(missing: 'nothing' | 'plan' | 'deploy' = 'nothing'): Pro
   return `/v1/projects/${id}/domains`;
 }
 
-describe('adding a domain', () => {
-  it('answers with the record to create, and wakes the workers', async () => {
+describe('Adding a domain', () => {
+  it('returns the record to create and wakes the workers', async () => {
     const path = await aProject();
     const { status, headers, body } = await call(`POST ${path}`, { hostname: 'docs.example.com' });
     expect(status).toBe(201);
@@ -69,7 +69,7 @@ describe('adding a domain', () => {
     expect((await call(`GET ${path}/docs.example.com`)).body).toEqual(body);
   });
 
-  it('cleans what people paste, and shows both spellings', async () => {
+  it('cleans pasted names and shows both spellings', async () => {
     const path = await aProject();
     const { body } = await call(`POST ${path}`, { hostname: ' HTTPS://Bücher.Example.com./path ' });
     expect(body).toMatchObject({
@@ -92,7 +92,7 @@ describe('adding a domain', () => {
     [{ delegation: { kind: 'delegated', zone: 'example.com' } }, 'CNAME', 'a.sub'],
     [{ delegation: { kind: 'delegated', zone: 'sub.example.com' } }, 'CNAME', 'a'],
     [{ delegation: { kind: 'delegated', zone: 'a.sub.example.com' } }, 'ALIAS', '@'],
-  ])('shows the record as the last check had its zone: %j', async (observation, type, name) => {
+  ])('shows the record relative to its zone: %j', async (observation, type, name) => {
     const path = await aProject();
     const hostname = 'a.sub.example.com';
     await call(`POST ${path}`, { hostname });
@@ -101,10 +101,12 @@ describe('adding a domain', () => {
       const { id: domainId } = await api.prisma.domain.findFirstOrThrow({ where: { projectId } });
       await api.prisma.storedObservation.create({ data: { domainId, value: observation } });
     }
-    expect((await call(`GET ${path}/${hostname}`)).body).toMatchObject({ record: { type, name } });
+    expect((await call(`GET ${path}/${hostname}`)).body).toMatchObject({
+      record: { type, name },
+    });
   });
 
-  it('leaves out a finding of a version that it does not know', async () => {
+  it('leaves out a finding of an unknown version', async () => {
     const path = await aProject();
     await call(`POST ${path}`, { hostname: 'docs.example.com' });
     const [, , , projectId = ''] = path.split('/');
@@ -123,7 +125,7 @@ describe('adding a domain', () => {
     ['*.example.com', 400, 'wildcard_unsupported'],
     [`x.${platformDomain}`, 400, 'platform_hostname'],
   ];
-  it.each(refusals)('refuses %j with %d %s, and stores nothing', async (hostname, status, code) => {
+  it.each(refusals)('rejects %j with %d %s', async (hostname, status, code) => {
     const path = await aProject();
     const answer = await call(`POST ${path}`, { hostname });
     expect(answer).toMatchObject({ status, body: errorBody(status, code) });
@@ -134,18 +136,15 @@ describe('adding a domain', () => {
   it.each([
     ['plan', 403, 'paid_plan_required', 'require a paid plan'],
     ['deploy', 409, 'deploy_required', ': POST …/deploys with {"status":"succeeded",'],
-  ] as const)(
-    'needs a paid plan and a deploy: without the %s it is %d %s',
-    async (missing, status, code, words) => {
-      const path = await aProject(missing);
-      const answer = await call(`POST ${path}`, { hostname: 'docs.example.com' });
-      const said = expect.stringContaining(words.replace('…', path.replace('/domains', '')));
-      expect(answer).toMatchObject({ status, body: errorBody(status, code, said) });
-      expect((await call(`GET ${path}`)).body).toEqual([]);
-    },
-  );
+  ] as const)('without the %s answers %d %s', async (missing, status, code, words) => {
+    const path = await aProject(missing);
+    const answer = await call(`POST ${path}`, { hostname: 'docs.example.com' });
+    const said = expect.stringContaining(words.replace('…', path.replace('/domains', '')));
+    expect(answer).toMatchObject({ status, body: errorBody(status, code, said) });
+    expect((await call(`GET ${path}`)).body).toEqual([]);
+  });
 
-  it('refuses one that the project has, however it is spelt', async () => {
+  it('rejects a name that the project already has, in any spelling', async () => {
     const path = await aProject();
     await call(`POST ${path}`, { hostname: 'docs.example.com' });
     const again = await call(`POST ${path}`, { hostname: 'DOCS.example.com.' });
@@ -159,13 +158,13 @@ describe('adding a domain', () => {
     expect(second.status).toBe(201);
   });
 
-  it('names fields that it does not know', async () => {
+  it('names unknown fields', async () => {
     const path = await aProject();
     const answer = await call(`POST ${path}`, { host: 'docs.example.com' });
     expect(answer.body).toEqual(errorBody(400, 'invalid_body', expect.stringContaining('host:')));
   });
 
-  it('stops at 100 an hour, and says when it goes on', async () => {
+  it('stops at 100 an hour and says when to retry', async () => {
     const path = await aProject();
     for (let index = 0; index < 100; index += 1) {
       const { status } = await call(`POST ${path}`, { hostname: `d${index}.example.com` });
@@ -177,8 +176,8 @@ describe('adding a domain', () => {
   });
 });
 
-describe('removing a domain', () => {
-  it('is idempotent, ends its jobs, and keeps its history', async () => {
+describe('Removing a domain', () => {
+  it('is idempotent, ends its jobs and keeps its history', async () => {
     const path = await aProject();
     await call(`POST ${path}`, { hostname: 'docs.example.com' });
     expect((await call(`DELETE ${path}/docs.example.com`)).status).toBe(204);
@@ -192,7 +191,7 @@ describe('removing a domain', () => {
     expect(timeline).toMatchObject([{ type: 'domain.removed' }, { type: 'domain.added' }]);
   });
 
-  it('and adding it again asks for the same record', async () => {
+  it('keeps its record for when it is added again', async () => {
     const path = await aProject();
     const first = await call(`POST ${path}`, { hostname: 'docs.example.com' });
     await call(`DELETE ${path}/docs.example.com`);
@@ -204,8 +203,8 @@ describe('removing a domain', () => {
   });
 });
 
-describe('verify', () => {
-  it('starts a new window with the same record, and checks at once', async () => {
+describe('POST verify', () => {
+  it('starts a new window with the same record and checks at once', async () => {
     const path = await aProject();
     await call(`POST ${path}`, { hostname: 'docs.example.com' });
     api.clock.now = new Date(api.clock.now.getTime() + HOUR_MS);
@@ -220,7 +219,7 @@ describe('verify', () => {
     expect(woken).toEqual(['check-dns', 'check-dns']);
   });
 
-  it.each(['GET', 'POST'])('%s of a domain that is not there is 404', async (method) => {
+  it.each(['GET', 'POST'])('answers 404 to %s for an unknown domain', async (method) => {
     const path = await aProject();
     const line = `${method} ${path}/docs.example.com${method === 'POST' ? '/verify' : ''}`;
     expect(await call(line)).toMatchObject({
@@ -230,7 +229,7 @@ describe('verify', () => {
   });
 });
 
-describe('projects', () => {
+describe('Projects', () => {
   it.each([
     ['GET /v1/projects/nonsense', undefined],
     ['GET /v1/projects/00000000-0000-4000-8000-00000000ffff', undefined],
@@ -241,12 +240,12 @@ describe('projects', () => {
     ],
     ['POST /v1/projects/nonsense/domains', { hostname: 'docs.example.com' }],
     ['DELETE /v1/projects/nonsense/domains/docs.example.com', undefined],
-  ])('%s is 404 project_not_found', async (line, json) => {
+  ])('%s answers 404 project_not_found', async (line, json) => {
     const answer = await call(line, json);
     expect(answer).toMatchObject({ status: 404, body: errorBody(404, 'project_not_found') });
   });
 
-  it('are found by a domain that they have, in whatever spelling', async () => {
+  it('are found by the name of their domain in any spelling', async () => {
     const ids = [await aProject(), await aProject()].map((path) => path.split('/')[3]);
     for (const id of ids) {
       await call(`POST /v1/projects/${id}/domains`, { hostname: 'found.example.com' });
@@ -262,7 +261,7 @@ describe('projects', () => {
     expect(await found('no host name')).toEqual([]);
   });
 
-  it('refuses a slug that is taken', async () => {
+  it('reject a slug that is taken', async () => {
     const project = { name: 'Docs', slug: 'taken' };
     expect((await call('POST /v1/projects', project)).body).toMatchObject({ plan: 'free' });
     expect(await call('POST /v1/projects', project)).toMatchObject({ status: 409 });
@@ -273,7 +272,7 @@ describe('projects', () => {
     'http://user:secret@a.example',
     'http://a.example/?q=1',
     'a.example',
-  ])('refuses %s as an upstream', async (upstream) => {
+  ])('reject %s as an upstream', async (upstream) => {
     const path = (await aProject()).replace('/domains', '/deploys');
     const answer = await call(`POST ${path}`, { status: 'succeeded', upstream });
     expect(answer.body).toEqual(
@@ -281,7 +280,7 @@ describe('projects', () => {
     );
   });
 
-  it('a failed deploy does not make a project publishable', async () => {
+  it('cannot publish with a failed deploy', async () => {
     const path = await aProject('deploy');
     const deploy = { status: 'failed', upstream: 'http://a.example' };
     await call(`POST ${path.replace('/domains', '/deploys')}`, deploy);
@@ -290,7 +289,7 @@ describe('projects', () => {
     });
   });
 
-  it('reading needs domains:read, changing needs domains:write', async () => {
+  it('require domains:read for reading and domains:write for changes', async () => {
     const reader = await api.keyWith('domains:read');
     const json = { name: 'Docs', slug: 'no' };
     expect((await callApi(api.api, 'GET /v1/projects', { key: reader })).status).toBe(200);

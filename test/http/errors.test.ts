@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { type ErrorCode, errors, refuse } from '../../src/http/pipeline/errors.ts';
 
-// Every key of the table is a code, by its type.
+// The type of the table guarantees that every key is a code.
 const codes = Object.keys(errors) as ErrorCode[];
 
-test('docs/integrate/errors.md lists exactly the codes that there are, with their statuses', async () => {
+test('docs/integrate/errors.md lists exactly the existing codes with their statuses', async () => {
   const page = await readFile(new URL('../../docs/integrate/errors.md', import.meta.url), 'utf8');
   const section = /^## Errors$([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(page)?.[1] ?? '';
   const rows = [...section.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)];
@@ -20,7 +20,7 @@ test.each(codes)('%s is answered with exactly code, message and status', (code) 
   expect(body.message).toMatch(/^[A-Z].*\.$/);
 });
 
-test('a message of its own and headers go with a refusal', () => {
+test('an error carries its custom message and headers', () => {
   expect(refuse('gone', 'It went.', { link: '<x>' })).toEqual({
     status: 410,
     body: { code: 'gone', message: 'It went.', status: 410 },

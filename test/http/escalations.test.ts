@@ -37,7 +37,6 @@ beforeEach(() => api.prisma.escalation.deleteMany());
 
 let count = 0;
 
-/** A verified domain with a case. */
 async function aCase(
   cause: EscalationCause,
   parts: Partial<EscalationEvidence> = {},
@@ -68,13 +67,13 @@ async function aCase(
 async function list(query = '') {
   const answer = await callApi(api.api, `GET /v1/escalations${query}`, { key });
   expect(answer.status).toBe(200);
-  const cases = answer.body as readonly Record<string, unknown>[]; // a 200 is a list
+  const cases = answer.body as readonly Record<string, unknown>[];
   const next = /^<([^>]+)>; rel="next"$/.exec(answer.headers['link'] ?? '')?.[1];
   return { cases, next };
 }
 
 describe('GET /v1/escalations', () => {
-  it('shows a case with its project, its words and what they rest on', async () => {
+  it('returns an escalation with its project, texts and evidence', async () => {
     const { projectId, hostname, summary, nextAction } = await aCase('challenge_unreachable', {
       findings: missing.findings,
       problem: { type: 'connection', detail: 'Timeout.' },
@@ -84,7 +83,7 @@ describe('GET /v1/escalations', () => {
         { address: '2001:db8::1', outcome: 'timeout' },
       ],
       quarantine: { reason: 'Error: no such file', until: noon.toISOString() },
-      // Of one check only: nobody is told yet.
+      // Only one check so far, so no notification yet.
       candidate: 'dns_unknown',
     });
     const { cases } = await list();
@@ -117,7 +116,7 @@ describe('GET /v1/escalations', () => {
     ]);
   });
 
-  it('has the words that the customer reads at the domain', async () => {
+  it('uses the text that the customer sees at the domain', async () => {
     const { projectId, hostname } = await aCase('authority_refused', {
       problem: { type: 'malformed', detail: 'No.' },
     });
@@ -128,7 +127,7 @@ describe('GET /v1/escalations', () => {
     expect(openedAt).toBe(noon.toISOString());
   });
 
-  it('of a closed case promises nothing more', async () => {
+  it('promises no further action for a closed escalation', async () => {
     await aCase('platform_fault');
     await api.prisma.escalation.updateMany({ data: { closedAt: later(noon, HOUR) } });
     const closedAt = later(noon, HOUR).toISOString();
@@ -136,7 +135,7 @@ describe('GET /v1/escalations', () => {
     expect((await list('?status=open')).cases).toEqual([]);
   });
 
-  it('is a page at a time, the newest first, and every case is on one of them', async () => {
+  it('pages newest first, and every escalation is on exactly one page', async () => {
     for (let hour = 0; hour < 5; hour += 1)
       await aCase('platform_fault', {}, later(noon, hour * HOUR));
     const pages = [];
@@ -149,13 +148,13 @@ describe('GET /v1/escalations', () => {
     expect(pages).toEqual([opened.slice(0, 2), opened.slice(2, 4), opened.slice(4)]);
   });
 
-  it('leaves out a cause that a newer version knows', async () => {
+  it('leaves out a cause of a newer version', async () => {
     await aCase('platform_fault');
     await api.prisma.escalation.updateMany({ data: { cause: 'from_the_future' } });
     expect((await list()).cases).toEqual([]);
   });
 
-  it('shows a case of the first version, which had less to say', async () => {
+  it('shows an escalation of the first version, which stored less', async () => {
     await aCase('authority_refused');
     await api.prisma.escalation.updateMany({ data: { evidence: { findings: [], problem: null } } });
     expect((await list()).cases).toMatchObject([
@@ -171,28 +170,28 @@ describe('GET /v1/escalations', () => {
     'cursor=',
     `cursor=${Buffer.alloc(23, 255).toString('base64url')}`,
     `cursor=${Buffer.from([1, ...Buffer.alloc(22, 255)]).toString('base64url')}`,
-  ])('refuses %s', async (query) => {
+  ])('rejects %s', async (query) => {
     const answer = await callApi(api.api, `GET /v1/escalations?${query}`, { key });
     expect(answer).toMatchObject({ status: 400, body: errorBody(400, 'invalid_query') });
   });
 
-  it('needs the scope of operators', async () => {
+  it('requires the scope of operators', async () => {
     const customers = await api.keyWith('domains:read');
     const answer = await callApi(api.api, 'GET /v1/escalations', { key: customers });
     expect(answer.status).toBe(403);
   });
 });
 
-describe('a cursor', () => {
-  it('is the place after a case, and nothing else is', () => {
+describe('The cursor of GET /v1/escalations', () => {
+  it('is the position after an escalation and rejects anything else', () => {
     const place = { openedAt: later(noon, 7), id: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60' };
     expect(placeOfCursor(cursorAfterEscalation(place))).toEqual(place);
     expect(placeOfCursor(`${cursorAfterEscalation(place)}A`)).toBeNull();
   });
 });
 
-describe('the example of the document', () => {
-  it('is worded as a case with this evidence is', () => {
+describe('The example in the OpenAPI document', () => {
+  it('is worded like an escalation with this evidence', () => {
     const { evidence, summary, nextAction } = docsEscalation;
     const { problem, probes, nextAttempt } = evidence;
     const { type, detail } = problem;

@@ -1,4 +1,3 @@
-/** The stream of a project's events over HTTP, without a socket: what it begins with, what it has, and when it ends. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
@@ -23,12 +22,12 @@ let path: string;
 let domains: readonly { readonly id: string; readonly hostname: string }[];
 const watched: string[] = [];
 const open = new Set<AbortController>();
-/** What the database answers instead, as long as it is away. */
+/** The error that the database returns while it is unavailable. */
 let away: Error | null = null;
 
 beforeAll(async () => {
   t = await startTestApi((prisma, _now) => {
-    const store = () => createEventFeedStore(t); // its pool is there once it is started
+    const store = () => createEventFeedStore(t);
     const unlessAway =
       <A extends readonly unknown[], R>(act: (...args: A) => Promise<R>) =>
       (...args: A) =>
@@ -45,7 +44,7 @@ beforeAll(async () => {
       platformDomain: 'edge.signpost.test',
       openStream: createOpenStream({
         feed,
-        checkFeed: { follow: () => expect.fail('nobody asked for checks') },
+        checkFeed: { follow: () => expect.fail('unexpected follow of checks') },
         lastNumbers,
         page: unlessAway((range: EventRange) => store().page(range)),
         heartbeatMs: 20,
@@ -84,7 +83,7 @@ afterAll(async () => {
 
 type Opened = Reading & { readonly headers: Readonly<Record<string, string>>; close(): void };
 
-/** Opens a stream, and expects that it is one. */
+/** Opens a stream and expects success. */
 async function read(lastEventId?: number | string, query = '', token = key): Promise<Opened> {
   const answer = await t.api.handle({
     method: 'GET',
@@ -103,7 +102,7 @@ async function read(lastEventId?: number | string, query = '', token = key): Pro
   return { ...reading, headers: answer.headers, close: () => over.abort() };
 }
 
-/** Tells so many events of a domain, in a transaction each. */
+/** Adds events to a domain, each in its own transaction. */
 async function happens(count: number, domain = 0): Promise<void> {
   for (let n = 0; n < count; n += 1) {
     const domainId = domains[domain]?.id ?? '';
@@ -114,8 +113,8 @@ async function happens(count: number, domain = 0): Promise<void> {
 
 const newest = (): Promise<number> => t.prisma.event.count();
 
-describe('the stream of events', () => {
-  it('has everything after the number that is named, as it was told', async () => {
+describe('The event stream', () => {
+  it('returns every event after the given number, as it was stored', async () => {
     const reading = await read(0);
     expect(reading.headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
@@ -139,7 +138,7 @@ describe('the stream of events', () => {
     expect(await (await read(1)).numbers(1)).toEqual([2]);
   });
 
-  it('has findings in words, as the timeline has them', async () => {
+  it('words findings as the timeline does', async () => {
     const before = await newest();
     const findings = [{ code: 'held_elsewhere', hostname: 'a.shop.test' }] as const;
     const event = { type: 'domain.drifted', findings, domainId: domains[0]?.id ?? '' } as const;
@@ -151,7 +150,7 @@ describe('the stream of events', () => {
     });
   });
 
-  it('has what happens from now on, and where that begins', async () => {
+  it('without a number sends only new events and their starting position', async () => {
     const before = await newest();
     const reading = await read();
     const next = reading.next();
@@ -164,7 +163,7 @@ describe('the stream of events', () => {
     expect(silent.lastEventId()).toBe(String(before + 1));
   });
 
-  it('goes on where it was left, through a burst of a thousand', async () => {
+  it('resumes where it stopped, through a burst of a thousand events', async () => {
     const before = await newest();
     const first = await read(before);
     const reported = happens(1_000);
@@ -176,7 +175,7 @@ describe('the stream of events', () => {
     expect([...half, ...rest]).toEqual(Array.from({ length: 1_000 }, (_, n) => before + n + 1));
   });
 
-  it('has those of one domain, and counts as watching it while it is open', async () => {
+  it('can be limited to one domain and counts as watching it while open', async () => {
     const reading = await read(0, '?hostname=B.Shop.test.');
     expect(watched).toEqual([domains[1]?.id]);
     expect((await reading.take(1))[0]?.data).toMatchObject({ hostname: 'b.shop.test' });
@@ -191,7 +190,7 @@ describe('the stream of events', () => {
     expect(watched).toEqual([]);
   });
 
-  it('says where the database was put back, and goes on from there', async () => {
+  it('reports a database restore and continues from there', async () => {
     const last = await newest();
     const reading = await read(last + 1_000);
     expect(await reading.next()).toEqual({
@@ -201,7 +200,7 @@ describe('the stream of events', () => {
     });
     await happens(1);
     expect(await reading.numbers(1)).toEqual([last + 1]);
-    // The same for who is reading when it happens.
+    // The same for a reader that is connected during the restore.
     await t.prisma.$executeRaw`DELETE FROM event WHERE number > ${last}`;
     await t.prisma.$executeRaw`UPDATE project SET last_event_number = ${last}`;
     expect((await reading.next())?.event).toBe('stream.reset');
@@ -210,7 +209,7 @@ describe('the stream of events', () => {
   });
 
   it.each(['', 'abc', '-1', '1.5', '1e3', '0x10', '1, 2', '\u0661', "1' OR 1=1", '9'.repeat(200)])(
-    'refuses the Last-Event-ID %j',
+    'rejects the Last-Event-ID %j',
     async (lastEventId) => {
       const headers = { 'last-event-id': lastEventId };
       const answer = await callApi(t.api, `GET ${path}`, { key, headers });
@@ -218,7 +217,7 @@ describe('the stream of events', () => {
     },
   );
 
-  it('takes any number, however large', async () => {
+  it('accepts any number, however large', async () => {
     const reading = await read('9'.repeat(40));
     expect((await reading.next())?.event).toBe('stream.reset');
   });
@@ -233,7 +232,7 @@ describe('the stream of events', () => {
     expect(answer).toMatchObject({ status, body: errorBody(status, code) });
   });
 
-  it('is not begun by HEAD', async () => {
+  it('does not start for HEAD', async () => {
     for (const _ of Array(10)) {
       expect(await callApi(t.api, `HEAD ${path}`, { key })).toMatchObject({
         status: 200,
@@ -243,8 +242,8 @@ describe('the stream of events', () => {
   });
 });
 
-describe('a stream that goes on', () => {
-  it('has a comment now and then', async () => {
+describe('An open event stream', () => {
+  it('sends a comment from time to time', async () => {
     const reading = await read();
     const next = reading.next();
     while (reading.comments.length < 3) await new Promise((resolve) => setImmediate(resolve));
@@ -254,19 +253,19 @@ describe('a stream that goes on', () => {
   });
 
   it.each([
-    ['its key has ended', { revokedAt: noon }],
-    ['its key may do other things only', { scopes: ['pets:read'] }],
+    ['its key expired', { revokedAt: noon }],
+    ['its key has other scopes', { scopes: ['pets:read'] }],
   ])('ends when %s', async (_, data) => {
     const token = await t.keyWith('domains:read');
     const reading = await read(undefined, '', token);
     const next = reading.next();
     const [, id = ''] = token.split('_');
     await t.prisma.apiKey.update({ where: { id }, data });
-    t.clock.now = new Date(t.clock.now.getTime() + 6_000); // what is remembered of a key
+    t.clock.now = new Date(t.clock.now.getTime() + 6_000); // the key cache
     expect(await next).toBeNull();
   });
 
-  it('stays while the database is away, and loses nothing', async () => {
+  it('stays open while the database is unavailable, and loses nothing', async () => {
     const before = await newest();
     const reading = await read(before);
     const next = reading.numbers(2);
@@ -278,7 +277,7 @@ describe('a stream that goes on', () => {
     expect(t.errors).toEqual([]);
   });
 
-  it('is one of as many as a key may have, and a process', async () => {
+  it('counts toward the limit of the key and of the process', async () => {
     const three = [await read(), await read(), await read()];
     const fourth = await callApi(t.api, `GET ${path}`, { key });
     expect(fourth).toMatchObject({ status: 429, body: errorBody(429, 'too_many_streams') });
@@ -291,7 +290,7 @@ describe('a stream that goes on', () => {
     await read();
   });
 
-  it('is refused while the database is away', async () => {
+  it('is rejected while the database is unavailable', async () => {
     away = Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
     const answer = await callApi(t.api, `GET ${path}`, { key });
     away = null;

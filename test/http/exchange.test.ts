@@ -1,4 +1,3 @@
-/** What an answer says of its exchange: entity tags, other origins, traces, and the line in the log. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPetStore } from '../../src/db/pets.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
@@ -15,19 +14,19 @@ afterAll(() => t.close());
 const json = { name: 'a', categoryId: 1 };
 const get = (headers = {}, line = 'GET /v1/pets') => callApi(t.api, line, { key, headers });
 
-describe('a read', () => {
-  test('that finds what the client has already is 304, without a body and with the same tag', async () => {
+describe('A GET request', () => {
+  test('answers 304 with the same tag and no body when the client is up to date', async () => {
     const first = await get();
     const tag = first.headers['etag'] ?? '';
     const again = await get({ 'if-none-match': tag });
     expect(again).toMatchObject({ status: 304, text: '' });
     expect(again.headers['etag']).toBe(tag);
-    // RFC 9110, 15.4.5: what a 200 would have said of the representation and of its caching.
+    // RFC 9110, 15.4.5: a 304 repeats the validator and caching headers of the 200.
     expect(again.headers['cache-control']).toBe(first.headers['cache-control']);
     expect(again.headers).not.toHaveProperty('content-length');
   });
 
-  test('after a change is 200 with another tag', async () => {
+  test('answers 200 with another tag after a change', async () => {
     const { headers } = await get();
     await callApi(t.api, 'POST /v1/pets', { key, json });
     const after = await get({ 'if-none-match': headers['etag'] ?? '' });
@@ -35,7 +34,7 @@ describe('a read', () => {
     expect(after.headers['etag']).not.toBe(headers['etag']);
   });
 
-  test('is not 304 where its page has a next one meanwhile', async () => {
+  test('answers 200 when its page has gained a next page', async () => {
     const line = 'GET /v1/pets?limit=1&status=sold';
     const sold = { key, json: { ...json, status: 'sold' } };
     await callApi(t.api, 'POST /v1/pets', sold);
@@ -46,14 +45,14 @@ describe('a read', () => {
     expect(after.headers['link']).toContain('rel="next"');
   });
 
-  test('by HEAD is 304, too', async () => {
+  test('answers 304 to HEAD too', async () => {
     const { headers } = await get();
     const head = await get({ 'if-none-match': headers['etag'] ?? '' }, 'HEAD /v1/pets');
     expect(head).toMatchObject({ status: 304, text: '' });
   });
 
   test.each(['GET /v1/pets/0', 'GET /v1/pets?limit=0', 'GET /nothing'])(
-    'that is refused has no tag: %s',
+    'sends no tag with an error: %s',
     async (line) => {
       const answer = await get({ 'if-none-match': '*' }, line);
       expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -61,16 +60,16 @@ describe('a read', () => {
     },
   );
 
-  test('If-None-Match says nothing to a POST', async () => {
+  test('A POST ignores If-None-Match', async () => {
     const headers = { 'if-none-match': '*' };
     expect((await callApi(t.api, 'POST /v1/pets', { key, json, headers })).status).toBe(201);
   });
 });
 
-describe('a page of another origin', () => {
+describe('A page of another origin', () => {
   const shop = { origin: 'https://shop.example' };
 
-  test('that is listed may ask before it sends a key', async () => {
+  test('may send a preflight when its origin is listed', async () => {
     const wish = { ...shop, 'access-control-request-method': 'POST' };
     const { status, headers } = await callApi(t.api, 'OPTIONS /v1/pets', { headers: wish });
     expect(status).toBe(204);
@@ -82,26 +81,26 @@ describe('a page of another origin', () => {
   });
 
   test.each([
-    ['an animal', 'GET /v1/pets', 200],
-    ['a refusal', 'GET /v1/pets?limit=0', 400],
-    ['what is not there', 'GET /nothing', 404],
-  ])('that is listed may read %s', async (_what, line, expected) => {
+    ['a pet', 'GET /v1/pets', 200],
+    ['an error', 'GET /v1/pets?limit=0', 400],
+    ['a missing pet', 'GET /nothing', 404],
+  ])('may read %s when its origin is listed', async (_what, line, expected) => {
     const { status, headers } = await get(shop, line);
     expect(status).toBe(expected);
     expect(headers['access-control-allow-origin']).toBe(shop.origin);
   });
 
-  test('that is not listed may not', async () => {
+  test('may not read anything when its origin is not listed', async () => {
     const { headers } = await get({ origin: 'https://evil.example' });
     expect(headers).not.toHaveProperty('access-control-allow-origin');
     expect(headers['vary']).toBe('Authorization, Origin');
   });
 });
 
-describe('the log', () => {
+describe('The request log', () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-  test('has one line for each request, with its ids and never its path, query or body', async () => {
+  test('has one line per request with its ids and never its path, query or body', async () => {
     t.lines.splice(0);
     const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01`, 'x-request-id': 'r-7' };
     const answer = await get(headers, 'GET /v1/pets?limit=3');
@@ -118,7 +117,7 @@ describe('the log', () => {
   });
 
   test.each(['GET /nothing', 'PUT /v1/pets', 'GET /v1/pets/%zz', 'OPTIONS /v1/pets'])(
-    'has one for %s as well',
+    'has a line for %s as well',
     async (line) => {
       t.lines.splice(0);
       const { status } = await callApi(t.api, line);
@@ -127,21 +126,21 @@ describe('the log', () => {
   );
 });
 
-describe('the limits', () => {
-  test('are told in every answer, the key’s first', async () => {
+describe('The rate limit headers', () => {
+  test('are in every response, the limit of the key first', async () => {
     const { headers } = await get();
     expect(headers['ratelimit-policy']).toMatch(/^"key";q=\d+;w=60, "address";q=\d+;w=60$/);
     expect(headers['ratelimit']).toMatch(/^"key";r=\d+;t=\d+, "address";r=\d+;t=\d+$/);
   });
 
-  test('of the address alone, where there is no key', async () => {
+  test('cover the address only when there is no key', async () => {
     const { headers } = await callApi(t.api, 'GET /v1/pets');
     expect(headers['ratelimit-policy']).toMatch(/^"address";q=\d+;w=60$/);
   });
 });
 
-describe('behind a base address with a path', () => {
-  test('links and locations lead there', async () => {
+describe('Behind a base URL with a path', () => {
+  test('links and locations include the path', async () => {
     const { prisma, pool, clock } = t;
     const now = () => clock.now;
     const api = composeApi({

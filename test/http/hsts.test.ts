@@ -1,4 +1,3 @@
-/** HSTS of a domain over HTTP, and what the edge is given of it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
@@ -47,11 +46,11 @@ const month = { maxAge: 2_592_000n, includeSubdomains: false, preload: false };
 const year = { maxAge: 31_536_000n, includeSubdomains: true, preload: true };
 
 describe('HSTS of a domain', () => {
-  it('is none at first', async () => {
+  it('is off at first', async () => {
     expect(await shown()).toBeNull();
   });
 
-  it('is stored as it is given, and shown with the domain', async () => {
+  it('is stored as given and shown with the domain', async () => {
     expect(await put({ maxAge: 2_592_000 })).toMatchObject({ status: 200, body: month });
     expect(await shown()).toEqual(month);
     expect(await put(year)).toMatchObject({ status: 200, body: year });
@@ -62,12 +61,12 @@ describe('HSTS of a domain', () => {
     expect(((await call(`POST ${here()}/verify`)).body as { hsts: unknown }).hsts).toEqual(year);
   });
 
-  it('may have browsers forget it', async () => {
+  it('accepts a max-age of zero, which makes browsers forget it', async () => {
     expect(await put({ maxAge: 0 })).toMatchObject({ status: 200, body: { maxAge: 0n } });
     expect(await put({ maxAge: 0, includeSubdomains: true })).toMatchObject({ status: 200 });
   });
 
-  it('ends, also where there is none', async () => {
+  it('can be deleted, also when it is off', async () => {
     await put(year);
     for (const _ of [1, 2]) expect((await end()).status).toBe(204);
     expect(await shown()).toBeNull();
@@ -90,14 +89,14 @@ describe('HSTS of a domain', () => {
     [{ maxAge: 0, includeSubdomains: true, preload: true }, preloading],
     [{ maxAge: 300, includeSubdomains: 'yes' }, 'includeSubdomains: must be true or false'],
     [{ maxAge: 300, includeSubDomains: true }, 'includeSubDomains: is not a known field'],
-  ])('is refused where it does not fit, and stays what it was: %j', async (json, words) => {
+  ])('rejects %j and keeps its previous value', async (json, words) => {
     await put(year);
     const body = errorBody(400, 'invalid_body', expect.stringContaining(words));
     expect(await put(json)).toMatchObject({ status: 400, body });
     expect(await shown()).toEqual(year);
   });
 
-  it('goes with the domain, and does not come back with it', async () => {
+  it('is deleted with the domain and stays off when the domain is added again', async () => {
     await put(year);
     await call(`DELETE ${here()}`);
     expect(await put(year)).toMatchObject({ body: errorBody(404, 'domain_not_found') });
@@ -105,7 +104,7 @@ describe('HSTS of a domain', () => {
     expect(await shown()).toBeNull();
   });
 
-  it('is left behind by no removal, also where both come at once', async () => {
+  it('never outlives a removal, even a concurrent one', async () => {
     for (let times = 0; times < 5; times += 1) {
       await Promise.all([put(year), call(`DELETE ${here()}`), put({ maxAge: 300 })]);
       const left = { domain: { project: { slug: `hsts-${count}` } } };
@@ -114,7 +113,7 @@ describe('HSTS of a domain', () => {
     }
   });
 
-  it('of no domain, and of no project, is 404', async () => {
+  it('answers 404 for an unknown domain or project', async () => {
     const json = { maxAge: 300 };
     for (const name of ['nobody.example.com', 'not%20a%20name', '*.example.com']) {
       const answer = await call(`PUT ${path}/domains/${name}/hsts`, json);
@@ -127,14 +126,14 @@ describe('HSTS of a domain', () => {
     }
   });
 
-  it('is changed with domains:write only', async () => {
+  it('requires domains:write for a change', async () => {
     const reader = await api.keyWith('domains:read');
     const asReader = (method: string) =>
       callApi(api.api, `${method} ${here()}/hsts`, { key: reader, json: { maxAge: 300 } });
     expect([(await asReader('PUT')).status, (await asReader('DELETE')).status]).toEqual([403, 403]);
   });
 
-  it('is what the edge says of a name that is held', async () => {
+  it('reaches the edge for a verified name', async () => {
     const { findRoute } = createEdgeLookups(api);
     const [held] = await api.prisma.domain.updateManyAndReturn({
       where: { project: { slug: `hsts-${count}` } },

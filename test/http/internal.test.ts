@@ -1,4 +1,3 @@
-/** GET /internal/tls/ask: what an edge of another make is told about a name. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIsHeld } from '../../src/db/domains/domains.ts';
@@ -10,7 +9,7 @@ import { noon } from '../support/builders.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 let test: TestApi;
-/** How often the database was asked. */
+/** Number of database queries. */
 let asked = 0;
 
 beforeAll(async () => {
@@ -48,7 +47,7 @@ async function attach(
 const ask = (domain: string, headers: Record<string, string> = {}) =>
   callApi(test.api, `GET /internal/tls/ask?domain=${encodeURIComponent(domain)}`, { headers });
 
-describe('an edge that asks before it obtains a certificate', () => {
+describe('GET /internal/tls/ask', () => {
   const yes: readonly (readonly [string, string])[] = [
     ['verified.shop.test', 'verified.shop.test'],
     ['live.shop.test', 'live.shop.test'],
@@ -57,7 +56,7 @@ describe('an edge that asks before it obtains a certificate', () => {
     ['münchen.shop.test', 'xn--mnchen-3ya.shop.test'],
     ['XN--MNCHEN-3YA.shop.test', 'xn--mnchen-3ya.shop.test'],
   ];
-  it.each(yes)('is told yes for %s', async (domain, hostname) => {
+  it.each(yes)('approves %s', async (domain, hostname) => {
     const answer = await ask(domain);
     expect(answer).toMatchObject({ status: 200, body: { hostname } });
     expect(answer.headers['cache-control']).toBe('no-store');
@@ -77,20 +76,20 @@ describe('an edge that asks before it obtains a certificate', () => {
     ["live.shop.test' OR 1=1", 400, 'invalid_hostname'],
     ['', 400, 'invalid_hostname'],
   ];
-  it.each(no)('is told no for “%s”: %d %s', async (domain, status, code) => {
+  it.each(no)('rejects “%s” with %d %s', async (domain, status, code) => {
     const answer = await ask(domain);
     expect(answer).toMatchObject({ status, body: errorBody(status, code) });
     expect(answer.headers['cache-control']).toBe('no-store');
   });
 
-  it('has to name one domain', async () => {
+  it('requires exactly one domain', async () => {
     const path = 'GET /internal/tls/ask';
     for (const line of [path, `${path}?domain=a.test&domain=b.test`, `${path}?name=a.test`]) {
       expect((await callApi(test.api, line)).body).toEqual(errorBody(400, 'invalid_query'));
     }
   });
 
-  it('costs one look-up, and an outsider none', async () => {
+  it('costs one query, and none for an outsider', async () => {
     asked = 0;
     await ask('live.shop.test');
     expect(asked).toBe(1);

@@ -1,4 +1,4 @@
-/** What operators look at and set going, on a real service without workers. */
+/** On a real service without workers. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OnWire } from '../../src/dashboard/client.ts';
@@ -58,7 +58,7 @@ async function keyWith(...scopes: readonly string[]): Promise<string> {
 }
 
 describe('GET /v1/operations/overview', () => {
-  it('counts, lists what waits, and says first what to put right', async () => {
+  it('counts domains, lists what waits and names the most urgent problem first', async () => {
     const overview = await service.api<Overview>('GET', '/v1/operations/overview');
     expect(overview.domains).toEqual({ pending: 3, verified: 1, live: 1, drifted: 1, failed: 0 });
     // No worker runs beside this API.
@@ -78,7 +78,7 @@ describe('GET /v1/operations/overview', () => {
     expect(overview.authorityBudget).toEqual([]);
   });
 
-  it('needs the scope of operators', async () => {
+  it('requires the scope of operators', async () => {
     const customers = await keyWith('domains:read');
     expect((await asked('GET', '/v1/operations/overview', customers)).status).toBe(403);
     const operators = await keyWith('ops:read');
@@ -90,7 +90,7 @@ describe('GET /v1/operations/domains', () => {
   const search = (text: string, more = '') =>
     asked('GET', `/v1/operations/domains?hostname=${encodeURIComponent(text)}${more}`);
 
-  it('finds a name by a part of it, the exact one first', async () => {
+  it('finds names by substring, exact matches first', async () => {
     const found = (await search(zone)).body as readonly { hostname: string }[];
     expect(found.map(({ hostname }) => hostname)).toEqual(
       ['blog', 'docs', 'new', 'old', 'split', 'www'].map((label) => `${label}.${zone}`),
@@ -106,13 +106,13 @@ describe('GET /v1/operations/domains', () => {
   });
 
   it.each(['%', '_', "'; DROP TABLE domain; --", 'no-such-name'])(
-    'takes %s as text',
+    'treats %s as text',
     async (text) => {
       expect(await search(text)).toEqual({ status: 200, body: [] });
     },
   );
 
-  it('finds a removed one, after those that are attached', async () => {
+  it('lists removed domains after attached ones', async () => {
     const hostname = `gone.${zone}`;
     const path = `/v1/projects/${projectId}/domains`;
     await service.api('POST', path, { hostname });
@@ -126,7 +126,7 @@ describe('GET /v1/operations/domains', () => {
 });
 
 describe('GET /v1/operations/domains/{domainId}', () => {
-  it('shows a domain with its jobs and its history', async () => {
+  it('returns a domain with its jobs and history', async () => {
     const shown = await watched('new');
     expect(shown).toMatchObject({ id: idOf('new'), queueAnswers: true, removedAt: null });
     expect(shown.timeline.map(({ type }) => type)).toEqual(['domain.added']);
@@ -139,7 +139,7 @@ describe('GET /v1/operations/domains/{domainId}', () => {
     expect((await workOf('www', 'recheck-live'))?.dueAt).toEqual(expect.any(String));
   });
 
-  it.each(['nobody', randomUUID()])('has no %s', async (id) => {
+  it.each(['nobody', randomUUID()])('answers 404 to %s', async (id) => {
     const { status, body } = await asked('GET', `/v1/operations/domains/${id}`);
     expect([status, body.code]).toEqual([404, 'domain_not_found']);
   });
@@ -149,7 +149,7 @@ describe('POST /v1/operations/domains/{domainId}/run', () => {
   const run = (label: string, queue: string, key?: string) =>
     asked('POST', `/v1/operations/domains/${idOf(label)}/run`, key, { queue });
 
-  it('wakes a job that sleeps', async () => {
+  it('wakes a delayed job', async () => {
     const { queues } = service.signpost.parts;
     const job = { domainId: idOf('docs'), epoch: 1 };
     await queues.remove('check-dns', job);
@@ -162,7 +162,7 @@ describe('POST /v1/operations/domains/{domainId}/run', () => {
     expect((await workOf('docs', 'check-dns'))?.job).toMatchObject({ state: 'waiting' });
   });
 
-  it('has a job that was set aside tried before its time', async () => {
+  it('retries a quarantined job early', async () => {
     const since = new Date();
     const aside = { jobId: `${idOf('split')}.1`, domainId: idOf('split'), since };
     await prisma().quarantine.create({
@@ -182,7 +182,7 @@ describe('POST /v1/operations/domains/{domainId}/run', () => {
     expect(overview.setAside.total).toBe(0);
   });
 
-  it('has a sweep take the domain in its next turn', async () => {
+  it('makes the next sweep take the domain', async () => {
     await prisma().domain.update({
       where: { id: idOf('www') },
       data: { recheckAt: new Date(Date.now() + 3_600_000) },
@@ -192,7 +192,7 @@ describe('POST /v1/operations/domains/{domainId}/run', () => {
     expect(due).toBeLessThanOrEqual(Date.now());
   });
 
-  it('is refused where the domain waits for nothing, and to who only reads', async () => {
+  it('is rejected when the domain waits for nothing, and for a read-only key', async () => {
     expect((await run('www', 'check-dns')).body).toMatchObject({ code: 'nothing_waits' });
     expect((await run('new', 'no-such-queue')).status).toBe(400);
     const operators = await keyWith('ops:read', 'domains:write');
@@ -208,7 +208,7 @@ it('verifies a domain of any project', async () => {
 });
 
 describe('POST /v1/escalations/{escalationId}/close', () => {
-  it('closes a case once, and tells it', async () => {
+  it('closes an escalation once and emits an event', async () => {
     const id = randomUUID();
     await prisma().escalation.create({
       data: {
@@ -230,19 +230,19 @@ describe('POST /v1/escalations/{escalationId}/close', () => {
     expect(reported).toMatchObject([{ data: { reason: 'closed_by_operator' } }]);
   });
 
-  it('knows no other', async () => {
+  it('answers 404 for an unknown escalation', async () => {
     const { body } = await asked('POST', `/v1/escalations/${randomUUID()}/close`);
     expect(body.code).toBe('escalation_not_found');
   });
 });
 
-it('shows a key what it may do', async () => {
+it('GET of the current key shows what the key may do', async () => {
   const { status, body } = await asked('GET', '/v1/keys/self', await keyWith('ops:read'));
   expect([status, body.scopes, body.status]).toEqual([200, ['ops:read'], 'active']);
 });
 
-describe('operators of name servers', () => {
-  it('are counted by the registrable domain of the servers, once for each domain', () => {
+describe('DNS operators in the overview', () => {
+  it('are counted by the registrable domain of their servers, once per domain', () => {
     const untold = [
       { hostname: 'b.example', servers: ['a.ns.one.example', 'b.ns.one.example'] },
       { hostname: 'a.example', servers: ['c.ns.one.example', 'x.two.example'] },
@@ -253,7 +253,7 @@ describe('operators of name servers', () => {
     ]);
   });
 
-  it('are our own resolvers where nobody told whose the servers are', () => {
+  it('are listed as the local resolvers when the name servers are unknown', () => {
     const untold = [
       { hostname: 'd.example', servers: [] },
       { hostname: 'c.example', servers: [] },

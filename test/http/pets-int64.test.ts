@@ -4,7 +4,7 @@ import { databasesOfRun } from '../support/storage.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 describe.each(databasesOfRun().filter(({ available }) => available))(
-  'on $name storage',
+  'On $name storage',
   ({ name }) => {
     let t: TestApi;
     let key: string;
@@ -28,7 +28,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
     }
 
     test.each([MIN, MIN + 1n, -(2n ** 53n) - 1n, -1n, 0n, 1n, 2n ** 53n + 1n, MAX - 1n, MAX])(
-      'a categoryId of %s comes back digit for digit',
+      'a categoryId of %s is returned digit for digit',
       async (categoryId) => {
         await expectExact(String(categoryId));
         const listed = await callApi(t.api, 'GET /v1/pets', { key });
@@ -36,7 +36,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       },
     );
 
-    test('so does any other', async () => {
+    test('any int64 categoryId is returned digit for digit', async () => {
       const any = fc.bigInt({ min: MIN, max: MAX });
       await fc.assert(
         fc.asyncProperty(any, (categoryId) => expectExact(String(categoryId))),
@@ -44,7 +44,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       );
     });
 
-    test('minus zero is zero', () => expectExact('-0', '0'));
+    test('minus zero is stored as zero', () => expectExact('-0', '0'));
 
     const refused: readonly [digits: string, code: string][] = [
       ['9223372036854775808', 'invalid_body'],
@@ -59,14 +59,14 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       ['0x7', 'malformed_json'],
       ['1,"categoryId":1', 'malformed_json'],
     ];
-    test.each(refused)('a categoryId of %s is refused', async (digits, code) => {
+    test.each(refused)('a categoryId of %s is rejected', async (digits, code) => {
       const raw = `{"name":"a","categoryId":${digits}}`;
       const answer = await callApi(t.api, 'POST /v1/pets', { key, raw });
       expect(answer.body).toEqual(errorBody(400, code));
       expect(await t.prisma.pet.count()).toBe(0);
     });
 
-    test('ids are exact at both ends, in paths, in lists, and in the cursors between pages', async () => {
+    test('ids are exact at both ends, in paths, lists and page cursors', async () => {
       const ids = [MIN, -1n, 0n, 2n ** 53n + 1n, MAX - 1n, MAX];
       await t.prisma.pet.createMany({
         data: ids.map((id) => ({ id, name: 'a', categoryId: 1n })),

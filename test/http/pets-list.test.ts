@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { callApi, databases, errorBody, startTestApi, type TestApi } from './support.ts';
 
-describe.each(databases)('on %s storage', (storage) => {
+describe.each(databases)('On %s storage', (storage) => {
   let t: TestApi;
   let key: string;
   beforeAll(async () => {
@@ -24,7 +24,7 @@ describe.each(databases)('on %s storage', (storage) => {
   async function list(query: string) {
     const answer = await callApi(t.api, `GET ${query}`, { key });
     expect(answer.status).toBe(200);
-    const pets = answer.body as readonly { id: bigint; name: string; status: string }[]; // a 200 is a list
+    const pets = answer.body as readonly { id: bigint; name: string; status: string }[];
     const next = /^<([^>]+)>; rel="next"$/.exec(answer.headers['link'] ?? '')?.[1];
     return { pets, names: pets.map(({ name }) => name), ids: pets.map(({ id }) => id), next };
   }
@@ -40,13 +40,13 @@ describe.each(databases)('on %s storage', (storage) => {
   }
 
   describe('GET /v1/pets', () => {
-    test('a store without animals is an empty list without a next page', async () => {
+    test('returns an empty list without a next page for an empty store', async () => {
       const answer = await callApi(t.api, 'GET /v1/pets', { key });
       expect(answer.text).toBe('[]');
       expect(answer.headers).not.toHaveProperty('link');
     });
 
-    test('shows twenty animals unless asked for more, in the order of their ids', async () => {
+    test('returns twenty pets by default, in the order of their ids', async () => {
       await seed(21);
       const { ids, next } = await list('/v1/pets');
       expect(ids).toHaveLength(20);
@@ -54,23 +54,23 @@ describe.each(databases)('on %s storage', (storage) => {
       expect(next).toBeDefined();
     });
 
-    test.each([1, 20, 99, 100])('limit %i is taken', async (limit) => {
+    test.each([1, 20, 99, 100])('accepts the limit %i', async (limit) => {
       await seed(101);
       expect((await list(`/v1/pets?limit=${limit}`)).pets).toHaveLength(limit);
     });
 
-    test('a page that is exactly full is the last one where nothing follows', async () => {
+    test('has no next page after an exactly full last page', async () => {
       await seed(20);
       expect((await list('/v1/pets?limit=20')).next).toBeUndefined();
     });
 
-    test('an animal has the documented fields and no others', async () => {
+    test('returns pets with exactly the documented fields', async () => {
       await seed(1);
       const { pets } = await list('/v1/pets');
       expect(Object.keys(pets[0] ?? {}).sort()).toEqual(['categoryId', 'id', 'name', 'status']);
     });
 
-    test.each(['available', 'pending', 'sold'] as const)('status %s filters', async (status) => {
+    test.each(['available', 'pending', 'sold'] as const)('filters by status %s', async (status) => {
       const statuses = ['available', 'pending', 'sold'] as const;
       await seed(9, (n) => statuses[n % 3] ?? 'sold');
       const pages = await everyPage(`/v1/pets?status=${status}&limit=2`);
@@ -78,7 +78,7 @@ describe.each(databases)('on %s storage', (storage) => {
       expect(pages.flatMap(({ pets }) => pets).every((pet) => pet.status === status)).toBe(true);
     });
 
-    test('following the links shows every animal once', async () => {
+    test('shows every pet once to a client that follows the links', async () => {
       await seed(23);
       const pages = await everyPage('/v1/pets?limit=5');
       expect(pages.map(({ pets }) => pets.length)).toEqual([5, 5, 5, 5, 3]);
@@ -87,7 +87,7 @@ describe.each(databases)('on %s storage', (storage) => {
       );
     });
 
-    test('an animal that is deleted or added between two pages makes none appear twice or go missing', async () => {
+    test('neither repeats nor skips a pet when another is deleted or added between pages', async () => {
       await seed(6);
       const first = await list('/v1/pets?limit=3');
       await t.prisma.pet.deleteMany({ where: { id: { in: first.ids } } });
@@ -127,7 +127,7 @@ describe.each(databases)('on %s storage', (storage) => {
         `${limitWords}; status: must be one of available, pending, sold; page: ${unknownWords}`,
       ],
     ];
-    test.each(refused)('?%s is refused by name', async (query, message) => {
+    test.each(refused)('rejects ?%s by name', async (query, message) => {
       const answer = await callApi(t.api, `GET /v1/pets?${query}`, { key });
       expect(answer.status).toBe(400);
       expect(answer.body).toEqual(errorBody(400, 'invalid_query', message));

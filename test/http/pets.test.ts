@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callApi, databases, errorBody, startTestApi, type TestApi } from './support.ts';
 
-describe.each(databases)('on %s storage', (storage) => {
+describe.each(databases)('On %s storage', (storage) => {
   let t: TestApi;
   let key: string;
   beforeAll(async () => {
@@ -12,11 +12,11 @@ describe.each(databases)('on %s storage', (storage) => {
 
   async function addPet(json: unknown): Promise<bigint> {
     const { body } = await callApi(t.api, 'POST /v1/pets', { key, json });
-    return (body as { id: bigint }).id; // a 201 has it
+    return (body as { id: bigint }).id;
   }
 
   describe('POST /v1/pets', () => {
-    test('adds an animal and says where it is', async () => {
+    test('adds a pet and returns its location', async () => {
       const json = { name: 'Rex', categoryId: 7, status: 'sold' };
       const { status, headers, body } = await callApi(t.api, 'POST /v1/pets', { key, json });
       const id = (body as { id: bigint }).id;
@@ -27,7 +27,7 @@ describe.each(databases)('on %s storage', (storage) => {
       expect((await callApi(t.api, `GET /v1/pets/${id}`, { key })).body).toEqual(body);
     });
 
-    test('an animal without a status is available', async () => {
+    test('makes a pet available by default', async () => {
       const { body } = await callApi(t.api, 'POST /v1/pets', {
         key,
         json: { name: 'A', categoryId: 1 },
@@ -35,7 +35,7 @@ describe.each(databases)('on %s storage', (storage) => {
       expect(body).toMatchObject({ status: 'available' });
     });
 
-    test.each([255, 1])('a name of %i characters is taken as it is', async (length) => {
+    test.each([255, 1])('stores a name of %i characters unchanged', async (length) => {
       const name = '🐕'.repeat(length);
       const { body } = await callApi(t.api, 'POST /v1/pets', {
         key,
@@ -80,18 +80,15 @@ describe.each(databases)('on %s storage', (storage) => {
       ['a list', '[]', 'body: must be an object'],
       ['null', 'null', 'body: must be an object'],
     ];
-    test.each(refused)(
-      '%s is refused by name, and nothing is stored',
-      async (_what, raw, message) => {
-        const before = await t.prisma.pet.count();
-        const answer = await callApi(t.api, 'POST /v1/pets', { key, raw });
-        expect(answer.status).toBe(400);
-        expect(answer.body).toEqual(errorBody(400, 'invalid_body', message));
-        expect(await t.prisma.pet.count()).toBe(before);
-      },
-    );
+    test.each(refused)('rejects %s by name and stores nothing', async (_what, raw, message) => {
+      const before = await t.prisma.pet.count();
+      const answer = await callApi(t.api, 'POST /v1/pets', { key, raw });
+      expect(answer.status).toBe(400);
+      expect(answer.body).toEqual(errorBody(400, 'invalid_body', message));
+      expect(await t.prisma.pet.count()).toBe(before);
+    });
 
-    test('a query is refused', async () => {
+    test('rejects a query', async () => {
       const json = { name: 'a', categoryId: 1 };
       const { body } = await callApi(t.api, 'POST /v1/pets?dry=1', { key, json });
       expect(body).toEqual(
@@ -121,13 +118,13 @@ describe.each(databases)('on %s storage', (storage) => {
       '-9223372036854775809',
       '9'.repeat(40),
     ];
-    test.each(noAnimal)('%s is no animal: 404', async (petId) => {
+    test.each(noAnimal)('answers 404 to the id %s', async (petId) => {
       const answer = await callApi(t.api, `GET /v1/pets/${petId}`, { key });
       expect(answer.status).toBe(404);
       expect(answer.body).toEqual(errorBody(404, 'pet_not_found'));
     });
 
-    test('every answer says that the operation is deprecated, until when, and what replaces it', async () => {
+    test('announces its deprecation, end date and replacement in every response', async () => {
       const id = await addPet({ name: 'Old', categoryId: 1 });
       const asked = [
         [`${id}`, 200, key],
@@ -147,7 +144,7 @@ describe.each(databases)('on %s storage', (storage) => {
       }
     });
 
-    test('it works until 5 December 2030, and is gone from that day', async () => {
+    test('works until 5 December 2030 and answers 410 from that day', async () => {
       const id = await addPet({ name: 'Last', categoryId: 1 });
       const today = t.clock.now;
       t.clock.now = new Date('2030-12-04T23:59:59.999Z');

@@ -1,4 +1,4 @@
-/** A route of a test's own, without the words that the OpenAPI document would want. */
+/** A test route without the texts that the OpenAPI document requires. */
 
 import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
 import type { ApiRequest, Method, Route } from '../../src/http/pipeline/route.ts';
@@ -15,7 +15,7 @@ export function isPlain({ summary }: Route): boolean {
   return summary === OF_A_TEST;
 }
 
-/** GET without a key and without schemas, unless it says otherwise; its query is not validated. */
+/** GET without a key or schemas by default; its query is not validated. */
 export function plainRoute({ handle = async () => ({ status: 200 }), ...rest }: PlainRoute): Route {
   return {
     method: 'GET',

@@ -1,5 +1,3 @@
-/** What the tests of domains over HTTP share: the routes of projects and domains, and what these set off. */
-
 import { createSigningKeys, createTargets } from '../../src/certificates/vault/derived-secrets.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
@@ -13,7 +11,7 @@ export const platformDomain = 'edge.signpost.test';
 
 type Effects = Partial<Pick<DomainRoutesDeps, 'wake' | 'orderNow' | 'forget' | 'dropTraffic'>>;
 
-/** What is set off goes nowhere but to `effects`. */
+/** All side effects go to `effects`. */
 export function publishingRoutes(
   prisma: PrismaClient,
   now: () => Date,

@@ -1,4 +1,3 @@
-/** A refusal says what to do instead, not only what is wrong. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ErrorCode, errors } from '../../src/http/pipeline/errors.ts';
 import { type CallOptions, callApi, errorBody, startTestApi, type TestApi } from './support.ts';
@@ -59,7 +58,7 @@ const remedies: readonly [
   ],
 ];
 test.each(remedies)(
-  '%s of %s with %j says what to do',
+  'the error for %s of %s with %j says what to do',
   async (code, line, options, message, header) => {
     const answer = await callApi(t.api, line, { key, ...options });
     expect(answer.body).toEqual(errorBody(errors[code][0], code, message));

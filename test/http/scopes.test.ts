@@ -1,12 +1,12 @@
-/** Every route of the service against keys of every scope: none is open that should be closed, none closed that should be open. */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { type Scope, scopes } from '../../src/core/operations/scopes.ts';
 import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import type { Api } from '../../src/http/pipeline/api.ts';
-import { type Route, type Scope, scopes } from '../../src/http/pipeline/route.ts';
+import type { Route } from '../../src/http/pipeline/route.ts';
 import { params } from '../../src/http/pipeline/validate.ts';
 import { routesOf } from '../../src/roles/routes.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
@@ -54,7 +54,7 @@ afterAll(async () => {
   await fresh.close();
 });
 
-/** A request for the route: its parameters filled with examples, its body empty. */
+/** Calls the route with example parameters and an empty body. */
 function call(route: Route, key: string | undefined) {
   const path = route.path.replace(/:(\w+)/g, (_, name: keyof typeof params) =>
     encodeURIComponent(String(params[name].example)),
@@ -62,13 +62,13 @@ function call(route: Route, key: string | undefined) {
   return callApi(api, `${route.method} ${path}`, key === undefined ? {} : { key });
 }
 
-describe('every route', () => {
-  test('there are some, and most need a key', () => {
+describe('Every route', () => {
+  test('is part of this test, and most need a key', () => {
     expect(routes.length).toBeGreaterThan(15);
     expect(routes.filter(({ scope }) => scope === null).length).toBeLessThan(routes.length / 2);
   });
 
-  test('that needs a scope is 401 without a key and 403, naming it, with any other', async () => {
+  test('with a scope answers 401 without a key and 403, naming the scope, with any other', async () => {
     for (const route of routes.filter(({ scope }) => scope !== null && scope !== 'any')) {
       const about = `${route.operationId} needs ${route.scope}`;
       expect((await call(route, undefined)).body, about).toEqual(errorBody(401, 'unauthorized'));
@@ -80,7 +80,7 @@ describe('every route', () => {
     }
   });
 
-  test('lets in a key with its scope, and an admin key', async () => {
+  test('with a scope accepts a key with it and an admin key', async () => {
     for (const route of routes.filter(({ scope }) => scope !== null)) {
       const enough = route.scope === 'any' ? scopes : ([route.scope ?? 'admin', 'admin'] as const);
       for (const scope of enough) {
@@ -90,7 +90,7 @@ describe('every route', () => {
     }
   });
 
-  test('that needs any key is 401 without one', async () => {
+  test('that needs any key answers 401 without one', async () => {
     const forAny = routes.filter(({ scope }) => scope === 'any');
     expect(forAny.map(({ operationId }) => operationId)).toEqual(['getOwnKey']);
     for (const route of forAny) {
@@ -98,16 +98,16 @@ describe('every route', () => {
     }
   });
 
-  test('that needs none answers without a key', async () => {
+  test('that needs no key answers without one', async () => {
     for (const route of routes.filter(({ scope }) => scope === null)) {
       expect([200, 400], route.operationId).toContain((await call(route, undefined)).status);
     }
   });
 
-  test('reads with GET and never writes', () => {
+  test('with a read scope is a GET and never writes', () => {
     for (const { method, scope, operationId } of routes) {
       if (scope?.endsWith(':read')) expect(method, operationId).toBe('GET');
-      // It writes nothing, but lets its reader send what only the edge may.
+      // It only reads, but the secret lets its holder sign requests like the edge.
       if (operationId === 'getSigningSecret') continue;
       if (scope?.endsWith(':write')) expect(method, operationId).not.toBe('GET');
     }

@@ -1,4 +1,3 @@
-/** What signs the requests to a project's deploys, over HTTP: shown, rotated, and stored nowhere. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createSigningKeys } from '../../src/certificates/vault/derived-secrets.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
@@ -7,7 +6,7 @@ import { publishingRoutes } from './publishing-routes.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const DAY = 24 * 3_600_000;
-const keys = createSigningKeys(new Uint8Array(32)); // as the routes of this test have them
+const keys = createSigningKeys(new Uint8Array(32));
 let api: TestApi;
 let key: string;
 let projectId: string;
@@ -35,8 +34,8 @@ const secretOf = (generation: number) =>
   `sigsec_${Buffer.from(keys(projectId, generation)).toString('base64')}`;
 const never = { rotatedAt: null, oldSecretEndsAt: null };
 
-describe('the signing secret of a project', () => {
-  it('is there from the start, the same each time, and not to be kept', async () => {
+describe('The signing secret of a project', () => {
+  it('exists from the start, is stable and is not cacheable', async () => {
     const answer = await call(`GET ${path}`);
     expect(answer).toMatchObject({
       status: 200,
@@ -48,7 +47,7 @@ describe('the signing secret of a project', () => {
     expect((await call(`GET ${path}`)).text).toBe(answer.text);
   });
 
-  it('is another one for each project', async () => {
+  it('differs between projects', async () => {
     const before = secretOf(1);
     const project = { name: 'Docs', slug: `signing-other-${count}` };
     const { body } = await call('POST /v1/projects', project);
@@ -56,7 +55,7 @@ describe('the signing secret of a project', () => {
     expect(other.body).not.toMatchObject({ secret: before });
   });
 
-  it('is rotated, and the old one signs for a day more', async () => {
+  it('is rotated, and the old one signs for one more day', async () => {
     const rotated = { projectId, rotatedAt: noon.toISOString() };
     const oldSecretEndsAt = later(noon, DAY).toISOString();
     const answer = await call(`POST ${path}/rotate`);
@@ -69,7 +68,7 @@ describe('the signing secret of a project', () => {
     expect((await call(`POST ${path}/rotate`)).body).toMatchObject({ secret: secretOf(3) });
   });
 
-  it('is rotated once for an Idempotency-Key, whose replay does without it', async () => {
+  it('is rotated once per Idempotency-Key, and the replay omits it', async () => {
     const headers = { 'idempotency-key': `rotate-${projectId}` };
     const first = await call(`POST ${path}/rotate`, undefined, headers);
     const again = await call(`POST ${path}/rotate`, undefined, headers);
@@ -80,7 +79,7 @@ describe('the signing secret of a project', () => {
     expect(stored.map(({ body }) => body).join()).not.toContain(secretOf(2).slice(7));
   });
 
-  it('is what the edge is given for a domain of the project', async () => {
+  it('is what the edge receives for a domain of the project', async () => {
     const target = 'x.edge.test';
     const domain = { projectId, hostname: `signed-${count}.example.com`, target };
     const at = { addedAt: noon, pendingSince: noon };
@@ -96,7 +95,7 @@ describe('the signing secret of a project', () => {
     });
   });
 
-  it('is shown and rotated with domains:write only', async () => {
+  it('requires domains:write to be shown or rotated', async () => {
     const reader = await api.keyWith('domains:read');
     for (const line of [`GET ${path}`, `POST ${path}/rotate`]) {
       expect((await callApi(api.api, line, { key: reader })).body).toEqual(
@@ -105,7 +104,7 @@ describe('the signing secret of a project', () => {
     }
   });
 
-  it.each(['00000000-0000-4000-8000-00000000ffff', 'no-id'])('of %s is 404', async (nobody) => {
+  it.each(['00000000-0000-4000-8000-00000000ffff', 'no-id'])('is 404 for %s', async (nobody) => {
     for (const line of ['GET', 'POST']) {
       const rest = line === 'POST' ? '/rotate' : '';
       const answer = await call(`${line} /v1/projects/${nobody}/signing-secret${rest}`);

@@ -1,7 +1,8 @@
-/** What the tests of src/http share: a database of their own, an API over it, and calls without a socket. */
+/** Shared by the tests of src/http: a database, an API over it, and calls without a socket. */
 
 import { pino } from 'pino';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
+import type { Scope } from '../../src/core/operations/scopes.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../../src/db/api-keys.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { createTransact } from '../../src/db/engine/transaction.ts';
@@ -14,7 +15,7 @@ import { createRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/pipeline/api.ts';
 import { createCors } from '../../src/http/pipeline/cors.ts';
 import { createIdempotency } from '../../src/http/pipeline/idempotency.ts';
-import type { Headers, Route, Scope } from '../../src/http/pipeline/route.ts';
+import type { Headers, Route } from '../../src/http/pipeline/route.ts';
 import { createRouter } from '../../src/http/pipeline/router.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { parseJson, renderJson } from '../../src/net/json.ts';
@@ -26,7 +27,7 @@ export type TestDatabase = Pick<Database, 'prisma' | 'pool'> & {
   readonly close: () => Promise<void>;
 };
 
-/** The databases at hand: the quickest in the quick run, both in the long one. */
+/** The fastest database in the quick run, all in the long one. */
 export const databases: readonly StorageName[] = databasesOfRun()
   .filter(({ available }) => available)
   .map(({ name }) => name);
@@ -54,16 +55,15 @@ export type TestClock = { now: Date };
 export type TestApi = TestDatabase & {
   readonly api: Api;
   readonly usage: KeyUsage;
-  /** What was logged as an error, oldest first. */
+  /** Logged errors, oldest first. */
   readonly errors: LogLine[];
-  /** What was logged of requests, oldest first. */
+  /** Logged requests, oldest first. */
   readonly lines: LogLine[];
   readonly clock: TestClock;
-  /** A new key with these scopes. */
   readonly keyWith: (...scopes: readonly Scope[]) => Promise<string>;
 };
 
-/** Routes over the database and the clock that the API is tested with. */
+/** Routes over the database and the clock of the tested API. */
 export type MakeRoutes = (prisma: PrismaClient, now: () => Date) => readonly Route[];
 
 /** The pets API, and `more` routes, over a fresh database. */
@@ -117,7 +117,7 @@ type Composed = Pick<ApiDeps, 'routes' | 'authenticate' | 'usage' | 'log'> & {
   readonly basePath?: string;
 };
 
-/** The pipeline as src/roles/api.ts composes it, with limits that nobody reaches. */
+/** The pipeline as in src/roles/api.ts, with limits that no test reaches. */
 export function composeApi({ prisma, now, basePath = '', ...deps }: Composed): Api {
   return createApi({
     ...deps,
@@ -134,7 +134,7 @@ export function composeApi({ prisma, now, basePath = '', ...deps }: Composed): A
   });
 }
 
-/** Fails the test that gets an answer which the OpenAPI document of these routes does not list. */
+/** Fails a test whose response is missing from the OpenAPI document of these routes. */
 function documented(api: Api, routes: readonly Route[]): Api {
   const find = createRouter(routes);
   return {
@@ -152,7 +152,7 @@ function documented(api: Api, routes: readonly Route[]): Api {
   };
 }
 
-/** More than any test asks for; test/http/limits/rate-limit.test.ts has the tight ones. */
+/** High enough for every test; test/http/limits/rate-limit.test.ts has tight ones. */
 function limiter(name: 'key' | 'address', now: () => Date) {
   return createRateLimiter({ name, quota: 1_000_000, windowSeconds: 60 }, now);
 }
@@ -160,22 +160,21 @@ function limiter(name: 'key' | 'address', now: () => Date) {
 export type CallOptions = {
   readonly key?: string;
   readonly headers?: Headers;
-  /** A body to be rendered; bigint is exact. */
+  /** A body to render; bigint is exact. */
   readonly json?: unknown;
-  /** A body as it is, sent as application/json unless `headers` say otherwise. */
+  /** A raw body, sent as application/json unless `headers` say otherwise. */
   readonly raw?: string | Uint8Array;
 };
 
 export type CallResult = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The text of the body, empty where there is none. */
   readonly text: string;
-  /** The body parsed, whole numbers as bigint. */
+  /** The parsed body, whole numbers as bigint. */
   readonly body: unknown;
 };
 
-/** `callApi(api, 'POST /v1/pets', {key, json: {…}})`: one request, without a socket. */
+/** `callApi(api, 'POST /v1/pets', {key, json: {…}})`: one request without a socket. */
 export async function callApi(
   api: Api,
   line: string,
@@ -204,12 +203,12 @@ function parsedOf(text: string): unknown {
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** The Error body that belongs to a status and a code; the message is compared where it is given. */
+/** The Error body of a status and a code; compares the message if given. */
 export function errorBody(status: number, code: string, message?: unknown): unknown {
   return { code, message: message ?? expectAnyText, status: BigInt(status) };
 }
 
-/** Equal to every non-empty text. */
+/** Matches every non-empty text. */
 const expectAnyText = {
   asymmetricMatch: (text: unknown) => typeof text === 'string' && text !== '',
 };

@@ -9,7 +9,7 @@ import { createPetStore } from '../../src/db/pets.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { callApi, composeApi, errorBody } from './support.ts';
 
-/** A database server of another kind: it does what it is told with each connection. */
+/** A broken database server: runs `onConnection` for each connection. */
 async function badServer(onConnection: Parameters<typeof createServer>[1]): Promise<number> {
   const server: Server = createServer(onConnection);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -33,7 +33,7 @@ function apiOver(pool: pg.Pool) {
   });
 }
 
-describe('a database that cannot be reached', () => {
+describe('An unreachable database', () => {
   const lines = ['GET /v1/pets', 'POST /v1/pets', 'GET /v1/pets/1'];
   async function expectUnavailable(port: number) {
     const connectionString = `postgres://postgres@127.0.0.1:${port}/x`;
@@ -46,7 +46,7 @@ describe('a database that cannot be reached', () => {
     }
   }
 
-  test('because nobody listens is 503', async () => {
+  test('answers 503 when no server listens', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = server.address();
@@ -54,16 +54,16 @@ describe('a database that cannot be reached', () => {
     await expectUnavailable(typeof address === 'object' && address !== null ? address.port : 0);
   });
 
-  test('because it closes every connection is 503', async () => {
+  test('answers 503 when the server closes every connection', async () => {
     await expectUnavailable(await badServer((socket) => void socket.destroy()));
   });
 
-  test('because it never says a word is 503, after a bounded wait', async () => {
+  test('answers 503 after a bounded wait when the server never responds', async () => {
     await expectUnavailable(await badServer((socket) => void socket.on('error', () => {})));
   });
 
-  test('because every connection of the pool is taken is 503', async () => {
-    // Answers the start of a session and nothing after it: AuthenticationOk, ReadyForQuery.
+  test('answers 503 when every pooled connection is taken', async () => {
+    // Replies to the session start only: AuthenticationOk, ReadyForQuery.
     const ready = Buffer.from('520000000800000000' + '5a0000000549', 'hex');
     const port = await badServer((socket) => {
       socket.on('error', () => {});
@@ -78,7 +78,7 @@ describe('a database that cannot be reached', () => {
   });
 });
 
-describe('which faults are the storage being away', () => {
+describe('isUnavailable', () => {
   const raw = (cause: object) => ({ code: 'P2010', meta: { driverAdapterError: { cause } } });
   const rows: readonly [what: string, fault: unknown, unavailable: boolean][] = [
     ['Prisma cannot reach it', { code: 'P1001' }, true],
@@ -92,18 +92,22 @@ describe('which faults are the storage being away', () => {
     ['there is no room on its disk', raw({ kind: 'postgres', originalCode: '53100' }), true],
     ['a raw query could not connect', raw({ kind: 'DatabaseNotReachable' }), true],
     ['one of several addresses refused', new AggregateError([{ code: 'ECONNREFUSED' }]), true],
-    ['it is the cause of the fault', new Error('x', { cause: { code: 'ECONNRESET' } }), true],
+    [
+      'the unavailability is the cause of the fault',
+      new Error('x', { cause: { code: 'ECONNRESET' } }),
+      true,
+    ],
     ['a constraint was broken', { code: 'P2002', meta: { target: 'slug' } }, false],
     ['a table is missing', raw({ kind: 'TableDoesNotExist', originalCode: '42P01' }), false],
     ['a plain fault', new Error('ECONNREFUSED'), false],
     ['nothing was thrown', undefined, false],
     ['a text was thrown', 'P1001', false],
   ];
-  test.each(rows)('%s', (_what, fault, unavailable) => {
+  test.each(rows)('is right when %s', (_what, fault, unavailable) => {
     expect(isUnavailable(fault)).toBe(unavailable);
   });
 
-  test('a fault that is its own cause is checked for a while only', () => {
+  test('ends for a fault that is its own cause', () => {
     const fault = new Error('x');
     fault.cause = fault;
     expect(isUnavailable(fault)).toBe(false);

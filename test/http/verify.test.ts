@@ -1,4 +1,3 @@
-/** POST …/verify over HTTP: what is woken, and what is left as it is. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { followUps } from '../../src/core/life/follow-ups.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
@@ -33,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('takes a verified domain’s order up at once, and leaves its name to it', async () => {
+it('POST verify starts the order of a verified domain at once and keeps its name', async () => {
   const hostname = 'docs.example.com';
   const verifiedAt = api.clock.now;
   await createDomainStore(api.prisma).add({ projectId, hostname, target: 'x' }, verifiedAt);

@@ -1,4 +1,3 @@
-/** What the tests of webhooks over HTTP share: an API, a project, and who calls. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { createVault } from '../../src/certificates/vault/vault.ts';
@@ -14,7 +13,10 @@ export const url = 'https://hooks.example.com/signpost';
 export const vault = createVault(randomBytes(32));
 export type Shown = { id: string; secret: string | null; [field: string]: unknown };
 
-/** Opens everything before the tests of a file and closes it after them; each test has a project of its own. */
+/**
+ * Opens everything before the tests of a file and closes it after them; each test has its own
+ * project.
+ */
 export function webhookApi() {
   let api: TestApi;
   let key: string;
@@ -55,13 +57,12 @@ export function webhookApi() {
     get base() {
       return `/v1/projects/${projectId}/webhooks`;
     },
-    /** Another project from here on. */
     async nextProject() {
       const slug = `p-${randomBytes(6).toString('hex')}`;
       const made = await createProjectStore(api.prisma).create({ name: 'P', slug, plan: 'pro' });
       projectId = made?.id ?? '';
     },
-    /** Adds a domain for each name, which is an event each. */
+    /** Adds a domain for each name; each adds one event. */
     async reportOf(...hostnames: readonly string[]) {
       const domains = createDomainStore(api.prisma);
       for (const hostname of hostnames) {

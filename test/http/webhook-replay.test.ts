@@ -6,18 +6,18 @@ import { type Shown, url, webhookApi } from './webhook-fixture.ts';
 const fixture = webhookApi();
 const { call, operate, make, reportOf } = fixture;
 
-describe('a replay', () => {
+describe('A webhook replay', () => {
   const deliveries = async (id: string) =>
     (await call(`GET ${fixture.base}/${id}/deliveries`)).body as Record<string, unknown>[];
 
-  it('sends what came after a number again, with the ids of before, and nothing twice', async () => {
+  it('resends the events after a number with their original ids, each once', async () => {
     const { id } = await make();
     await reportOf('a.shop.test', 'b.shop.test', 'c.shop.test');
     const before = await deliveries(id);
     expect(before.map(({ event }) => event)).toEqual([3n, 2n, 1n]);
     const { status, body } = await call(`POST ${fixture.base}/${id}/replay`, { after: 1 });
     expect([status, body]).toEqual([202, { queued: 2n, lastEvent: 3n }]);
-    // They wait as it is.
+    // They still wait.
     expect(await deliveries(id)).toEqual(before);
     await fixture.prisma.webhookDelivery.updateMany({
       where: { webhookId: id },
@@ -35,7 +35,7 @@ describe('a replay', () => {
     );
   });
 
-  it('sends events of the webhook’s types, or the one that is named', async () => {
+  it('sends the types of the webhook, or the one in the request', async () => {
     const { id } = await make({ url, events: ['domain.live'] });
     await reportOf('a.shop.test', 'b.shop.test');
     const replay = async (json: object) =>
@@ -52,7 +52,7 @@ describe('a replay', () => {
     }
   });
 
-  it('is of a thousand at most, and says where to go on', async () => {
+  it('is limited to a thousand events and says where to continue', async () => {
     await reportOf('a.shop.test');
     const domain = await fixture.prisma.domain.findFirstOrThrow({
       where: { projectId: fixture.projectId },
@@ -72,8 +72,8 @@ describe('a replay', () => {
   });
 });
 
-describe('an operator’s webhook', () => {
-  it('replays nothing of a project that is not there, and says so', async () => {
+describe('An operator webhook', () => {
+  it('rejects a replay for an unknown project', async () => {
     const { body } = await operate('POST /v1/webhooks', { url });
     const { id } = body as Shown;
     for (const projectId of ['6f9619ff-8b86-4011-b42d-00cf4fc964ff', 'none']) {
@@ -82,7 +82,7 @@ describe('an operator’s webhook', () => {
     }
   });
 
-  it('is told of every project, and asks for a replay by project', async () => {
+  it('receives events of every project and is replayed per project', async () => {
     const { body } = await operate('POST /v1/webhooks', { url, events: ['domain.added'] });
     const { id, projectId: owner } = body as Shown;
     expect(owner).toBeNull();
@@ -101,7 +101,7 @@ describe('an operator’s webhook', () => {
     expect((await operate(`DELETE /v1/webhooks/${id}`)).status).toBe(204);
   });
 
-  it('is nobody else’s business', async () => {
+  it('is hidden from other keys', async () => {
     expect((await call('GET /v1/webhooks')).body).toEqual(errorBody(403, 'insufficient_scope'));
     expect((await call(`GET ${fixture.base}`)).body).toEqual([]);
   });

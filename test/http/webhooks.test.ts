@@ -9,8 +9,8 @@ const DAY = 24 * 3_600_000;
 const fixture = webhookApi();
 const { call, operate, make, reportOf } = fixture;
 
-describe('a new webhook', () => {
-  it('shows its secret once, and is told everything unless it says otherwise', async () => {
+describe('A new webhook', () => {
+  it('shows its secret once and receives every event type by default', async () => {
     const answer = await call(`POST ${fixture.base}`, { url });
     const { id, secret, ...rest } = answer.body as Shown;
     expect(answer.headers['location']).toBe(`${fixture.base}/${id}`);
@@ -33,7 +33,7 @@ describe('a new webhook', () => {
     }
   });
 
-  it('is stored with its secret sealed, and opens in its own row alone', async () => {
+  it('is stored with a sealed secret that opens in its own row only', async () => {
     const { id, secret } = await make();
     const row = await fixture.prisma.webhook.findUniqueOrThrow({ where: { id } });
     const bytes = Buffer.from(secret?.slice(6) ?? '', 'base64');
@@ -42,7 +42,7 @@ describe('a new webhook', () => {
     expect(() => openSecret(vault, fixture.projectId, row.sealedSecret)).toThrow();
   });
 
-  it('is made once for an Idempotency-Key, whose replay does without the secret', async () => {
+  it('is created once per Idempotency-Key, and the replay omits the secret', async () => {
     const headers = { 'idempotency-key': `make-${fixture.projectId}` };
     const first = await call(`POST ${fixture.base}`, { url }, headers);
     const again = await call(`POST ${fixture.base}`, { url }, headers);
@@ -63,12 +63,12 @@ describe('a new webhook', () => {
     [{ url, events: ['domain.live', 'domain.live'] }, 'events: must not name a type twice'],
     [{ url, secret: 'mine' }, 'secret: is not a known field'],
   ];
-  it.each(misfits)('is not made of %j', async (body, words) => {
+  it.each(misfits)('is rejected when created from %j', async (body, words) => {
     const answer = await call(`POST ${fixture.base}`, body);
     expect(answer.body).toEqual(errorBody(400, 'invalid_body', expect.stringContaining(words)));
   });
 
-  it('is the tenth at most, however many are asked for at once', async () => {
+  it('is limited to ten per project, even under concurrent requests', async () => {
     const asked = Array.from({ length: 12 }, () => call(`POST ${fixture.base}`, { url }));
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(statuses.sort()).toEqual([...Array(10).fill(201), 409, 409]);
@@ -80,7 +80,7 @@ describe('a new webhook', () => {
   });
 });
 
-describe('a webhook', () => {
+describe('A webhook', () => {
   it('of another project or of an operator is not found', async () => {
     const { id } = await make();
     const { body } = await operate('POST /v1/webhooks', { url });
@@ -104,7 +104,7 @@ describe('a webhook', () => {
     expect((await call(`GET ${nobody}`)).body).toEqual(errorBody(404, 'project_not_found'));
   });
 
-  it('is changed in what is given', async () => {
+  it('is changed only in the given fields', async () => {
     const { id } = await make({ url, events: ['domain.live'] });
     const elsewhere = 'https://other.example.com/';
     const { body } = await call(`PATCH ${fixture.base}/${id}`, { url: elsewhere });
@@ -115,7 +115,7 @@ describe('a webhook', () => {
     expect(refused.status).toBe(400);
   });
 
-  it('that is switched off ends what waited and is sent nothing, until it is on again', async () => {
+  it('that is switched off ends its deliveries and gets none until it is on again', async () => {
     const { id } = await make();
     await reportOf('a.shop.test');
     const off = await call(`PATCH ${fixture.base}/${id}`, { enabled: false });
@@ -137,7 +137,7 @@ describe('a webhook', () => {
     expect(await fixture.prisma.webhookDelivery.count({ where: { status: 'pending' } })).toBe(1);
   });
 
-  it('that is deleted is gone, its secret with it, and what waited ends', async () => {
+  it('that is deleted loses its secret, and its deliveries end', async () => {
     const { id } = await make();
     await reportOf('a.shop.test');
     for (let time = 0; time < 2; time += 1) {
@@ -154,8 +154,8 @@ describe('a webhook', () => {
   });
 });
 
-describe('a rotated secret', () => {
-  it('is a new one; the one of before is kept beside it for a day, and no third', async () => {
+describe('A rotated secret', () => {
+  it('replaces the old one, which is kept for a day; there is never a third', async () => {
     const { id, secret: first } = await make();
     const rotate = async () =>
       (await call(`POST ${fixture.base}/${id}/rotate-secret`)).body as Shown;
@@ -172,7 +172,7 @@ describe('a rotated secret', () => {
     expect((await call(`GET ${fixture.base}/${id}`)).body).toMatchObject({ oldSecretEndsAt: null });
   });
 
-  it('is not kept for a replay', async () => {
+  it('is not stored for a replay', async () => {
     const { id } = await make();
     const headers = { 'idempotency-key': `rotate-${id}` };
     const first = await call(`POST ${fixture.base}/${id}/rotate-secret`, undefined, headers);

@@ -1,4 +1,4 @@
-/** A client that sends exactly the bytes it is told to, and a server to send them to. */
+/** A client that sends exact bytes, and a server to receive them. */
 import { connect } from 'node:net';
 import type { Api } from '../../src/http/pipeline/api.ts';
 import {
@@ -13,7 +13,6 @@ export type WireAnswer = {
   readonly body: string;
 };
 
-/** Listens on a free port of the loopback. */
 export function listenForTest(
   api: Api,
   timeouts: NonNullable<HttpListenOptions['timeouts']> = {},
@@ -22,15 +21,15 @@ export function listenForTest(
 }
 
 export type Talk = {
-  /** Every answer that came before the connection was closed. */
+  /** Every response before the connection closed. */
   readonly answers: readonly WireAnswer[];
-  /** Octets that were written before the server closed or everything was said. */
+  /** Octets written before the server closed or everything was sent. */
   readonly written: number;
 };
 
 /**
- * Sends the pieces one by one, each once the one before has left, and reads until the server closes.
- * `halfClose` says after the last piece that nothing more will come.
+ * Sends the pieces one by one and reads until the server closes. `halfClose` ends the sending side
+ * after the last piece.
  */
 export function talk(
   port: number,
@@ -52,14 +51,14 @@ export function talk(
     socket.on('connect', next);
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('end', () => socket.end());
-    socket.on('error', () => {}); // told apart by what was answered
+    socket.on('error', () => {}); // the response tells them apart
     socket.on('close', () =>
       resolve({ answers: parseAnswers(Buffer.concat(chunks).toString('latin1')), written }),
     );
   });
 }
 
-/** Splits what a server sent into answers; throws where something else stands between them. */
+/** Splits a server's output into responses; throws if anything stands between them. */
 export function parseAnswers(text: string): readonly WireAnswer[] {
   if (text === '') return [];
   const [, status, head = ''] =

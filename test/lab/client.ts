@@ -1,4 +1,4 @@
-/** A bare DNS client that hides nothing: what arrives, from where, with which flags. Shares no code with src/dns/. */
+/** A raw DNS client that shows messages exactly. Shares no code with src/dns/. */
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
@@ -15,7 +15,7 @@ export type Query = {
   readonly dnssecOk?: boolean;
 };
 
-/** A message as it arrived. `rcode` is a number, `errors` are extended ones as `code text`. */
+/** A message as received. `rcode` is a number, `errors` are extended ones as `code text`. */
 export type Received = {
   readonly bytes: Buffer;
   readonly packet: DecodedPacket;
@@ -26,7 +26,7 @@ export type Received = {
   readonly from: RemoteInfo;
 };
 
-/** Sends over UDP and gives what comes, in order. */
+/** Sends over UDP and returns the responses in order. */
 export function openClient(dns: Pick<LabDnsServer, 'address' | 'port'>) {
   const socket = createSocket(isIPv6(dns.address) ? 'udp6' : 'udp4');
   return {
@@ -78,7 +78,7 @@ function received(bytes: Buffer, from: RemoteInfo): Received {
   };
 }
 
-/** What cannot be read has a header at least. */
+/** An unreadable message has at least a header. */
 function readable(bytes: Buffer): DecodedPacket {
   try {
     return decode(bytes);

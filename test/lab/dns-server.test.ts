@@ -15,14 +15,14 @@ async function openDns(zones: Record<string, string[]>): Promise<LabDnsServer> {
   return dns;
 }
 
-/** As Node's own resolver, which shares no code with this project, sees the server. */
+/** The server as seen by Node's own resolver, which shares no code with this project. */
 function resolver(dns: LabDnsServer): Resolver {
   const one = new Resolver({ timeout: 3_000, tries: 1 });
   one.setServers([`${dns.address}:${dns.port}`]);
   return one;
 }
 
-/** What an authority says: `AA NXDOMAIN docs.shop.test CNAME …`, by section. */
+/** A name server's response: `AA NXDOMAIN docs.shop.test CNAME …`, by section. */
 async function askAuthority(dns: LabDnsServer, name: string, type: 'A' | 'CAA' | 'NS' = 'A') {
   const wire = createWire();
   open.push(wire.close);
@@ -58,21 +58,21 @@ const zones = {
   'edge.test': ['p1 A 192.0.2.10'],
 };
 
-describe('as a recursive server', () => {
+describe('The lab DNS server as a recursive server', () => {
   it('follows aliases from zone to zone', async () => {
     const dns = await openDns(zones);
     expect(await resolver(dns).resolve4('docs.shop.test')).toEqual(['192.0.2.10']);
     expect(await resolver(dns).resolveCname('docs.shop.test')).toEqual(['p1.edge.test']);
   });
 
-  it('understands every type a zone may hold', async () => {
+  it('supports every record type of the lab', async () => {
     const dns = await openDns(zones);
     const ask = resolver(dns);
     expect(await ask.resolve4('www.shop.test', { ttl: true })).toEqual([
       { address: '192.0.2.1', ttl: 300 },
     ]);
     expect(await ask.resolve6('www.shop.test')).toEqual(['2001:db8::1']);
-    // Node.js 24 names the type of MX and CAA, too.
+    // Node.js 24 adds the type to MX and CAA, too.
     expect(await ask.resolveMx('shop.test')).toMatchObject([
       { priority: 10, exchange: 'mail.shop.test' },
     ]);
@@ -98,7 +98,7 @@ describe('as a recursive server', () => {
   });
 });
 
-describe('as an authority', () => {
+describe('The lab DNS server as an authoritative server', () => {
   const said = { rcode: 0, authoritative: true, answers: [], authority: [], additional: [] };
   it.each<[string, object]>([
     ['www.shop.test', { answers: ['www.shop.test A'] }],
@@ -111,11 +111,11 @@ describe('as an authority', () => {
     ['is.wild.shop.test', { authority: ['shop.test SOA'] }],
     ['below.is.wild.shop.test', { rcode: 3, authority: ['shop.test SOA'] }],
     ['nowhere.example', { rcode: 5, authoritative: false }],
-  ])('says of %s: %o', async (name, expected) => {
+  ])('answers %s with %o', async (name, expected) => {
     expect(await askAuthority(await openDns(zones), name)).toEqual({ ...said, ...expected });
   });
 
-  it('refers to the servers of a zone below, which answer at the next address', async () => {
+  it('refers to the servers of a child zone, which answer at the next address', async () => {
     const dns = await openDns({ ...zones, 'b.shop.test': ['docs A 192.0.2.7'] });
     expect(await askAuthority(dns, 'docs.b.shop.test')).toEqual({
       ...said,
@@ -131,14 +131,14 @@ describe('as an authority', () => {
   });
 });
 
-describe('while it runs', () => {
-  it('a name between its top level and a zone exists, though it has nothing', async () => {
+describe('The running lab DNS server', () => {
+  it('has empty non-terminals between a top-level domain and a zone', async () => {
     const dns = await openDns({ 'edge.signpost.test': ['p1 A 192.0.2.1'] });
     expect(await askAuthority(dns, 'signpost.test', 'NS')).toMatchObject({ rcode: 0, answers: [] });
     expect(await askAuthority(dns, 'other.test', 'NS')).toMatchObject({ rcode: 3 });
   });
 
-  it('a zone can be edited, replaced and added', async () => {
+  it('can have a zone edited, replaced and added', async () => {
     const dns = await openDns({ 'shop.test': ['docs A 192.0.2.1'] });
     const ask = resolver(dns);
     dns.edit('shop.test', { remove: ['docs A 192.0.2.1'], add: ['docs A 192.0.2.2'] });
@@ -149,14 +149,14 @@ describe('while it runs', () => {
     expect(await ask.resolve4('docs.b.shop.test')).toEqual(['192.0.2.4']);
   });
 
-  it('an edit that is a slip changes nothing', async () => {
+  it('rejects an invalid edit without a change', async () => {
     const dns = await openDns({ 'shop.test': ['docs A 192.0.2.1'] });
     expect(() => dns.edit('shop.test', { remove: ['docs A 192.0.2.9'] })).toThrow('no such line');
     expect(() => dns.edit('shop.test', { add: ['docs ADDRESS 192.0.2.9'] })).toThrow('cannot read');
     expect(await resolver(dns).resolve4('docs.shop.test')).toEqual(['192.0.2.1']);
   });
 
-  it('it tells what was asked', async () => {
+  it('records the queries', async () => {
     const dns = await openDns(zones);
     await resolver(dns).resolve4('www.shop.test');
     const question = { name: 'www.shop.test', type: 'A', recursionDesired: true, transport: 'udp' };
@@ -174,7 +174,7 @@ describe('while it runs', () => {
     ['flood', 'EBADRESP'],
     ['nxdomain', 'ENOTFOUND'],
     ['nodata', 'ENODATA'],
-  ] as const)('a name can be made to fail with %s, and heals', async (fault, code) => {
+  ] as const)('can make a name fail with %s and heal it', async (fault, code) => {
     const dns = await openDns(zones);
     dns.fail('www.shop.test', 'A', fault);
     await expect(resolver(dns).resolve4('www.shop.test')).rejects.toMatchObject({ code });
@@ -183,7 +183,7 @@ describe('while it runs', () => {
     expect(await resolver(dns).resolve4('www.shop.test')).toEqual(['192.0.2.1']);
   });
 
-  it('a truncated answer is whole over TCP', async () => {
+  it('serves the complete form of a truncated response over TCP', async () => {
     const dns = await openDns(zones);
     dns.fail('www.shop.test', '*', 'truncate');
     expect(await resolver(dns).resolve4('www.shop.test')).toEqual(['192.0.2.1']);
@@ -192,7 +192,7 @@ describe('while it runs', () => {
 });
 
 it.each(['docs', 'docs A', 'docs ADDRESS 192.0.2.1', 'docs.elsewhere.test. A 192.0.2.1'])(
-  'a line that is a slip is refused: %s',
+  'rejects the invalid line %s',
   (line) => {
     expect(() => parseZone('shop.test', [line], { serverAddress: '127.0.0.1' })).toThrow(line);
   },

@@ -1,4 +1,4 @@
-/** What the laboratory was told to do wrong is on the wire, and nothing else is wrong. */
+/** Checks on the wire that only the requested faults occur. */
 
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
@@ -40,7 +40,7 @@ async function ask(dns: Pick<LabDnsServer, 'address' | 'port'>, query: Query) {
 const www = { name: 'www.shop.test' };
 const rightAddress = { type: 'A', name: 'www.shop.test', data: '192.0.2.1' };
 
-describe('an authority that is lame', () => {
+describe('A lame name server', () => {
   const none: object[] = [];
   it.each<[LabFault, object]>([
     ['servfail', { rcode: 2, authoritative: false, packet: { answers: none } }],
@@ -61,20 +61,20 @@ describe('an authority that is lame', () => {
       'endless_alias',
       { rcode: 0, authoritative: true, packet: { answers: [{ data: 'n1.www.shop.test' }] } },
     ],
-  ])('by %s', async (fault, expected) => {
+  ])('answers %s', async (fault, expected) => {
     const dns = await openDns();
     dns.fail('www.shop.test', 'A', fault);
     expect(await ask(dns, www)).toMatchObject(expected);
   });
 
-  it('leads from alias to alias without end', async () => {
+  it('returns endless aliases', async () => {
     const dns = await openDns();
     dns.fail('.shop.test', '*', 'endless_alias');
     const { packet } = await ask(dns, { name: 'n41.www.shop.test' });
     expect(packet.answers).toMatchObject([{ type: 'CNAME', data: 'n42.www.shop.test' }]);
   });
 
-  it('does not know EDNS, and answers without it', async () => {
+  it('answers without EDNS', async () => {
     const dns = await openDns();
     dns.fail('.', '*', 'formerr_edns');
     const first = await ask(dns, { ...www, edns: true });
@@ -82,7 +82,7 @@ describe('an authority that is lame', () => {
     expect(await ask(dns, www)).toMatchObject({ rcode: 0, packet: { answers: [rightAddress] } });
   });
 
-  it('does not know CAA, and everything else', async () => {
+  it('knows every type except CAA', async () => {
     const dns = await openDns();
     dns.fail('.', 'CAA', 'notimp');
     expect(await ask(dns, { name: 'shop.test', type: 'CAA' })).toMatchObject({ rcode: 4 });
@@ -90,7 +90,7 @@ describe('an authority that is lame', () => {
   });
 });
 
-describe('an answer that is none', () => {
+describe('A broken response', () => {
   it('has another id', async () => {
     const dns = await openDns();
     dns.fail('www.shop.test', 'A', 'wrong_id');
@@ -123,7 +123,7 @@ describe('an answer that is none', () => {
     expect((await next).packet.id).toBe(2);
   });
 
-  it('is held until it is released, and then the right one', async () => {
+  it('is held until released, and then correct', async () => {
     const dns = await openDns();
     dns.fail('www.shop.test', 'A', 'hold');
     const client = clientOf(dns);
@@ -148,14 +148,14 @@ describe('an answer that is none', () => {
   });
 });
 
-describe('over TCP', () => {
+describe('TCP to the lab DNS server', () => {
   const resolver = (dns: LabDnsServer) => {
     const one = new Resolver({ timeout: 3_000, tries: 1 });
     one.setServers([`${dns.address}:${dns.port}`]);
     return one;
   };
 
-  it('connections can be refused', async () => {
+  it('can be refused', async () => {
     const dns = await openDns({ tcp: false });
     const socket = connect(dns.port, dns.address);
     const [error] = await once(socket, 'error').catch((thrown: unknown) => [thrown]);
@@ -163,7 +163,7 @@ describe('over TCP', () => {
     expect(await resolver(dns).resolve4('www.shop.test')).toEqual(['192.0.2.1']);
   });
 
-  it('a server can hang up, so that what is truncated stays so', async () => {
+  it('can be closed early, so that a truncated response stays truncated', async () => {
     const dns = await openDns();
     dns.fail('www.shop.test', 'A', 'no_tcp');
     const { packet } = await ask(dns, www);
@@ -176,8 +176,8 @@ describe('over TCP', () => {
   });
 });
 
-describe('the case of a question', () => {
-  it('comes back, while the answer is prepared once for all', async () => {
+describe('The case of a query name', () => {
+  it('is preserved, although the response is prepared once', async () => {
     const dns = await openDns();
     for (const name of ['wWw.ShOp.tEsT', 'WWW.shop.test', 'www.shop.test']) {
       const { packet } = await ask(dns, { name });
@@ -195,14 +195,14 @@ describe('the case of a question', () => {
   });
 });
 
-describe('a recursive server', () => {
+describe('A lab recursive server', () => {
   const recursively = (name: string, more: Partial<Query> = {}): Query => ({
     name,
     recursionDesired: true,
     ...more,
   });
 
-  it('may know other zones than the authority', async () => {
+  it('can know other zones than the authoritative server', async () => {
     const dns = await openDns({ known: { 'shop.test': ['www A 192.0.2.99'] } });
     expect((await ask(dns, www)).packet.answers).toMatchObject([rightAddress]);
     const old = await ask(dns, recursively('www.shop.test'));
@@ -212,7 +212,7 @@ describe('a recursive server', () => {
     expect(newer.packet.answers).toMatchObject([{ data: '192.0.2.98' }]);
   });
 
-  it('may fail alone, and so may the authority', async () => {
+  it('can fail alone, and so can the authoritative server', async () => {
     const dns = await openDns();
     dns.fail('www.shop.test', '*', 'servfail', 'recursive');
     dns.fail('docs.shop.test', '*', 'refused', 'authority');
@@ -222,7 +222,7 @@ describe('a recursive server', () => {
     expect(await ask(dns, { name: 'docs.shop.test' })).toMatchObject({ rcode: 5 });
   });
 
-  it('tells bad signatures by SERVFAIL and reasons, unless it is not to check them', async () => {
+  it('reports bad signatures with SERVFAIL and reasons, unless checking is disabled', async () => {
     const dns = await openDns();
     const errors = [{ code: 7, text: 'signature expired on Monday' }];
     dns.fail('.shop.test', '*', { kind: 'bogus', errors }, 'recursive');
@@ -241,7 +241,7 @@ describe('a recursive server', () => {
     expect(await ask(dns, recursively('p1.edge.test'))).toMatchObject({ rcode: 0 });
   });
 
-  it('has checked the signatures of a signed zone', async () => {
+  it('marks a signed zone as authenticated', async () => {
     const dns = await openDns({ signed: ['shop.test'] });
     const flag = async (name: string, more: Partial<Query>) =>
       (await ask(dns, recursively(name, more))).authenticData;
@@ -252,7 +252,7 @@ describe('a recursive server', () => {
     expect(await flag('www.shop.test', { dnssecOk: true, recursionDesired: false })).toBe(false);
   });
 
-  it('remembers old records, and that there were none', async () => {
+  it('caches old records and negative answers', async () => {
     const dns = await openDns();
     const lines = ['@ A 192.0.2.99'];
     dns.fail('www.shop.test', '*', { kind: 'remembered', lines, ttlSeconds: 123 }, 'recursive');
@@ -270,7 +270,7 @@ describe('a recursive server', () => {
   });
 });
 
-describe('which fault counts', () => {
+describe('The applied fault', () => {
   it('is the nearest, then the one for the type, then the one for the role', async () => {
     const dns = await openDns();
     dns.fail('.', '*', 'refused');

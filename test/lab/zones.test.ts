@@ -1,4 +1,3 @@
-/** What a laboratory's zones may hold, and where they are served. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { type LabDnsOptions, type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
 import { encodeLabName } from '../../src/lab/encode.ts';
@@ -26,8 +25,8 @@ async function ask(dns: Pick<LabDnsServer, 'address' | 'port'>, query: Query) {
 const soaOf = async (dns: LabDnsServer, name: string) =>
   (await ask(dns, { name, type: 'SOA' })).packet.answers;
 
-describe('the SOA record of a zone', () => {
-  it('is made up, or the one of its lines', async () => {
+describe('The SOA record of a zone', () => {
+  it('is generated unless the zone has one', async () => {
     const own = '@ 900 SOA ns1 hostmaster 2026112101 7200 900 1209600 30';
     const dns = await openDns({ zones: { 'shop.test': [own], 'edge.test': [] } });
     expect(await soaOf(dns, 'edge.test')).toMatchObject([
@@ -38,7 +37,7 @@ describe('the SOA record of a zone', () => {
     ]);
   });
 
-  it('beside "there is none" lives as long as that may be remembered', async () => {
+  it('limits the TTL of a negative answer', async () => {
     const own = '@ 900 SOA ns1 hostmaster 1 7200 900 1209600 30';
     const dns = await openDns({ zones: { 'shop.test': [own] } });
     const { packet } = await ask(dns, { name: 'docs.shop.test' });
@@ -46,8 +45,8 @@ describe('the SOA record of a zone', () => {
   });
 });
 
-describe('servers of one zone', () => {
-  it('may hold different things at one port', async () => {
+describe('The name servers of one zone', () => {
+  it('can serve different content at one port', async () => {
     const first = await openDns({ zones: { 'shop.test': ['docs A 192.0.2.1'] } });
     const second = await openDns({
       zones: { 'shop.test': ['docs A 192.0.2.2'] },
@@ -68,12 +67,12 @@ describe('servers of one zone', () => {
     expect(server.packet.answers).toMatchObject([{ data: '::1' }]);
   });
 
-  it('know nothing of the zone above where that is not made up', async () => {
+  it('do not know the parent zone unless it is generated', async () => {
     const dns = await openDns({ zones: { 'shop.test': [] }, topLevels: false });
     expect(await ask(dns, { name: 'other.test' })).toMatchObject({ rcode: 5 });
   });
 
-  it('refer to servers at IPv6 addresses, too', async () => {
+  it('can have IPv6 addresses in a referral', async () => {
     const lines = ['shop NS ns1.shop', 'ns1.shop AAAA ::1', 'ns1.shop A 127.0.0.1'];
     const dns = await openDns({ zones: { test: lines } });
     const { packet } = await ask(dns, { name: 'docs.shop.test' });
@@ -81,7 +80,7 @@ describe('servers of one zone', () => {
   });
 });
 
-describe('a name', () => {
+describe('A name', () => {
   it.each([
     ['a.bc', [1, 'a', 2, 'bc', 0]],
     ['a\\.b.c', [3, 'a.b', 1, 'c', 0]],
@@ -89,14 +88,14 @@ describe('a name', () => {
     ['a\\\\b', [3, 'a\\b', 0]],
     ['<b>.test', [3, '<b>', 4, 'test', 0]],
     ['', [0]],
-  ])('%s is written octet by octet', (name, parts) => {
+  ])('%s is encoded octet by octet', (name, parts) => {
     const expected = Buffer.concat(
       parts.map((part) => (typeof part === 'number' ? Buffer.from([part]) : Buffer.from(part))),
     );
     expect(encodeLabName(name)).toEqual(expected);
   });
 
-  it('with a dot inside a label is not the name with two labels, asked or answered', async () => {
+  it('with a dot inside a label differs from the name with two labels in queries and answers', async () => {
     const zones = { 'shop.test': ['docs CNAME p1\\.edge.test.'], 'edge.test': ['p1 A 192.0.2.1'] };
     const dns = await openDns({ zones });
     const { bytes } = await ask(dns, { name: 'docs.shop.test' });
@@ -105,8 +104,8 @@ describe('a name', () => {
   });
 });
 
-describe('aliases in a circle', () => {
-  it('end, in one zone and over two', async () => {
+describe('An alias loop', () => {
+  it('ends, within one zone and across two', async () => {
     const zones = {
       'shop.test': ['docs CNAME a', 'a CNAME docs', 'www CNAME www.edge.test.'],
       'edge.test': ['www CNAME www.shop.test.'],

@@ -1,4 +1,4 @@
-/** A real HTTPS server before Pebble: it passes everything on, keeps what it heard, and meddles where a test wants it to. */
+/** A real HTTPS server in front of Pebble that records requests and injects faults. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -26,18 +26,18 @@ const steps = {
   renewalInfo: '/renewal-info/', // Pebble 2.4 has none
 } as const;
 export type AcmeStep = keyof typeof steps;
-const stepNames = Object.keys(steps) as AcmeStep[]; // the object has no others
+const stepNames = Object.keys(steps) as AcmeStep[]; // the object has no other keys
 
 export type FrontRequest = {
   readonly step: AcmeStep;
   readonly path: string;
-  /** What was signed; null for a POST-as-GET and for what is not signed. */
+  /** The signed payload; null for a POST-as-GET and for unsigned requests. */
   readonly payload: unknown;
-  /** Of what was signed. Pebble knows it as unused where it never hears of this. */
+  /** Of the signed request. Unused for Pebble if it never receives it. */
   readonly nonce: string | null;
-  /** Whether its client still waits for an answer. */
+  /** Whether the client still waits for the response. */
   readonly isAwaited: () => boolean;
-  /** What was answered; null while it was not. */
+  /** Null until answered. */
   status: number | null;
 };
 
@@ -49,14 +49,14 @@ export type Said = {
 
 type Meddled = Said | 'hang up' | undefined;
 export type Meddling = {
-  /** Pebble never hears what is answered here. */
+  /** Its response replaces the request to Pebble. */
   readonly before?: (request: FrontRequest) => Meddled | Promise<Meddled>;
-  /** Pebble has heard it; undefined leaves its answer as it is. */
+  /** Runs after Pebble; undefined keeps Pebble's response. */
   readonly after?: (request: FrontRequest, said: Said) => Meddled;
 };
 
 type Leading = Pick<Pebble, 'directoryUrl' | 'caFile'>;
-/** The Pebble that is led to, with connections to it that are used again: handshakes would be most of the work. */
+/** The current Pebble with keep-alive connections, because handshakes are slow. */
 type Behind = { readonly directoryUrl: string; readonly agent: Agent };
 
 function behindOf({ directoryUrl, caFile }: Leading): Behind {
@@ -98,13 +98,13 @@ export async function startAcmeFront(pebble: Leading) {
     caFile,
     /** Everything since the start or `forget`, oldest first. */
     requests: requests as readonly FrontRequest[],
-    /** The orders that were placed, whether their answers arrived or not. */
+    /** Placed orders, even if the response was lost. */
     placed: () => requests.filter(({ step, status }) => step === 'newOrder' && status === 201),
     forget: () => void requests.splice(0),
     meddle(next: Meddling) {
       meddling = next;
     },
-    /** Leads to another Pebble from now on: one that was started again. */
+    /** Switches to another Pebble: a restarted one. */
     leadTo(next: Leading) {
       behind.agent.destroy();
       behind = behindOf(next);
@@ -129,7 +129,7 @@ function parseRequest(path: string, body: string, isAwaited: () => boolean): Fro
   return { step, path, payload, nonce, isAwaited, status: null };
 }
 
-/** What RFC 8555, 6.2, has the client send. */
+/** What RFC 8555, 6.2, requires the client to send. */
 type Jws = { readonly payload: string; readonly protected: string };
 
 function parse(encoded: string): unknown {
@@ -137,7 +137,7 @@ function parse(encoded: string): unknown {
   return decoded === '' ? null : JSON.parse(decoded);
 }
 
-/** The name that the client asked for goes along: Pebble makes its URLs, and checks those that are signed, by it. */
+/** Keeps the client's Host: Pebble builds and checks its URLs with it. */
 function passOn({ directoryUrl, agent }: Behind, asked: IncomingMessage, body: string) {
   return new Promise<Said>((resolve, reject) => {
     const { host = '', 'content-type': type = 'text/plain' } = asked.headers;

@@ -1,9 +1,8 @@
-/** Certificates whose renewal has come, without waiting for it. */
 import type { Database } from '../../src/db/engine/client.ts';
 
 const DAY = 86_400_000;
 
-/** As if the certificate of this name had been stored 61 of its 90 days ago: its renewal is due. */
+/** Backdates the certificate to 61 of its 90 days: its renewal is due. */
 export async function age({ prisma }: Pick<Database, 'prisma'>, hostname: string): Promise<void> {
   const { id } = await prisma.domain.findFirstOrThrow({ where: { hostname, removedAt: null } });
   const issuedAt = new Date(Date.now() - 61 * DAY);

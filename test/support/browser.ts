@@ -1,18 +1,17 @@
-/** A real browser, and what it complains about. */
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { findProgram, missing } from './programs.ts';
 
-/** How long a page may take to do what is waited for: a busy machine stays below it, and it below what a test may take. */
+/** Longer than a page takes on a busy machine, shorter than the test timeout. */
 const PATIENCE_MS = 60_000;
 
-/** Chromium without a window. It asks nobody but the pages that it is sent to. `more`: further arguments. */
+/** Headless Chromium that contacts only the tested pages. `more`: extra arguments. */
 export async function startBrowser(more: readonly string[] = []): Promise<Browser> {
   const executablePath = findProgram('chromium');
   if (executablePath === undefined) throw new Error(missing('chromium') ?? 'chromium is missing');
   const browser = await chromium.launch({
     executablePath,
     args: [
-      '--no-sandbox', // root, as CI often is, cannot have one
+      '--no-sandbox', // root, the usual user of CI, cannot have one
       '--disable-gpu',
       '--disable-background-networking',
       '--disable-component-update',
@@ -25,21 +24,21 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
   return browser;
 }
 
-/** Waits until the element has the focus: a browser moves it when it next draws the page. */
+/** Waits for the focus, which a browser moves when it next draws the page. */
 export async function waitForFocus(page: Page, selector: string): Promise<void> {
   await page.waitForSelector(`${selector}:focus`);
 }
 
 export type Visit = {
   readonly page: Page;
-  /** Errors and warnings of the console, those about the content security policy among them, and uncaught exceptions. */
+  /** Console errors and warnings, including policy violations, and uncaught exceptions. */
   readonly complaints: string[];
-  /** The URL of everything that was asked for. */
+  /** The URL of every request. */
   readonly asked: string[];
   readonly close: () => Promise<void>;
 };
 
-/** Opens a page as somebody who was never there before. */
+/** Opens a page in a fresh browser profile. */
 export async function visit(
   browser: Browser,
   url: string,

@@ -1,4 +1,4 @@
-/** Values that are valid and boring, so that a test shows only what matters to it. */
+/** Valid default values, so that a test shows only what matters to it. */
 
 import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation, ServerView } from '../../src/core/diagnosis/observation.ts';
@@ -37,7 +37,7 @@ export function aDomain(parts: Partial<LoadedDomain> = {}): LoadedDomain {
   };
 }
 
-/** What comes of nothing: a domain that stays as it was. */
+/** A change that leaves a domain as it was. */
 export function aChange(parts: Partial<DomainChange> = {}): DomainChange {
   return {
     kind: 'stayed',
@@ -56,7 +56,7 @@ export function aChange(parts: Partial<DomainChange> = {}): DomainChange {
   };
 }
 
-/** Of an order at the first authority, in this epoch. */
+/** Of an order at the first CA in this epoch. */
 export function aRefusal(parts: Partial<AuthorityRefusal> = {}): AuthorityRefusal {
   return {
     at: noon,
@@ -126,13 +126,13 @@ export const unknown: DiagnosisForAny = {
   ],
 };
 
-/** The default rules with the middle of every jitter. */
+/** The default rules without jitter. */
 export function checkRules(now: Date) {
   const HOUR = 3_600_000;
   return { now, windowMs: 48 * HOUR, timeScale: 1, escalateAfterMs: HOUR / 2, jitter: 0.5 };
 }
 
-/** What a worker saves for this result. The domain's own observation means that a light check was enough. */
+/** What a worker saves. With the domain's own observation, a light check was enough. */
 export function aCheckSave(
   domain: LoadedDomain,
   result: CheckResult,

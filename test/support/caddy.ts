@@ -1,4 +1,4 @@
-/** A real Caddy that obtains certificates on demand, on free ports, from the `caddy` on PATH. */
+/** A real Caddy with on-demand certificates on free ports, from the `caddy` on PATH. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { findProgram, missing } from './programs.ts';
 export type CaddyOptions = {
   readonly httpPort: number;
   readonly httpsPort: number;
-  /** Who is asked whether a name may have a certificate: Signpost's API, without a path. */
+  /** Signpost's API for the ask endpoint, without a path. */
   readonly apiUrl: string;
   readonly upstream: string;
   readonly acme: { readonly directoryUrl: string; readonly caFile: string };
@@ -19,14 +19,14 @@ export type CaddyOptions = {
 
 export type Caddy = {
   readonly child: ChildProcess;
-  /** Its log, the first thousand lines. */
+  /** The first thousand lines of its log. */
   readonly lines: readonly string[];
-  /** Where it stores whatever it stores. */
+  /** Its storage. */
   readonly folder: string;
   readonly close: () => Promise<void>;
 };
 
-/** What docs/run/edge.md shows, on other ports and with a certificate authority of the laboratory's. */
+/** The configuration in docs/run/edge.md with other ports and a CA of the test lab. */
 function caddyfile({ httpPort, httpsPort, apiUrl, upstream, acme }: CaddyOptions, folder: string) {
   return `{
 	admin off
@@ -54,12 +54,12 @@ https:// {
 `;
 }
 
-/** Starts a Caddy without any certificate, and waits until it serves. Throws where it is not installed. */
+/** Starts a Caddy without certificates and waits until it serves. Throws if it is not installed. */
 export function startCaddy(options: CaddyOptions): Promise<Caddy> {
   return runCaddy((folder) => caddyfile(options, folder));
 }
 
-/** Runs a Caddy with this configuration, and waits until it serves. `folder` is its own, for what it stores. */
+/** Runs a Caddy with this configuration and waits until it serves. It stores data in `folder`. */
 export async function runCaddy(
   configure: (folder: string) => string,
   env: Readonly<Record<string, string>> = {},
@@ -82,7 +82,7 @@ export async function runCaddy(
     child.once('exit', (code) =>
       reject(new Error(`caddy ended with ${code}: ${lines.join('\n')}`)),
     );
-    // Read to the end, or Caddy would stop at a full pipe.
+    // Read to the end, or Caddy would block on a full pipe.
     createInterface(child.stderr).on('line', (line) => {
       if (lines.length < 1_000) lines.push(line);
       if (line.includes('serving initial configuration')) resolve();

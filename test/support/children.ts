@@ -1,14 +1,14 @@
-/** Child processes of a test process, none of which outlives it, however the run ends. */
+/** Child processes that never outlive their test process. */
 import type { ChildProcess } from 'node:child_process';
 
 const children = new Map<ChildProcess, NodeJS.Signals>();
 
-/** Ends `child` with this process, if it runs so long; by SIGTERM where it has children of its own to end. */
+/** Ends `child` with this process; by SIGTERM if the child has children. */
 export function endWithThisProcess(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
   if (children.size === 0) process.once('exit', killAll);
   children.set(child, signal);
   child.once('exit', () => forget(child));
-  child.once('error', () => forget(child)); // it never began
+  child.once('error', () => forget(child)); // it never started
 }
 
 function forget(child: ChildProcess): void {

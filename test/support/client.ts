@@ -1,4 +1,4 @@
-/** A customer's HTTP client: knows the service by its API alone. */
+/** A customer's HTTP client, which uses the API alone. */
 import type { World } from './world.ts';
 
 export type Shown = {
@@ -51,7 +51,7 @@ export type Client = {
     path: string,
     body?: unknown,
   ): Promise<{ status: number; body: unknown; headers: Headers }>;
-  /** Makes a publishable project and adds the world's domain to it. */
+  /** Creates a publishable project and adds the world's domain to it. */
   addDomain(): Promise<Shown>;
   /** Adds the world's domain to the same project once more. */
   addAgain(): Promise<Shown>;
@@ -81,7 +81,7 @@ export function createClient({ apiUrl, apiKey, hostname, upstream }: World): Cli
   async function expectOk<T>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await call(method, path, body);
     if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body as T; // our own API's documented shapes
+    return answer.body as T; // documented shapes of the API
   }
 
   return {

@@ -1,24 +1,23 @@
-/** What the tests of a file have opened: all of it is closed again, the last one first. */
 import { afterAll, afterEach } from 'vitest';
 
-/** Closes what is pushed, and waits for it. */
+/** Called and awaited in reverse order. */
 export type Closings = (() => unknown)[];
 
-/** A list whose entries are called after each test of the file or `describe` that asks for it. */
+/** A list whose entries are called after each test of the file or `describe`. */
 export function closeAfterEach(): Closings {
   const closings: Closings = [];
   afterEach(() => closeAll(closings));
   return closings;
 }
 
-/** The same after the last test, for what `beforeAll` opens. */
+/** The same after the last test, for `beforeAll`. */
 export function closeAfterAll(): Closings {
   const closings: Closings = [];
   afterAll(() => closeAll(closings));
   return closings;
 }
 
-/** One that fails keeps none of the others open, and is told afterwards. */
+/** Closes all, even if one fails, and throws the failure afterwards. */
 async function closeAll(closings: Closings): Promise<void> {
   const faults: unknown[] = [];
   for (const close of closings.splice(0).reverse()) {

@@ -1,4 +1,4 @@
-/** Whether an answer is one that the OpenAPI document lists: its status, its type, and its body field by field. */
+/** Checks that the OpenAPI document lists a response: status, type, and body field by field. */
 import { expect } from 'vitest';
 import { anywhere, refusalsOf } from '../../src/http/openapi/refusals.ts';
 import { type ErrorBody, type ErrorCode, errors } from '../../src/http/pipeline/errors.ts';
@@ -11,11 +11,11 @@ export type Answered = {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as it was sent, empty where there is none. */
+  /** The body as sent, empty if there is none. */
   readonly text: string;
 };
 
-/** What any request can be answered, before there is an operation to ask. */
+/** Errors of any request before routing. */
 const beforeRouting: readonly ErrorCode[] = [
   ...anywhere,
   'bad_request',
@@ -24,7 +24,7 @@ const beforeRouting: readonly ErrorCode[] = [
   'too_many_connections',
 ];
 
-/** Fails where the answer to `line` (`GET /v1/pets?limit=1`) is not one that the document of `routes` lists. */
+/** Fails if the document of `routes` lacks the response to `line` (`GET /v1/pets?limit=1`). */
 export function expectDocumented(routes: readonly Route[], line: string, answer: Answered): void {
   const [method = '', target = ''] = line.split(' ');
   const found = routerOf(routes)(method, target);
@@ -39,7 +39,7 @@ export function expectDocumented(routes: readonly Route[], line: string, answer:
 
 const routers = new WeakMap<readonly Route[], Router>();
 
-/** Made once for all answers of one test. */
+/** Cached for all responses of one test. */
 function routerOf(routes: readonly Route[]): Router {
   const router = routers.get(routes) ?? createRouter(routes);
   routers.set(routes, router);
@@ -57,7 +57,7 @@ function expectSuccess(
     expect(text, line).toBe('');
     return;
   }
-  // Prometheus' text format says its version, too.
+  // The Prometheus text format also has a version.
   const type = new RegExp(`^${mediaType}; (version=[\\d.]+; )?charset=utf-8$`);
   expect(headers['content-type'], line).toMatch(type);
   if (schema === undefined) return;
@@ -70,14 +70,14 @@ function expectRefusal(
   { status, headers, text }: Answered,
 ): void {
   expect(headers['content-type'], line).toBe('application/json; charset=utf-8');
-  const { code } = expectShape(error, line, text) as ErrorBody; // what `error` lets through
+  const { code } = expectShape(error, line, text) as ErrorBody; // what `error` accepts
   const own = route === null ? [] : [...refusalsOf(route).values()].flat();
   const documented = route === null ? beforeRouting : [...own, ...anywhere];
   expect(documented, `${line}: the codes that the document lists`).toContain(code);
   expect(status, line).toBe(errors[code][0]);
 }
 
-/** The parsed value. A field that the schema does not name is dropped by parsing, and so is missing afterwards. */
+/** Returns the parsed value. Parsing drops undocumented fields, so the caller can compare. */
 function expectShape(schema: NonNullable<Route['body']>, line: string, text: string): unknown {
   const sent = parsedText(text);
   const parsed = schema.safeParse(sent);

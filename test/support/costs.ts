@@ -1,12 +1,12 @@
 /**
- * Vitest setup file of `TEST_COSTS=FILE npm test`: notes for each test file how long it took and what processor time
- * it used, its own (threads included) and its ended children's. Linux only: the children's is in /proc.
+ * Vitest setup file of `TEST_COSTS=FILE npm test`: records time and CPU time of each test file, with threads and ended
+ * children. Linux only: uses /proc.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 
-/** The kernel's unit of `utime` and `cutime`, 100 a second on every Linux that Node.js runs on (proc(5)). */
+/** The kernel's unit of `utime` and `cutime`, 100 a second on every supported Linux (proc(5)). */
 const TICK_MS = 10;
 
 type Reading = { readonly wallMs: number; readonly ownMs: number; readonly childrenMs: number };

@@ -1,5 +1,3 @@
-/** How long this process works, whatever else the machine does meanwhile. */
-
 /** CPU time in ms that `act` takes, of all threads. It must not wait for anything. */
 export function cpuMs(act: () => void): number {
   const before = process.cpuUsage();

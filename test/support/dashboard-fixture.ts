@@ -1,4 +1,4 @@
-/** A whole service with its dashboard, a customer's zone that changes record by record, and visitors at the edge. */
+/** A complete service with dashboard, an editable customer zone, and visitors at the edge. */
 import { once } from 'node:events';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -9,17 +9,16 @@ import { freshStorage, type StorageName } from './storage.ts';
 import { type CaKind, startWorld } from './world.ts';
 
 export type DashboardFixture = {
-  /** Of API and dashboard, without a slash at its end; the same after a restart. */
+  /** Of API and dashboard, without a trailing slash; stable across restarts. */
   readonly url: string;
   readonly apiKey: string;
   readonly zone: string;
-  /** Of the deploy. */
   readonly upstream: string;
-  /** Puts lines in the place of those that the zone had under this name; none takes them out. */
+  /** Replaces the zone's lines under this name; without lines, removes them. */
   readonly publish: (owner: string, ...lines: readonly string[]) => Promise<void>;
-  /** What a visitor gets who asks for `/a?b=c`. Rejects where there is no handshake. */
+  /** Requests `/a?b=c`. Rejects if the handshake fails. */
   readonly visit: (hostname: string) => Promise<Visited>;
-  /** One call of the API with the key, its body passed on as text. */
+  /** One API call with the key; the body is sent as text. */
   readonly call: (method: string, path: string, body?: string) => Promise<Response>;
   readonly stop: () => Promise<void>;
   readonly start: () => Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Vitest setup file: a test process ends what it has started when its runner goes away or somebody ends it by a signal.
- * Neither runs the listeners of `exit` by itself, and Vitest replaces `process.exit` by an error.
+ * Vitest setup file: ends started processes when the runner exits or a signal arrives. Neither runs `exit` listeners,
+ * and Vitest makes `process.exit` throw.
  */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const installed = Symbol.for('signpost.end-with-the-runner');

@@ -1,14 +1,14 @@
-/** Looks without rows or DNS, for tests of what the queue does with a domain's job: each is put off to a time in the past. */
+/** Checks without rows or DNS, for queue tests: each next check is due in the past. */
 import { randomUUID } from 'node:crypto';
 import { jobId } from '../../src/core/operations/jobs.ts';
 import type { Parts } from '../../src/roles/parts.ts';
 import type { CheckDnsDeps } from '../../workers/check-dns.ts';
 import { aDomain, anObservation, missing } from './builders.ts';
 
-/** By this clock it is always the first moment of a window, and every next check is overdue. */
+/** With this clock the window has always just started, and every next check is overdue. */
 export const longAgo = new Date('2020-01-01T12:00:00Z');
 
-/** A check-dns that never finds the record and comes again at once; `begin` is told of each check. */
+/** A check-dns that never succeeds and is due again at once; calls `begin` for each check. */
 export function endlessChecks(composed: CheckDnsDeps, begin: () => void): CheckDnsDeps {
   return {
     ...composed,
@@ -23,7 +23,7 @@ export function endlessChecks(composed: CheckDnsDeps, begin: () => void): CheckD
   };
 }
 
-/** Gives the queue so many jobs for them; answers their ids. */
+/** Adds `count` jobs to the queue; returns their ids. */
 export async function enqueueChecks({ queues }: Parts, count: number): Promise<readonly string[]> {
   const runAt = new Date();
   const jobs = Array.from({ length: count }, () => ({ domainId: randomUUID(), epoch: 1 }));

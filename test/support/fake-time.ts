@@ -1,6 +1,6 @@
 /**
- * A domain's life under a clock of the test's own: the real functions of the workers and a real database, each function
- * run when its time has come; the DNS and the authority are what the test says they are.
+ * A domain's life under a fake clock: real worker functions on a real database, each run when due. The test controls
+ * DNS and the CA.
  */
 import { randomUUID } from 'node:crypto';
 import type {
@@ -44,35 +44,35 @@ export const DAY = 24 * HOUR;
 export type FakeTime = {
   readonly id: string;
   now(): Date;
-  /** What looks find from now on; at first the record is missing. */
+  /** The result of checks from now on; initially the record is missing. */
   dns(shows: Diagnosis): void;
-  /** What orders come to from now on; at first certificates of 90 days. */
+  /** The result of orders from now on; initially certificates of 90 days. */
   authority(answers: (now: Date) => OrderResult | Unavailable): void;
-  /** When it wants a certificate renewed, from now on; at first it has no opinion. */
+  /** The CA's renewal suggestion from now on; initially none. */
   wantsRenewal(asked: Opinion): void;
-  /** Lets time pass. Everything is done when it is due, or, where `everyMs` is given, by workers that wake so seldom. */
+  /** Advances the clock. Jobs run when due, or every `everyMs` if given. */
   pass(ms: number, everyMs?: number): Promise<void>;
   row(): Promise<Domain>;
-  /** What was told since `since` (missing: all), with its time in hours since the start. */
+  /** Events since `since` (missing: all), with their time in hours since the start. */
   story(since?: Date): Promise<readonly { readonly type: string; readonly hours: number }[]>;
-  /** How many orders were opened, ever. */
+  /** Number of orders ever opened. */
   orders(): Promise<number>;
-  /** When each domain was checked, by its id: its own, and those beside it. */
+  /** Check times by domain id, including those of other domains. */
   checkTimes(): ReadonlyMap<string, readonly Date[]>;
-  /** Escalates once more at this moment, as a job that is run twice does. */
+  /** Escalates again now, like a job that runs twice. */
   escalateAgain(): Promise<JobResult>;
 };
 
 type Opinion = (certificate: Certificate, now: Date) => RenewalInformation | Silence | null;
 
 export type LifeOptions = {
-  /** Drawn for every check; without it, always the middle. */
+  /** Drawn for every check; the middle by default. */
   readonly jitter?: () => number;
-  /** How many domains of other projects live beside it, in the same world. */
+  /** Number of domains of other projects in the same world. */
   readonly others?: number;
 };
 
-/** A certificate of so many days, from now on. */
+/** A certificate of `days` days from now on. */
 export function certificateOf(days: number): (now: Date) => OrderResult {
   return (now) => ({
     kind: 'issued',
@@ -83,7 +83,7 @@ export function certificateOf(days: number): (now: Date) => OrderResult {
   });
 }
 
-/** A domain that is added at noon, in a project of its own. Those of before are removed: a sweep would take them, too. */
+/** A domain added at noon. Removes earlier ones, because sweeps would include them. */
 export async function startLife(
   stored: StoredDomains,
   { jitter = () => 0.5, others = 0 }: LifeOptions = {},
@@ -99,7 +99,7 @@ export async function startLife(
   const workers = composeWorkers(stored, world);
   const row = () => prisma.domain.findUniqueOrThrow({ where: { id } });
 
-  /** The domain for which something is to be done first. */
+  /** The domain whose next action comes first. */
   async function firstDue(): Promise<{ domain: Domain; at: number } | undefined> {
     const domains = await prisma.domain.findMany({ where: { removedAt: null } });
     const due = domains.map((domain) => ({ domain, at: Math.min(...timesOf(domain)) }));
@@ -151,7 +151,7 @@ type World = {
   readonly checkTimes: Map<string, Date[]>;
 };
 
-/** When something is to be done for a domain, in milliseconds. */
+/** Due times of a domain's actions, in milliseconds. */
 function timesOf(domain: Domain): number[] {
   const { status, nextCheckAt, escalateAt, recheckAt, renewAt, renewalInfoAt } = domain;
   const waits = status === 'pending' || status === 'verified';
@@ -184,7 +184,7 @@ function composeWorkers({ database }: StoredDomains, world: World) {
     downForMs: () => 0,
     answeredAt: () => null,
     ask: async () => undefined,
-    resolveClaim: () => Promise.reject(new Error('nobody else holds the name')),
+    resolveClaim: () => Promise.reject(new Error('no other project holds the name')),
     enqueueFollowUps: async () => undefined,
     recordServedCertificate: async () => undefined,
     forgetEscalation: async () => undefined,

@@ -1,7 +1,7 @@
-/** A port of loopback that leads to another one: what cannot be reached until it is opened. */
+/** A loopback port that forwards to another one: unreachable until opened. */
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Passes on what comes to `from`; gives what ends it, together with its connections. */
+/** Forwards connections to `from`; returns a function that ends it and its connections. */
 export async function forward(from: number, to: number): Promise<() => Promise<void>> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {

@@ -1,4 +1,4 @@
-/** Once a run: one PostgreSQL for everybody. Its data and the embedded one's, with all tables, are made once and kept. */
+/** Starts one PostgreSQL per run. Creates its data and the embedded one, with all tables, once. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -13,19 +13,19 @@ import { type PostgresServer, startPostgres } from './servers.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A server of this run; null where PostgreSQL is not installed. */
+    /** The server of this run; null if PostgreSQL is not installed. */
     readonly postgresUrl: string | null;
-    /** A data directory of the embedded storage, to be copied. */
+    /** A data directory of the embedded storage, to copy. */
     readonly embeddedTemplate: string;
   }
 }
 
-/** The database on the server that fresh ones are copies of. */
+/** The template of fresh databases on the server. */
 export const TEMPLATE = 'signpost_template';
 
 const host = new URL('../../dist/src/db/engine/embedded/host.js', import.meta.url);
 
-/** Called by Vitest; what it returns is called at the end. */
+/** Vitest calls it, and its result at the end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (!existsSync(host)) {
     throw new Error(
@@ -41,7 +41,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return async () => server?.close();
 }
 
-/** What the tables depend on: ours, and the queue's. */
+/** The sources of all tables, including the queue's. */
 function tables(): readonly Uint8Array[] {
   const migrations = new URL('../../prisma/migrations/', import.meta.url);
   const folders = readdirSync(migrations).filter((name) => !name.includes('.'));

@@ -1,4 +1,4 @@
-/** A domain that is live under a clock of the test's own, and what may keep a certificate from it. */
+/** A live domain under a fake clock, and obstacles to its certificate. */
 import { expect } from 'vitest';
 import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
@@ -7,7 +7,7 @@ import { right } from './builders.ts';
 import { certificateOf, type FakeTime, MINUTE, startLife } from './fake-time.ts';
 import type { StoredDomains } from './stored-domains.ts';
 
-/** What looks find where CAA records name another authority. */
+/** Checks find CAA records that name another CA. */
 export const forbidden: Diagnosis = {
   verdict: 'wrong',
   provider: null,
@@ -22,20 +22,20 @@ export const forbidden: Diagnosis = {
   ],
 };
 
-/** What an order comes to where the authority says no. */
+/** The CA rejects the order. */
 export const refuses = (): OrderResult => ({
   kind: 'refused',
   problem: { type: 'rejected_identifier', detail: 'not this name', retryAfter: null },
 });
 
-/** What an order comes to where the authority does not answer. */
+/** The CA does not respond. */
 export const isAway = (): Unavailable => ({
   kind: 'unavailable',
   retryAfter: null,
   detail: 'ca_unreachable: no answer',
 });
 
-/** A domain that has gone live a moment after it was added, with a certificate of so many days. */
+/** A domain that went live a moment after it was added, with a certificate of `days` days. */
 export async function startLiveLife(stored: StoredDomains, days = 90): Promise<FakeTime> {
   const life = await startLife(stored);
   life.dns(right);
@@ -45,7 +45,7 @@ export async function startLiveLife(stored: StoredDomains, days = 90): Promise<F
   return life;
 }
 
-/** The types of what was told since `since` (missing: all), oldest first. */
+/** Types of events since `since` (missing: all), oldest first. */
 export async function typesOf(life: FakeTime, since?: Date): Promise<readonly string[]> {
   return (await life.story(since)).map(({ type }) => type);
 }

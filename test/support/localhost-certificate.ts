@@ -1,4 +1,4 @@
-/** A certificate for `localhost` from a root of its own, for a server on loopback. All three in PEM. */
+/** A certificate for `localhost` with its own root, for a loopback server. All three in PEM. */
 
 import { createLocalAuthority } from '../../src/certificates/authorities/local.ts';
 import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';

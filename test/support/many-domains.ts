@@ -1,4 +1,4 @@
-/** Many domains of one project at once, added as the API adds them, without its limits. */
+/** Adds many domains to one project like the API, but without its limits. */
 import { randomUUID } from 'node:crypto';
 import { type IQueueBackend, Queue } from 'bullmq';
 import type { NoConnection } from '../../src/queue/backend.ts';
@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 
 export type OneOfMany = { readonly id: string; readonly hostname: string; readonly record: string };
 
-/** Adds `count` domains `<prefix>1`, `<prefix>2`, …; each `record` is the line of the zone that makes it right. */
+/** Adds `count` domains `<prefix>1`, `<prefix>2`, …; `record` is each one's zone line. */
 export async function addMany(
   parts: Parts,
   world: World,
@@ -18,7 +18,7 @@ export async function addMany(
   const project = await parts.projects.create({ name: 'Many', slug, plan: 'pro' });
   if (project === null) throw new Error('the slug is taken');
   const domains: OneOfMany[] = [];
-  // One after the other: each takes a transaction, and a service has ten connections.
+  // One at a time: each takes a transaction, and a service has ten connections.
   for (let number = 1; number <= count; number += 1) {
     const label = `${prefix}${number}`;
     const hostname = `${label}.${world.zone}`;
@@ -31,7 +31,7 @@ export async function addMany(
   return domains;
 }
 
-/** The jobs of `check-dns` that are not over, as they are stored: what a worker keeps in them, and how often it died. */
+/** The unfinished `check-dns` jobs as stored, with their data and stall count. */
 export async function storedChecks({ backend: { queueOptions, factory } }: Parts) {
   const queue = new Queue<Kept, void, string, Kept, void, string, IQueueBackend, NoConnection>(
     'check-dns',
@@ -46,13 +46,12 @@ export async function storedChecks({ backend: { queueOptions, factory } }: Parts
 }
 type Kept = { readonly faults?: number; readonly outages?: number };
 
-/** How many of them are live. */
 export function countLive({ database }: Parts, domains: readonly OneOfMany[]): Promise<number> {
   const id = { in: domains.map((domain) => domain.id) };
   return database.prisma.domain.count({ where: { id, status: 'live' } });
 }
 
-/** What happened to each of them, findings left out: every story that there is, and how many have it. */
+/** Every distinct sequence of events without findings, and the number of domains that have it. */
 export async function stories(
   { database }: Parts,
   domains: readonly OneOfMany[],
@@ -73,5 +72,5 @@ export async function stories(
   return counted;
 }
 
-/** The one story that a domain should have. */
+/** The expected sequence of a domain. */
 export const lifeStory = 'domain.added domain.verified certificate.issued domain.live';

@@ -1,4 +1,4 @@
-/** Private copies of NSD, BIND and Unbound, on loopback addresses and in folders of their own. */
+/** Private copies of NSD, BIND and Unbound on loopback addresses. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { createWire } from '../../src/dns/wire/wire.ts';
 import { endWithThisProcess } from './children.ts';
 import { findProgram, missing, type ProgramName } from './programs.ts';
 
-/** `text`: a master file (RFC 1035, 5); null: a zone of somebody else's that never arrives, so the server fails for it. */
+/** `text`: a master file (RFC 1035, 5); null: a secondary zone that never arrives (SERVFAIL). */
 export type ServedZone = {
   readonly name: string;
   readonly serial: number;
@@ -20,7 +20,7 @@ export type ServedZone = {
 
 export type Authority = {
   readonly at: SocketAddress;
-  /** Replaces zones that it serves already; resolves when it answers from the new ones. */
+  /** Replaces zones; resolves when it serves the new ones. */
   readonly publish: (zones: readonly ServedZone[]) => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -29,22 +29,22 @@ export type Resolver = { readonly at: SocketAddress; readonly close: () => Promi
 
 export type UnboundOptions = {
   readonly at: SocketAddress;
-  /** Zones and where they are asked: a referral could not name a port. */
+  /** Zones and their servers: a referral could not name a port. */
   readonly stubs: readonly { readonly zone: string; readonly servers: readonly SocketAddress[] }[];
-  /** DNSKEY records in presentation form, of zones that are signed. */
+  /** DNSKEY records of signed zones in presentation form. */
   readonly trustAnchors: readonly string[];
 };
 
-/** Nobody is there: the port of RFC 863. */
+/** Unused: the port of RFC 863. */
 const NOWHERE: SocketAddress = { address: '127.0.0.1', port: 9 };
-/** What even a loaded machine needs far less of. */
+/** Enough even for a busy machine. */
 const START_MS_MAX = 60_000;
-/** How often a server that has just been started is asked whether it is there. */
+/** Poll interval after the start. */
 const ASK_EVERY_MS = 20;
-/** How long each question waits: a server that is there may have to wait for the machine. */
+/** Timeout of each poll on a busy machine. */
 const ANSWER_MS = 150;
 
-/** Starts an NSD that serves the zones. Throws where it is not installed, or ends. */
+/** Starts an NSD with these zones. Throws if it is not installed or exits. */
 export async function startNsd(
   at: SocketAddress,
   zones: readonly ServedZone[],
@@ -61,7 +61,7 @@ export async function startNsd(
     '  xfrdfile: ""',
     '  xfrdir: "."',
     '  pidfile: ""',
-    '  rrl-ratelimit: 0', // tests ask often
+    '  rrl-ratelimit: 0', // tests query often
     '  log-only-syslog: no',
     'remote-control:',
     '  control-enable: no',
@@ -76,8 +76,8 @@ export async function startNsd(
 }
 
 /**
- * Starts a BIND that serves the zones and nothing else. It listens on addresses of interfaces only: of those on
- * loopback on 127.0.0.1. Throws where it is not installed, or ends.
+ * Starts a BIND with these zones only. It listens on interface addresses: of loopback, 127.0.0.1 only. Throws if it is
+ * not installed or exits.
  */
 export async function startNamed(
   at: SocketAddress,
@@ -106,7 +106,7 @@ export async function startNamed(
   return startAuthority('named', ['-g', '-n', '1', '-c', 'named.conf'], files, at, zones);
 }
 
-/** Starts a validating Unbound that gives extended errors (RFC 8914). Throws where it is not installed, or ends. */
+/** A validating Unbound with extended errors (RFC 8914). Throws if not installed. */
 export async function startUnbound(options: UnboundOptions): Promise<Resolver> {
   const { at, stubs, trustAnchors } = options;
   const config = [
@@ -121,12 +121,12 @@ export async function startUnbound(options: UnboundOptions): Promise<Resolver> {
     '  module-config: "validator iterator"',
     '  trust-anchor-file: "anchors"',
     '  ede: yes',
-    '  val-log-level: 2', // without it Unbound does not keep the reason
+    '  val-log-level: 2', // otherwise Unbound does not store the reason
     '  do-not-query-localhost: no',
     '  access-control: 127.0.0.0/8 allow',
-    // The names of RFC 6761 that it would deny by itself.
+    // Unbound denies names of RFC 6761 by default.
     '  local-zone: "test." nodefault',
-    // It would ask the servers' own addresses, on a port where nobody is.
+    // It would query the servers' real addresses on an unused port.
     '  target-fetch-policy: "0 0 0 0 0"',
     'remote-control:',
     '  control-enable: no',
@@ -166,12 +166,12 @@ async function startAuthority(
 type Running = {
   readonly write: (files: Readonly<Record<string, string>>) => Promise<void>;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** Waits for `ready`; rejects with what the program printed, and cleans up, where it ends first. */
+  /** Waits for `ready`; if the program exits first, rejects with its output and cleans up. */
   readonly until: (ready: () => Promise<boolean>) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-/** Starts a program in a folder of its own with these files in it. It ends with this process, whatever happens. */
+/** Starts a program in a new folder with these files. It always ends with this process. */
 async function run(
   name: ProgramName,
   args: readonly string[],
@@ -217,7 +217,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** Read to the end, or the server would stop at a full pipe. */
+/** Read to the end, or the server would block on a full pipe. */
 function collectOutput(child: ChildProcess): readonly string[] {
   const printed: string[] = [];
   for (const output of [child.stdout, child.stderr]) {
@@ -241,7 +241,7 @@ async function allAnswer(at: SocketAddress, zones: readonly ServedZone[]): Promi
   return answered.every(Boolean);
 }
 
-/** Whether the server gives the awaited answer now; takes a moment where it does not. */
+/** Whether the server now gives the expected response; takes a moment if not. */
 async function hasAnswer(
   at: SocketAddress,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Ends the output with the tests that could not run, and a line of counts. With REQUIRE_ALL=1 a run that left tests out
- * has failed. FAILED_FILES=<path> also writes which test files failed, for scripts/second-run.mjs.
+ * Ends the output with the tests that could not run and a line of counts. With REQUIRE_ALL=1, tests left out fail the
+ * run. FAILED_FILES=<path> also writes which test files failed, for scripts/second-run.mjs.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { NOT_RUN_FILE } from './programs.ts';
 
 type Counts = { readonly passed: number; readonly failed: number; readonly skipped: number };
 
-/** Stands behind the default reporter, whose summary comes first. */
+/** Runs after the default reporter's summary. */
 export function notRunReporter(): Reporter {
   let folder: string | undefined;
   return {
@@ -18,7 +18,7 @@ export function notRunReporter(): Reporter {
       folder = mkdtempSync(join(tmpdir(), 'signpost-not-run-'));
       const file = join(folder, 'list');
       writeFileSync(file, '');
-      process.env[NOT_RUN_FILE] = file; // test processes are forked with this environment
+      process.env[NOT_RUN_FILE] = file; // test processes inherit this environment
     },
     onTestRunEnd(modules, unhandled) {
       const notes = readNotes(process.env[NOT_RUN_FILE]);
@@ -43,7 +43,7 @@ function readNotes(file: string | undefined): string[] {
   return [...new Set(lines)].filter((line) => line !== '').sort();
 }
 
-/** A file that does not load, and an error outside of every test, count as one failed test each. */
+/** A file that does not load and an error outside of tests count as one failed test each. */
 function count(modules: readonly TestModule[], unhandledErrors: number): Counts {
   const tests = modules.flatMap((module) => [...module.children.allTests()]);
   const inState = (state: string) => tests.filter((test) => test.result().state === state).length;
@@ -60,7 +60,7 @@ function writeFailedFiles(report: { readonly files: string[] | null; readonly co
   if (path) writeFileSync(path, JSON.stringify(report));
 }
 
-/** Paths below the working directory; null where an error belongs to no file, so that no second run can clear it. */
+/** Relative paths; null if an error belongs to no file, which a second run cannot clear. */
 function failedFiles(
   modules: readonly TestModule[],
   unhandled: readonly SerializedError[],

@@ -1,4 +1,4 @@
-/** How somebody works a page: by pointing, by the keyboard alone, or without a script, where they reload to see. */
+/** Three ways to use a page: pointer, keyboard alone, or without JavaScript by reloading. */
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { until } from './world.ts';
@@ -6,21 +6,21 @@ import { until } from './world.ts';
 export type PageDriver = {
   readonly page: Page;
   /**
-   * A button, a link or a menu, by what is written on it or told of it. A menu opens; any other leads to another page, which
-   * is there afterwards: the old one may show the same, and a reload of it would call off what was sent.
+   * Presses a button, link or menu by its visible or accessible name. A menu opens; anything else loads another page
+   * and waits for it, because a reload would cancel the request.
    */
   readonly press: (name: string) => Promise<void>;
-  /** A field, by its label. */
+  /** Fills a field by its label. */
   readonly type: (label: string, text: string) => Promise<void>;
   readonly choose: (label: string, option: string) => Promise<void>;
-  /** Waits until it is shown, and all of its page is there. */
+  /** Waits until it is shown on a completely loaded page. */
   readonly see: (selector: string) => Promise<void>;
-  /** What is marked is gone with the next load; where pages stand still, neither says anything. */
+  /** A mark disappears with the next load; no effect without JavaScript. */
   readonly mark: () => Promise<void>;
   readonly expectMarked: () => Promise<void>;
 };
 
-/** Some of what is to be seen is there once a record was found, and a certificate ordered: a busy machine takes a minute. */
+/** Some results need a found record and an ordered certificate: a minute on a busy machine. */
 const PATIENCE_MS = 120_000;
 
 export function pointing(page: Page): PageDriver {
@@ -56,12 +56,12 @@ export function pointing(page: Page): PageDriver {
   };
 }
 
-/** Does what leads to another page, and waits for that. */
+/** Runs an action that loads another page, and waits for that. */
 async function leaving(page: Page, act: () => Promise<void>): Promise<void> {
   await Promise.all([page.waitForEvent('load'), act()]);
 }
 
-/** Pages that stand still: what is to be seen comes with one of the next loads. */
+/** Pages without JavaScript: changes show after a reload. */
 export function withoutScript(page: Page): PageDriver {
   return {
     ...pointing(page),
@@ -81,9 +81,9 @@ export function withoutScript(page: Page): PageDriver {
   };
 }
 
-/** More than any page of ours has controls. */
+/** More controls than any page has. */
 const TABS_MAX = 80;
-/** More than any list of choices has in these tests. */
+/** More options than any list in these tests. */
 const OPTIONS_MAX = 20;
 
 export function byKeyboard(page: Page): PageDriver {
@@ -109,7 +109,7 @@ export function byKeyboard(page: Page): PageDriver {
     },
     async choose(label, option) {
       await tabTo(label);
-      // Not by its letters: the browser takes those as one word only if they come within a second of each other.
+      // Not by typing: the browser joins letters only if they come within a second of each other.
       await keyboard.press('Home');
       for (let presses = 0; (await chosenOption(page)) !== option; presses += 1) {
         if (presses > OPTIONS_MAX) throw new Error(`no way to “${option}” by the keyboard`);
@@ -119,7 +119,7 @@ export function byKeyboard(page: Page): PageDriver {
   };
 }
 
-/** As it is told to who does not see it; no name where nothing has the focus. */
+/** The accessible name; undefined without a focus. */
 function focusedName(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const one = document.activeElement;
@@ -128,7 +128,7 @@ function focusedName(page: Page): Promise<string> {
   })()`);
 }
 
-/** What is chosen in the list that has the focus. */
+/** The selected option of the focused list. */
 function chosenOption(page: Page): Promise<string | undefined> {
   return page.evaluate('document.activeElement?.selectedOptions?.[0]?.label');
 }

@@ -14,21 +14,21 @@ import { findProgram, missing } from './programs.ts';
 import { freePort } from './servers.ts';
 
 export type PebbleOptions = {
-  /** Where Pebble looks for http-01 challenges: the edge's HTTP port. */
+  /** The edge's HTTP port, for http-01 challenges. */
   readonly httpPort: number;
-  /** Where it looks for tls-alpn-01 challenges, where that is used. */
+  /** The port for tls-alpn-01 challenges, if used. */
   readonly tlsPort?: number;
-  /** `ip:port` of the only name server it asks. */
+  /** `ip:port` of the only name server that it queries. */
   readonly dnsServer: string;
-  /** Per cent of good nonces that are refused; Pebble's own default is 5. */
+  /** Percentage of good nonces that it rejects; Pebble's own default is 5. */
   readonly nonceReject?: number;
-  /** Per cent of valid authorizations that a later order may use again; none unless told. */
+  /** Percentage of valid authorizations that later orders reuse; 0 by default. */
   readonly authzReuse?: number;
-  /** Accounts must be bound to one of these: HMAC keys in base64url, by key identifier. */
+  /** Accounts must be bound to one of these: HMAC keys in base64url by key identifier. */
   readonly externalAccounts?: Readonly<Record<string, string>>;
-  /** It waits a random time of less than this many seconds before it validates; not at all unless told. */
+  /** Maximum random delay before a validation in seconds; 0 by default. */
   readonly sleepSeconds?: number;
-  /** The port of an earlier one that is closed by now: a restart, as its clients see it. */
+  /** The port of an earlier, closed one: clients see a restart. */
   readonly port?: number;
 };
 
@@ -36,18 +36,18 @@ export type Pebble = {
   readonly directoryUrl: string;
   /** PEM file to trust for the directory. */
   readonly caFile: string;
-  /** PEM of the roots that its certificates lead to. */
+  /** PEM of the roots of its certificates. */
   readonly rootCertificates: () => Promise<string>;
-  /** Ends when it gets SIGKILL; `close` all the same. */
+  /** Exits on SIGKILL; `close` it nevertheless. */
   readonly signal: (name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL') => void;
-  /** SIGSTOP; resolves when it has stopped and answers nothing any more. */
+  /** SIGSTOP; resolves when it has stopped. */
   readonly pause: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
 /**
- * Starts a Pebble of one's own and waits until it answers. Every start has new keys and roots.
- * Throws the sentence of `missing('pebble')` where the program is not installed.
+ * Starts a Pebble and waits until it responds. Every start has new keys and roots. Throws the text of
+ * `missing('pebble')` if it is not installed.
  */
 export async function startPebble(options: PebbleOptions): Promise<Pebble> {
   const program = findProgram('pebble');
@@ -91,7 +91,7 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
   }
 }
 
-/** The configuration, and a certificate for `localhost` from a root of its own, which it returns. */
+/** Writes the configuration and a certificate for `localhost`, and returns its root. */
 async function writeFiles(
   directory: string,
   port: number,
@@ -119,7 +119,7 @@ async function writeFiles(
   return root;
 }
 
-/** Pebble says when it listens; from then on its output is read and dropped, so that the pipe never fills. */
+/** Waits until Pebble listens, then drains its output, so that the pipe never fills. */
 async function untilListening(child: ChildProcess): Promise<void> {
   if (child.stdout === null) throw new Error('pebble has no output');
   const lines = createInterface({ input: child.stdout });
@@ -132,7 +132,7 @@ async function untilListening(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Retried while the port is being opened, which Pebble announces a moment early. */
+/** Retries, because Pebble announces the port a moment early. */
 async function fetchText(url: string, ca: string, triesLeft = 1_000): Promise<string> {
   try {
     return await new Promise<string>((resolve, reject) => {
@@ -148,7 +148,7 @@ async function fetchText(url: string, ca: string, triesLeft = 1_000): Promise<st
   }
 }
 
-/** A signal is delivered a moment after it is sent; the state is in proc(5), where there is one. */
+/** A signal is delivered with a delay; Linux shows the state in proc(5). */
 async function pause(child: ChildProcess): Promise<void> {
   child.kill('SIGSTOP');
   const status = `/proc/${child.pid}/stat`;
@@ -161,6 +161,6 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
   child.kill('SIGTERM');
-  child.kill('SIGCONT'); // one that was stopped hears nothing else
+  child.kill('SIGCONT'); // a stopped process receives only this
   await exit;
 }

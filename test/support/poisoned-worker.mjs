@@ -1,7 +1,7 @@
 /**
- * A worker process, as dist/src/main.js starts one, in which the check at one domain kills the process and the check at
- * another throws, whoever looks. Without them it is a worker like any other, but stalled jobs are noticed sooner than in
- * production, or tests that kill it would take minutes.
+ * A worker process like dist/src/main.js in which a check of one domain kills the process and a check of another
+ * throws. Without them it is an ordinary worker that notices stalled jobs sooner than in production, so that tests are
+ * fast.
  */
 import { pino } from 'pino';
 import { loadConfig } from '../../dist/src/config/config.js';

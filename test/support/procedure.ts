@@ -1,4 +1,4 @@
-/** The customer's way through the dashboard, whoever's hands do it: from the sign-in to the removal. */
+/** The complete dashboard procedure for any driver, from sign-in to removal. */
 import { expect } from 'vitest';
 import type { DashboardFixture } from './dashboard-fixture.ts';
 import type { PageDriver } from './page-driver.ts';
@@ -6,9 +6,9 @@ import type { PageDriver } from './page-driver.ts';
 export type Customer = {
   readonly driver: PageDriver;
   readonly fixture: DashboardFixture;
-  /** What the project is called; no other customer's project is. */
+  /** The project name, unique per customer. */
   readonly name: string;
-  /** Called where there is something to look at. */
+  /** Called at every interesting state. */
   readonly onState?: (state: string) => Promise<void>;
 };
 
@@ -21,7 +21,7 @@ export async function signIn({ driver, fixture }: Customer): Promise<void> {
   await driver.page.waitForURL('**/projects');
 }
 
-/** Leaves the page at the project's domains, where the first can be added. */
+/** Leaves the page at the project's domains, before the first is added. */
 async function makeProject(customer: Customer): Promise<void> {
   const { driver, fixture, name, onState } = customer;
   const { page } = driver;
@@ -36,7 +36,7 @@ async function makeProject(customer: Customer): Promise<void> {
   await onState?.('missing');
   await driver.press('Switch to Pro');
   await driver.see('text=Paid plan: done');
-  // The page says how a deploy is reported over the API.
+  // The page explains how to report a deploy over the API.
   const [method = '', path = ''] = ((await page.textContent('.call code')) ?? '').split(' ');
   const upstream = JSON.stringify({ status: 'succeeded', upstream: fixture.upstream });
   expect((await fixture.call(method, path, upstream)).status).toBe(201);
@@ -48,11 +48,11 @@ async function makeProject(customer: Customer): Promise<void> {
 type Shown = {
   readonly hostname: string;
   readonly owner: string;
-  /** As the page shows it. */
+  /** As shown on the page. */
   readonly target: string;
 };
 
-/** Pastes an address, and reads the record that is to be created. Leaves the page at the domain. */
+/** Pastes an address and reads the record to create. Leaves the page at the domain. */
 async function addDomain({ driver, fixture }: Customer, owner: string): Promise<Shown> {
   const { page } = driver;
   const hostname = `${owner}.${fixture.zone}`;
@@ -69,7 +69,7 @@ async function addDomain({ driver, fixture }: Customer, owner: string): Promise<
   return { hostname, owner, target: (await cell('Value')) ?? '' };
 }
 
-/** A wrong record, what the page says of it, and the right one; the page is never loaded again. */
+/** A wrong record, its finding and the right record; the page is never reloaded. */
 async function repair(customer: Customer, { owner, target }: Shown): Promise<void> {
   const { driver, fixture, onState } = customer;
   await driver.see('#summary:has-text("does not exist in the DNS yet")');
@@ -88,7 +88,7 @@ async function repair(customer: Customer, { owner, target }: Shown): Promise<voi
   await onState?.('live');
 }
 
-/** From one domain to the other, on the page for it, by who stands at the other. */
+/** Redirects one domain to the other, starting at the other's page. */
 async function redirect({ driver, onState }: Customer, from: string, to: string) {
   await driver.press(`More for ${to}`);
   await driver.press('Primary and redirects');
@@ -100,7 +100,7 @@ async function redirect({ driver, onState }: Customer, from: string, to: string)
   await onState?.('settings');
 }
 
-/** By who stands at the project's settings. */
+/** Starts at the project's settings. */
 async function remove({ driver, onState, fixture }: Customer, hostname: string) {
   const { page } = driver;
   await driver.press('Domains');
@@ -121,7 +121,7 @@ async function remove({ driver, onState, fixture }: Customer, hostname: string) 
   await expect(fixture.visit(hostname)).rejects.toThrow();
 }
 
-/** Everything, in order; what visitors get is checked on the way. */
+/** All steps in order; also checks what visitors get. */
 export async function wholeProcedure(customer: Customer): Promise<void> {
   const { driver, fixture, name } = customer;
   await signIn(customer);

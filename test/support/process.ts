@@ -1,4 +1,4 @@
-/** Signpost as a process of its own, by the command that docker-compose.yml runs (test/compose-file.test.ts). */
+/** Signpost as a process, by docker-compose.yml's command (test/compose-file.test.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -14,28 +14,28 @@ export const command = [
 ] as const;
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
-const PATIENCE_MS = 80_000; // less than a test has, whose failure would say less
+const PATIENCE_MS = 80_000; // shorter than the test timeout, for a better error
 
 export type SignpostProcess = {
   readonly pid: number | undefined;
-  /** Waits until it has written `text`. Rejects, with everything that it wrote, where it ends before that. */
+  /** Waits for `text` in the output. Rejects with all output if the process exits first. */
   printed(text: string): Promise<void>;
   signal(name: NodeJS.Signals): void;
-  /** Its exit code, or null where a signal ended it; by then everything that it wrote has arrived. */
+  /** Its exit code after all output, or null after a signal. */
   readonly ended: Promise<number | null>;
-  /** Ends it as a crash would: no handler runs. */
+  /** SIGKILL: no handler runs. */
   kill(): Promise<void>;
-  /** Ends it as an operator would, and gives its exit code. */
+  /** SIGTERM; returns the exit code. */
   stop(): Promise<number | null>;
   stdout(): string;
   stderr(): string;
-  /** Everything that it has written, for a failure's message. */
+  /** All output, for failure messages. */
   output(): string;
 };
 
 /**
- * Starts a process with nothing in its environment but `env`, and waits until it says that it is ready. `root`: where the
- * project lies; ends with a slash.
+ * Starts a process with the environment `env` only and waits until it is ready. `root`: the project folder with a
+ * trailing slash.
  */
 export async function startProcess(
   env: Readonly<Record<string, string>>,
@@ -56,7 +56,7 @@ async function ready(started: SignpostProcess): Promise<SignpostProcess> {
 
 type Start = (env: Readonly<Record<string, string>>) => Promise<SignpostProcess>;
 
-/** A process that is killed as often as `replace` is called, and has another one in its place when that is done. */
+/** A process that each `replace` kills and restarts. */
 export async function startReplaceableProcess(
   env: Readonly<Record<string, string>>,
   start: Start = startProcess,
@@ -71,7 +71,7 @@ export async function startReplaceableProcess(
   };
 }
 
-/** A worker that nothing poisons (poisoned-worker.mjs): what it has in its hands when it is killed is taken up in 2 s. */
+/** A worker whose jobs resume within 2 s after it is killed (poisoned-worker.mjs, no poison). */
 export async function startQuickWorker(
   env: Readonly<Record<string, string>>,
 ): Promise<SignpostProcess> {
@@ -79,7 +79,7 @@ export async function startQuickWorker(
   return ready(launch([`${projectRoot}test/support/poisoned-worker.mjs`], { ...env, ...noPorts }));
 }
 
-/** Starts a process as `startProcess` does, without waiting for anything. It does not outlive this one. */
+/** Like `startProcess`, without waiting. It does not outlive this process. */
 export function launchProcess(
   env: Readonly<Record<string, string>>,
   root = projectRoot,
@@ -87,7 +87,7 @@ export function launchProcess(
   return launch([...v8Options, ...command.slice(1).map((argument) => below(root, argument))], env);
 }
 
-/** The same as `startProcess`, with no more than so many file descriptors (`ulimit -n`). */
+/** Like `startProcess`, with a limit of file descriptors (`ulimit -n`). */
 export async function startLimitedProcess(
   env: Readonly<Record<string, string>>,
   descriptors: number,
@@ -103,7 +103,7 @@ function launch(
   program = process.execPath,
 ): SignpostProcess {
   const child = spawn(program, args, {
-    cwd: tmpdir(), // not the project, where a developer may have an .env
+    cwd: tmpdir(), // not the project, which may have an .env
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,4 +1,4 @@
-/** The programs that tests run copies of, and what was not run because one is missing. */
+/** Locates the programs that tests run and records tests skipped for a missing one. */
 import { accessSync, appendFileSync, constants, existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -47,16 +47,16 @@ const debianPackages: { readonly [N in ProgramName]: string } = {
   script: 'bsdutils',
 };
 
-/** Where Debian keeps PostgreSQL's own programs, which are not on PATH. */
+/** Debian's folder of PostgreSQL programs, which are not on PATH. */
 const POSTGRES_VERSIONS = '/usr/lib/postgresql';
 
-/** Where it keeps name servers, which is on the PATH of root only. */
+/** Debian's folder of name servers, on the PATH of root only. */
 const SYSTEM_PROGRAMS = '/usr/sbin';
 
-/** The same program under another name, which wins. Chromium without its windows needs 40 % of the processor time. */
+/** Preferred alternatives. Headless Chromium needs 40% of the CPU time. */
 const preferred: { readonly [N in ProgramName]?: string } = { chromium: 'chromium-headless-shell' };
 
-/** The program's path, or undefined. PATH wins; of several PostgreSQL versions the newest. */
+/** The program's path, or undefined. PATH comes first, then the newest PostgreSQL version. */
 export function findProgram(name: ProgramName): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter);
   const folders = [...path, SYSTEM_PROGRAMS, ...postgresFolders()];
@@ -65,23 +65,23 @@ export function findProgram(name: ProgramName): string | undefined {
     .find(isExecutable);
 }
 
-/** The reason why the program cannot be run, or null where it can. */
+/** Why the program cannot run; null if it can. */
 export function missing(name: ProgramName): string | null {
   if (findProgram(name) !== undefined) return null;
   return `${name} is not installed (Debian: ${debianPackages[name]})`;
 }
 
-/** For `describe.skipIf(lacks('pebble', 'certificates from Pebble'))`: skips, and says so at the end of the run. */
+/** `describe.skipIf(lacks('pebble', 'certificates from Pebble'))` skips and reports it. */
 export function lacks(name: ProgramName, what: string): boolean {
   const reason = missing(name);
   if (reason !== null) noteNotRun(what, reason);
   return reason !== null;
 }
 
-/** Where test processes tell the reporter what they did not run. */
+/** Names the file in which test processes list what they did not run. */
 export const NOT_RUN_FILE = 'SIGNPOST_NOT_RUN_FILE';
 
-/** Has the reporter list `what` as not run. */
+/** Makes the reporter list `what` as not run. */
 export function noteNotRun(what: string, reason: string): void {
   const file = process.env[NOT_RUN_FILE];
   if (file !== undefined) appendFileSync(file, `${what} — ${reason}\n`);

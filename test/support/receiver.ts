@@ -1,4 +1,4 @@
-/** A customer's server that webhooks are sent to: notes what arrives, and answers as it is told. */
+/** A customer's webhook receiver that records requests and responds as configured. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -15,9 +15,9 @@ export type Respond = (request: IncomingMessage, response: ServerResponse) => vo
 export type Receiver = {
   readonly url: string;
   readonly port: number;
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   readonly received: Received[];
-  /** How the next requests are answered. */
+  /** The response to the next requests. */
   respond: Respond;
   close(): Promise<void>;
 };
@@ -28,13 +28,13 @@ export type ReceiverOptions = {
   readonly tls?: { readonly key: string; readonly cert: string };
 };
 
-/** Answers with this status and these headers, and nothing else. */
+/** Responds with this status and these headers only. */
 export const status =
   (code: number, headers: Readonly<Record<string, string>> = {}): Respond =>
   (_, response) =>
     void response.writeHead(code, headers).end();
 
-/** Reads everything and never answers. */
+/** Reads everything and never responds. */
 export const hang: Respond = () => {};
 
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
@@ -44,7 +44,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer); // no encoding is set
     const body = Buffer.concat(chunks).toString('utf8');
-    const headers = request.headers as Record<string, string>; // none of ours occurs twice
+    const headers = request.headers as Record<string, string>; // none occurs twice here
     received.push({ headers, body, path: request.url ?? '' });
     receiver.respond(request, response);
   };
@@ -55,7 +55,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     socket.once('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(port, host, resolve));
-  const bound = (server.address() as AddressInfo).port; // it listens on TCP, so it has one
+  const bound = (server.address() as AddressInfo).port;
   const receiver: Receiver = {
     url: `${tls === undefined ? 'http' : 'https'}://${host}:${bound}/hook`,
     port: bound,
@@ -69,7 +69,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   return receiver;
 }
 
-/** What the library gives a receiver that checks a message with this secret; throws where it does not hold. */
+/** Verifies a message with the library's receiver; throws if it is invalid. */
 export function verified(secret: string, { body, headers }: Received): Message {
   return new Webhook(secret).verify(body, headers) as Message; // our documented shape
 }

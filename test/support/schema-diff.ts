@@ -1,4 +1,4 @@
-/** Compares a database with a Prisma schema, by Prisma's own schema engine compiled to WebAssembly. */
+/** Compares a database with a Prisma schema, using Prisma's schema engine in WebAssembly. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { PrismaPg } from '@prisma/adapter-pg';
@@ -10,12 +10,12 @@ import {
 import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 
-/** PostgreSQL's type "char", which its catalogues are full of and the adapter does not know. */
+/** PostgreSQL's type "char", common in its catalogs and unknown to the adapter. */
 const CHAR_OID = 18;
-/** Stands for "char" on the way through the adapter; no catalogue has a column of this type. */
+/** Replaces "char" on the way through the adapter; no catalog has a column of this type. */
 const MARKER_OID = pg.types.builtins.TIME;
 
-/** The SQL that would turn the database into what `schema` describes; null where nothing is to be done. */
+/** The SQL that would change the database to `schema`; null if nothing differs. */
 export async function diffToSchema(pool: pg.Pool, schema: string): Promise<string | null> {
   await loadEngine();
   const files = [{ path: 'schema.prisma', content: schema }];
@@ -34,7 +34,7 @@ export async function diffToSchema(pool: pg.Pool, schema: string): Promise<strin
   return exitCode === 0 ? null : stdout;
 }
 
-/** Node's own, which its types for version 20 leave out. */
+/** Missing from Node's types for version 20. */
 declare const WebAssembly: {
   instantiate(
     bytes: Uint8Array,
@@ -44,7 +44,7 @@ declare const WebAssembly: {
 
 let loaded: Promise<void> | undefined;
 
-/** What the package's main file does where a bundler loads the .wasm file for it. */
+/** Does what the package's main file does with a bundler that loads the .wasm file. */
 function loadEngine(): Promise<void> {
   loaded ??= (async () => {
     const script = createRequire(import.meta.url).resolve(
@@ -60,7 +60,7 @@ function loadEngine(): Promise<void> {
   return loaded;
 }
 
-/** Adapter-pg, taught to hand "char" columns to the engine as characters. */
+/** Adapter-pg that passes "char" columns to the engine as characters. */
 function adapterOver(pool: pg.Pool): SqlMigrationAwareDriverAdapterFactory {
   const inner = new PrismaPg(markingChars(pool), { disposeExternalPool: false });
   return {

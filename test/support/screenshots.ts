@@ -1,4 +1,4 @@
-/** What pages looked like in a run of the tests, for people to look at: `test-artifacts/screenshots/`. */
+/** Page screenshots for people: `test-artifacts/screenshots/`. */
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 
@@ -11,7 +11,7 @@ const appearances = [
   ['light', desktop, 'light'],
 ] as const;
 
-/** The whole page, in each appearance. The page stays what it is, and is light and wide afterwards. */
+/** The whole page in each appearance. Leaves it light and wide. */
 export async function takePictures(page: Page, name: string): Promise<void> {
   for (const [appearance, viewport, colorScheme] of appearances) {
     await page.setViewportSize(viewport);

@@ -1,4 +1,4 @@
-/** Private copies of redis-server and PostgreSQL, on free ports and in folders of their own. */
+/** Private copies of redis-server and PostgreSQL on free ports and in new folders. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -15,9 +15,8 @@ import { findProgram, missing, type ProgramName } from './programs.ts';
 
 export type RedisServer = {
   readonly url: string;
-  /** Empties it. */
   flush(): Promise<void>;
-  /** SIGKILL: what it held is gone. */
+  /** SIGKILL: its data is lost. */
   kill(): Promise<void>;
   /** Starts it again, empty, on the same port. */
   restart(): Promise<void>;
@@ -25,18 +24,17 @@ export type RedisServer = {
 };
 
 export type PostgresServer = {
-  /** Its data directory. */
   readonly data: string;
   /** The maintenance database, as a superuser without a password. */
   readonly url: string;
-  /** Ends the server as an operator would who is in a hurry: connections are cut. */
+  /** Cuts all connections and stops. */
   stop(): Promise<void>;
   /** Starts it again with its data, on the same port. */
   restart(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Starts a Redis of one's own, which takes some milliseconds. Throws where it is not installed. */
+/** Takes some milliseconds. Throws if Redis is not installed. */
 export async function startRedis(): Promise<RedisServer> {
   const program = required('redis-server');
   const directory = await mkdtemp(join(tmpdir(), 'signpost-redis-'));
@@ -65,16 +63,16 @@ async function flush(port: number): Promise<void> {
 }
 
 export type PostgresOptions = {
-  /** As in production: what is committed survives a power failure. For benches. */
+  /** As in production: commits survive a power failure. For benches. */
   readonly durable?: boolean;
-  /** A data directory to begin with, instead of an empty one. */
+  /** Copied as the data directory; empty by default. */
   readonly data?: string;
-  /** Where its folder is made. */
+  /** The parent of its folder. */
   readonly below?: string;
   readonly maxConnections?: number;
 };
 
-/** Starts a PostgreSQL of one's own, with its data in a folder of its own. Throws where it is not installed. */
+/** Starts a PostgreSQL with a new data folder. Throws if it is not installed. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const { durable = false, below = tmpdir(), maxConnections = 300 } = options;
   const postgres = required('postgres');
@@ -87,7 +85,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     port: String(port),
     unix_socket_directories: '',
     max_connections: String(maxConnections),
-    fsync: durable ? 'on' : 'off', // a test's data is thrown away
+    fsync: durable ? 'on' : 'off', // test data is disposable
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const start = () =>
@@ -107,13 +105,13 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   };
 }
 
-/** A data directory as initdb makes it, made once. */
+/** A cached data directory from initdb. */
 function emptyCluster(): Promise<string> {
   const initdb = required('initdb');
   const user = unprivilegedUser();
   const args = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'];
   return prepared('postgres', [initdb, String(statSync(initdb).mtimeMs)], async (folder) => {
-    // Not in `folder`, which may lie where the other user cannot go.
+    // Not in `folder`, which the other user may not be able to read.
     const directory = await mkdtemp(join(tmpdir(), 'signpost-initdb-'));
     if (user.uid !== undefined) chownSync(directory, user.uid, user.gid ?? user.uid);
     const made = spawn(initdb, ['-D', directory, ...args], { ...user, stdio: 'ignore' });
@@ -125,17 +123,17 @@ function emptyCluster(): Promise<string> {
 }
 
 /**
- * Below the range that systems draw ports from, and each process of Vitest's has its own share, so that nobody takes one
- * between looking and using it, nor while its server is down.
+ * Below the ephemeral port range and with a separate share per Vitest process, so that a port stays free while its
+ * server is down.
  */
 const SHARE = 2_500;
 const SHARES = 8;
-/** Vitest numbers its processes from 1; whatever has no number has the first share. */
+/** Vitest numbers its processes from 1; a process without a number uses the first share. */
 const share = Number(process.env['VITEST_POOL_ID'] ?? 0) % SHARES;
 const PORTS = { from: 10_000 + share * SHARE, count: SHARE } as const;
 const given = new Set<number>();
 
-/** A port that is free on every loopback address, over UDP and TCP; never the same one twice. */
+/** A port that is free on every loopback address, over UDP and TCP; never repeated. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = PORTS.from + Math.floor(Math.random() * PORTS.count);
@@ -157,7 +155,7 @@ async function isFree(port: number): Promise<boolean> {
 
 type Running = { end(signal: NodeJS.Signals): Promise<void> };
 
-/** Resolves when the server has printed `ready`. It ends with this process, whatever happens. */
+/** Resolves when the server has printed `ready`. It always ends with this process. */
 async function startServer(
   program: string,
   args: readonly string[],
@@ -183,7 +181,7 @@ function printed(child: ChildProcess, text: string, program: string): Promise<vo
     child.once('exit', () => reject(new Error(`${program} ended:\n${lines.join('\n')}`)));
     for (const output of [child.stdout, child.stderr]) {
       if (output === null) continue;
-      // Read to the end, or the server would stop at a full pipe.
+      // Read to the end, or the server would block on a full pipe.
       createInterface(output).on('line', (line) => {
         if (lines.length < 100) lines.push(line);
         if (line.includes(text)) resolve();

@@ -1,4 +1,4 @@
-/** Signpost in the test's own process, every role of it, in a world of its own. */
+/** Signpost in this process with every role, in a new world. */
 import { type Logger, pino } from 'pino';
 import { loadConfig } from '../../src/config/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
@@ -15,7 +15,7 @@ export type Service = {
   close(): Promise<void>;
 };
 
-/** A service, and servers of its own that a test may stop; what `closings` closes. */
+/** A service with dedicated servers that a test may stop; `closings` ends them. */
 export async function startServiceOnOwnServers(closings: Closings) {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   closings.push(postgres.close, redis.close);
@@ -29,7 +29,7 @@ export async function startServiceOnOwnServers(closings: Closings) {
   return { postgres, redis, ...service };
 }
 
-/** The API alone where the storage allows that, on storage of its own: for tests of its clients. */
+/** The API, alone if the storage allows that, on new storage: for tests of its clients. */
 export async function startApi(): Promise<Service> {
   const fresh = await freshStorage();
   const env = fresh.storage.kind === 'embedded' ? {} : { ROLE: 'api' };

@@ -1,4 +1,4 @@
-/** Server-sent events as a client reads them (HTML Living Standard, 9.2.6), from any source of text. */
+/** Reads server-sent events (HTML Living Standard, 9.2.6) from any source of text. */
 
 type Received = {
   readonly event: string;
@@ -7,15 +7,15 @@ type Received = {
 };
 
 export type Reading = {
-  /** The next event, or null where the stream has ended. */
+  /** The next event, or null at the end of the stream. */
   next(): Promise<Received | null>;
-  /** So many events. Rejects where the stream ends before. */
+  /** `count` events. Rejects if the stream ends before. */
   take(count: number): Promise<readonly Received[]>;
-  /** Their numbers. */
+  /** The event numbers. */
   numbers(count: number): Promise<readonly number[]>;
-  /** Comments that were read so far. */
+  /** Comments read so far. */
   readonly comments: string[];
-  /** What the client would name as Last-Event-ID now; empty at first. */
+  /** The Last-Event-ID that the client would send now; initially empty. */
   lastEventId(): string;
 };
 
@@ -24,7 +24,7 @@ export function readEvents(text: AsyncIterable<string>): Reading {
   const comments: string[] = [];
   let [rest, lastEventId] = ['', ''];
 
-  /** A block is what stands before an empty line. */
+  /** A block ends with an empty line. */
   async function block(): Promise<readonly string[] | null> {
     for (;;) {
       const end = rest.indexOf('\n\n');
@@ -39,7 +39,7 @@ export function readEvents(text: AsyncIterable<string>): Reading {
     }
   }
 
-  /** The event that a block makes, if any. */
+  /** The event of a block, if any. */
   function eventOf(lines: readonly string[]): Received | null {
     const fields = new Map<string, string>();
     for (const line of lines) {
@@ -50,7 +50,7 @@ export function readEvents(text: AsyncIterable<string>): Reading {
     lastEventId = fields.get('id') ?? lastEventId;
     const data = fields.get('data');
     if (data === undefined) return null;
-    const parsed = JSON.parse(data) as Received['data']; // ours are always objects
+    const parsed = JSON.parse(data) as Received['data']; // always objects here
     return { event: fields.get('event') ?? 'message', id: lastEventId, data: parsed };
   }
 
@@ -82,7 +82,6 @@ export function readEvents(text: AsyncIterable<string>): Reading {
   };
 }
 
-/** The text of a body as it comes. */
 export async function* textOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body?.getReader();

@@ -1,4 +1,4 @@
-/** Every storage that Signpost runs on, fresh for each caller. */
+/** Fresh storages of every kind. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
@@ -25,8 +25,9 @@ export type StorageCase = {
 };
 
 /**
- * In every run, for what the storages could do differently: transactions, notifications, migrations, locks, whole lives.
- * For `describe.each(storages)`-like loops; use `describe.skipIf(!available)`. What is not available is reported.
+ * In every run, for behavior that storages could implement differently: transactions, notifications, migrations, locks,
+ * whole lives. For `describe.each(storages)`-like loops; use `describe.skipIf(!available)`, which reports unavailable
+ * ones.
  */
 export const storages: readonly StorageCase[] = [
   storageCase('embedded', null),
@@ -34,34 +35,34 @@ export const storages: readonly StorageCase[] = [
   storageCase('postgres_redis', missing('postgres') ?? missing('redis-server')),
 ];
 
-/** For tests to which it is nothing what they run on: PostgreSQL where it is installed takes the least of the machine. */
+/** For tests that work on any storage: PostgreSQL, if installed, uses the least CPU time. */
 export const anyStorage: StorageName = missing('postgres') === null ? 'postgres' : 'embedded';
 
-/** Those that src/db can tell apart: Redis holds the queue only. In every run, as `storages` is. */
+/** Distinct databases for src/db: Redis holds the queue only. In every run, as `storages` is. */
 export const databases: readonly StorageCase[] = storages.filter(
   ({ name }) => name !== 'postgres_redis',
 );
 
-/** For what is the same on all of them: `quick` alone (PostgreSQL unless told), and every storage in the long run. */
+/** For behavior that all share: `quick` (default PostgreSQL), and each in the long run. */
 export function storagesOfRun(...quick: readonly StorageName[]): readonly StorageCase[] {
   const wanted = quick.length === 0 ? [anyStorage] : quick;
   return rowsOfRun(storages, ({ name }) => wanted.includes(name));
 }
 
-/** The same for what never sees the queue. */
+/** The same for tests without a queue. */
 export function databasesOfRun(): readonly StorageCase[] {
   return rowsOfRun(databases, ({ name }) => name === anyStorage);
 }
 
 export type FreshStorage = {
   readonly storage: Storage;
-  /** The caller's own Redis, to be killed or emptied; null where the storage has none. */
+  /** A private Redis to kill or empty; null if the storage has none. */
   readonly redis: RedisServer | null;
-  /** Close what uses it first. */
+  /** Close its users first. */
   close(): Promise<void>;
 };
 
-/** A database of the caller's own with all tables in it, or with none where `empty` is set. */
+/** A new database with all tables, or without any if `empty` is set. */
 export async function freshStorage(
   name: StorageName = anyStorage,
   { empty = false }: { empty?: boolean } = {},
@@ -83,7 +84,7 @@ export async function freshStorage(
 
 async function freshEmbedded(empty: boolean): Promise<FreshStorage> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signpost-embedded-'));
-  // A thousand files: the program takes a tenth of the processor's time that node:fs does.
+  // A thousand files: `cp` needs a tenth of the CPU time of node:fs.
   if (!empty) await run('cp', ['-R', `${inject('embeddedTemplate')}/.`, dataDir]);
   return {
     storage: { kind: 'embedded', dataDir },

@@ -1,4 +1,4 @@
-/** Domains in a real database, brought to the state that a test begins with. */
+/** Domains in a real database, in the initial state of a test. */
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
@@ -12,12 +12,12 @@ import { freshStorage, type StorageName } from './storage.ts';
 
 export type StoredDomains = {
   readonly database: Database;
-  /** A pending domain of a project of its own. */
+  /** A pending domain of a new project. */
   pending(hostname: string): Promise<LoadedDomain>;
-  /** The same, its DNS right. */
+  /** A verified domain of a new project. */
   verified(hostname: string): Promise<LoadedDomain>;
   load(id: string): Promise<LoadedDomain>;
-  /** Saves a check at it, as a worker that loaded it like this would. */
+  /** Saves a check like a worker that loaded this domain. */
   check(
     domain: LoadedDomain,
     diagnosis: Diagnosis,

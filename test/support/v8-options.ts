@@ -1,5 +1,5 @@
 /**
- * V8's options for the processes that tests run in and start. PGlite is compiled once and quickly: a test's database lives
- * for seconds, and V8 would spend half of a process's start on optimizing it.
+ * V8 options for test processes and their children. Compiles PGlite once and fast: a test's database lives for seconds,
+ * and optimizing it would take half of a process's start.
  */
 export const v8Options = ['--liftoff-only'] as const;

@@ -1,4 +1,4 @@
-/** A customer's world around a real service: their DNS, their deploy, and a certificate authority. */
+/** A real service's surroundings: the customer's DNS and deploy, and a CA. */
 import { randomBytes } from 'node:crypto';
 import {
   type Laboratory,
@@ -24,7 +24,7 @@ export type World = {
   readonly edgeHttpPort: number;
   readonly edgeHttpsPort: number;
   readonly publish: Laboratory['publish'];
-  /** The roots that the authority's certificates lead to. */
+  /** The roots of the CA's certificates. */
   rootCertificates(localRoot: () => Promise<string | null>): Promise<string>;
   close(): Promise<void>;
 };
@@ -33,9 +33,9 @@ export type WorldOptions = {
   readonly storage: Storage;
   readonly ca: CaKind;
   readonly env?: Readonly<Record<string, string>>;
-  /** Where Pebble looks for http-01 challenges instead of at the edge; for tests in which they cannot be reached. */
+  /** The port of http-01 challenges instead of the edge's, for unreachable challenges. */
   readonly challengePort?: number;
-  /** Seconds that Pebble takes before it validates; for tests that kill a worker meanwhile. */
+  /** Seconds before Pebble validates, for tests that kill a worker in between. */
   readonly pebbleSleepSeconds?: number;
 };
 
@@ -97,15 +97,15 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   };
 }
 
-/** Opens the domain as a visitor's browser would. Rejects where the handshake fails. */
+/** Opens the domain like a browser. Rejects if the handshake fails. */
 export function visitDomain({ hostname, edgeHttpsPort }: World, roots: string) {
   return visit(hostname, edgeHttpsPort, roots);
 }
 
-/** A check over HTTP takes the processor 8 ms, so whoever has waited for long checks more rarely. */
+/** A check over HTTP takes 8 ms of CPU time, so the poll interval grows with the wait. */
 const PAUSE_MS = { least: 25, most: 200, shareOfWaited: 1 / 8 } as const;
 
-/** Looks until `found` answers something, and gives it back; fails with `what` after `deadlineMs`. */
+/** Polls until `found` returns a value and returns it; fails with `what` after `deadlineMs`. */
 export async function until<T>(
   what: string,
   found: () => Promise<T | null | undefined | false>,

@@ -1,5 +1,3 @@
-/** A receiver's certificate, and the root that it leads to. */
-
 import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
 import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 

@@ -1,4 +1,4 @@
-/** Look-ups of receivers against a name server that says one thing only. */
+/** Look-ups against a name server with one fixed response. */
 import { createSocket } from 'node:dgram';
 import { describe, expect, it } from 'vitest';
 import { createLookup } from '../../src/net/destination.ts';
@@ -6,7 +6,7 @@ import { closeAfterEach } from '../support/closings.ts';
 
 const closings = closeAfterEach();
 
-/** Answers every question with this code and no records (RFC 1035, 4.1.1). */
+/** Answers every query with this code and no records (RFC 1035, 4.1.1). */
 async function lookupAt(rcode: number) {
   const server = createSocket('udp4');
   closings.push(() => server.close());
@@ -20,18 +20,18 @@ async function lookupAt(rcode: number) {
   return createLookup([{ address: '127.0.0.1', port: server.address().port }]);
 }
 
-describe('a look-up', () => {
+describe('A receiver look-up', () => {
   it.each([
     ['NODATA', 0],
     ['NXDOMAIN', 3],
-  ])('that brings %s says that there is no address', async (_, rcode) => {
+  ])('with the response %s means that there is no address', async (_, rcode) => {
     expect(await (await lookupAt(rcode))('hooks.shop.test')).toEqual([]);
   });
 
   it.each([
     ['SERVFAIL', 2],
     ['REFUSED', 5],
-  ])('that brings %s says nothing', async (_, rcode) => {
+  ])('with the response %s is inconclusive', async (_, rcode) => {
     await expect((await lookupAt(rcode))('hooks.shop.test')).rejects.toThrow();
   });
 });

@@ -35,8 +35,8 @@ function message(secrets: readonly Uint8Array[], at = new Date()): Received {
   return { headers: signatureHeaders({ messageId, at, body, secrets }), body, path: '/' };
 }
 
-describe('a message', () => {
-  it('has the type, the time and the event, and whose it is', () => {
+describe('A webhook message', () => {
+  it('has the type, the time, the event and its owner', () => {
     expect(JSON.parse(bodyOf(event))).toEqual({
       type: 'domain.failed',
       timestamp: '2026-11-20T12:00:00.000Z',
@@ -47,7 +47,7 @@ describe('a message', () => {
         at: '2026-11-20T12:00:00.000Z',
         data: {
           reason: 'window_ended',
-          // As the API shows it: in words, not as it is stored.
+          // As in the API: worded, not as stored.
           findings: [
             expect.objectContaining({
               code: 'held_elsewhere',
@@ -63,7 +63,7 @@ describe('a message', () => {
     });
   });
 
-  it('is believed by the library of Standard Webhooks, with its secret and no other', () => {
+  it('is verified by the Standard Webhooks library with its own secret only', () => {
     const { secret, bytes } = minted();
     const sent = message([bytes]);
     expect(verified(secret, sent).data.id).toBe(7);
@@ -71,14 +71,14 @@ describe('a message', () => {
     expect(() => verified(minted().secret, sent)).toThrow('No matching signature');
   });
 
-  it('is believed with the old secret and with the new one while both sign', () => {
+  it('is verified with the old and the new secret while both sign', () => {
     const [old, fresh] = [minted(), minted()];
     const sent = message([fresh.bytes, old.bytes]);
     expect(sent.headers['webhook-signature']).toMatch(/^v1,\S{44} v1,\S{44}$/);
     for (const { secret } of [old, fresh]) expect(verified(secret, sent).data.id).toBe(7);
   });
 
-  it('is not believed once anything of it was changed, or after its time', () => {
+  it('is rejected after a change or after its time', () => {
     const { secret, bytes } = minted();
     const sent = message([bytes]);
     const { headers } = sent;
@@ -99,15 +99,15 @@ describe('a message', () => {
   });
 });
 
-describe('a secret', () => {
-  it('is 32 random bytes as receivers’ libraries take them', () => {
+describe('A webhook secret', () => {
+  it('is 32 random bytes in the format of receiver libraries', () => {
     const { secret, bytes } = minted();
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(Buffer.from(secret.slice(6), 'base64')).toEqual(Buffer.from(bytes));
     expect(minted().secret).not.toBe(secret);
   });
 
-  it('opens for its own webhook alone', () => {
+  it('opens only for its own webhook', () => {
     const { sealed, bytes } = minted();
     expect(Buffer.from(sealed).includes(Buffer.from(bytes))).toBe(false);
     expect(() => openSecret(vault, 'w2', sealed)).toThrow();

@@ -1,4 +1,4 @@
-/** A receiver that is the edge itself, which stands behind NAT: only the DNS tells. */
+/** Behind NAT only the DNS reveals that a receiver is the edge itself. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
@@ -17,7 +17,7 @@ const vault = createVault(kek);
 const edge = { four: '93.184.216.34', six: '2606:2800:220:1::1' } as const;
 const refused = { kind: 'unanswered', problem: 'address_refused' };
 
-/** Nothing but its address is told of a receiver: the others are not called in these tests. */
+/** Only its receiver's address is used in these tests. */
 function aDelivery(url: string): LoadedDelivery {
   const webhook = { id: 'w1', projectId: 'p1', url, sealedSecret: mintSecret(vault, 'w1').sealed };
   const times = { oldSecretEndsAt: null, disabledAt: null, deletedAt: null, failingSince: null };
@@ -59,7 +59,7 @@ async function world(env: Readonly<Record<string, string>> = {}) {
   const parts: DeliveryParts = {
     ...rest,
     config: read.config,
-    deliveries: deliveries as DeliveryParts['deliveries'], // the parts that an attempt may not touch
+    deliveries: deliveries as DeliveryParts['deliveries'], // the parts that an attempt does not use
     vault,
     ownAddresses: composeOwnAddresses({
       config: read.config,
@@ -73,17 +73,17 @@ async function world(env: Readonly<Record<string, string>> = {}) {
   return { dns, send: (url: string) => send(aDelivery(url), noon) };
 }
 
-describe('a receiver at the edge behind NAT', () => {
+describe('A receiver at the edge behind NAT', () => {
   it.each([
     ['by name', 'https://hooks.shop.test/'],
     ['by IPv4 address', `https://${edge.four}/`],
     ['by IPv6 address', `https://[${edge.six}]/`],
-  ])('is not called %s: a target leads to it', async (_, url) => {
+  ])('is not called %s, because a target resolves to it', async (_, url) => {
     const { send } = await world();
     expect(await send(url)).toEqual(refused);
   });
 
-  it('is asked for once, however many messages there are', async () => {
+  it('is looked up once for any number of messages', async () => {
     const { send, dns } = await world();
     const url = `https://${edge.four}/`;
     expect(await Promise.all([send(url), send(url)])).toEqual([refused, refused]);
@@ -92,15 +92,15 @@ describe('a receiver at the edge behind NAT', () => {
     expect(types.sort()).toEqual(['A rd', 'AAAA rd']);
   });
 
-  it('is what PLATFORM_ADDRESSES say, and then nobody is asked', async () => {
+  it('is taken from PLATFORM_ADDRESSES without a look-up', async () => {
     const { send, dns } = await world({ PLATFORM_ADDRESSES: edge.four });
     expect(await send(`https://${edge.four}/`)).toEqual(refused);
     expect(asked(dns)).toEqual([]);
   });
 });
 
-describe('the addresses of a target', () => {
-  /** What is told at each look-up; the last one for ever. */
+describe('The addresses of a target', () => {
+  /** The answer of each look-up; the last one repeats. */
   function remembered(...found: readonly (readonly string[])[]) {
     let [now, count] = [noon, 0];
     const own = rememberAddresses({
@@ -123,7 +123,7 @@ describe('the addresses of a target', () => {
     expect(await at(300)).toEqual({ own: ['192.0.2.2'], count: 2 });
   });
 
-  it('stay what they were while nobody can tell, which is tried again after half a minute', async () => {
+  it('stay unchanged while the look-up fails, with a retry after half a minute', async () => {
     const { at } = remembered(['192.0.2.1'], [], ['192.0.2.2']);
     await at(0);
     expect(await at(300)).toEqual({ own: ['192.0.2.1'], count: 2 });
@@ -131,7 +131,7 @@ describe('the addresses of a target', () => {
     expect(await at(330)).toEqual({ own: ['192.0.2.2'], count: 3 });
   });
 
-  it('that cannot be looked up are asked for once in half a minute, and block what needs them', async () => {
+  it('that cannot be looked up are retried every half minute and block deliveries', async () => {
     let [now, count] = [noon, 0];
     const own = rememberAddresses({
       hostname: 'abc.edge.test',
@@ -151,7 +151,7 @@ describe('the addresses of a target', () => {
     expect([await at(60), count]).toEqual([['192.0.2.1'], 3]);
   });
 
-  it('are none where nobody could ever tell: then this machine’s alone are ours', async () => {
+  it('are unknown if the look-up never succeeded; only this machine’s own are blocked', async () => {
     const { at } = remembered([]);
     expect(await at(0)).toEqual({ own: [], count: 1 });
     expect(await at(29)).toEqual({ own: [], count: 1 });

@@ -4,14 +4,14 @@ import { addressesOf, isOwn, isPublic, urlProblem } from '../../src/net/destinat
 const production = { allowPrivate: false };
 const laboratory = { allowPrivate: true };
 
-describe('the URL of a webhook', () => {
+describe('The URL of a webhook', () => {
   it.each([
     'https://hooks.example.com',
     'https://hooks.example.com:8443/a/b?token=x',
     'https://93.184.216.34/',
     'https://[2606:2800:220:1::1]/',
     'https://münchen.example/',
-  ])('may be %s', (url) => {
+  ])('can be %s', (url) => {
     expect(urlProblem(url, production)).toBeNull();
   });
 
@@ -55,31 +55,31 @@ describe('the URL of a webhook', () => {
     ].map((host) => [`https://${host}/`, 'must not point to a private network'] as const),
   ];
   const ports = [22, 25, 80, 442, 444, 1023];
-  it.each(ports)('has not the port %d, but in a laboratory', (port) => {
+  it.each(ports)('cannot have the port %d, except in a test lab', (port) => {
     const url = `https://hooks.example.com:${port}/`;
     expect(urlProblem(url, production)).toBe('must use port 443, or 1024 or higher');
     expect(urlProblem(url, laboratory)).toBeNull();
   });
 
-  it.each([443, 1024, 8443, 65535])('may have the port %d', (port) => {
+  it.each([443, 1024, 8443, 65535])('can have the port %d', (port) => {
     expect(urlProblem(`https://hooks.example.com:${port}/`, production)).toBeNull();
   });
 
-  it.each(refused)('is not %s', (url, words) => {
+  it.each(refused)('cannot be %s', (url, words) => {
     expect(urlProblem(url, production)).toBe(words);
   });
 
-  it('may be anything of http in a laboratory, but for credentials', () => {
+  it('can be any http URL without credentials in a test lab', () => {
     expect(urlProblem('http://127.0.0.1:3000/', laboratory)).toBeNull();
     expect(urlProblem('http://localhost:3000/', laboratory)).toBeNull();
     expect(urlProblem('http://a:b@localhost/', laboratory)).toBe('must not contain credentials');
   });
 });
 
-describe('the addresses of a receiver', () => {
+describe('The addresses of a receiver', () => {
   const never = () => Promise.reject(new Error('was asked'));
 
-  it('are ours where the platform or this machine has them, in whatever notation', () => {
+  it('are blocked in any notation if the platform or this machine has them', () => {
     const platform = ['93.184.216.34', '2606:2800:220:1::1'];
     for (const own of [...platform, '2606:2800:220:1:0:0:0:1', '127.0.0.1']) {
       expect(isOwn(own, platform)).toBe(true);
@@ -88,7 +88,7 @@ describe('the addresses of a receiver', () => {
     expect(isOwn('93.184.216.35', platform)).toBe(false);
   });
 
-  it('are looked up once, but for addresses and what is always this machine', async () => {
+  it('are looked up once, except for IP addresses and loopback names', async () => {
     const found = [{ address: '93.184.216.34', family: 4 }];
     const url = new URL('https://hooks.example.com/');
     expect(await addressesOf(url, async () => found)).toEqual(found);

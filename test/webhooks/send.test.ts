@@ -1,4 +1,4 @@
-/** One attempt against real servers. 127.0.0.1 plays a public address here, and 127.0.0.2 one of our own network. */
+/** 127.0.0.1 plays a public address, 127.0.0.2 one of the platform's network. */
 import { createServer, type Server } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Lookup } from '../../src/net/destination.ts';
@@ -23,7 +23,7 @@ async function start(options: ReceiverOptions = {}) {
   return receiver;
 }
 
-/** Answers the first time with the first list, the second time with the second, and then with the last. */
+/** Answers with one list per query; the last one repeats. */
 function resolver(...answers: readonly (readonly string[])[]) {
   const asked: string[] = [];
   const lookup: Lookup = async (name) => {
@@ -53,8 +53,8 @@ const answered = (code: number, retryAfter: string | null = null) => ({
 });
 const failed = (problem: string) => ({ kind: 'unanswered', problem });
 
-describe('an attempt', () => {
-  it('posts the message as it is, over TLS, to the host by its name', async () => {
+describe('A delivery attempt', () => {
+  it('posts the exact message over TLS to the host by its name', async () => {
     const receiver = await start({ tls: certificate.tls });
     const answer = await sender()(`https://${hostname}:${receiver.port}/hook?for=signpost`);
     expect(answer).toEqual(answered(204));
@@ -68,7 +68,7 @@ describe('an attempt', () => {
     });
   });
 
-  it('fails where the certificate is not for the name or not to be trusted', async () => {
+  it('fails if the certificate is untrusted or for another name', async () => {
     const receiver = await start({ tls: certificate.tls });
     const foreign = `https://other.shop.test:${receiver.port}/`;
     expect(await sender()(foreign)).toEqual(failed('tls_failed'));
@@ -86,13 +86,13 @@ describe('an attempt', () => {
     expect(elsewhere.received).toEqual([]);
   });
 
-  it('tells when the receiver asks to be left alone', async () => {
+  it('reports that the receiver unsubscribes', async () => {
     const receiver = await start();
     receiver.respond = status(503, { 'retry-after': '120' });
     expect(await sender()(receiver.url)).toEqual(answered(503, '120'));
   });
 
-  it('reads 64 KiB of an answer without end, and takes its status', async () => {
+  it('reads 64 KiB of an endless response and uses its status', async () => {
     const receiver = await start();
     let written = 0;
     receiver.respond = (_, response) => {
@@ -108,13 +108,13 @@ describe('an attempt', () => {
     expect(written).toBeLessThan(16_000_000);
   });
 
-  it('takes the status of an answer whose body never ends', async () => {
+  it('uses the status of a response whose body never ends', async () => {
     const receiver = await start();
     receiver.respond = (_, response) => void response.writeHead(202).write('x');
     expect(await sender({ timeoutMs: 5_000 })(receiver.url)).toEqual(answered(202));
   });
 
-  it('ends in time where nobody answers, resolves or shakes hands', async () => {
+  it('times out if connection, look-up or handshake stall', async () => {
     const receiver = await start();
     receiver.respond = hang;
     const quick = { timeoutMs: 200 };
@@ -127,7 +127,7 @@ describe('an attempt', () => {
     expect(await sender(quick)(url)).toEqual(failed('timed_out'));
   });
 
-  it('says what kept it from the receiver', async () => {
+  it('reports what kept it from the receiver', async () => {
     const receiver = await start();
     const named = `http://${hostname}:${receiver.port}/`;
     expect(await sender({ lookup: resolver([]).lookup })(named)).toEqual(
@@ -142,14 +142,14 @@ describe('an attempt', () => {
   });
 });
 
-describe('a receiver in our own network', () => {
+describe('A receiver in the platform’s network', () => {
   it('is not called by its address', async () => {
     const receiver = await start({ host: PRIVATE });
     expect(await sender()(receiver.url)).toEqual(failed('address_refused'));
     expect(receiver.received).toEqual([]);
   });
 
-  it('is not called by a name, nor by one that has a public address beside', async () => {
+  it('is not called by a name, even if the name also has a public address', async () => {
     const receiver = await start({ host: PRIVATE });
     const named = `http://${hostname}:${receiver.port}/`;
     for (const addresses of [[PRIVATE], [PUBLIC, PRIVATE], [PRIVATE, PUBLIC], [PUBLIC, '::1']]) {
@@ -159,13 +159,13 @@ describe('a receiver in our own network', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('is not called by a name that leads there from the second look-up on (DNS rebinding)', async () => {
+  it('is not called by a name that leads there after the first look-up (DNS rebinding)', async () => {
     const outside = await start();
     const inside = await start({ host: PRIVATE, port: outside.port });
     const { lookup, asked } = resolver([PUBLIC], [PRIVATE]);
     const named = `http://${hostname}:${outside.port}/`;
     const attempt = sender({ lookup });
-    // What was checked is what is connected to: nobody resolves the name a second time.
+    // Connects to the checked address without a second look-up.
     expect(await attempt(named)).toEqual(answered(204));
     expect(asked).toEqual([hostname]);
     expect(await attempt(named)).toEqual(failed('address_refused'));
@@ -173,17 +173,17 @@ describe('a receiver in our own network', () => {
     expect(inside.received).toEqual([]);
   });
 
-  it('gets nothing over a connection that leads elsewhere than was checked', async () => {
+  it('gets nothing over a connection to an unchecked address', async () => {
     const receiver = await start();
     let askedTimes = 0;
-    // Allowed when it was looked up, and not when it is connected to.
+    // Allowed by the look-up, but not by the connection.
     const isAllowed = () => ++askedTimes === 1;
     expect(await sender({ isAllowed })(receiver.url)).toEqual(failed('address_refused'));
     expect(askedTimes).toBe(2);
     expect(receiver.received).toEqual([]);
   });
 
-  it('is not called in production over http, nor where the URL was allowed once', async () => {
+  it('is not called over http in production, even if its URL was once allowed', async () => {
     const receiver = await start();
     const production = sender({ allowPrivate: false, isAllowed: () => true });
     expect(await production(receiver.url)).toEqual(failed('url_refused'));

@@ -1,4 +1,4 @@
-/** The operator's pages and the queues in a real browser, on storages of both kinds. */
+/** Runs on both kinds of storage. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storageOf } from '../../process/support.ts';
@@ -14,7 +14,7 @@ import { octetsOf, overflowOf } from '../support/measures.ts';
 const withoutBrowser = lacks('chromium', "the operator's pages in a browser");
 const wanted = storagesOfRun('postgres_redis').filter(({ name }) => name !== 'postgres');
 
-/** As everyLife calls them, each at the beginning of its life. */
+/** The initial domains of everyLife. */
 async function someDomains({ api, aProject, signpost }: RunningDashboard) {
   const projectId = await aProject();
   for (const label of ['new', 'docs', 'blog']) {
@@ -25,14 +25,14 @@ async function someDomains({ api, aProject, signpost }: RunningDashboard) {
   return { ids: Object.fromEntries(labelled) as Readonly<Record<string, string>> };
 }
 
-describe.skipIf(withoutBrowser).each(wanted)('in a browser, on $name', ({ name, available }) => {
+describe.skipIf(withoutBrowser).each(wanted)('In a browser, on $name,', ({ name, available }) => {
   let dashboard: RunningDashboard;
   let browser: Browser;
   let ids: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
     if (!available) return;
-    // Embedded storage is one process, with workers: they find nobody to ask, and nothing moves.
+    // Embedded storage is one process with workers: without reachable DNS servers nothing changes.
     const alone = { ROLE: 'all', DNS_SERVERS: '127.0.0.1:9', DNS_AUTHORITATIVE: 'false' };
     dashboard = await startDashboard(name === 'embedded' ? alone : {}, storageOf(name));
     browser = await startBrowser();
@@ -43,10 +43,10 @@ describe.skipIf(withoutBrowser).each(wanted)('in a browser, on $name', ({ name, 
     await dashboard?.close();
   });
 
-  /** Runs `act` signed in; nothing may be complained about, and nobody else asked, meanwhile. */
+  /** Runs `act` signed in and expects no complaint and no request to another host. */
   async function signedIn(path: string, act: (page: Page) => Promise<void>, colors = 'light') {
     const context = await browser.newContext({
-      bypassCSP: path === '/ops', // axe is put into our own pages; bull-board is held to the policy
+      bypassCSP: path === '/ops', // axe is injected into our pages; bull-board is held to the policy
       colorScheme: colors === 'dark' ? 'dark' : 'light',
       viewport: colors === 'dark' ? { width: 360, height: 740 } : { width: 1280, height: 900 },
     });
@@ -67,7 +67,7 @@ describe.skipIf(withoutBrowser).each(wanted)('in a browser, on $name', ({ name, 
   }
 
   it.skipIf(!available).each(['light', 'dark'])(
-    'the pages are for everybody and light, on a %s screen',
+    'the pages are accessible and small on a %s screen',
     (colors) =>
       signedIn(
         '/ops',
@@ -83,19 +83,19 @@ describe.skipIf(withoutBrowser).each(wanted)('in a browser, on $name', ({ name, 
         },
         colors,
       ),
-    240_000, // axe looks at four pages
+    240_000, // axe checks four pages
   );
 
-  it.skipIf(!available)('a domain is found by a part of its name, and its job is run', () =>
+  it.skipIf(!available)('a search finds a domain, and its job can be run', () =>
     signedIn('/ops', async (page) => {
       await page.fill('#name', 'docs.sh');
       await page.click('button:has-text("Find")');
-      await page.waitForURL('**/ops/domains?name=docs.sh'); // the page before has the name on it, too
+      await page.waitForURL('**/ops/domains?name=docs.sh'); // the previous page shows the name, too
       await page.click('text=docs.shop.example');
       await page.click('a:has-text("Run now")');
       await page.click('button:has-text("Run it now")');
       await page.waitForURL(`${dashboard.url}/ops/domains/${ids['docs']}`);
-      // A worker may be just putting it off, and this page does not move by itself.
+      // A worker may be rescheduling it, and this page does not update.
       await until('its job is shown', async () => {
         const shown = (await page.textContent('main')) ?? '';
         return /waiting for a worker|asleep|running/.test(shown) || void (await page.reload());
@@ -103,12 +103,12 @@ describe.skipIf(withoutBrowser).each(wanted)('in a browser, on $name', ({ name, 
     }),
   );
 
-  it.skipIf(!available)('the queues are looked into under our policy', () =>
+  it.skipIf(!available)('the queue pages work under the content security policy', () =>
     signedIn('/ops/queues', async (page) => {
       await page.click('nav >> text=check-dns');
       await page.waitForURL(/\/ops\/queues\/queue\/check-dns/);
       await page.waitForSelector(`text=${ids['new']}.1`);
-      // Embedded storage has a worker, which bull-board would not find there.
+      // Embedded storage has a worker that bull-board would not find there.
       expect(await page.textContent('body')).not.toContain('No workers');
       await page.click('text=Logs >> nth=0');
       await page.goto(`${dashboard.url}/ops/queues/queue/check-dns/${ids['new']}.1`);

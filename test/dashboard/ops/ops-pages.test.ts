@@ -1,4 +1,3 @@
-/** The operator's pages as they are sent: for whom, with what in them, and what they change. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningDashboard, startDashboard } from '../support/dashboard.ts';
@@ -20,7 +19,7 @@ const prisma = () => dashboard.signpost.parts.database.prisma;
 type Browser = {
   readonly get: (path: string) => Promise<Response>;
   readonly text: (path: string) => Promise<string>;
-  /** Sends the form of a page, with other fields and headers where they are given. */
+  /** Submits the form of a page, with other fields and headers if given. */
   readonly send: (
     page: string,
     more?: { fields?: object; headers?: Readonly<Record<string, string>> },
@@ -28,7 +27,7 @@ type Browser = {
   readonly cookie: string;
 };
 
-/** Somebody who has signed in with a key that has these scopes. */
+/** A signed-in browser with a key of these scopes. */
 async function browserOf(...scopes: readonly string[]): Promise<Browser> {
   const made = await dashboard.api<{ key: string }>('POST', '/v1/keys', { name: 'x', scopes });
   const { url } = dashboard;
@@ -58,34 +57,34 @@ async function browserOf(...scopes: readonly string[]): Promise<Browser> {
   };
 }
 
-describe('a key without ops:read', () => {
+describe('A key without ops:read', () => {
   it.each([
     '/ops',
     '/ops/domains?name=a',
     `/ops/domains/${randomUUID()}`,
     '/ops/queues',
     '/ops/queues/api/queues',
-  ])('is told at %s which scope is needed', async (path) => {
+  ])('learns at %s which scope it needs', async (path) => {
     const response = await (await browserOf('domains:read')).get(path);
     expect(response.status).toBe(403);
     expect(await response.text()).toContain('<code>ops:read</code>');
   });
 
-  it('is not led there', async () => {
+  it('is never redirected to operator pages', async () => {
     expect(await (await browserOf('domains:read')).text('/projects')).not.toContain('href="/ops"');
     expect(await (await browserOf('admin')).text('/projects')).toContain('href="/ops"');
   });
 });
 
-it('nobody sees anything who is not signed in', async () => {
+it('The operator pages require a session', async () => {
   for (const path of ['/ops', '/ops/domains', '/ops/queues', '/ops/queues/api/queues']) {
     const response = await fetch(dashboard.url + path, { redirect: 'manual' });
     expect(response.headers.get('location')).toBe(`/?then=${encodeURIComponent(path)}`);
   }
 });
 
-describe('a key with ops:read', () => {
-  it('reads everything, and is offered nothing that changes something', async () => {
+describe('A key with ops:read', () => {
+  it('reads everything and sees no action', async () => {
     const { text } = await browserOf('ops:read');
     const overview = await text('/ops');
     expect(overview).toContain('No worker has run yet');
@@ -96,7 +95,7 @@ describe('a key with ops:read', () => {
     expect(domain).not.toMatch(/Run now|Re-verify/);
   });
 
-  it('is refused where it sends the form all the same', async () => {
+  it('is rejected when it submits a form anyway', async () => {
     const path = `/ops/domains/${idOf('new')}`;
     const { send } = await browserOf('ops:read');
     expect((await send(`${path}/verify`)).status).toBe(403);
@@ -104,8 +103,8 @@ describe('a key with ops:read', () => {
   });
 });
 
-describe('an administrator', () => {
-  it('is asked before something is done, and it is done', async () => {
+describe('An administrator', () => {
+  it('confirms an action before it runs', async () => {
     const { send, text } = await browserOf('admin');
     const path = `/ops/domains/${idOf('new')}`;
     expect(await text(path)).toContain(`href="${path}/run?queue=check-dns"`);
@@ -137,9 +136,9 @@ describe('an administrator', () => {
   });
 
   it.each([
-    ['without the token of its session', { fields: { csrf: 'another' } }],
+    ['without the session’s token', { fields: { csrf: 'another' } }],
     ['from another site', { headers: { 'sec-fetch-site': 'cross-site' } }],
-  ])('has no form taken %s', async (_words, more) => {
+  ])('cannot submit a form %s', async (_words, more) => {
     const { send } = await browserOf('admin');
     const before = await prisma().domain.findUniqueOrThrow({ where: { id: idOf('www') } });
     expect((await send(`/ops/domains/${idOf('www')}/verify`, more)).status).toBe(403);
@@ -147,15 +146,15 @@ describe('an administrator', () => {
   });
 });
 
-describe('a setting of the platform', () => {
-  /** The page of this domain as its operator and as its customer sees it. */
+describe('A missing platform setting', () => {
+  /** The page of this domain for its operator and for its customer. */
   async function bothPages(label: string): Promise<readonly [string, string]> {
     const { text } = await browserOf('admin');
     const customers = `/projects/${projectId}/domains/${label}.shop.example`;
     return [await text(`/ops/domains/${idOf(label)}`), await text(customers)];
   }
 
-  it('that a certificate would need is named to the operator alone', async () => {
+  it('that a certificate needs is shown to the operator alone', async () => {
     const issuer = 'Signpost local authority 0a1b2c3d';
     await prisma().certificate.updateMany({ where: { domainId: idOf('www') }, data: { issuer } });
     const [operators, customers] = await bothPages('www');
@@ -164,7 +163,7 @@ describe('a setting of the platform', () => {
     expect(customers).toContain('the platform’s operator has to set up');
   });
 
-  it('that an open case would need is named to the operator alone', async () => {
+  it('that an open escalation needs is shown to the operator alone', async () => {
     const at = new Date();
     const detail = 'ca_misconfigured: check ACME_CONTACT';
     const evidence = { setback: { at: at.toISOString(), detail } };
@@ -179,7 +178,7 @@ describe('a setting of the platform', () => {
   });
 });
 
-it('what others wrote is text on every page', async () => {
+it('Foreign text is escaped on every page', async () => {
   const since = new Date();
   const until = new Date(since.getTime() + 3_600_000);
   const job = { queue: 'check-dns', jobId: `${idOf('docs')}.1`, domainId: idOf('docs') };
@@ -200,7 +199,7 @@ it('what others wrote is text on every page', async () => {
   expect(await text(`/ops/domains/${idOf('docs')}`)).toContain('&lt;script&gt;alert(2)');
 });
 
-describe('the queues', () => {
+describe('The queue pages', () => {
   const pause = '/ops/queues/api/queues/check-dns/pause';
   const put = ({ cookie }: Browser, path: string, headers: Readonly<Record<string, string>>) =>
     fetch(dashboard.url + path, { method: 'PUT', headers: { cookie, ...headers } });
@@ -208,7 +207,7 @@ describe('the queues', () => {
   const isPaused = async () =>
     (await dashboard.signpost.parts.queues.opened('check-dns')).isPaused();
 
-  it('are changed by an administrator, from their own page only', async () => {
+  it('accept changes from an administrator’s own page only', async () => {
     const [reader, admin] = [await browserOf('ops:read'), await browserOf('admin')];
     expect((await put(reader, pause, here)).status).toBe(403);
     expect((await put(admin, pause, {})).status).toBe(403);
@@ -222,7 +221,7 @@ describe('the queues', () => {
     expect(await isPaused()).toBe(false);
   });
 
-  it('are read-only to others, and say so to their page', async () => {
+  it('are read-only for others and say so', async () => {
     const list = async (browser: Browser) =>
       (await (await browser.get('/ops/queues/api/queues')).json()) as {
         queues: readonly { name: string; readOnlyMode: boolean }[];
@@ -234,14 +233,14 @@ describe('the queues', () => {
     expect(changed.some(({ readOnlyMode }) => readOnlyMode)).toBe(false);
   });
 
-  it('have jobs with ids alone in them', async () => {
+  it('show jobs that contain only ids', async () => {
     const { get } = await browserOf('ops:read');
     const path = `/ops/queues/api/queues/check-dns/${idOf('split')}.1`;
     const shown = (await (await get(path)).json()) as { job: { data: unknown } };
     expect(shown.job.data).toEqual({ domainId: idOf('split'), epoch: 1 });
   });
 
-  it('ask no other host for anything, and nothing runs in line', async () => {
+  it('load nothing from other hosts and run no inline script', async () => {
     const response = await (await browserOf('ops:read')).get('/ops/queues/queue/check-dns');
     const page = await response.text();
     expect(page).toContain('<base href="/ops/queues/" />');
@@ -251,7 +250,7 @@ describe('the queues', () => {
     expect(policy).not.toMatch(/unsafe-eval|https?:/);
   });
 
-  it('have files that browsers keep, and none beside them', async () => {
+  it('have cacheable assets and no other files', async () => {
     const { get, text } = await browserOf('ops:read');
     const script = /static\/js\/main\.\w+\.js/.exec(await text('/ops/queues'))?.[0];
     const { headers, status } = await get(`/ops/queues/${script}`);

@@ -1,4 +1,4 @@
-/** What axe finds on a page: rules for people who see, hear or move differently (WCAG 2.2 A and AA, and good practice). */
+/** Accessibility rules of axe (WCAG 2.2 A and AA, and best practices). */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 const file = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const source = `${readFileSync(file, 'utf8')};undefined`;
 
-/** Once more where the page has moved meanwhile: what is no longer part of it is not to be judged. */
+/** Repeats when the page changed in between, because removed elements do not count. */
 const run = `(async () => {
   for (;;) {
     const judged = [...document.querySelectorAll('*')];
@@ -16,9 +16,9 @@ const run = `(async () => {
   }
 })()`;
 
-/** Each as `rule: selector`; empty where nothing is to be mended. */
+/** Each as `rule: selector`; empty if there is none. */
 export async function complaintsOfAxe(page: Page): Promise<readonly string[]> {
-  await page.evaluate(source); // no script of the page, so that its policy may stay
+  await page.evaluate(source); // injected from outside, so the page's policy stays in force
   const { violations } = await page.evaluate<AxeResults>(run);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target }) => `${id}: ${target.join(' ')}`),

@@ -1,4 +1,4 @@
-/** The dashboard of a real service, without workers: what its pages show is put into its database by the test. */
+/** The dashboard of a real service without workers; tests write the database. */
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import type { Page } from 'playwright-core';
@@ -10,13 +10,13 @@ export const API_KEY = 'a-key-for-the-dashboard';
 
 export type RunningDashboard = {
   readonly signpost: Signpost;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
-  /** One call of the API, with the key; what it answers is the caller's to say. */
+  /** One API call with the key; the caller declares the response type. */
   readonly api: <T>(method: string, path: string, body?: unknown) => Promise<T>;
-  /** A project on a paid plan with a deploy; gives its id. */
+  /** A project on a paid plan with a deploy; returns its id. */
   readonly aProject: (name?: string) => Promise<string>;
-  /** Stops the service, and starts it again at the same address over the same database. */
+  /** Restarts the service at the same address over the same database. */
   restart(): Promise<void>;
   close(): Promise<void>;
 };
@@ -42,7 +42,7 @@ export async function startDashboard(
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
-    return (text === '' ? undefined : JSON.parse(text)) as T; // the API's documented shapes
+    return (text === '' ? undefined : JSON.parse(text)) as T; // documented shapes of the API
   }
 
   return {
@@ -70,7 +70,7 @@ export async function startDashboard(
   };
 }
 
-/** Signs in by the form, as people do, and goes where they wanted to. */
+/** Signs in with the form and continues to `then`. */
 export async function signIn(page: Page, url: string, then = '/projects'): Promise<void> {
   await page.goto(`${url}/?then=${encodeURIComponent(then)}`);
   await page.fill('#key', API_KEY);

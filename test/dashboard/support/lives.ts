@@ -1,4 +1,4 @@
-/** Domains at every point of their lives, as workers would have left them in the database. */
+/** Domains at every stage, as workers would have stored them. */
 import { randomUUID } from 'node:crypto';
 import type { Diagnosis } from '../../../src/core/diagnosis/diagnosis.ts';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
@@ -13,7 +13,7 @@ import type { RunningDashboard } from './dashboard.ts';
 const HOUR = 3_600_000;
 const servers = ['art.ns.cloudflare.com', 'bea.ns.cloudflare.com'] as const;
 
-/** What all servers show, or the first one and the others. */
+/** The view of all servers, or of the first one and the others. */
 export function observationShowing(
   hostname: string,
   zone: string,
@@ -60,8 +60,8 @@ const ca = {
 } as const;
 
 /**
- * Saves a check as a worker would: judged, with its events and the state that it leads to. `seen`: null for the very look
- * that is stored, as most find nothing else.
+ * Saves a check like a worker: with its diagnosis, events and new state. `seen`: null if the stored observation is the
+ * current one.
  */
 export async function saveObservation(
   database: Database,
@@ -77,19 +77,19 @@ export async function saveObservation(
   await checks.save(aCheckSave(domain, diagnosis, new Date(), observation));
 }
 
-/** No check is due for an hour, however long a test takes: a page whose check is overdue asks for itself again. */
+/** Moves the next check an hour ahead, because a page with an overdue check reloads. */
 export async function putOff({ prisma }: Database, id: string): Promise<void> {
   const nextCheckAt = new Date(Date.now() + HOUR);
   await prisma.domain.update({ where: { id }, data: { nextCheckAt } });
 }
 
-/** The record is there, and no CAA set is in the way. */
+/** A correct record without an obstructive CAA set. */
 export function rightObservation(hostname: string, zone: string, target: string): Observation {
   const caa = [{ name: zone, answer: { kind: 'nodata' } }] as const;
   return { ...observationShowing(hostname, zone, cnameTo(target)), caa };
 }
 
-/** Its certificate comes; a verified domain is live with it. */
+/** Issues its certificate; a verified domain goes live. */
 export async function issueCertificate(database: Database, id: string): Promise<void> {
   const certificates = createCertificateStore(database.prisma, {
     timeScale: 1,
@@ -109,10 +109,10 @@ export async function issueCertificate(database: Database, id: string): Promise<
   await certificates.store(domain, open.id, issued, at);
 }
 
-/** A foreign text in every place that a zone's owner can fill. */
+/** A hostile text for every field that a zone owner controls. */
 export const hostile = `"><img src=x onerror=alert(1)>'&<script>alert(2)</script>`;
 
-/** A project with a domain at every point of its life. Gives the id of each by its first label. */
+/** A project with a domain at every stage. Returns each id by its first label. */
 export async function everyLife(
   { signpost, api, aProject }: Pick<RunningDashboard, 'signpost' | 'api' | 'aProject'>,
   zone = 'shop.example',
@@ -140,7 +140,7 @@ function observationOf(label: string, hostname: string, zone: string, target: st
   return rightObservation(hostname, zone, target);
 }
 
-/** Two misses, far enough apart. */
+/** Two failed checks, far enough apart. */
 async function drift(database: Database, id: string, hostname: string, zone: string) {
   const elsewhere = observationShowing(hostname, zone, cnameTo('shops.elsewhere.example'));
   await saveObservation(database, id, elsewhere);

@@ -1,4 +1,4 @@
-/** What a browser measures of the page that it shows. The expressions run there, where there is a document. */
+/** Browser measurements of the shown page. The expressions run in the browser. */
 import type { Page } from 'playwright-core';
 
 /** By how many pixels the page is wider than its window. */
@@ -8,7 +8,7 @@ export function overflowOf(page: Page): Promise<number> {
   );
 }
 
-/** How much of what was shown has moved since (Layout Instability API); 0: nothing. */
+/** The layout shift so far (Layout Instability API); 0: none. */
 export function shiftsOf(page: Page): Promise<number> {
   return page.evaluate(`new Promise((done) => requestAnimationFrame(() => setTimeout(() => {
     let sum = 0;
@@ -20,14 +20,14 @@ export function shiftsOf(page: Page): Promise<number> {
   })))`);
 }
 
-/** Everything that the page is made of, in octets. */
+/** Size of everything that the page loads, in octets. */
 export function octetsOf(page: Page): Promise<number> {
   return page.evaluate(
     'performance.getEntries().reduce((sum, entry) => sum + (entry.decodedBodySize ?? 0), 0)',
   );
 }
 
-/** What is written on the control that has the focus. */
+/** The text of the focused control. */
 export function focusedText(page: Page): Promise<string> {
   return page.evaluate("document.activeElement?.textContent?.trim() ?? ''");
 }

@@ -1,4 +1,4 @@
-/** The pages without a socket: the dashboard over the routes that it calls, and a browser that keeps its cookie. */
+/** The pages without a socket: the dashboard over its API routes, and a browser with a cookie. */
 
 import { withDashboard } from '../../../src/dashboard/dashboard.ts';
 import { createApiKeyStore } from '../../../src/db/api-keys.ts';
@@ -19,12 +19,12 @@ type Shown = {
 };
 
 export type Pages = TestApi & {
-  /** `show('GET /projects')`; `form`: what a form sends, with the token of the page that was shown last. */
+  /** `show('GET /projects')`; `form`: the fields, submitted with the token of the last page. */
   readonly show: (line: string, more?: Asked) => Promise<Shown>;
   readonly signIn: (key: string) => Promise<Shown>;
   readonly cookie: () => string | undefined;
   readonly forgetCookie: () => void;
-  /** What the dashboard itself has logged and counted (`<operation> <status>`). */
+  /** The dashboard's own log lines and counters (`<operation> <status>`). */
   readonly recorded: { readonly lines: readonly LogLine[]; readonly counted: readonly string[] };
 };
 
@@ -35,7 +35,7 @@ type Asked = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** `basePath`: what the public address has before the paths. */
+/** `basePath`: the path prefix of the public URL. */
 export async function startPages(basePath = '', storage?: StorageName): Promise<Pages> {
   const started = await startTestApi(
     (prisma, now) => [

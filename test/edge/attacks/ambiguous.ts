@@ -1,7 +1,6 @@
-/** Requests whose length or end two servers may read in two ways, and others that HTTP does not have. */
+/** Requests with an ambiguous length or end, and others that are not HTTP. */
 import { head } from './raw.ts';
 
-/** Whom they are for. */
 export const hostname = 'docs.acme.test';
 export const host = `Host: ${hostname}`;
 /** Without it the edge would wait for the next request. */
@@ -10,7 +9,7 @@ const inner = head('GET /smuggled HTTP/1.1', host);
 const chunk = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n`;
 const END = '0\r\n\r\n';
 
-/** Whoever reads the length another way than the edge takes `inner` for a request of its own. */
+/** A server that reads the length differently takes `inner` for a separate request. */
 export const ambiguous: readonly (readonly [what: string, bytes: string])[] = [
   [
     'CL.TE',

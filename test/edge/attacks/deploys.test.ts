@@ -1,4 +1,3 @@
-/** Deploys that answer against the rules: what their visitors hear. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,7 +13,7 @@ const answers = new Map([
   ['GET /behind', `${head('HTTP/1.1 200 OK', 'Content-Length: 2')}ok and more`],
 ]);
 
-describe.each(fronts)('with %s in front', (front) => {
+describe.each(fronts)('With %s in front', (front) => {
   let edge: EdgeFixture;
   let deployUrl = '';
   const server = createServer((socket: Socket) => {
@@ -43,7 +42,7 @@ describe.each(fronts)('with %s in front', (front) => {
     ['GET', '/304', 304, ''],
     ['GET', '/behind', 200, 'ok'],
   ])(
-    '%s %s with a body that must not be: the visitor has the answer',
+    '%s %s with a forbidden body still reaches the visitor as a valid response',
     async (method, path, status, body) => {
       for (let times = 1; times <= 3; times += 1) {
         const reply = await edge.https({ hostname, method, path });

@@ -1,4 +1,3 @@
-/** More than anybody's share: requests under way, handshakes, answers that nobody reads. Others are served meanwhile. */
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -21,10 +20,10 @@ const hostname = 'docs.acme.test';
 const other = 'www.rival.test';
 const closings = closeAfterEach();
 
-/** More than the kernel takes of it on the way. */
+/** More than the kernel buffers. */
 const large = Buffer.alloc(64_000_000);
 
-/** Two projects with a deploy that answers when it is told to. */
+/** Two projects with a deploy that responds on demand. */
 async function start(...given: Parameters<typeof startEdgeFixture>) {
   const edge = await startEdgeFixture(...given);
   closings.push(edge.close);
@@ -47,8 +46,8 @@ async function ask(edge: EdgeFixture, path: string): Promise<Raw> {
   return visitor;
 }
 
-describe.each(fronts)('with %s in front', (front) => {
-  test('a project with all its requests under way is busy, and another one is not', async () => {
+describe.each(fronts)('With %s in front', (front) => {
+  test('a project at its request limit is busy while another one is served', async () => {
     const limits = { total: 100, perProject: 3 };
     const { edge, held } = await start({}, { requests: limits, front });
     for (let count = 1; count <= 3; count += 1) await ask(edge, '/wait');
@@ -63,7 +62,7 @@ describe.each(fronts)('with %s in front', (front) => {
     });
   });
 
-  test('a request of a visitor who has left is not under way any more', async () => {
+  test('a request stops counting when its visitor leaves', async () => {
     const limits = { total: 2, perProject: 2 };
     const { edge, held } = await start({}, { requests: limits, front });
     const visitors = [await ask(edge, '/wait'), await ask(edge, '/wait')];
@@ -75,7 +74,7 @@ describe.each(fronts)('with %s in front', (front) => {
     });
   });
 
-  test('answers that nobody reads are ended where they hold more than all may', async () => {
+  test('unread responses are ended when they hold more memory than allowed in total', async () => {
     const { edge } = await start({ heldBytesMax: 500_000, heldCheckMs: 50 }, { front });
     for (let count = 1; count <= 20; count += 1) (await ask(edge, '/endless')).socket.pause();
     await until('some are ended', async () => edge.refusals.includes('held_bytes'));
@@ -83,7 +82,7 @@ describe.each(fronts)('with %s in front', (front) => {
   });
 });
 
-test('requests that end give their places back, once each', () => {
+test('each finished request frees its place exactly once', () => {
   const limit = createRequestLimit({ total: 2, perProject: 1 });
   const first = limit.admit('a');
   expect([limit.admit('a'), typeof limit.admit('b')]).toEqual(['project', 'function']);
@@ -94,7 +93,7 @@ test('requests that end give their places back, once each', () => {
   expect([typeof limit.admit('c'), limit.admit('a')]).toEqual(['function', 'total']);
 });
 
-test('who shakes hands too often is closed before it costs anything, and others are served', async () => {
+test('an address with too many handshakes is closed early while others are served', async () => {
   const visitors = { ...anybody, handshakesPerSecondAndAddress: 1 };
   const { edge } = await start({}, { visitors });
   const from = (localAddress: string) =>
@@ -111,7 +110,7 @@ test('who shakes hands too often is closed before it costs anything, and others 
   );
 });
 
-test('an address that floods a connection with requests gets no other one for ten seconds', async () => {
+test('an address that floods a connection with requests is blocked for ten seconds', async () => {
   const { edge } = await start();
   const request = head('GET /wait HTTP/1.1', `Host: ${hostname}`);
   const visitor = await openTls(edge, hostname);
@@ -122,7 +121,7 @@ test('an address that floods a connection with requests gets no other one for te
   expect((await visit('127.0.0.2')).status).toBe(200);
 });
 
-test('a penalty ends, and is not for those who stand for many', () => {
+test('a block ends, and does not apply to trusted proxies', () => {
   let now = 0;
   const isTrusted = (address: string) => address === '192.0.2.9';
   const limits = createVisitorLimits(
@@ -140,7 +139,7 @@ test('a penalty ends, and is not for those who stand for many', () => {
   expect(limits.admitConnection(from('192.0.2.1'))).toBe(true);
 });
 
-test('handshakes are counted by address and altogether, and come back with time', () => {
+test('handshakes are limited per address and in total, and the limits refill', () => {
   let now = 0;
   const rules = { ...anybody, handshakesPerSecond: 5, handshakesPerSecondAndAddress: 1 };
   const warnings: unknown[] = [];
@@ -151,7 +150,7 @@ test('handshakes are counted by address and altogether, and come back with time'
     Array.from({ length: tries }, () => shake(address)).filter(Boolean).length;
   expect(count('192.0.2.1', 9)).toBe(5);
   expect(count('2001:db8::1', 3) + count('2001:db8::2', 3)).toBe(5); // one /64
-  expect(count('192.0.2.2', 1)).toBe(0); // ten altogether
+  expect(count('192.0.2.2', 1)).toBe(0); // ten in total
   now += 1_000;
   expect(count('192.0.2.1', 3)).toBe(1);
 });
@@ -161,7 +160,7 @@ test.each([
   [[1, 2, 3], 5, [3]],
   [[5, 1, 4], 4, [5, 4]],
   [[], 0, []],
-])('of %j bytes held, %i allowed, those end: %j', (held, max, ended) => {
+])('of %j bytes held with %i allowed, these end: %j', (held, max, ended) => {
   const connections = held.map((writableLength) => ({ writableLength }));
   expect(heldTooMuch(connections, max).map((one) => one.writableLength)).toEqual(ended);
 });

@@ -1,4 +1,3 @@
-/** Many requests on one connection: what they may cost, and that nothing of them is left. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -9,12 +8,15 @@ import { head, openTls, statuses } from './raw.ts';
 const hostname = 'docs.acme.test';
 const get = (path: string) => head(`GET ${path} HTTP/1.1`, `Host: ${hostname}`);
 
-describe.each(fronts)('with %s in front', (front) => {
+describe.each(fronts)('With %s in front', (front) => {
   let edge: EdgeFixture;
-  /** Gives a deploy up soon: Go cannot see that a visitor has left who has more requests waiting. */
+  /**
+   * Disconnects from a deploy soon: Go does not notice a visitor who leaves with pipelined
+   * requests.
+   */
   let impatient: EdgeFixture;
   let deploy: Awaited<ReturnType<typeof startDeploy>>;
-  /** What the deploy has been asked, and not answered yet. */
+  /** Requests that the deploy has received and not answered. */
   let asked: { request: IncomingMessage; response: ServerResponse }[] = [];
   let open = 0;
   let openMax = 0;
@@ -48,7 +50,7 @@ describe.each(fronts)('with %s in front', (front) => {
     await deploy.close();
   });
 
-  test('requests of one connection reach the deploy one after the other, and are answered in order', async () => {
+  test('pipelined requests reach the deploy one at a time and are answered in order', async () => {
     const visitor = await openTls(edge, hostname);
     visitor.write([1, 2, 3, 4, 5].map((n) => get(`/now/${n}`)).join(''));
     await until('the last answer', async () => visitor.received().includes('/now/5'));
@@ -59,27 +61,27 @@ describe.each(fronts)('with %s in front', (front) => {
     visitor.socket.destroy();
   });
 
-  test('who leaves leaves nothing under way', async () => {
+  test('a visitor who leaves has no requests under way', async () => {
     const visitor = await openTls(edge, hostname);
     visitor.write(get('/wait').repeat(10));
-    await until('the deploy is asked', async () => asked.length === 1);
+    await until('the deploy has the request', async () => asked.length === 1);
     visitor.socket.destroy();
     await until('nothing is under way', async () => open === 0);
     expect(asked).toHaveLength(1);
   });
 
-  test('a file that nobody reads is held once, however often it is asked for', async () => {
+  test('an unread file is buffered once, however often it is requested', async () => {
     const visitor = await openTls(edge, hostname);
     visitor.socket.pause();
     visitor.write(get('/large').repeat(15));
-    await until('the deploy is asked', async () => asked.length > 0);
+    await until('the deploy has the request', async () => asked.length > 0);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(asked).toHaveLength(1);
     visitor.socket.destroy();
     await until('nothing is under way', async () => open === 0);
   });
 
-  test('a WebSocket that is asked for behind another request ends the connection, and nothing else', async () => {
+  test('a WebSocket request behind another request only ends the connection', async () => {
     const visitor = await openTls(impatient, hostname);
     visitor.write(
       get('/wait') +
@@ -101,12 +103,15 @@ describe.each(fronts)('with %s in front', (front) => {
     after.socket.destroy();
   });
 
-  /** The last one: its address gets no connection for a while. Caddy reads no further than it answers. */
-  test('1,500 at once open one connection to the deploy, and lose theirs', async () => {
+  /**
+   * The last test, because its address is blocked afterwards. Caddy reads no further than it
+   * answers.
+   */
+  test('1,500 pipelined requests open one connection to the deploy and lose their own', async () => {
     const visitor = await openTls(impatient, hostname);
     visitor.write(get('/wait').repeat(1_500));
     if (front === 'caddy') {
-      await until('the deploy is asked', async () => asked.length > 0);
+      await until('the deploy has the request', async () => asked.length > 0);
       visitor.socket.destroy();
     }
     await visitor.closed;

@@ -1,4 +1,4 @@
-/** An attacker: bytes of its own choice on a connection to the edge, and all that comes back. */
+/** A raw client: sends any bytes to the edge and collects the response. */
 import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -6,14 +6,13 @@ import type { EdgeFixture } from '../support/fixture.ts';
 
 export type Raw = {
   readonly socket: Socket;
-  /** Everything that came so far, as Latin-1. */
+  /** Everything received so far, as Latin-1. */
   readonly received: () => string;
   readonly write: (text: string) => void;
-  /** What came until the edge closed the connection, or broke it off. */
+  /** Everything received until the edge closed or reset the connection. */
   readonly closed: Promise<string>;
 };
 
-/** A connection on which the handshake for `hostname` is done. */
 export async function openTls(edge: EdgeFixture, hostname: string): Promise<Raw> {
   const socket = connectTls({
     host: '127.0.0.1',
@@ -26,7 +25,7 @@ export async function openTls(edge: EdgeFixture, hostname: string): Promise<Raw>
   return listenTo(socket);
 }
 
-/** A connection to the port for plain HTTP. */
+/** A connection to the HTTP port. */
 export async function openPlain(edge: EdgeFixture): Promise<Raw> {
   const socket = connectTcp({ host: '127.0.0.1', port: edge.ports.httpPort });
   await once(socket, 'connect');
@@ -48,12 +47,11 @@ function listenTo(socket: Socket): Raw {
   };
 }
 
-/** A request's head, of lines, and an empty one. */
 export function head(...lines: readonly string[]): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** The status codes of the answers in a text that is made of whole answers. */
+/** The status codes of complete responses. */
 export function statuses(text: string): readonly number[] {
   return [...text.matchAll(/(?:^|\n|(?<=>)|(?<=\0))HTTP\/1\.[01] (\d{3}) /g)].map(([, code]) =>
     Number(code),

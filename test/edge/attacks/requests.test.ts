@@ -1,4 +1,3 @@
-/** Requests that are malformed, ambiguous or lie: what a visitor hears, and what a deploy behind the edge is told. */
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
@@ -8,12 +7,12 @@ import { head, openPlain, openTls, statuses } from './raw.ts';
 
 const prefixed = 'shared.acme.test';
 
-/** In the place of a body that did not come to its end. */
+/** Marks a body that did not arrive completely. */
 const CUT_OFF = '(cut off)';
 
-describe.each(fronts)('with %s in front', (front) => {
+describe.each(fronts)('With %s in front', (front) => {
   let edge: EdgeFixture;
-  /** Closes what says nothing more, so that an attack has an end. */
+  /** Closes silent connections soon, so that an attack ends. */
   let impatient: EdgeFixture;
   let deploy: Awaited<ReturnType<typeof startDeploy>>;
   type Seen = { readonly request: IncomingMessage; readonly body: string };
@@ -43,7 +42,7 @@ describe.each(fronts)('with %s in front', (front) => {
     await deploy.close();
   });
 
-  /** Says all of it, and no more; what the edge answers until it closes, and what reached the deploy. */
+  /** Sends exactly these bytes. Returns the edge's output and the deploy's requests. */
   async function say(bytes: string, name = hostname, to = edge) {
     const visitor = await openTls(to, name);
     visitor.write(bytes);
@@ -53,9 +52,9 @@ describe.each(fronts)('with %s in front', (front) => {
     };
   }
 
-  it.each(ambiguous)('%s: no deploy is asked behind the edge’s back', async (_what, bytes) => {
+  it.each(ambiguous)('%s: smuggles no request to a deploy', async (_what, bytes) => {
     const { answers, paths } = await say(bytes, hostname, impatient);
-    // Go reads some of them one way, as RFC 9112, 6.1 allows: the visitor has an answer to each that is whole.
+    // RFC 9112, 6.1 lets Go accept some of them: every response must be complete.
     if (front === 'caddy') {
       const whole = seen.filter(({ body }) => body !== CUT_OFF);
       expect(answers.length).toBeGreaterThanOrEqual(whole.length);
@@ -68,7 +67,7 @@ describe.each(fronts)('with %s in front', (front) => {
   const fields = (count: number) => Array.from({ length: count }, (_, at) => `x-${at}: y`);
 
   it.each(['GET', 'POST'])(
-    '%s with more than 100 fields is 431, and reaches nobody',
+    '%s with more than 100 fields gets 431 and does not reach the deploy',
     async (method) => {
       const more = method === 'POST' ? ['Content-Length: 4'] : [];
       const lines = [`${method} /a HTTP/1.1`, host, ...fields(100), ...more];
@@ -81,7 +80,7 @@ describe.each(fronts)('with %s in front', (front) => {
     },
   );
 
-  test('a hundred fields arrive, the last one too, with the body', async () => {
+  test('a hundred fields arrive with the body', async () => {
     const more = [CLOSE, 'Content-Length: 4', 'Authorization: me'];
     const lines = ['POST /a HTTP/1.1', host, ...fields(96), ...more];
     const { answers } = await say(`${head(...lines)}body`);
@@ -90,7 +89,7 @@ describe.each(fronts)('with %s in front', (front) => {
     expect(seen[0]?.body).toBe('body');
   });
 
-  test('a head of more than 16 KiB is 431 at both ports', async () => {
+  test('a head of more than 16 KiB gets 431 at both ports', async () => {
     const long = head('GET /a HTTP/1.1', host, `x: ${'y'.repeat(17_000)}`);
     expect(await say(long)).toEqual({ answers: [431], paths: [] });
     const visitor = await openPlain(edge);
@@ -129,7 +128,7 @@ describe.each(fronts)('with %s in front', (front) => {
     'Proxy',
     'Content_Length',
     'Transfer_Encoding',
-  ])('%s is not passed on', async (name) => {
+  ])('%s is not forwarded', async (name) => {
     await say(head('GET /a HTTP/1.1', host, `${name}: evil`, 'X-Mine: kept', CLOSE));
     const [{ request } = { request: null }] = seen;
     expect(request?.headers['x-mine']).toBe('kept');
@@ -142,7 +141,7 @@ describe.each(fronts)('with %s in front', (front) => {
     [`${hostname}:1`, hostname],
     [`${hostname}:443`, hostname],
     [`Docs.Acme.Test.:99999`, hostname],
-  ])('a deploy hears of the host %s in its one spelling', async (written, received) => {
+  ])('a deploy receives the host %s in normalized form', async (written, received) => {
     await say(head('GET /a HTTP/1.1', `Host: ${written}`, CLOSE));
     const [{ request } = { request: null }] = seen;
     expect([request?.headers.host, request?.headers['x-forwarded-host']]).toEqual([
@@ -151,13 +150,13 @@ describe.each(fronts)('with %s in front', (front) => {
     ]);
   });
 
-  test('a deploy hears of our own port where that is not 443', async () => {
+  test('a deploy receives the port when it is not 443', async () => {
     const written = `${hostname.toUpperCase()}:${edge.ports.httpsPort}`;
     await say(head('GET /a HTTP/1.1', `Host: ${written}`, CLOSE));
     expect(seen[0]?.request.headers.host).toBe(written.toLowerCase());
   });
 
-  test('TRACE ends here, at both ports', async () => {
+  test('the edge answers TRACE itself at both ports', async () => {
     const trace = head('TRACE /a HTTP/1.1', host, 'Cookie: secret');
     expect(await say(trace, hostname, impatient)).toEqual({ answers: [405], paths: [] });
     const visitor = await openPlain(impatient);
@@ -167,7 +166,7 @@ describe.each(fronts)('with %s in front', (front) => {
     expect(received).not.toContain('secret');
   });
 
-  /** What reaches a deploy below /tenants/a. */
+  /** The path that reaches a deploy below /tenants/a. */
   it.each([
     ['/b', '/tenants/a/b'],
     ['/b/../c?x=/../y', '/tenants/a/c?x=/../y'],
@@ -182,7 +181,7 @@ describe.each(fronts)('with %s in front', (front) => {
     ['/...', '/tenants/a/...'],
     ['/..b/c..', '/tenants/a/..b/c..'],
     ['/b%20c//d', '/tenants/a/b%20c//d'],
-  ])('%s behind a path of the upstream is %s', async (path, expected) => {
+  ])('%s below an upstream path becomes %s', async (path, expected) => {
     const bytes = head(`GET ${path} HTTP/1.1`, `Host: ${prefixed}`, CLOSE);
     expect(await say(bytes, prefixed)).toEqual({ answers: [200], paths: [expected] });
   });
@@ -196,12 +195,12 @@ describe.each(fronts)('with %s in front', (front) => {
     '/..;/b',
     '/%2e%2e%3bx/b',
     '/%2f%2e%2e/b',
-  ])('%s, by which a deploy could climb out of its path, is 400', async (path) => {
+  ])('%s, which would escape the upstream path, gets 400', async (path) => {
     const bytes = head(`GET ${path} HTTP/1.1`, `Host: ${prefixed}`, CLOSE);
     expect(await say(bytes, prefixed)).toEqual({ answers: [400], paths: [] });
   });
 
-  test('without a path of the upstream a path goes on byte for byte', async () => {
+  test('without an upstream path, a path is forwarded byte for byte', async () => {
     const path = '/a/../b/%2e%2e/..%2f?c=../d';
     expect(await say(head(`GET ${path} HTTP/1.1`, host, CLOSE))).toEqual({
       answers: [200],

@@ -1,4 +1,4 @@
-/** A real edge over a store in memory, with certificates of the local authority, and visitors to it. */
+/** A real edge over an in-memory store, with certificates of the local CA and test visitors. */
 
 import { EventEmitter, once } from 'node:events';
 import {
@@ -43,14 +43,13 @@ export type Visit = {
   readonly path?: string;
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** Only for HTTPS: the name in the handshake, where it is another one. */
+  /** For HTTPS, when the SNI name differs. */
   readonly servername?: string;
   readonly agent?: Agent;
-  /** Where the visitor comes from. */
   readonly localAddress?: string;
 };
 
-/** Names are not looked up, and no address is refused. */
+/** Skips name resolution and allows every address. */
 export const everywhere: UpstreamReach = {
   lookup: async (name) => {
     throw new Error(`${name} was looked up`);
@@ -58,7 +57,7 @@ export const everywhere: UpstreamReach = {
   decide: async () => () => true,
 };
 
-/** All of them come from one address. */
+/** All visitors of a test share one address. */
 export const anybody: EdgeDeps['visitors'] = {
   connections: 20_000,
   connectionsPerAddress: 10_000,
@@ -66,7 +65,7 @@ export const anybody: EdgeDeps['visitors'] = {
   handshakesPerSecondAndAddress: 100_000,
   isTrusted: () => false,
 };
-/** The route of a project that has set nothing, without a certificate. */
+/** A route with default settings and no certificate. */
 export const bare: Omit<EdgeRoute, 'hostname' | 'upstream'> = {
   projectId: 'acme',
   certificateId: null,
@@ -76,17 +75,16 @@ export const bare: Omit<EdgeRoute, 'hostname' | 'upstream'> = {
   hsts: null,
   upstreamCaId: null,
 };
-/** The keys of the fixture's projects. */
 export const signingKey = createSigningKeys(new Uint8Array(32));
 export const unlimited: EdgeDeps['requests'] = { total: 100_000, perProject: 100_000 };
 
-/** Who has the ports. */
+/** Which server has the ports. */
 export type Front = 'own' | 'caddy';
-/** Every attack is tried on both. */
+/** Every attack runs against both. */
 export const fronts: readonly Front[] = lacks('caddy', 'Caddy in front of the edge')
   ? ['own']
   : ['own', 'caddy'];
-/** By which the edge knows its Caddy. */
+/** Authenticates Caddy to the edge. */
 const SECRET = 'a-secret-of-the-laboratory-and-nobody-else';
 
 export type FixtureOptions = {
@@ -97,12 +95,15 @@ export type FixtureOptions = {
   readonly front?: Front;
   readonly clock?: () => Date;
 };
-/** Every edge here is of one installation. */
+/** All edges are one installation. */
 const ticketSecret = new Uint8Array(32);
 
 export type EdgeFixture = Awaited<ReturnType<typeof startEdgeFixture>>;
 
-/** Where `limits` says nothing else, no route counts longer than it takes to read: what is in `routes` counts at once. */
+/**
+ * Unless `limits` says otherwise, cached routes expire at once, so changes in `routes` apply
+ * immediately.
+ */
 export async function startEdgeFixture(
   limits: Partial<EdgeLimits> = {},
   {
@@ -114,10 +115,10 @@ export async function startEdgeFixture(
     clock = () => new Date(),
   }: FixtureOptions = {},
 ) {
-  // In front of us: its ports have to be known before it starts.
+  // Caddy is in front: its ports have to be known before the edge starts.
   const caddyPorts = { httpPort: await freePort(), httpsPort: await freePort() };
   const routes = new Map<string, EdgeRoute>();
-  /** `answers`: what a look-up of a route waits for. */
+  /** `answers`: every route query waits for it. */
   const database = { isUp: true, answers: Promise.resolve() };
   const lookups = new EventEmitter();
   const warnings: unknown[] = [];
@@ -174,7 +175,7 @@ export async function startEdgeFixture(
       : null;
   const root = await authority.rootCertificate();
 
-  /** Holds a domain and gives it a certificate. */
+  /** Adds a verified domain with a certificate. */
   async function publish(
     hostname: string,
     upstream: string | null,
@@ -212,24 +213,24 @@ export async function startEdgeFixture(
     ports,
     root,
     database,
-    /** Emits `route`, with the name, whenever one is looked up, and `certificate`, with its id. */
+    /** Emits `route` with the name for each query, and `certificate` with its id. */
     lookups,
     routes,
     challenges,
     /** Key authorizations by name. */
     tlsChallenges,
     certificates,
-    /** What deploys are verified by, in PEM, by the deploy's id. */
+    /** Upstream CA certificates in PEM by deploy id. */
     upstreamCas,
-    /** The edge's log, from `warn` on. */
+    /** The edge's log from `warn` up. */
     warnings,
-    /** Which limits turned something away, once for each time. */
+    /** The limit of each rejection. */
     refusals,
     publish,
     openHttps,
     https: (visit: Visit, body?: string) => replyTo(openHttps(visit), body),
     http: (visit: Visit) => replyTo(openHttp(visit)),
-    /** Null where visitors reach the edge themselves. */
+    /** Null if visitors reach the edge directly. */
     caddy,
     async close() {
       await caddy?.close();
@@ -238,7 +239,7 @@ export async function startEdgeFixture(
   };
 }
 
-/** A Caddy as `signpost edge caddyfile` configures it. */
+/** A Caddy configured by `signpost edge caddyfile`. */
 function startFrontCaddy(
   { gatewayPort = 0, ...ports }: EdgePorts & { readonly publicHttpsPort: number | undefined },
   limits: EdgeLimits,
@@ -251,7 +252,7 @@ function startFrontCaddy(
   return runCaddy(() => text, { EDGE_CADDY_SECRET: SECRET });
 }
 
-/** Ends a request and reads its whole answer. */
+/** Sends a request and reads the whole response. */
 export async function replyTo(
   request: ReturnType<typeof httpRequest>,
   body?: string,
@@ -261,7 +262,7 @@ export async function replyTo(
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }
 
-/** A project's deploy on a free port. */
+/** A deploy on a free port. */
 export async function startDeploy(listener: RequestListener) {
   const server = createServer(listener);
   const sockets = new Set<Socket>();
@@ -275,7 +276,7 @@ export async function startDeploy(listener: RequestListener) {
     async close() {
       const closed = once(server, 'close');
       server.close();
-      for (const socket of sockets) socket.destroy(); // also those that were upgraded
+      for (const socket of sockets) socket.destroy(); // upgraded ones, too
       await closed;
     },
   };

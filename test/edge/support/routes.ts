@@ -1,4 +1,4 @@
-/** What an edge remembers, beside a database that can be changed, slowed down and taken away, and a clock to be set. */
+/** An edge's route cache with a controllable database and clock. */
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import { createRoutes } from '../../../src/edge/routes/routes.ts';
 import { bare } from './fixture.ts';
@@ -17,20 +17,20 @@ export const route = (hostname: string, more: Partial<EdgeRoute> = {}): EdgeRout
 
 export type RoutesFixture = ReturnType<typeof startRoutes>;
 
-/** With the routes of `name` and `other` stored, at 0 ms. */
+/** Stores the routes of `name` and `other` at 0 ms. */
 export function startRoutes() {
   const warnings: string[] = [];
-  /** What a look-up waits for after it has looked. */
+  /** Every query waits for it before it returns. */
   let arrives = Promise.resolve();
   const db = {
     now: 0,
     stored: new Map([name, other].map((hostname) => [hostname, route(hostname)])),
-    /** The names that were looked up. */
+    /** The queried names. */
     asked: [] as string[],
     isUp: true,
-    /** It is not up for look-ups alone. */
+    /** Only route queries fail. */
     isBusy: false,
-    /** How often it was asked whether it is away. */
+    /** Number of availability checks. */
     lookups: 0,
   };
   const note = (_fields: unknown, message?: string) => void warnings.push(message ?? '');
@@ -56,7 +56,7 @@ export function startRoutes() {
   return Object.assign(db, {
     routes,
     warnings,
-    /** Look-ups stay under way from now on, until the function that it gives is called. */
+    /** Holds all queries until the returned function is called. */
     hold(): () => void {
       let release = () => {};
       arrives = new Promise((resolve) => {
@@ -64,7 +64,7 @@ export function startRoutes() {
       });
       return release;
     },
-    /** Everything told until now has been heard. */
+    /** Delivers all pending notifications. */
     notify(): void {
       routes.notify({ kind: 'complete', until: db.now });
     },

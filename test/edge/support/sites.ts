@@ -1,4 +1,4 @@
-/** Sites whose certificate has the id of their name, and keys of session tickets. */
+/** Sites whose certificate has the id of their name, and session ticket keys. */
 import { createTicketKeys } from '../../../src/certificates/vault/derived-secrets.ts';
 import type { Site } from '../../../src/edge/tls/secure-contexts.ts';
 

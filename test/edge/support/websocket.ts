@@ -1,4 +1,4 @@
-/** A WebSocket client and server (RFC 6455) of our own: frames of up to 64 KiB and beyond, and no extensions. */
+/** A WebSocket client and server (RFC 6455) with large frames and without extensions. */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
@@ -12,10 +12,10 @@ type Frame = { readonly opcode: number; readonly payload: Buffer };
 
 export type Peer = {
   readonly socket: Duplex;
-  /** The request that asked for it, or the answer that agreed. */
+  /** The request or response of the upgrade. */
   readonly handshake: IncomingMessage;
   send(payload: string | Buffer, opcode?: number): void;
-  /** The next frame, unmasked; null at the end of the connection. Rejects where it breaks off. */
+  /** The next frame, unmasked; null at the end. Rejects if the connection breaks. */
   next(): Promise<Frame | null>;
 };
 
@@ -24,7 +24,7 @@ export const SWITCHING = 'Upgrade: websocket\r\nConnection: Upgrade\r\n';
 const acceptOf = (key: string) =>
   createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
 
-/** A deploy that accepts every WebSocket and hands it to `accept`; anything else it answers 426. */
+/** A deploy that passes every WebSocket to `accept` and answers 426 to anything else. */
 export async function startWebSocketDeploy(accept: (peer: Peer) => unknown) {
   const deploy = await startDeploy((_request, response) => response.writeHead(426).end('upgrade!'));
   deploy.server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
@@ -32,13 +32,13 @@ export async function startWebSocketDeploy(accept: (peer: Peer) => unknown) {
     const accepted = acceptOf(request.headers['sec-websocket-key'] ?? '');
     const fields = `${SWITCHING}Sec-WebSocket-Accept: ${accepted}\r\n\r\n`;
     socket.write(`HTTP/1.1 101 Switching Protocols\r\n${fields}`);
-    // Rejects where the visitor has broken off.
+    // Rejects when the visitor has disconnected.
     Promise.resolve(accept(peerOn(socket, request, false))).catch(() => {});
   });
   return deploy;
 }
 
-/** The request that opens a WebSocket, not sent yet. */
+/** The upgrade request, not sent yet. */
 export function webSocketRequest(
   edge: EdgeFixture,
   hostname: string,
@@ -59,11 +59,11 @@ export function webSocketRequest(
   return { request, accepts: acceptOf(key) };
 }
 
-/** A WebSocket through the edge, open. */
 export async function openWebSocket(edge: EdgeFixture, hostname: string): Promise<Peer> {
   const { request, accepts } = webSocketRequest(edge, hostname);
   const [answer, socket, head] = await once(request.end(), 'upgrade');
-  if (answer.headers['sec-websocket-accept'] !== accepts) throw new Error('not what was asked for');
+  if (answer.headers['sec-websocket-accept'] !== accepts)
+    throw new Error('wrong sec-websocket-accept');
   socket.on('error', () => {});
   socket.unshift(head);
   return peerOn(socket, answer, true);
@@ -79,7 +79,7 @@ function peerOn(socket: Duplex, handshake: IncomingMessage, isClient: boolean): 
       socket.write(encode(Buffer.from(payload), opcode, isClient));
     },
     async next() {
-      // Destroying it at its end would take away the other direction.
+      // Destroying it at its end would close the other direction.
       chunks ??= socket.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
       for (;;) {
         const decoded = decode(pending);
@@ -95,7 +95,7 @@ function peerOn(socket: Duplex, handshake: IncomingMessage, isClient: boolean): 
   };
 }
 
-/** RFC 6455, 5.2; what a client sends is masked (5.3). */
+/** RFC 6455, 5.2; a client masks its frames (5.3). */
 function encode(payload: Buffer, opcode: number, isMasked: boolean): Buffer {
   const mask = isMasked ? randomBytes(4) : Buffer.alloc(0);
   const bit = isMasked ? 0x80 : 0;

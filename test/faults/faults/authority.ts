@@ -1,4 +1,3 @@
-/** A certificate authority that is away, refuses nonces, asks to wait, or never finishes. */
 import type { FrontRequest, Meddling, Said } from '../../support/acme-front.ts';
 import type { Fault, World } from '../fault.ts';
 import { addNewcomer, statusOfNewcomer } from '../load/newcomer.ts';
@@ -12,13 +11,13 @@ type Misbehaving = {
   readonly what: string;
   readonly pass: string;
   readonly how: (world: World) => Meddling;
-  /** Looks whether what came of it is right, while it lasts. */
+  /** Checks the effects during the fault. */
   readonly meanwhile?: (world: World, asked: Asked) => Promise<readonly string[]>;
   readonly mayLoseOrders?: true;
 };
 type Asked = { readonly newOrders: number; readonly hostname: string };
 
-/** A domain is added whose certificate has to wait for it. */
+/** Adds a domain whose certificate is delayed by the fault. */
 function misbehaving(given: Misbehaving): Fault {
   const { name, what, pass, how, meanwhile } = given;
   return {
@@ -80,7 +79,7 @@ export const authorityBusy = misbehaving({
         : undefined,
   }),
   meanwhile: async (world, { newOrders, hostname }) => {
-    // Every name may ask once, and again when it may.
+    // Every name may order once, and again when allowed.
     const [row] = await world.system.sql<{ count: string }>(
       `SELECT count(DISTINCT domain_id) FROM certificate WHERE created_at > now() - interval '30 seconds'`,
     );
@@ -105,7 +104,7 @@ function refused(
   headers: Readonly<Record<string, string>> = {},
 ): Said {
   const body = JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail: 'a fault' });
-  const known = nonce === null ? {} : { 'replay-nonce': nonce }; // nobody has used it
+  const known = nonce === null ? {} : { 'replay-nonce': nonce }; // unused
   return {
     status,
     headers: { 'content-type': 'application/problem+json', ...known, ...headers },

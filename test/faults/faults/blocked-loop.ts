@@ -1,4 +1,4 @@
-/** A worker that holds its jobs and does nothing: its locks end, and it comes back. */
+/** A worker's event loop is blocked: its locks expire, then it returns. */
 import type { Fault } from '../fault.ts';
 import { sleep } from '../system/wait.ts';
 

@@ -1,4 +1,4 @@
-/** A certificate that was issued, and whose row cannot be written, once (boulder, cert_storage_failed_test.py). */
+/** An issued certificate whose row cannot be written (boulder, cert_storage_failed_test.py). */
 import type { Fault } from '../fault.ts';
 import { addNewcomer } from '../load/newcomer.ts';
 import { until } from '../system/wait.ts';

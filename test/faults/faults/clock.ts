@@ -1,11 +1,10 @@
-/** One worker whose clock is wrong, among others whose clocks are right. */
 import type { Fault, World } from '../fault.ts';
 import { sleep } from '../system/wait.ts';
 
 const WRONG_MS = 20_000;
 const MINUTE_MS = 60_000;
 
-/** Windows that end because of a clock's mistake; checks that are planned beyond any step of the ladder. */
+/** Finds windows that ended early and checks beyond the ladder, due to the wrong clock. */
 function shifted(name: string, words: string, shiftMs: number): Fault {
   return {
     name: `clock-${name}`,
@@ -34,7 +33,7 @@ export const clockAhead = shifted('ahead', '10 minutes ahead', 10 * MINUTE_MS);
 export const clockBehind = shifted('behind', '10 minutes behind', -10 * MINUTE_MS);
 export const clockTomorrow = shifted('tomorrow', 'a day ahead', 24 * 60 * MINUTE_MS);
 
-/** A window is 12 minutes here; none that began later than that can have ended. */
+/** A window lasts 12 minutes here, so none that started later can have ended. */
 async function endedEarly({ system }: World, since: Date): Promise<string[]> {
   const rows = await system.sql<{ hostname: string; type: string }>(
     `SELECT hostname, type FROM event JOIN domain ON domain.id = domain_id

@@ -1,4 +1,3 @@
-/** No room left for PostgreSQL. */
 import pg from 'pg';
 import type { Fault } from '../fault.ts';
 import { sleep } from '../system/wait.ts';
@@ -23,7 +22,7 @@ export const diskFull: Fault = {
     await sleep(FULL_MS);
     await disk.empty();
     const isUp = await answers(postgres.url);
-    // PostgreSQL ends where it cannot write its log; an operator starts it when there is room.
+    // PostgreSQL exits when it cannot write its log; an operator restarts it when there is room.
     if (!isUp) {
       await postgres.stop();
       await postgres.restart();

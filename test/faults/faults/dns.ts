@@ -1,4 +1,3 @@
-/** Name servers of one customer's zone that are silent, lie, lead in circles, or know nothing of the zone. */
 import type { LabFault } from '../../../src/lab/faults.ts';
 import type { Fault, World } from '../fault.ts';
 import { sleep } from '../system/wait.ts';
@@ -8,7 +7,7 @@ const BAD_MS = 20_000;
 
 type Count = { count: string };
 
-/** The customers of other zones notice nothing, and nobody's domain is lost over what is not known. */
+/** Customers of other zones are unaffected, and no domain is lost over an unknown answer. */
 function misbehaving(
   name: string,
   what: string,
@@ -26,7 +25,7 @@ function misbehaving(
     recoverySeconds: 30,
     async inject(world) {
       const { random, system } = world;
-      // Not the zone of the domain that tells when everything works again.
+      // Not the zone of the domain that signals recovery.
       const zone = random.pick(customerZones.slice(1));
       const before = await statuses(world, zone);
       for (const fault of faults) {
@@ -45,7 +44,7 @@ function misbehaving(
         seen: [`${before.size} domains in the zone`],
         wrong: [
           ...lost.map(
-            ([hostname]) => `${hostname} is ${after.get(hostname)} over what nobody could know`,
+            ([hostname]) => `${hostname} is ${after.get(hostname)} after an inconclusive answer`,
           ),
           ...(late === 0 ? [] : [`${late} domains of other zones were not checked in time`]),
         ],
@@ -54,7 +53,7 @@ function misbehaving(
   };
 }
 
-/** Every one of these says nothing of what is there, however it is said. */
+/** None of these answers reveals the zone's content. */
 export const dnsSilent = misbehaving(
   'silent',
   'the name servers of a zone answer nothing, then 5 s late',
@@ -69,7 +68,7 @@ export const dnsLooping = misbehaving(
   'looping',
   'every name of a zone an alias of a further one, without an end',
   ['endless_alias'],
-  // An alias of something else is a wrong record, whatever comes of the rest.
+  // An alias to another name is a wrong record in any case.
   { saysWhere: true },
 );
 export const dnsLame = misbehaving(

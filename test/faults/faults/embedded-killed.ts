@@ -1,4 +1,3 @@
-/** Embedded storage, whose one process is killed again and again while it writes. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
@@ -61,7 +60,7 @@ async function start(dataDir: string) {
   return { service, pets: `http://127.0.0.1:${port}/v1/pets` };
 }
 
-/** Several writers, so that the process dies in the middle of a write. */
+/** Several writers, so that the process dies during a write. */
 async function writeAndKill(
   dataDir: string,
   acknowledged: Map<number, string>,

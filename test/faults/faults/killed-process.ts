@@ -1,11 +1,10 @@
-/** SIGKILL, and an orchestrator that starts the process again. */
 import type { Fault, World } from '../fault.ts';
 import type { Place, Role } from '../system/roles.ts';
 import { sleep } from '../system/wait.ts';
 
 const DOWN_MS = 1_000;
 
-/** As an orchestrator does: it notices, and starts another one in its place. */
+/** Like an orchestrator: notices the exit and starts a replacement. */
 async function killOnce(place: Place): Promise<void> {
   await place.kill();
   await sleep(DOWN_MS);
@@ -45,7 +44,7 @@ export const killedWorkers: Fault = {
   },
 };
 
-/** What was under way in the process fails; the balancer sends the next to the other one. */
+/** Requests under way fail; the balancer sends the next ones to the other edge. */
 export const killedEdge: Fault = {
   name: 'killed-edge',
   what: 'SIGKILL for one of two `edge`s, which restarts after a second',
@@ -59,7 +58,7 @@ export const killedEdge: Fault = {
     const before = ledger.failures.length;
     await killOneOf(world, 'edge');
     const failed = ledger.failures.slice(before).filter(({ who }) => who === 'visitor');
-    const UNDER_WAY = 2; // visitors come one after the other
+    const UNDER_WAY = 2; // visitors arrive one at a time
     const wrong = failed.length > UNDER_WAY ? failed.map(({ what }) => what) : [];
     return { wrong };
   },

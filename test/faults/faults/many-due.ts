@@ -1,16 +1,15 @@
-/** A hundred thousand checks that are due at one moment. */
 import type { Fault, World } from '../fault.ts';
 import { until } from '../system/wait.ts';
 import { crowdedZones } from '../system/zones.ts';
 
 const MANY = Number(process.env['MANY'] ?? 100_000);
-/** The events of a project are numbered one after the other, so that they belong to many, as a platform's do. */
+/** Event numbers are sequential per project, so the domains are spread over many projects. */
 const PROJECTS = 500;
 const API_P99_MS = 250;
 const START_S = 1;
 const PATIENCE_MS = 1_200_000;
 
-/** Each is checked once, and its window is over: it fails, and comes again a day later. */
+/** Each is checked once, fails because its window is over, and is checked again a day later. */
 const insert = `
   WITH made AS (
     INSERT INTO project (id, name, slug, plan)
@@ -29,7 +28,7 @@ export const manyDue: Fault = {
   parts: ['alone'],
   tolerance: { api: 'none', visitors: 'none' },
   recoverySeconds: 30,
-  fillsCachesMb: 60, // 10,000 observations of 4 KB, and what is remembered of their zones
+  fillsCachesMb: 60, // 10,000 observations of 4 KB and cached zones
   async inject(world) {
     const { ledger, system } = world;
     const began = performance.now();
@@ -62,7 +61,7 @@ async function checked({ system }: World): Promise<number> {
   return Number(row?.count);
 }
 
-/** Nobody is to be told of them afterwards, so nothing of them is left. */
+/** Deletes the rows, so that later faults see no events of them. */
 async function forget({ system }: World): Promise<void> {
   const ofCrowd = `(SELECT id FROM project WHERE slug LIKE 'crowd-%')`;
   await system.sql(`DELETE FROM event WHERE project_id IN ${ofCrowd}`);

@@ -1,4 +1,3 @@
-/** A job that kills whoever works on it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -35,7 +34,7 @@ export const poisonedJob: Fault = {
     const poisoned = await Promise.all(workers.map(() => supervise(system, row.id)));
     try {
       const reason = await until(
-        'the job is set aside',
+        'the job is quarantined',
         () => setAside(world, row.id),
         PATIENCE_MS,
       );
@@ -56,7 +55,7 @@ async function setAside({ system }: World, domainId: string): Promise<string | u
   return row?.reason;
 }
 
-/** Runs a poisoned worker, and again whenever it dies, as an orchestrator would. */
+/** Runs a poisoned worker and restarts it whenever it dies. */
 async function supervise({ env }: System, deadlyDomain: string): Promise<Poisoned> {
   let [stopped, deaths] = [false, 0];
   let child: ChildProcess | null = null;

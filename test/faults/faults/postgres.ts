@@ -1,4 +1,3 @@
-/** PostgreSQL restarted, away when a process starts, without a connection to give, and slow. */
 import pg from 'pg';
 import type { Fault, World } from '../fault.ts';
 import { ask } from '../system/ask.ts';
@@ -78,7 +77,7 @@ export const postgresSlow: Fault = {
   pass: 'waits are bounded, the API answers right or 503, `/healthz` stays 200',
   seconds: 22,
   parts: ['postgres'],
-  // A client of ours waits for 15 s; an answer that takes longer is as good as none.
+  // A client times out after 15 s, so a slower response counts as a failure.
   tolerance: { api: '503', visitors: 'none' },
   recoverySeconds: 30,
   mayLoseOrders: true,
@@ -91,7 +90,7 @@ export const postgresSlow: Fault = {
   },
 };
 
-/** Takes what is free, ends the service's, and takes those before the service does, some times over. */
+/** Takes the free connections, ends the service's and takes those too, several times. */
 async function takeConnections({ system }: World): Promise<pg.Client[]> {
   const taken: pg.Client[] = [];
   const AT_ONCE = 20;

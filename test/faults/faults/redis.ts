@@ -1,4 +1,3 @@
-/** Redis empty, away, full, and replaced by another one. */
 import { Redis } from 'ioredis';
 import { startRedis } from '../../support/servers.ts';
 import type { Fault } from '../fault.ts';
@@ -89,7 +88,7 @@ export const redisPromoted: Fault = {
   },
 };
 
-/** Makes `next` a copy of `primary`, and then a primary of its own; what is written in between is lost, as in a real one. */
+/** Replicates `primary` to `next`, then promotes it. Writes in between are lost. */
 async function handOver(primary: string, next: string): Promise<void> {
   const client = new Redis(next);
   try {

@@ -1,4 +1,3 @@
-/** Deploys: a new process takes over, and the old one gets SIGTERM, while requests go on. */
 import type { Fault } from '../fault.ts';
 import type { Role } from '../system/roles.ts';
 

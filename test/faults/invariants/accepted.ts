@@ -1,4 +1,4 @@
-/** I1: nothing that was accepted is without a next check or an end. */
+/** I1: everything accepted has a next check or an end. */
 import { few, type Invariant } from './invariant.ts';
 
 type Row = { hostname: string; status: string };

@@ -1,4 +1,3 @@
-/** I3: histories are legal, event numbers have no gap, and one webhook-id always has one body. */
 import {
   type DomainState,
   type DomainStatus,
@@ -34,9 +33,9 @@ export const histories: Invariant = {
   },
 };
 
-/** Domains whose events the life of a domain cannot have brought about, or whose state is not where they lead. */
+/** Domains whose events are illegal, or whose state differs from their last event. */
 async function illegal({ system }: World): Promise<string[]> {
-  // One statement, so that rows and events are of one moment.
+  // One statement, so that rows and events are consistent.
   const [read] = await system.sql<{ domains: DomainRow[] | null; events: EventRow[] | null }>(
     `SELECT (SELECT json_agg(json_build_object('id', id, 'hostname', hostname, 'status', status,
          'removed', removed_at IS NOT NULL)) FROM domain) AS domains,
@@ -68,7 +67,7 @@ function problemIn(types: readonly string[], { status, removed }: DomainRow): st
   return at === should ? null : `its events lead to ${at}, and it is ${should}`;
 }
 
-/** Where an event leads; undefined where it cannot happen. */
+/** The state after an event; undefined if the event is illegal. */
 function follow(
   at: DomainStatus | 'removed' | null,
   type: string,
@@ -101,7 +100,7 @@ const occurrences: readonly Occurrence[] = [
   { kind: 'claimed_elsewhere' },
 ];
 
-/** `<status> <event>` → status, as src/core/life/lifecycle.ts has it. */
+/** `<status> <event>` → status, as in src/core/life/lifecycle.ts. */
 const ways = new Map<string, DomainStatus>(
   states.flatMap((state) =>
     occurrences.flatMap((occurrence) => {

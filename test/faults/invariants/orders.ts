@@ -1,4 +1,4 @@
-/** I4: no second order while one is open, here and at the certificate authority. */
+/** I4: no second order while one is open, in the database and at the CA. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { World } from '../fault.ts';
 import { few, type Invariant } from './invariant.ts';
@@ -17,7 +17,7 @@ export const orders: Invariant = {
          AND other.created_at < coalesce(one.ended_at, one.issued_at, now())`,
     );
     const lost = await lostOrders(system);
-    for (const { url } of lost) excused.add(url); // told once
+    for (const { url } of lost) excused.add(url); // reported once
     return few([
       ...overlapping.map(({ hostname }) => `${hostname} had two orders open at once`),
       ...(mayLoseOrders ? [] : lost.map(({ hostname }) => `an order of ${hostname} was forgotten`)),
@@ -25,10 +25,10 @@ export const orders: Invariant = {
   },
 };
 
-/** Longer than a worker takes from an answer of the authority to the row, on a machine that stands still for a while. */
+/** Longer than a worker takes to store an order's URL, even on a machine that stalls. */
 const WRITTEN_MS = 20_000;
 
-/** Orders that were placed by now and whose URL no row has, nor gets meanwhile. */
+/** Placed orders whose URL no row has or gets while waiting. */
 async function lostOrders(system: System): Promise<readonly Placed[]> {
   const placed = [...system.authority.placed];
   const deadline = Date.now() + WRITTEN_MS;
@@ -43,7 +43,7 @@ async function withoutRow(system: System, placed: readonly Placed[]): Promise<re
   const stored = await system.sql<{ url: string }>(
     `SELECT order_url AS url FROM certificate WHERE order_url IS NOT NULL`,
   );
-  // A domain that is removed while its order is being placed has no row to write that into.
+  // A domain removed while its order is placed has no row for the URL.
   const removed = await system.sql<{ hostname: string }>(
     'SELECT hostname FROM domain WHERE removed_at IS NOT NULL',
   );

@@ -1,13 +1,19 @@
-/** I5: the reconciler has nothing left to do: nothing is overdue, and one whole comparison later it has repaired nothing more. */
+/**
+ * I5: the reconciler has nothing left to do: nothing is overdue, and a full comparison repairs
+ * nothing.
+ */
 import type { World } from '../fault.ts';
 import { RECONCILE_MS } from '../system/system.ts';
 import { sleep } from '../system/wait.ts';
 import type { Invariant } from './invariant.ts';
 
-/** Every third turn compares each job with its row, and a second check confirms it (workers/reconcile.ts). */
+/**
+ * Every third run compares each job with its row, and a second check confirms it
+ * (workers/reconcile.ts).
+ */
 const COMPARISON_MS = 3 * RECONCILE_MS + 2_000;
 const TRIES = 5;
-/** What a busy machine has due at any moment is no backlog. */
+/** Work that is due on a busy machine is not a backlog. */
 const LATE_SECONDS = 15;
 
 export const reconciler: Invariant = {
@@ -55,7 +61,7 @@ async function backlog({ system }: World): Promise<readonly string[]> {
   const late = [
     { what: 'domains are overdue', count: row?.domains },
     { what: 'deliveries are overdue', count: row?.deliveries },
-    { what: 'jobs are set aside', count: row?.aside },
+    { what: 'jobs are quarantined', count: row?.aside },
   ];
   return late.flatMap(({ what, count }) => (count === '0' ? [] : [`${count} ${what}`]));
 }

@@ -1,8 +1,8 @@
 /**
- * I6: memory and descriptors are back to what they were before the first fault, within 10 %. Memory is the heap and what it
- * holds outside of it after two collections. The size of the process is checked, too, but V8 keeps the room of its young
- * generation: three times --max-semi-space-size, 192 MB here. Each has a floor, below which caches that fill and connections
- * that come and go are no leak; a fault that fills a worker's caches says by how much.
+ * I6: memory and descriptors return to within 10% of their baseline. Memory is heap and external
+ * memory after two collections. Process size is also checked, but V8 keeps its young generation:
+ * three times --max-semi-space-size, 192 MB here. A floor for each covers caches and connections; a
+ * fault that fills caches states by how much.
  */
 import type { Fault, World } from '../fault.ts';
 import type { Measured, Place, Role } from '../system/roles.ts';
@@ -16,14 +16,14 @@ const limits = {
   descriptors: { share: 0.1, floor: 20, unit: 1, words: 'descriptors' },
 } as const;
 type Kind = keyof typeof limits;
-const kindsOfMeasure = Object.keys(limits) as Kind[]; // the object has no others
+const kindsOfMeasure = Object.keys(limits) as Kind[]; // the object has no other keys
 
 const SETTLE_MS = 60_000;
 const MEASURE_EVERY_MS = 3_000;
 
 export type Baseline = Readonly<Record<Role, Measured>>;
 
-/** The most of each role, because a process that was started again may be any of them. */
+/** The maximum per role, because any process of it may be a restarted one. */
 export async function measureBaseline(places: readonly Place[]): Promise<Baseline> {
   const measured = await measureAll(places);
   const most = (role: Role) => {
@@ -39,7 +39,7 @@ export async function measureBaseline(places: readonly Place[]): Promise<Baselin
 }
 
 export function resourcesWithin(baseline: Baseline): Invariant {
-  /** Of each worker's heap, by the faults so far. */
+  /** Per worker heap, by all faults so far. */
   let filledBytes = 0;
   return {
     id: 'I6',
@@ -71,7 +71,7 @@ function exceeded(place: Place, kind: Kind, before: Measured, now: Measured): st
 
 async function measureAll(places: readonly Place[]) {
   const measured: { place: Place; at: Measured }[] = [];
-  // One after the other: a collection takes the processor of what is measured next.
+  // One at a time: a collection takes CPU time from the next measurement.
   for (const place of places) measured.push({ place, at: await place.measure() });
   return measured;
 }

@@ -1,14 +1,12 @@
-/** I2: every acknowledged write can be read through the API. */
 import type { World } from '../fault.ts';
 import type { ShownDomain } from '../load/client.ts';
 import type { DomainWrite } from '../load/ledger.ts';
 import { few, type Invariant } from './invariant.ts';
 
 const AT_ONCE = 8;
-/** Of those that were read after an earlier fault, so many are read again. */
+/** How many already verified writes each fault reads again. */
 const AGAIN = 200;
 
-/** Ids of pets that have been read. */
 const read = new Set<number>();
 
 export const writes: Invariant = {
@@ -35,7 +33,7 @@ export const writes: Invariant = {
   },
 };
 
-/** The customers go on meanwhile: what was removed between the check of the ledger and the answer is no loss. */
+/** A removal between the ledger check and the response is not a loss. */
 async function readDomain({ client }: World, write: DomainWrite): Promise<string[]> {
   const { projectId, hostname, state } = write;
   if (state === 'unknown') return [];

@@ -1,4 +1,4 @@
-/** A client of the API that writes everything acknowledged into the ledger. */
+/** An API client that records everything acknowledged in the ledger. */
 import { type Answer, ask } from '../system/ask.ts';
 import type { System } from '../system/system.ts';
 import type { Ledger } from './ledger.ts';
@@ -12,14 +12,14 @@ export type ShownDomain = {
 export type Client = {
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   createPet(name: string): Promise<void>;
-  /** A project with a deploy and a webhook; null where one of these was not acknowledged. */
+  /** A project with a deploy and a webhook; null if any of these was not acknowledged. */
   createProject(slug: string, webhookUrl: string): Promise<string | null>;
-  /** The host name that its record must point to; null where it was not acknowledged. */
+  /** The target of its record; null if not acknowledged. */
   addDomain(projectId: string, hostname: string): Promise<string | null>;
   removeDomain(hostname: string): Promise<void>;
 };
 
-/** Refusals that a client may meet in the order of things, such as one that comes too late. */
+/** Expected client errors, such as a request that comes too late. */
 const REFUSALS_FROM = 400;
 const FAULTS_FROM = 500;
 
@@ -43,7 +43,7 @@ export function createClient({ apiUrl, apiKey, upstream }: System, ledger: Ledge
     call,
     async createPet(name) {
       const { status, body } = await call('POST', '/v1/pets', { name, categoryId: 1 });
-      if (status === 201) ledger.pets.set((body as { id: number }).id, name); // our own shape
+      if (status === 201) ledger.pets.set((body as { id: number }).id, name);
     },
     async createProject(slug, webhookUrl) {
       const made = await call('POST', '/v1/projects', { name: slug, slug, plan: 'pro' });
@@ -61,7 +61,7 @@ export function createClient({ apiUrl, apiKey, upstream }: System, ledger: Ledge
       ledger.domains.set(hostname, known);
       const path = `/v1/projects/${projectId}/domains`;
       const posted = await call('POST', path, { hostname });
-      // Attached by a request before, whose answer did not arrive.
+      // Added by an earlier request whose response was lost.
       const { status, body } =
         posted.status === 409 ? await call('GET', `${path}/${hostname}`) : posted;
       if (status !== 201 && status !== 200) {

@@ -1,4 +1,4 @@
-/** API clients that write and read all the time, as customers do, some of whom have their records ready. */
+/** API clients that write and read continuously; some customers have their records ready. */
 import type { Endings } from '../endings.ts';
 import type { Random } from '../random.ts';
 import type { System } from '../system/system.ts';
@@ -8,9 +8,9 @@ import type { Client } from './client.ts';
 import type { Ledger } from './ledger.ts';
 
 const PAUSE_MS = 150;
-/** The API takes 100 an hour for a project. */
+/** The API allows 100 an hour per project. */
 const DOMAINS_A_PROJECT = 90;
-/** So many of the domains that were added meanwhile are attached at once; the oldest leave. */
+/** Limit of added domains; the oldest are removed. */
 const ATTACHED_MAX = 30;
 
 type Customers = {

@@ -1,15 +1,15 @@
-/** What was acknowledged, and what went wrong, as the clients saw it. */
+/** What was acknowledged and what failed, as seen by the clients. */
 
 export type Failure = {
-  /** performance.now() when it was begun. */
+  /** performance.now() at its start. */
   readonly at: number;
   readonly who: 'api' | 'visitor';
   readonly what: string;
-  /** 0: no answer. */
+  /** 0: no response. */
   readonly status: number;
 };
 
-/** `unknown`: a request about it was not answered, so either may hold. */
+/** `unknown`: a request about it got no response, so either may hold. */
 type WriteState = 'attached' | 'removed' | 'unknown';
 
 export type DomainWrite = {
@@ -19,12 +19,11 @@ export type DomainWrite = {
 };
 
 export type Ledger = {
-  /** Names of acknowledged pets by id. */
   readonly pets: Map<number, string>;
   readonly domains: Map<string, DomainWrite>;
   readonly projects: Set<string>;
   readonly failures: Failure[];
-  /** Milliseconds of each answered request to the API, with the time at which it was begun. */
+  /** Duration of each answered API request in ms, with its start. */
   readonly answered: { readonly at: number; readonly ms: number }[];
 };
 

@@ -1,10 +1,9 @@
-/** A domain of a project of its own, its record right; added again and again while the API does not take it. */
+/** A domain of a new project with a correct record; retried until the API accepts it. */
 import type { World } from '../fault.ts';
 import { until } from '../system/wait.ts';
 
 const PATIENCE_MS = 120_000;
 
-/** Its host name, below `zone`. */
 export async function addNewcomer(world: World, prefix: string, zone: string): Promise<string> {
   const { client, messages, random, system } = world;
   const add = async () => {

@@ -1,4 +1,4 @@
-/** The domains that are there before the first fault, in every state, each brought there the way a customer's gets there. */
+/** Domains in every state before the first fault, created the way customers do. */
 import type { System } from '../system/system.ts';
 import { until } from '../system/wait.ts';
 import { CLOSED_ZONE, customerZones } from '../system/zones.ts';
@@ -6,7 +6,10 @@ import type { Client } from './client.ts';
 
 const kinds = ['live', 'missing', 'wrong', 'blocked', 'drifted', 'failed', 'removed'] as const;
 type Kind = (typeof kinds)[number];
-/** Of all of them. The API takes 100 an hour for a project, and so many projects there are. */
+/**
+ * Shares of all domains. Sets the number of projects, since the API allows 100 domains an hour
+ * each.
+ */
 const shares: Readonly<Record<Kind, number>> = {
   live: 0.55,
   missing: 0.15,
@@ -45,7 +48,7 @@ export async function populate(
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, member] = next;
       const projectId = projects[index % projects.length] ?? '';
-      // A machine that others use, too, may be too slow for an answer in time.
+      // A shared machine may be too slow to respond in time.
       const added = () => client.addDomain(projectId, member.hostname);
       member.target = await until(`${member.hostname} is added`, added, PATIENCE_MS);
     }
@@ -85,7 +88,7 @@ async function bringToState(
     await client.removeDomain(hostname);
     await system.zones.drop(hostname);
   }
-  // As if they had been pending for as long as a window is.
+  // Backdates them by a whole window.
   await system.sql(
     `UPDATE domain SET pending_since = pending_since - interval '1 day' WHERE hostname = ANY($1)`,
     [of('failed')],

@@ -1,12 +1,12 @@
-/** The receiver of every project's webhook: one `webhook-id` must always come with one body. */
+/** Receives every project's webhooks: one `webhook-id` must always have one body. */
 import { startReceiver } from '../../support/receiver.ts';
 import type { Endings } from '../endings.ts';
 
 export type Messages = {
   readonly url: string;
-  /** How many different messages came. */
+  /** Number of distinct messages. */
   count(): number;
-  /** Of the messages that came with another body than before. */
+  /** Messages that came with a different body before. */
   readonly contradictions: readonly string[];
 };
 

@@ -1,4 +1,4 @@
-/** Visitors of live domains, through the balancer before the edges, each on a connection of its own. */
+/** Visits live domains through the load balancer, each visit on a new connection. */
 import { visit } from '../../../src/cli/demo/laboratory.ts';
 import type { Endings } from '../endings.ts';
 import type { Random } from '../random.ts';
@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts';
 const PAUSE_MS = 100;
 const PATIENCE_MS = 15_000;
 
-/** Null where the visitor was shown what the deploy says; else what happened instead. */
+/** Null if the visitor got the deploy's response; otherwise what happened. */
 export async function visitOnce(
   { authority, visitorsPort }: System,
   hostname: string,
@@ -25,7 +25,7 @@ export async function visitOnce(
   }
 }
 
-/** Visits one of `hostnames` after the other, until the end. */
+/** Visits `hostnames` in turn until the end. */
 export function startVisitors(
   system: System,
   { hostnames, ledger, random }: { hostnames: readonly string[]; ledger: Ledger; random: Random },

@@ -1,12 +1,12 @@
-/** One HTTP request on a connection of its own: what came of it is a value, never an exception. */
+/** One HTTP request on a new connection. Failures are values, never exceptions. */
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 export type Answer = {
-  /** 0 where there was none. */
+  /** 0 without a response. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Parsed where it is JSON; what went wrong where there was no answer. */
+  /** Parsed if JSON; without a response, the error. */
   readonly body: unknown;
   readonly ms: number;
 };

@@ -1,4 +1,4 @@
-/** A certificate authority: Pebble, behind a front that keeps what was ordered and misbehaves where a fault wants it to. */
+/** Pebble as the CA, behind a proxy that records orders and injects faults. */
 import {
   type FrontRequest,
   type Meddling,
@@ -13,9 +13,9 @@ export type Authority = {
   readonly directoryUrl: string;
   readonly caFile: string;
   readonly roots: string;
-  /** Every order that was placed by who waited for the answer, oldest first. */
+  /** Placed orders whose client waited for the response, oldest first. */
   readonly placed: readonly Placed[];
-  /** Null: it behaves. */
+  /** Null: no fault. */
   misbehave(how: Meddling | null): void;
   close(): Promise<void>;
 };
@@ -32,7 +32,7 @@ export async function startAuthority(ports: AuthorityPorts, dnsPort: number): Pr
   const note = (request: FrontRequest, said: Said) => {
     const url = said.headers['location'];
     if (request.step !== 'newOrder' || said.status !== 201 || url === undefined) return;
-    if (!request.isAwaited()) return; // nobody can know of it
+    if (!request.isAwaited()) return; // the client never saw it
     const { identifiers } = request.payload as { identifiers: readonly { value: string }[] }; // RFC 8555, 7.4
     placed.push({ hostname: identifiers[0]?.value ?? '', url });
   };

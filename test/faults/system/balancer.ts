@@ -1,6 +1,7 @@
 /**
- * A load balancer of connections: it asks each process's /readyz and sends new connections to those that are ready, to all of
- * them where none is. A process that refuses a connection is passed over, as nginx does (proxy_next_upstream error).
+ * A TCP load balancer: checks each process's /readyz and sends new connections to ready ones, or to
+ * all if none is ready. It skips a process that refuses a connection, like nginx
+ * (proxy_next_upstream error).
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -9,7 +10,7 @@ import { ask } from './ask.ts';
 export type Backend = {
   readonly name: string;
   readonly port: number;
-  /** Of the port that shows /readyz. */
+  /** The port of /readyz. */
   readonly metricsPort: number;
 };
 
@@ -17,7 +18,7 @@ export type Balancer = { readonly port: number; close(): Promise<void> };
 
 const ASK_EVERY_MS = 250;
 
-/** `backends` is read again each time: processes come and go. */
+/** `backends` is read each time, because processes are replaced. */
 export async function startBalancer(
   backends: () => readonly Backend[],
   port = 0,
@@ -36,7 +37,7 @@ export async function startBalancer(
     );
   }
 
-  /** Those that are ready first, each in its turn. */
+  /** Ready ones first, round-robin. */
   function order(): readonly Backend[] {
     turn += 1;
     const all = backends();
@@ -72,7 +73,7 @@ export async function startBalancer(
   await once(server.listen(port, '127.0.0.1'), 'listening');
   const timer = setInterval(() => void askAll(), ASK_EVERY_MS);
   return {
-    port: (server.address() as AddressInfo).port, // it listens on TCP
+    port: (server.address() as AddressInfo).port,
     async close() {
       clearInterval(timer);
       const closed = once(server, 'close');

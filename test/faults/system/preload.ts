@@ -1,6 +1,6 @@
 /**
- * Loaded into each process under test (`--import`): measures it, blocks its event loop, and moves its clock. Says nothing and
- * does nothing until it gets SIGUSR2, but for CLOCK_SHIFT_MS, which moves `Date` from the first moment on.
+ * Loaded into each process under test (`--import`): measures it, blocks its event loop and shifts
+ * its clock. Acts only on SIGUSR2, except for CLOCK_SHIFT_MS, which shifts `Date` from the start.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
@@ -12,7 +12,7 @@ if (shiftMs !== 0) moveClock(shiftMs);
 const orders = process.env['FAULTS_ORDERS'] ?? '';
 if (orders !== '') process.on('SIGUSR2', obey);
 
-/** The order lies in a file, because a signal carries nothing. */
+/** A signal has no payload, so the command is in a file. */
 function obey(): void {
   const { blockMs } = JSON.parse(readFileSync(`${orders}/${process.pid}.order`, 'utf8'));
   if (typeof blockMs === 'number') block(blockMs);
@@ -23,7 +23,7 @@ function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** Twice, with a turn of the event loop between: what finalizers let go of is collected, too. */
+/** Twice, with an event loop turn in between, to collect what finalizers release. */
 async function measure(): Promise<void> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void; // V8's own

@@ -1,4 +1,4 @@
-/** A port of loopback in front of a server: cuts it off, slows it down, or leads to another one. */
+/** A loopback proxy in front of a server: cuts, delays or redirects connections. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
@@ -8,9 +8,9 @@ export type ServerProxy = {
   /** Ends every connection and refuses new ones, until `restore`. */
   cut(): void;
   restore(): void;
-  /** Everything that a client sends arrives so much later. */
+  /** Delays everything that a client sends. */
   delay(ms: number): void;
-  /** New connections lead there; those of before end. */
+  /** Redirects new connections and ends existing ones. */
   leadTo(port: number): void;
   close(): Promise<void>;
 };
@@ -39,7 +39,7 @@ export async function startProxy(to: number): Promise<ServerProxy> {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
-    port: (server.address() as AddressInfo).port, // it listens on TCP
+    port: (server.address() as AddressInfo).port,
     cut() {
       isCut = true;
       endAll();
@@ -63,7 +63,7 @@ export async function startProxy(to: number): Promise<ServerProxy> {
   };
 }
 
-/** Passes chunks on in their order, each as late as is said when it comes. */
+/** Forwards chunks in order with the delay at their arrival. */
 function late(delayMs: () => number): Transform {
   return new Transform({
     transform(chunk, _encoding, done) {

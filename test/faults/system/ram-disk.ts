@@ -1,4 +1,4 @@
-/** A small disk in memory that can be filled up; needs the right to mount. */
+/** A small RAM disk that can be filled up; needs the right to mount. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,14 +11,12 @@ const LAST_BYTES = 8_000_000;
 
 export type RamDisk = {
   readonly path: string;
-  /** Leaves no room on it. */
   fill(): Promise<void>;
-  /** Gives the room back. */
   empty(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Null where this user may not mount. */
+/** Null if this user may not mount. */
 export async function mountRamDisk(megabytes: number): Promise<RamDisk | null> {
   const path = await mkdtemp(join(tmpdir(), 'signpost-disk-'));
   try {
@@ -34,7 +32,7 @@ export async function mountRamDisk(megabytes: number): Promise<RamDisk | null> {
       const { bavail, bsize } = await statfs(path);
       const most = Number(bavail) * Number(bsize) - LAST_BYTES;
       await run('fallocate', ['-l', String(Math.max(1, most)), ballast]);
-      // What is left, while others write, too: until there is no room.
+      // Repeats until no room is left, because others write, too.
       await run('dd', [
         'if=/dev/zero',
         `of=${ballast}`,

@@ -1,4 +1,4 @@
-/** The service's processes, each in a place of its own that outlives it, as an orchestrator keeps them. */
+/** The service's processes. Each one has a place that outlives it, as with an orchestrator. */
 import {
   appendFileSync,
   mkdirSync,
@@ -26,17 +26,19 @@ export type Place = {
   /** Where its process listens: the API, or the edge's HTTP and HTTPS ports. */
   readonly ports: Readonly<Record<'api' | 'http' | 'https' | 'metrics', number>>;
   readonly pid: number | undefined;
-  /** Starts a process in it, and waits for nothing; `extra` is for this process alone. */
+  /** Starts a process without waiting; `extra` is for this process only. */
   launch(extra?: Env): void;
   /** `launch`, and waits until it is ready. */
   start(extra?: Env): Promise<void>;
   kill(): Promise<void>;
-  /** SIGTERM; gives the exit code. */
+  /** SIGTERM; returns the exit code. */
   stop(): Promise<number | null>;
   isReady(): Promise<boolean>;
-  /** A new process on other ports takes over before the old one gets SIGTERM; gives the old one's exit code. */
+  /**
+   * A new process on other ports takes over before the old one gets SIGTERM; returns the old exit
+   * code.
+   */
   replace(): Promise<number | null>;
-  /** Blocks its event loop. */
   block(ms: number): void;
   measure(): Promise<Measured>;
 };
@@ -50,7 +52,7 @@ export type Measured = {
 
 type Running = { readonly process: SignpostProcess; readonly ports: Place['ports'] };
 
-/** `folder` gets the log of each process when it has ended. */
+/** `folder` receives the log of each process when it ends. */
 export async function createPlace(
   role: Role,
   name: string,

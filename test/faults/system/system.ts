@@ -1,6 +1,6 @@
 /**
- * The service as production runs it, on loopback: one `api`, three `worker`s and two `edge`s as processes of their own, behind
- * balancers, with a private PostgreSQL and Redis behind proxies, a certificate authority and name servers.
+ * A production setup on loopback: one `api`, three `worker`s and two `edge`s behind balancers,
+ * PostgreSQL and Redis behind proxies, a CA and name servers.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -22,11 +22,14 @@ import { sleep } from './wait.ts';
 import { PLATFORM_DOMAIN, startZones, type Zones } from './zones.ts';
 
 const VERIFY_WINDOW = '12m';
-/** Divides every wait of the service, and makes the reconciler's 20 s `RECONCILE_MS` (src/roles/worker.ts). */
+/**
+ * Divides every wait of the service, and turns the reconciler's 20 s into `RECONCILE_MS`
+ * (src/roles/worker.ts).
+ */
 const TIME_SCALE = '240';
 export const RECONCILE_MS = 3_000;
 const DISK_MB = 3_000;
-/** Enough for every process and one of each more; few enough to be used up. */
+/** Enough for every process plus one of each; few enough to be used up. */
 const CONNECTIONS = 150;
 
 export type System = {
@@ -36,20 +39,20 @@ export type System = {
   readonly visitorsPort: number;
   readonly places: readonly Place[];
   placesOf(role: Role): readonly Place[];
-  /** To PostgreSQL itself, past the proxy. Waits while it is away, which another fault may have brought about. */
+  /** Queries PostgreSQL directly, past the proxy. Waits while another fault has it down. */
   sql<T extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<T[]>;
   readonly postgres: PostgresServer;
   readonly postgresProxy: ServerProxy;
   readonly redis: RedisServer;
   readonly redisProxy: ServerProxy;
-  /** Under PostgreSQL's data; null where it could not be mounted. */
+  /** Holds PostgreSQL's data; null if it could not be mounted. */
   readonly disk: RamDisk | null;
   readonly zones: Zones;
   readonly authority: Authority;
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** Of connections that are not the service's. */
+/** The application name of the test's own connections. */
 export const OUR_NAME = 'faults';
 
 export const GREETING = 'Hello from the deploy.';
@@ -98,7 +101,7 @@ export async function startSystem(folder: string, endings: Endings): Promise<Sys
     application_name: OUR_NAME,
     max: 3,
   });
-  pool.on('error', () => {}); // a restart ends connections that nobody uses
+  pool.on('error', () => {}); // a restart ends idle connections
   endings.push('the connections', () => pool.end());
   return {
     apiUrl: `http://127.0.0.1:${balancers.api.port}`,
@@ -136,7 +139,7 @@ async function startPlaces(
     }
   }
   endings.push('the processes', () => Promise.all(places.map(endPlace)));
-  // One after the other, as a machine with few processors starts them the soonest.
+  // One at a time, which is fastest with few CPUs.
   for (const place of places) await place.start();
 }
 
@@ -167,7 +170,7 @@ function envOf({ authority, dnsPort, apiKey, httpPort, tlsPort }: Given): Record
     ACME_HTTP_PORT: String(httpPort),
     ACME_TLS_PORT: String(tlsPort),
     PUBLIC_HTTPS_PORT: String(tlsPort),
-    EDGE_CONNECTIONS_PER_ADDRESS: '100000', // every visitor has the same one
+    EDGE_CONNECTIONS_PER_ADDRESS: '100000', // all visitors share one address
     RATE_LIMIT_PER_KEY: '900000',
     RATE_LIMIT_PER_ADDRESS: '900000',
     VERIFY_WINDOW,
@@ -178,7 +181,7 @@ function envOf({ authority, dnsPort, apiKey, httpPort, tlsPort }: Given): Record
 
 const AWAY_MS_MAX = 90_000;
 
-/** Tries again where it is the server that is away (SQLSTATE 53, 57, or no answer at all). */
+/** Retries when the server is unavailable (SQLSTATE 53, 57, or no answer). */
 async function whenUp<T>(act: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + AWAY_MS_MAX;
   for (;;) {
@@ -200,7 +203,7 @@ async function startUpstream(endings: Endings): Promise<string> {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 function portOf(url: string): number {

@@ -1,4 +1,4 @@
-/** Waits for what a process outside of this one does, which no event tells. */
+/** Polls for effects in other processes, which emit no event. */
 
 const POLL_EVERY_MS = 100;
 
@@ -6,7 +6,7 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Looks until `found` answers something, and gives it back; rejects with `what` after `deadlineMs`. */
+/** Polls until `found` returns a value and returns it; rejects with `what` after `deadlineMs`. */
 export async function until<T>(
   what: string,
   found: () => Promise<T | null | undefined | false>,

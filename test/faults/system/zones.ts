@@ -1,13 +1,19 @@
-/** The customers' name servers: zones of many names, and the platform's own, which a fault can have lie or be silent. */
+/**
+ * The customers' name servers: zones with many names, and the platform's own zone. Faults apply per
+ * zone.
+ */
 import { type LabDnsServer, startDnsServer } from '../../../src/lab/dns-server.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
 
 export const PLATFORM_DOMAIN = 'edge.signpost.test';
-/** Of different owners, so that a fault can hit one of them. */
+/** Different owners, so that a fault can hit a single one. */
 export const customerZones = ['one.test', 'two.test', 'three.test'] as const;
-/** Its CAA set names an authority that is not ours. */
+/** Its CAA set allows only another CA. */
 export const CLOSED_ZONE = 'closed.test';
-/** Every name of them has the same wrong address. Each has a name server of its own: one is asked two questions at once at most. */
+/**
+ * Every name has the same wrong address. Each zone has its own name server, which gets two queries
+ * at a time at most.
+ */
 export const crowdedZones = Array.from({ length: 100 }, (_, index) => ({
   name: `crowd-${index}.test`,
   address: `127.9.0.${index + 1}`,
@@ -15,11 +21,10 @@ export const crowdedZones = Array.from({ length: 100 }, (_, index) => ({
 
 export type Zones = {
   readonly dnsPort: number;
-  /** Has the name point there, and nowhere else. Answers when the server has it. */
+  /** Replaces the records of the name. Resolves when the server has it. */
   point(hostname: string, target: string): Promise<void>;
-  /** Takes its record away. */
   drop(hostname: string): Promise<void>;
-  /** Answers wrongly in this zone and below it, until `heal`. */
+  /** Applies the fault to this zone and below it, until `heal`. */
   fail(zone: string, fault: LabFault): void;
   heal(zone: string): void;
   close(): Promise<void>;
@@ -44,7 +49,7 @@ export async function startZones(): Promise<Zones> {
   let publishing: Promise<void> | null = null;
   const changed = new Set<string>();
 
-  /** What changes within a turn of the event loop is published together. */
+  /** Publishes all changes of one event loop turn together. */
   function publish(zone: string): Promise<void> {
     changed.add(zone);
     publishing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
@@ -57,7 +62,7 @@ export async function startZones(): Promise<Zones> {
   async function flush(server: LabDnsServer): Promise<void> {
     const zones = [...changed];
     changed.clear();
-    server.forget(); // nobody asks what was asked
+    server.forget(); // no test reads the queries
     for (const zone of zones) {
       const lines = [...(records.get(zone) ?? [])].map(
         ([name, target]) => `${name}. CNAME ${target}.`,

@@ -1,5 +1,3 @@
-/** What the tests of Idempotency-Key share: a database, idempotency over it, and requests that make projects. */
-
 import { createHash, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { createDomainStore, type DomainStore } from '../../../src/db/domains/domains.ts';
@@ -22,7 +20,7 @@ export type Fixture = {
   readonly domains: DomainStore;
   readonly clock: { now: Date };
   readonly idempotency: Idempotency;
-  /** Another process on the same database: connections and idempotency of its own. Not on embedded storage. */
+  /** Another process on the same database, with its own connections. Not on embedded storage. */
   another(): Promise<Fixture>;
   close(): Promise<void>;
 };
@@ -67,7 +65,6 @@ async function openOver(fresh: FreshStorage): Promise<Fixture> {
   };
 }
 
-/** An attempt of its own, except for what the test says. */
 export function anAttempt({
   request = 'the request',
   ...parts
@@ -83,7 +80,6 @@ export function anAttempt({
   };
 }
 
-/** A handler that makes a project with this slug, and says so. */
 export function making({ projects }: Fixture, slug: string): () => Promise<ApiResponse> {
   return async () => {
     const project = await projects.create({ name: 'P', slug, plan: 'pro' });
@@ -96,7 +92,6 @@ export function making({ projects }: Fixture, slug: string): () => Promise<ApiRe
   };
 }
 
-/** How many projects have this slug: its effects. */
 export function made({ database }: Fixture, slug: string): Promise<number> {
   return database.prisma.project.count({ where: { slug } });
 }

@@ -11,7 +11,7 @@ import { anAttempt, type Fixture, made, making, openFixture } from './fixture.ts
 const DAY = 24 * 3_600_000;
 
 describe.each(databasesOfRun())(
-  'a POST with an Idempotency-Key, on $name',
+  'A POST with an Idempotency-Key, on $name',
   ({ name, available }) => {
     let fixture: Fixture;
 
@@ -20,21 +20,24 @@ describe.each(databasesOfRun())(
     });
     afterAll(() => fixture?.close());
 
-    /** Its answer as it leaves, without what is done after it. */
+    /** Returns the response as sent, without the work after it. */
     const twice = async (attempt = anAttempt(), run: () => Promise<ApiResponse>) => [
       await fixture.idempotency(attempt, run),
       await fixture.idempotency(attempt, run),
     ];
 
-    it.skipIf(!available)('has its effect once, and the same answer every time', async () => {
-      const [first, second] = await twice(anAttempt(), making(fixture, 'once'));
-      expect(first).toMatchObject({ status: 201, headers: { location: expect.any(String) } });
-      expect(first?.text).toContain('"at":"2026-11-20T12:00:00.000Z","big":9223372036854775807}');
-      expect(second?.status).toBe(201);
-      expect(second?.text).toBe(first?.text);
-      expect(second?.headers).toEqual({ ...first?.headers, 'idempotency-replayed': 'true' });
-      expect(await made(fixture, 'once')).toBe(1);
-    });
+    it.skipIf(!available)(
+      'takes effect once and returns the same response every time',
+      async () => {
+        const [first, second] = await twice(anAttempt(), making(fixture, 'once'));
+        expect(first).toMatchObject({ status: 201, headers: { location: expect.any(String) } });
+        expect(first?.text).toContain('"at":"2026-11-20T12:00:00.000Z","big":9223372036854775807}');
+        expect(second?.status).toBe(201);
+        expect(second?.text).toBe(first?.text);
+        expect(second?.headers).toEqual({ ...first?.headers, 'idempotency-replayed': 'true' });
+        expect(await made(fixture, 'once')).toBe(1);
+      },
+    );
 
     it
       .skipIf(!available)
@@ -55,7 +58,7 @@ describe.each(databasesOfRun())(
     });
 
     it.skipIf(!available)(
-      'is refused while the first one runs, and replayed afterwards',
+      'is rejected while the first one runs, and replayed afterwards',
       async () => {
         const attempt = anAttempt();
         const other = anAttempt();
@@ -80,7 +83,7 @@ describe.each(databasesOfRun())(
       },
     );
 
-    it.skipIf(!available)('runs again when its answer is a day old', async () => {
+    it.skipIf(!available)('runs again when its response is a day old', async () => {
       const attempt = anAttempt();
       await fixture.idempotency(attempt, making(fixture, 'day-1'));
       fixture.clock.now = later(noon, DAY - 1);
@@ -94,13 +97,13 @@ describe.each(databasesOfRun())(
       fixture.clock.now = noon;
     });
 
-    it.skipIf(!available)('is answered without a body twice, where it has none', async () => {
+    it.skipIf(!available)('replays an empty response as empty', async () => {
       const [first, second] = await twice(anAttempt(), async () => ({ status: 204 }));
       expect(first).toEqual({ status: 204 });
       expect(second).toEqual({ status: 204, headers: { 'idempotency-replayed': 'true' } });
     });
 
-    it.skipIf(!available)('does not keep what may be shown once only', async () => {
+    it.skipIf(!available)('does not store a response that can be shown only once', async () => {
       const [first, second] = await twice(anAttempt(), async () => ({
         status: 201,
         body: { id: 'a', secret: 'shown once' },
@@ -114,57 +117,51 @@ describe.each(databasesOfRun())(
       expect(JSON.stringify(rows)).not.toContain('shown once');
     });
 
-    it.skipIf(!available)(
-      'does what comes after the commit once, and after the commit',
-      async () => {
-        const { pool } = fixture.database;
-        const seen: number[] = [];
-        const run = async () => ({
-          ...(await making(fixture, 'then')()),
-          // Another connection sees what is committed alone.
-          afterCommit: async () => {
-            const { rows } = await pool.query(`SELECT 1 FROM project WHERE slug = 'then'`);
-            seen.push(rows.length);
-            expect(inTransaction()).toBe(false);
-          },
-        });
-        const [first] = await twice(anAttempt(), run);
-        expect(seen).toEqual([1]);
-        expect(first).not.toHaveProperty('afterCommit');
-      },
-    );
+    it.skipIf(!available)('runs its after-commit work once, after the commit', async () => {
+      const { pool } = fixture.database;
+      const seen: number[] = [];
+      const run = async () => ({
+        ...(await making(fixture, 'then')()),
+        // Another connection sees only committed data.
+        afterCommit: async () => {
+          const { rows } = await pool.query(`SELECT 1 FROM project WHERE slug = 'then'`);
+          seen.push(rows.length);
+          expect(inTransaction()).toBe(false);
+        },
+      });
+      const [first] = await twice(anAttempt(), run);
+      expect(seen).toEqual([1]);
+      expect(first).not.toHaveProperty('afterCommit');
+    });
 
-    it.skipIf(!available)(
-      'lets each answer that is kept remove ten that have expired',
-      async () => {
-        const { prisma } = fixture.database;
-        await prisma.idempotentAnswer.deleteMany();
-        const row = { apiKeyId: 'old', operationId: 'createPet', fingerprint: new Uint8Array(32) };
-        await prisma.idempotentAnswer.createMany({
-          data: Array.from({ length: 15 }, (_, index) => ({
-            ...row,
-            key: `expired-${index}`,
-            status: 204,
-            headers: {},
-            expiresAt: later(noon, -1_000 * index),
-          })),
-        });
-        const left = () => prisma.idempotentAnswer.count({ where: { apiKeyId: 'old' } });
-        const counts: number[] = [];
-        for (let index = 0; index < 3; index++) {
-          await fixture.idempotency(anAttempt(), async () => refuse('deploy_required'));
-          counts.push(await left());
-        }
-        expect(counts).toEqual([5, 0, 0]);
-        expect(await prisma.idempotentAnswer.count()).toBe(3);
-      },
-    );
+    it.skipIf(!available)('deletes up to ten expired responses for each stored one', async () => {
+      const { prisma } = fixture.database;
+      await prisma.idempotentAnswer.deleteMany();
+      const row = { apiKeyId: 'old', operationId: 'createPet', fingerprint: new Uint8Array(32) };
+      await prisma.idempotentAnswer.createMany({
+        data: Array.from({ length: 15 }, (_, index) => ({
+          ...row,
+          key: `expired-${index}`,
+          status: 204,
+          headers: {},
+          expiresAt: later(noon, -1_000 * index),
+        })),
+      });
+      const left = () => prisma.idempotentAnswer.count({ where: { apiKeyId: 'old' } });
+      const counts: number[] = [];
+      for (let index = 0; index < 3; index++) {
+        await fixture.idempotency(anAttempt(), async () => refuse('deploy_required'));
+        counts.push(await left());
+      }
+      expect(counts).toEqual([5, 0, 0]);
+      expect(await prisma.idempotentAnswer.count()).toBe(3);
+    });
   },
 );
 
 const postgres = storages.find(({ name }) => name === 'postgres');
 
-describe.skipIf(!postgres?.available)('an Idempotency-Key that two processes are given', () => {
+describe.skipIf(!postgres?.available)('An Idempotency-Key sent to two processes', () => {
   let here: Fixture;
   let there: Fixture;
 
@@ -174,7 +171,7 @@ describe.skipIf(!postgres?.available)('an Idempotency-Key that two processes are
   });
   afterAll(() => here?.close());
 
-  it('is refused while the first request runs in the other one, and replayed afterwards', async () => {
+  it('is rejected while the first request runs in the other process, and replayed afterwards', async () => {
     const attempt = anAttempt();
     const first = await here.idempotency(attempt, async () => {
       const meanwhile = await there.idempotency(attempt, making(there, 'across'));
@@ -187,7 +184,7 @@ describe.skipIf(!postgres?.available)('an Idempotency-Key that two processes are
   });
 });
 
-it('docs/integrate/api.md says how long answers are kept', async () => {
+it('docs/integrate/api.md says how long responses are stored', async () => {
   const page = await readFile(new URL('../../../docs/integrate/api.md', import.meta.url), 'utf8');
   expect(page).toContain(`kept for ${ANSWERS_KEPT_MS / 3_600_000} hours`);
 });

@@ -6,34 +6,34 @@ import type { IdempotentRequest } from '../../../src/http/pipeline/idempotency.t
 import { databasesOfRun } from '../../support/storage.ts';
 import { anAttempt, type Fixture, openFixture } from './fixture.ts';
 
-/** A request: which process it is sent to, and how its run ends, if it comes to run at all. */
+/** A request: the process it goes to, and how its run ends if it runs. */
 const request = fc.record({
   process: fc.nat(1),
   ending: fc.constantFrom('answers', 'breaks', 'is busy'),
 });
 type Request = typeof request extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Equal requests, `name` being what they make; the scheduler decides whose next step is taken. */
+/** Equal requests that create `name`; the scheduler picks whose next step runs. */
 type Round = {
   readonly scheduler: fc.Scheduler;
   readonly attempt: IdempotentRequest;
   readonly name: string;
 };
 
-describe.each(databasesOfRun())('equal requests at once, on $name', ({ name, available }) => {
+describe.each(databasesOfRun())('Concurrent equal requests, on $name', ({ name, available }) => {
   let processes: Fixture[] = [];
 
   beforeAll(async () => {
     if (!available) return;
     const first = await openFixture(name);
-    // Embedded storage belongs to one process.
+    // Only one process can use embedded storage.
     processes = name === 'embedded' ? [first] : [first, await first.another()];
   });
   afterAll(() => processes[0]?.close());
 
-  const processOf = ({ process }: Request) => processes[process % processes.length] as Fixture; // one at least
+  const processOf = ({ process }: Request) => processes[process % processes.length] as Fixture;
 
-  it.skipIf(!available)('have one effect and one answer, in whatever order they run', async () => {
+  it.skipIf(!available)('take effect once and get one response, in any order', async () => {
     let rounds = 0;
     const requests = fc.array(request, { minLength: 2, maxLength: 8 });
     await fc.assert(
@@ -84,7 +84,7 @@ async function expectOneEffect(
   expect(await petsCalled(fixture, name)).toBe(1);
 }
 
-/** An effect that nothing but the Idempotency-Key keeps from happening twice. */
+/** An effect that only the Idempotency-Key protects from happening twice. */
 async function bringPet({ database }: Fixture, name: string): Promise<ApiResponse> {
   const pet = await database.prisma.pet.create({ data: { name, categoryId: 1n } });
   return { status: 201, body: pet };

@@ -5,7 +5,7 @@ import type { Headers } from '../../../src/http/pipeline/route.ts';
 
 const long = 'x'.repeat(255);
 
-/** What stands in the header, and the key that it gives; null: refused. */
+/** The header value and its key; null: rejected. */
 const table: readonly [value: string, key: string | null][] = [
   ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
   ['"8e03978e-40d5-43dd-bc93-6894a57f9324"', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
@@ -36,12 +36,12 @@ const table: readonly [value: string, key: string | null][] = [
 
 const idempotencyKeyOf = (headers: Headers) => read(headers, createIsSecret(undefined));
 
-describe('the Idempotency-Key of a request', () => {
-  it('may be missing', () => {
+describe('The Idempotency-Key header', () => {
+  it('is optional', () => {
     expect(idempotencyKeyOf({})).toEqual({ ok: true, key: null });
   });
 
-  it.each(table)('%j', (value, key) => {
+  it.each(table)('parses %j', (value, key) => {
     const given = idempotencyKeyOf({ 'idempotency-key': value });
     if (key !== null) return expect(given).toEqual({ ok: true, key });
     expect(given).toMatchObject({

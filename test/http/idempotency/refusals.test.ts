@@ -8,7 +8,7 @@ import { databasesOfRun, storages } from '../../support/storage.ts';
 import { anAttempt, type Fixture, made, making, openFixture } from './fixture.ts';
 
 describe.each(databasesOfRun())(
-  'a POST with an Idempotency-Key that does not succeed, on $name',
+  'A failing POST with an Idempotency-Key, on $name',
   ({ name, available }) => {
     let fixture: Fixture;
 
@@ -22,7 +22,7 @@ describe.each(databasesOfRun())(
       return project?.id ?? '';
     }
 
-    /** Twice the same refusal, the second time without running: `refused` tells how often it ran. */
+    /** Expects the same error twice; `refused` reports how often the handler ran. */
     async function expectKept(code: string, refused: () => Promise<ApiResponse>): Promise<void> {
       const attempt = anAttempt();
       let runs = 0;
@@ -40,7 +40,7 @@ describe.each(databasesOfRun())(
       expect(runs).toBe(1);
     }
 
-    it.skipIf(!available)('is refused the same way again: slug_taken', async () => {
+    it.skipIf(!available)('replays the error slug_taken', async () => {
       await aProject('taken');
       await expectKept('slug_taken', async () => {
         const project = await fixture.projects.create({ name: 'P', slug: 'taken', plan: 'pro' });
@@ -48,7 +48,7 @@ describe.each(databasesOfRun())(
       });
     });
 
-    it.skipIf(!available)('is refused the same way again: domain_exists', async () => {
+    it.skipIf(!available)('replays the error domain_exists', async () => {
       const projectId = await aProject('with-domain');
       const domain = { projectId, hostname: 'docs.shop.test', target: 'x.edge.test' };
       await fixture.domains.add(domain, noon);
@@ -61,18 +61,15 @@ describe.each(databasesOfRun())(
       expect(await fixture.database.prisma.event.count({ where: { domainId: id } })).toBe(1);
     });
 
-    it.skipIf(!available)(
-      'is refused the same way again, after a statement that failed',
-      async () => {
-        const { prisma } = fixture.database;
-        await aProject('failed-statement');
-        await expectKept('slug_taken', async () => {
-          const row = { id: randomUUID(), name: 'P', slug: 'failed-statement' };
-          const created = await prisma.project.create({ data: row }).catch(() => null);
-          return created === null ? refuse('slug_taken') : { status: 201 };
-        });
-      },
-    );
+    it.skipIf(!available)('replays the error after a failed statement', async () => {
+      const { prisma } = fixture.database;
+      await aProject('failed-statement');
+      await expectKept('slug_taken', async () => {
+        const row = { id: randomUUID(), name: 'P', slug: 'failed-statement' };
+        const created = await prisma.project.create({ data: row }).catch(() => null);
+        return created === null ? refuse('slug_taken') : { status: 201 };
+      });
+    });
 
     it.skipIf(!available)('has no effect', async () => {
       await expectKept('deploy_required', async () => {
@@ -99,7 +96,7 @@ describe.each(databasesOfRun())(
       },
     );
 
-    it.skipIf(!available)('leaves nothing where its answer cannot be kept', async () => {
+    it.skipIf(!available)('leaves nothing behind when its response cannot be stored', async () => {
       const { prisma } = fixture.database;
       await prisma.$executeRaw`ALTER TABLE idempotent_answer ADD CONSTRAINT kept CHECK (key <> 'lost')`;
       const attempt = anAttempt({ key: 'lost' });
@@ -108,7 +105,7 @@ describe.each(databasesOfRun())(
       expect(await made(fixture, 'lost')).toBe(0);
     });
 
-    /** How a handler breaks after its effect. */
+    /** How a handler fails after its effect. */
     const faults: readonly [what: string, breaks: () => Promise<unknown>][] = [
       ['a fault', () => Promise.reject(new Error('on purpose'))],
       [
@@ -117,7 +114,7 @@ describe.each(databasesOfRun())(
       ],
     ];
     it.skipIf(!available).each(faults)(
-      'leaves nothing after %s, and runs again',
+      'leaves nothing behind after %s, and runs again',
       async (what, breaks) => {
         const attempt = anAttempt();
         const slug = what.replaceAll(' ', '-');
@@ -147,9 +144,9 @@ describe.each(databasesOfRun())(
 const postgres = storages.find(({ name }) => name === 'postgres');
 
 describe.skipIf(!postgres?.available)(
-  'a POST with an Idempotency-Key whose connection is cut',
+  'A POST with an Idempotency-Key whose connection breaks',
   () => {
-    it('leaves nothing, says so, and runs again', async () => {
+    it('leaves nothing behind, reports that, and runs again', async () => {
       const fixture = await openFixture('postgres');
       const attempt = anAttempt();
       const failing = fixture.idempotency(attempt, async () => {

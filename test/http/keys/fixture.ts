@@ -1,6 +1,4 @@
-/**
- * Processes of one installation: each with its own key cache, all on one database and one clock.
- */
+/** Processes of one installation with separate key caches, on one database and one clock. */
 
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
 import type { Scope } from '../../../src/core/operations/scopes.ts';

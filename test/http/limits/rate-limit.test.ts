@@ -5,7 +5,6 @@ import {
   refuseRateLimited,
 } from '../../../src/http/limits/rate-limit.ts';
 
-/** A limiter of this process alone, and the clock that it goes by, in seconds. */
 function limiter(quota: number, windowSeconds = 60, name: 'key' | 'address' = 'key') {
   const clock = { seconds: 1_000 };
   const now = () => new Date(clock.seconds * 1_000);
@@ -15,17 +14,17 @@ function limiter(quota: number, windowSeconds = 60, name: 'key' | 'address' = 'k
   return { limits, clock, take };
 }
 
-describe('a limit of 3 requests a minute', () => {
+describe('A limit of 3 requests a minute', () => {
   const rows: readonly [what: string, at: number, allowed: boolean, left: number, reset: number][] =
     [
-      ['the first begins the window', 0, true, 2, 60],
-      ['the second finds it under way', 0.4, true, 1, 60],
-      ['the third uses up the quota', 10, true, 0, 50],
-      ['the fourth is refused', 10, false, 0, 50],
-      ['a refused one prolongs nothing', 59.001, false, 0, 1],
-      ['a window that ended frees', 60, true, 2, 60],
-      ['and lasts a minute again', 119.9, true, 1, 1],
-      ['a clock set back by hours does not prolong it', -7_200, true, 2, 60],
+      ['the first request starts the window', 0, true, 2, 60],
+      ['the second request joins the window', 0.4, true, 1, 60],
+      ['the third request uses up the quota', 10, true, 0, 50],
+      ['the fourth request is rejected', 10, false, 0, 50],
+      ['a rejected request does not extend the window', 59.001, false, 0, 1],
+      ['an ended window resets the quota', 60, true, 2, 60],
+      ['the next window lasts a minute again', 119.9, true, 1, 1],
+      ['a clock that is set back by hours does not extend the window', -7_200, true, 2, 60],
     ];
   const { clock, limits } = limiter(3);
   test.each(rows)('%s', (_what, at, allowed, remaining, resetSeconds) => {
@@ -33,14 +32,14 @@ describe('a limit of 3 requests a minute', () => {
     expect(limits.take('a')).toEqual({ allowed, remaining, resetSeconds });
   });
 
-  test('is counted for each key by itself', () => {
+  test('applies to each key separately', () => {
     const { take } = limiter(3);
     expect(take('a', 4)).toMatchObject({ allowed: false });
     expect(take('b')).toMatchObject({ allowed: true, remaining: 2 });
   });
 });
 
-test('20,000 keys or addresses are remembered; more of them push out who was quiet for longest', () => {
+test('A rate limiter remembers 20,000 keys or addresses and drops the longest idle', () => {
   const { take } = limiter(1);
   const flood = (from: number, to: number) => {
     for (let n = from; n < to; n += 1) take(`2001:db8:0:${n.toString(16)}::/64`);
@@ -54,7 +53,7 @@ test('20,000 keys or addresses are remembered; more of them push out who was qui
   expect(take('quiet')).toMatchObject({ allowed: true });
 });
 
-describe('what the client is told', () => {
+describe('The rate limit headers', () => {
   test('RateLimit-Policy has the limits, RateLimit what is left of them', () => {
     const key = limiter(6_000);
     const address = limiter(12_000, 60, 'address');
@@ -80,7 +79,7 @@ describe('what the client is told', () => {
       'The limit is 2 requests from this address per 60 seconds. Try again in 43 seconds.',
     ],
   ];
-  test.each(refused)('429 says which limit, and when to come back: %s', (name, message) => {
+  test.each(refused)('429 says which limit and when to retry: %s', (name, message) => {
     const { clock, limits, take } = limiter(2, 60, name);
     take('a', 2);
     clock.seconds += 17.5;

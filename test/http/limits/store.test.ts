@@ -16,7 +16,7 @@ const shared = storages.filter(({ name }) => name !== 'embedded');
 
 type Process = { readonly limits: RateLimiters; readonly said: readonly string[] };
 
-/** What a process of its own has of the limits: 10 requests a key, any number an address. */
+/** One process's limits: 10 requests a key, any number an address. */
 async function startProcess(storage: Storage, windowSeconds = 60): Promise<Process> {
   const database = await openDatabase(storage, silent);
   const said: string[] = [];
@@ -38,17 +38,16 @@ const noApi = { baseUrl: undefined, stagingUrl: undefined, corsOrigins: [], trus
 const alone = 'rate limit store unavailable; each process counts separately';
 const together = 'rate limit store available again';
 
-/** The last of so many requests. */
 function take({ limits }: Process, times: number, id = 'k1') {
   return Array.from({ length: times }, () => limits.perKey.take(id)).at(-1);
 }
 
-/** Asks again until it is so: when a window ends or a server is found again is not ours to say. */
+/** Retries until it holds: the test controls neither the end of a window nor a reconnect. */
 async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** What the store counts, by the keys that it has. */
+/** The counts in the store by key. */
 async function stored(storage: Storage): Promise<Readonly<Record<string, number>>> {
   if (storage.kind === 'postgres_redis') {
     const redis = new Redis(storage.redisUrl);
@@ -72,19 +71,19 @@ for (const { name, available } of shared) {
       return storage;
     }
 
-    test('processes share the quota of a key within one telling', async () => {
+    test('processes share the quota of a key after one sync', async () => {
       const storage = await fresh();
       const [one, other] = [await startProcess(storage), await startProcess(storage)];
       expect(take(one, 9)).toMatchObject({ allowed: true, remaining: 1 });
       await one.limits.report();
-      expect(take(other, 1)).toMatchObject({ allowed: true, remaining: 9 }); // it could not know yet
+      expect(take(other, 1)).toMatchObject({ allowed: true, remaining: 9 }); // not yet synced
       await other.limits.report();
       expect(take(other, 1)).toMatchObject({ allowed: false, remaining: 0 });
-      expect(take(one, 2)).toMatchObject({ allowed: false }); // its tenth, which is one too many over both
+      expect(take(one, 2)).toMatchObject({ allowed: false }); // the tenth, over the limit of both together
       expect([...one.said, ...other.said]).toEqual([]);
     });
 
-    test('what was taken is told without being asked, under names of our own', async () => {
+    test('counts are pushed to the store under prefixed names', async () => {
       const storage = await fresh();
       const process = await startProcess(storage);
       take(process, 7);
@@ -97,14 +96,14 @@ for (const { name, available } of shared) {
       await eventually(async () => (await stored(storage))[`${prefix}key:k1`] === 10);
     });
 
-    test('what one round cannot carry, the next ones do, although nobody takes more', async () => {
+    test('counts that exceed one round are sent in the next ones', async () => {
       const storage = await fresh();
       const process = await startProcess(storage);
       for (let n = 0; n < 60; n += 1) take(process, 1, `k${n}`);
       await eventually(async () => Object.keys(await stored(storage)).length === 60);
     });
 
-    test('a window that ended frees in every process', async () => {
+    test('an ended window frees the key in every process', async () => {
       const storage = await fresh();
       const [one, other] = [await startProcess(storage, 8), await startProcess(storage, 8)];
       take(one, 10);
@@ -120,7 +119,7 @@ for (const { name, available } of shared) {
       expect(take(other, 1)).toMatchObject({ allowed: true });
     });
 
-    test('closing leaves nothing behind that counts or cleans', async () => {
+    test('closing stops all counting and cleanup', async () => {
       const storage = await fresh();
       const process = await startProcess(storage);
       take(process, 1);
@@ -135,7 +134,7 @@ for (const { name, available } of shared) {
   });
 }
 
-test('embedded storage belongs to one process: its memory counts, and the database is not asked', () => {
+test('embedded storage counts in memory and never queries the database', () => {
   const storage = { kind: 'embedded', dataDir: '' } as const;
   const config = { storage, api: { ...noApi, rateLimits: { perKey: 2, perAddress: 1 } } };
   const openPool = () => {
@@ -154,7 +153,7 @@ test('embedded storage belongs to one process: its memory counts, and the databa
 });
 
 test.skipIf(lacks('postgres', 'rate limits on PostgreSQL'))(
-  'rows of windows that ended over a minute ago are deleted, others stay',
+  'rows of windows that ended over a minute ago are deleted',
   async () => {
     const { storage, close } = await freshStorage('postgres');
     const database = await openDatabase(storage, silent);
@@ -176,9 +175,9 @@ test.skipIf(lacks('postgres', 'rate limits on PostgreSQL'))(
   },
 );
 
-describe('while the store is away', () => {
+describe('While the store is unavailable', () => {
   async function outage(storage: Storage, stop: () => Promise<void>, start: () => Promise<void>) {
-    // A window that lasts longer than any outage here.
+    // Longer than any outage here.
     const [one, other] = [await startProcess(storage, 600), await startProcess(storage, 600)];
     take(one, 2);
     await one.limits.report();
@@ -187,9 +186,9 @@ describe('while the store is away', () => {
       take(one, 1);
       await one.limits.report();
     }
-    expect(one.said).toEqual([alone]); // once, however often it was tried
+    expect(one.said).toEqual([alone]); // logged once for all attempts
     expect(take(one, 5)).toMatchObject({ allowed: true, remaining: 0 });
-    expect(take(one, 1)).toMatchObject({ allowed: false }); // it counts all the same
+    expect(take(one, 1)).toMatchObject({ allowed: false }); // still counted
     await start();
     await eventually(() => {
       one.limits.perAddress.take('192.0.2.1');
@@ -205,19 +204,16 @@ describe('while the store is away', () => {
   }
 
   const redisIsMissing = storages.some(({ available }) => !available);
-  test.skipIf(redisIsMissing)(
-    'each process counts for itself, and Redis is found again',
-    async () => {
-      const fresh = await freshStorage('postgres_redis');
-      onTestFinished(fresh.close);
-      const { redis } = fresh;
-      if (redis === null) throw new Error('this storage has a Redis');
-      await outage(fresh.storage, redis.kill, redis.restart);
-    },
-  );
+  test.skipIf(redisIsMissing)('each process counts locally and reconnects to Redis', async () => {
+    const fresh = await freshStorage('postgres_redis');
+    onTestFinished(fresh.close);
+    const { redis } = fresh;
+    if (redis === null) throw new Error('this storage has a Redis');
+    await outage(fresh.storage, redis.kill, redis.restart);
+  });
 
   test.skipIf(lacks('postgres', 'outages of PostgreSQL'))(
-    'each process counts for itself, and PostgreSQL is found again',
+    'each process counts locally and reconnects to PostgreSQL',
     async () => {
       const server = await startPostgres();
       onTestFinished(server.close);

@@ -8,15 +8,15 @@ function take(windows: Windows, id: string, times = 1, at = 0) {
   return Array.from({ length: times }, () => windows.take(id, at)).at(-1);
 }
 
-/** Tells a store that answers with these, and hears it; what was told. */
+/** Sends to a store that replies with these values; returns what was sent. */
 function report(windows: Windows, used: number, msLeft: number, at = 0): readonly number[] {
   const reports = windows.due(10, at);
   for (const each of reports) windows.acknowledge(each, { used, msLeft }, at);
   return reports.map(({ points }) => points);
 }
 
-describe('what the store is told', () => {
-  test('is gathered for each key, and said once', () => {
+describe('The report to the store', () => {
+  test('sums up each key and sends it once', () => {
     const windows = windowsOf(1_000);
     take(windows, 'a', 5);
     take(windows, 'b');
@@ -29,13 +29,13 @@ describe('what the store is told', () => {
     expect(windows.due(10, 0)).toEqual([]);
   });
 
-  test('leaves out what was refused', () => {
+  test('leaves out rejected requests', () => {
     const windows = windowsOf(3);
     take(windows, 'a', 10);
     expect(windows.due(10, 0)).toMatchObject([{ points: 3 }]);
   });
 
-  test('leaves out a window that has ended: its requests are not of the next', () => {
+  test('leaves out a window that has ended', () => {
     const windows = windowsOf(1_000);
     take(windows, 'a', 5);
     expect(windows.due(10, windowMs)).toEqual([]);
@@ -44,7 +44,7 @@ describe('what the store is told', () => {
     expect(windows.due(10, windowMs)).toMatchObject([{ points: 1 }]);
   });
 
-  test('is bounded, and whoever used a hundredth of the quota comes before a flood of others', () => {
+  test('is bounded and puts keys with 1% of the quota used before a flood of others', () => {
     const windows = windowsOf(1_000);
     for (let n = 0; n < 5_000; n += 1) take(windows, `flood ${n}`);
     take(windows, 'nearly', 9);
@@ -54,13 +54,13 @@ describe('what the store is told', () => {
     expect(windows.isDue).toBe(true);
   });
 
-  test('forgets whom the process has forgotten, so that no flood can pile up', () => {
+  test('drops keys that the process has dropped, so a flood cannot pile up', () => {
     const windows = windowsOf(1_000);
     for (let n = 0; n < 50_000; n += 1) take(windows, `flood ${n}`);
     expect(windows.due(50_000, 0)).toHaveLength(20_000);
   });
 
-  test('is nothing where nobody listens', () => {
+  test('is empty without a listener', () => {
     const windows = createWindows({ quota: 10, windowMs, isShared: false });
     take(windows, 'a', 5);
     expect(windows.isDue).toBe(false);
@@ -68,15 +68,15 @@ describe('what the store is told', () => {
   });
 });
 
-describe('what the store answers', () => {
-  test('adds what other processes took', () => {
+describe('The reply of the store', () => {
+  test('adds what other processes used', () => {
     const windows = windowsOf(10);
     take(windows, 'a', 2);
     report(windows, 2 + 5, windowMs);
     expect(take(windows, 'a')).toEqual({ allowed: true, remaining: 2, resetSeconds: 60 });
   });
 
-  test('refuses, where they took it all', () => {
+  test('rejects once they used it all', () => {
     const windows = windowsOf(10);
     take(windows, 'a');
     report(windows, 11, 20_000);
@@ -84,7 +84,7 @@ describe('what the store answers', () => {
     expect(take(windows, 'a', 1, 20_000)).toMatchObject({ allowed: true, remaining: 9 });
   });
 
-  test('counts what was taken between the question and the answer', () => {
+  test('includes requests counted while the reply was under way', () => {
     const windows = windowsOf(10);
     take(windows, 'a', 2);
     const reports = windows.due(10, 0);
@@ -95,16 +95,16 @@ describe('what the store answers', () => {
     expect(take(windows, 'a')).toMatchObject({ allowed: false });
   });
 
-  test('may be missing: what it was told is not told again, and still counts here', () => {
+  test('can be lost: what was sent is not sent again and still counts locally', () => {
     const windows = windowsOf(10);
     take(windows, 'a', 4);
-    expect(windows.due(10, 0)).toMatchObject([{ points: 4 }]); // and no answer comes
+    expect(windows.due(10, 0)).toMatchObject([{ points: 4 }]); // the reply is lost
     take(windows, 'a');
     expect(report(windows, 1 + 2, windowMs)).toEqual([1]);
     expect(take(windows, 'a')).toMatchObject({ remaining: 10 - 5 - 2 - 1 });
   });
 
-  test('ends the window when it ends for all', () => {
+  test('ends the window for all processes together', () => {
     const windows = windowsOf(10);
     take(windows, 'a');
     report(windows, 4, 5_000);
@@ -112,16 +112,16 @@ describe('what the store answers', () => {
     expect(take(windows, 'a', 1, 5_000)).toMatchObject({ remaining: 9, resetSeconds: 60 });
   });
 
-  test('does not free anybody where the store was emptied', () => {
+  test('does not free a key when the store was emptied', () => {
     const windows = windowsOf(10);
     take(windows, 'a', 9);
     report(windows, 9, 30_000);
     take(windows, 'a');
-    report(windows, 1, windowMs); // it knows of no window, and begins one
+    report(windows, 1, windowMs); // it knows no window and starts one
     expect(take(windows, 'a')).toEqual({ allowed: false, remaining: 0, resetSeconds: 30 });
   });
 
-  test('cannot make a window longer than it is, whatever clock the other process has', () => {
+  test('cannot extend a window, whatever the clock of the other process', () => {
     const windows = windowsOf(10);
     take(windows, 'a');
     report(windows, 1, 3 * windowMs);

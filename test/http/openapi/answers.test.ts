@@ -1,4 +1,3 @@
-/** Whether everything that can be said of a domain fits the document, and whether the judge of it can say no. */
 import { describe, expect, it, test } from 'vitest';
 import type { EventType } from '../../../src/core/life/events.ts';
 import type { Certificate, Escalation } from '../../../src/core/records.ts';
@@ -16,7 +15,7 @@ const path = `/v1/projects/${projectId}/domains/docs.example.com`;
 const json = { 'content-type': 'application/json; charset=utf-8' };
 const ok = (body: unknown): Answered => ({ status: 200, headers: json, text: renderJson(body) });
 
-describe('what is said of a domain is documented', () => {
+describe('The OpenAPI document covers', () => {
   const finding = { code: 'held_elsewhere', hostname: 'example.com' } as const;
 
   const events: { readonly [T in EventType]: object } = {
@@ -106,10 +105,10 @@ describe('what is said of a domain is documented', () => {
   ] as const;
   const escalation = { openedAt: noon, cause: 'dns_unknown', evidence: {} };
   const domains: readonly (readonly [string, Partial<DomainDetails>])[] = [
-    ['that waits', {}],
+    ['that is pending', {}],
     ['with HSTS', { hsts: { maxAge: 300, includeSubdomains: true, preload: false } }],
     ['that is live', { status: 'live', verifiedAt: noon, findings: [], nextCheckAt: null }],
-    ['with an open case', { status: 'verified', escalations: [escalation as Escalation] }],
+    ['with an open escalation', { status: 'verified', escalations: [escalation as Escalation] }],
     ...certificates.map(
       ([name, one]) =>
         [
@@ -126,7 +125,7 @@ describe('what is said of a domain is documented', () => {
   });
 });
 
-describe('an answer that is not documented is found out', () => {
+describe('expectDocumented', () => {
   const pet = '{"id":9007199254740993,"name":"Rex","categoryId":7,"status":"sold"}';
   const refusal = (status: number, code: string): Answered => ({
     status,
@@ -145,36 +144,40 @@ describe('an answer that is not documented is found out', () => {
     ['OPTIONS /v1/pets', { status: 204, headers: {}, text: '' }],
     [`DELETE ${path}`, { status: 204, headers: {}, text: '' }],
   ];
-  it.each(good)('not %s %j', (line, answer) => {
+  it.each(good)('accepts %s %j', (line, answer) => {
     expect(() => expectDocumented(routes, line, answer)).not.toThrow();
   });
 
   const bad: readonly (readonly [what: string, line: string, Answered])[] = [
-    ['a status', 'GET /v1/pets/1', { status: 201, headers: json, text: pet }],
-    ['no type', 'GET /v1/pets/1', { status: 200, headers: {}, text: pet }],
+    ['an undocumented status', 'GET /v1/pets/1', { status: 201, headers: json, text: pet }],
+    ['no content type', 'GET /v1/pets/1', { status: 200, headers: {}, text: pet }],
     [
-      'a field more',
+      'an extra field',
       'GET /v1/pets/1',
       ok({ id: 1, name: 'R', categoryId: 7, status: 'sold', age: 3 }),
     ],
-    ['a field less', 'GET /v1/pets/1', ok({ id: 1, name: 'R', categoryId: 7 })],
+    ['a missing field', 'GET /v1/pets/1', ok({ id: 1, name: 'R', categoryId: 7 })],
     ['an id as text', 'GET /v1/pets/1', ok({ id: '1', name: 'R', categoryId: 7, status: 'sold' })],
     [
-      'an id that is no int64',
+      'an id outside of int64',
       'GET /v1/pets/1',
       ok({ id: 2n ** 63n, name: 'R', categoryId: 7, status: 'sold' }),
     ],
-    ['a value', 'GET /v1/pets/1', ok({ id: 1, name: 'R', categoryId: 7, status: 'lost' })],
-    ['no JSON', 'GET /v1/pets/1', { status: 200, headers: json, text: '{' }],
+    [
+      'an undocumented value',
+      'GET /v1/pets/1',
+      ok({ id: 1, name: 'R', categoryId: 7, status: 'lost' }),
+    ],
+    ['a body that is not JSON', 'GET /v1/pets/1', { status: 200, headers: json, text: '{' }],
     ['a body with 304', 'GET /v1/pets/1', { status: 304, headers: json, text: pet }],
     ['304 to a POST', 'POST /v1/pets', { status: 304, headers: {}, text: '' }],
     ['a body with 204', `DELETE ${path}`, { status: 204, headers: {}, text: '{}' }],
-    ['a body to HEAD', 'HEAD /v1/pets/1', { status: 200, headers: json, text: pet }],
-    ['a code of another operation', 'GET /v1/pets', refusal(404, 'pet_not_found')],
-    ['a code of another status', 'GET /v1/pets/1', refusal(400, 'pet_not_found')],
-    ['a code that is none', 'GET /v1/pets/1', refusal(404, 'lost')],
+    ['a body for HEAD', 'HEAD /v1/pets/1', { status: 200, headers: json, text: pet }],
+    ['an error code of another operation', 'GET /v1/pets', refusal(404, 'pet_not_found')],
+    ['an error code of another status', 'GET /v1/pets/1', refusal(400, 'pet_not_found')],
+    ['an unknown error code', 'GET /v1/pets/1', refusal(404, 'lost')],
     [
-      'a refusal with more fields',
+      'an error with extra fields',
       'GET /v1/pets/1',
       {
         status: 404,
@@ -182,9 +185,9 @@ describe('an answer that is not documented is found out', () => {
         text: '{"code":"pet_not_found","message":"No.","status":404,"stack":"at"}',
       },
     ],
-    ['a success where nothing is', 'GET /v2', ok({})],
+    ['a success that is not documented', 'GET /v2', ok({})],
   ];
-  it.each(bad)('%s: %s', (_what, line, answer) => {
+  it.each(bad)('rejects %s: %s', (_what, line, answer) => {
     expect(() => expectDocumented(routes, line, answer)).toThrow();
   });
 });

@@ -1,4 +1,3 @@
-/** The OpenAPI document against the routes that it is made from, and against docs/interface.md. */
 import { describe, expect, it, test } from 'vitest';
 import { buildDocument, documentPath } from '../../../src/http/openapi/document.ts';
 import { type Operation, type Response, verbs } from '../../../src/http/openapi/model.ts';
@@ -24,7 +23,7 @@ const route = (operationId: string) =>
   routes.find((one) => one.operationId === operationId) ??
   expect.fail(`no route is called ${operationId}`);
 
-/** What a reference stands for. */
+/** Resolves a reference. */
 function whole(response: Operation['responses'][string] | undefined): Response {
   if (response === undefined) expect.fail('no such response');
   if (!('$ref' in response)) return response;
@@ -32,14 +31,14 @@ function whole(response: Operation['responses'][string] | undefined): Response {
   return document.components.responses[name] ?? expect.fail(`${name} is missing`);
 }
 
-/** As it travels: bigint for whole numbers. */
+/** As sent: bigint for whole numbers. */
 const asParsed = (value: unknown) => {
   const parsed = parseJson(new TextEncoder().encode(renderJson(value)));
   return parsed.ok ? parsed.value : expect.fail('an example is not JSON');
 };
 
-describe('the OpenAPI document', () => {
-  it('has every route as an operation, and no other', () => {
+describe('The OpenAPI document', () => {
+  it('has exactly one operation for each route', () => {
     const listed = operations.map(({ path, verb, operation: { operationId } }) => ({
       path,
       verb,
@@ -58,12 +57,12 @@ describe('the OpenAPI document', () => {
     expect(routes.length).toBeGreaterThan(20);
   });
 
-  it('is the same, byte for byte, whenever it is made', () => {
+  it('is byte-for-byte reproducible', () => {
     const again = buildDocument(everyRoute(), addresses);
     expect(renderJson(again)).toBe(renderJson(document));
   });
 
-  it('carries version 1.0.0, and servers whose paths end in v1', () => {
+  it('has version 1.0.0 and servers whose paths end in v1', () => {
     expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '1.0.0' } });
     expect(document.servers).toEqual([{ url: '/v1', description: 'Production' }]);
     const published = buildDocument(routes, {
@@ -81,7 +80,7 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/healthz']?.servers).toEqual([{ url: '/', description: 'Production' }]);
   });
 
-  it('lists every error code, each with an example, where it can be met', () => {
+  it('lists every error code with an example wherever it can occur', () => {
     const met = operations.flatMap(({ operation: { responses } }) =>
       Object.values(responses).flatMap((response) =>
         Object.keys(whole(response).content?.['application/json']?.examples ?? {}),
@@ -94,7 +93,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('keeps int64 whole: an integer in 64 bits, without bounds that a double would round', () => {
+  it('declares int64 integers without bounds that a double would round', () => {
     const int64 = { type: 'integer', format: 'int64' };
     const { Pet, NewPet, Event } = document.components.schemas;
     expect(Pet?.properties).toMatchObject({ id: int64, categoryId: int64 });
@@ -106,18 +105,18 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe.each(routes.map(({ operationId }) => operationId))('%s', (operationId) => {
+describe.each(routes.map(({ operationId }) => operationId))('The operation %s', (operationId) => {
   const documented = operation(operationId);
   const declared = route(operationId);
 
-  it('has a stability, a tag and words', () => {
+  it('has a stability, a tag and a description', () => {
     expect(['stable', 'beta', 'experimental']).toContain(documented['x-stability']);
     expect(document.tags.map(({ name }) => name)).toContain(documented.tags[0]);
     expect(documented.summary).toMatch(/^[A-Z].*[^.]$/);
     expect(documented.description).toMatch(/^[A-Z][\s\S]*\.$/);
   });
 
-  it('says which key it needs', () => {
+  it('names the key that it requires', () => {
     const { scope } = declared;
     expect(documented.security).toEqual(scope === null ? [] : [{ bearer: [] }]);
     expect(documented['x-required-scope']).toBe(scope ?? undefined);
@@ -125,7 +124,7 @@ describe.each(routes.map(({ operationId }) => operationId))('%s', (operationId) 
     expect(Object.keys(documented.responses).includes('401')).toBe(scope !== null);
   });
 
-  it('has an example of its answer that fits', () => {
+  it('has a valid response example', () => {
     const { schema, status, mediaType } = declared.success;
     const { content } = whole(documented.responses[status]);
     if (status === 204) return expect(content).toBeUndefined();
@@ -134,7 +133,7 @@ describe.each(routes.map(({ operationId }) => operationId))('%s', (operationId) 
     if (schema !== undefined) expect(() => schema.parse(asParsed(example))).not.toThrow();
   });
 
-  it('has an example of its body that fits', () => {
+  it('has a valid body example', () => {
     const { body } = declared;
     const example = documented.requestBody?.content['application/json'].example;
     expect(example !== undefined).toBe(body !== undefined);
@@ -142,14 +141,14 @@ describe.each(routes.map(({ operationId }) => operationId))('%s', (operationId) 
   });
 });
 
-describe('what docs/interface.md lists', () => {
+describe('The contract of docs/interface.md', () => {
   const listed: readonly (readonly [string, readonly string[], readonly string[]])[] = [
     ['listPets', ['200', '401'], ['limit', 'status']],
     ['createPet', ['201', '400', '401'], []],
     ['getPet', ['200', '401', '404'], ['petId']],
   ];
 
-  test.each(listed)('of %s is unmarked: %j %j; all else is an addition', (id, statuses, names) => {
+  test.each(listed)('leaves %s unmarked: %j %j; the rest is added', (id, statuses, names) => {
     const { responses, parameters, ...rest } = operation(id);
     expect(rest['x-addition']).toBeUndefined();
     const unmarked = Object.entries(responses).filter(([, one]) => !whole(one)['x-addition']);
@@ -160,12 +159,12 @@ describe('what docs/interface.md lists', () => {
     expect(headers.filter((one) => !('$ref' in one) && !one['x-addition'])).toEqual([]);
   });
 
-  it('are three operations; every other one is an addition', () => {
+  it('covers three operations; every other one is an addition', () => {
     const unmarked = operations.filter((one) => !one.operation['x-addition']);
     expect(unmarked.map((one) => one.operation.operationId)).toEqual(listed.map(([id]) => id));
   });
 
-  it('is a limit from 1 to 100, 20 where it is left out', () => {
+  it('sets limit from 1 to 100 with a default of 20', () => {
     expect(operation('listPets').parameters[0]).toMatchObject({
       name: 'limit',
       in: 'query',
@@ -173,7 +172,7 @@ describe('what docs/interface.md lists', () => {
     });
   });
 
-  it('is that getPet alone is deprecated', () => {
+  it('deprecates getPet alone', () => {
     const deprecated = operations.filter((one) => one.operation.deprecated);
     expect(deprecated.map((one) => one.operation.operationId)).toEqual(['getPet']);
   });
@@ -183,13 +182,13 @@ describe('what docs/interface.md lists', () => {
     ['Pet', ['id', 'name', 'categoryId', 'status'], ['id', 'name', 'categoryId', 'status']],
     ['Error', ['code', 'message', 'status'], ['code', 'message', 'status']],
   ];
-  test.each(shapes)('is the shape of %s: %j, required %j', (name, fields, required) => {
+  test.each(shapes)('sets the shape of %s: %j, required %j', (name, fields, required) => {
     const schema = document.components.schemas[name];
     expect(Object.keys(schema?.properties ?? {})).toEqual(fields);
     expect(schema?.required).toEqual(required);
   });
 
-  it('is which values a status has', () => {
+  it('sets the values of a status', () => {
     expect(document.components.schemas['PetStatus']?.enum).toEqual([
       'available',
       'pending',

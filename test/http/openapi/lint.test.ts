@@ -1,4 +1,3 @@
-/** Redocly's own opinion of the document that is served, by the rules of redocly.yaml. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What `redocly lint` says. It asks no network. */
+/** Runs `redocly lint`, which needs no network. */
 async function lint(document: string): Promise<Verdict> {
   const file = join(folder, 'openapi.json');
   await writeFile(file, document);
@@ -39,10 +38,9 @@ async function lint(document: string): Promise<Verdict> {
   const [output, complaints] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const start = output.indexOf('{');
   if (start < 0) throw new Error(`redocly said nothing:\n${output}${complaints}`);
-  return JSON.parse(output.slice(start)) as Verdict; // of its format `json`
+  return JSON.parse(output.slice(start)) as Verdict;
 }
 
-/** As a client gets it. */
 async function served(env: Readonly<Record<string, string>> = {}): Promise<string> {
   const route = everyRoute(env).find(({ path }) => path === '/openapi.json');
   const request = { params: {}, query: {}, headers: {}, body: undefined, key: null, requestId: '' };
@@ -52,20 +50,20 @@ async function served(env: Readonly<Record<string, string>> = {}): Promise<strin
 }
 
 const environments = [
-  ['as it comes', {}],
+  ['as generated', {}],
   [
     'with the addresses of a real service',
     { BASE_URL: 'https://api.shop.test/store/v1', STAGING_URL: 'https://staging.shop.test/v1' },
   ],
 ] as const;
 
-test.each(environments)('Redocly finds nothing wrong with it, %s', async (_name, env) => {
+test.each(environments)('Redocly accepts the document %s', async (_name, env) => {
   const { totals, problems } = await lint(await served(env));
   expect(problems).toEqual([]);
   expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
 });
 
-test('Redocly finds what is broken on purpose', async () => {
+test('Redocly reports a deliberately broken document', async () => {
   const document = await served();
   const broken = document
     .replace('"operationId":"createPet"', '"operationId":"listPets"')

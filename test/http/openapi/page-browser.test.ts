@@ -1,5 +1,3 @@
-/** The pages below /docs in a real browser, in front of the real service. */
-
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import type { Browser } from 'playwright-core';
@@ -17,7 +15,7 @@ const KEY = 'a-key-to-try-the-page-with';
 const BIG = '9007199254740993';
 
 describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
-  'in a browser, the page',
+  'In a browser, the docs page',
   () => {
     let fresh: Awaited<ReturnType<typeof storageOf>>;
     let signpost: Signpost;
@@ -42,7 +40,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
       await fresh?.close();
     });
 
-    /** Opens the page, and expects that nothing complained and that only this service was asked. */
+    /** Opens the page and expects no error and requests to this service only. */
     async function at(
       options: Parameters<typeof visit>[2],
       act: (visited: Visit) => Promise<void>,
@@ -51,7 +49,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
       await act(visited);
       expect(visited.complaints).toEqual([]);
       const origins = new Set(visited.asked.map((one) => new URL(one).origin));
-      origins.delete('null'); // the icon, which is in the page
+      origins.delete('null'); // the icon in the page
       expect([...origins]).toEqual([new URL(url).origin]);
       await visited.close();
     }
@@ -63,13 +61,13 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
       await page.waitForSelector(answer(operationId));
     };
 
-    it('opens without a violation of its policy or an error', () =>
+    it('opens without a policy violation or an error', () =>
       at({}, async ({ page }) => {
         expect(await page.title()).toBe('Pets · Signpost API');
         expect(await page.locator('form.try:visible').count()).toBe(3);
       }));
 
-    it('lists animals, their ids digit for digit', () =>
+    it('lists pets with exact ids', () =>
       at({}, async (visited) => {
         const { page } = visited;
         await sendWithKey(visited, 'listPets');
@@ -89,7 +87,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
         expect(await page.textContent(answer('listPets'))).toBe(sent);
       }));
 
-    it('sends what its fields say', () =>
+    it('sends the values of its fields', () =>
       at({}, async (visited) => {
         const { page, asked } = visited;
         await page.fill('#listPets-limit', '1');
@@ -102,7 +100,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
         expect(asked.at(-1)).toBe(url.replace('/docs/pets', `/v1/pets/${BIG}`));
       }));
 
-    it('adds an animal, its category digit for digit', () =>
+    it('adds a pet with an exact category', () =>
       at({}, async (visited) => {
         const { page } = visited;
         await page.fill('#createPet-body', `{"name": "Tom", "categoryId": ${BIG}}`);
@@ -117,7 +115,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
         expect(await page.textContent(answer('createPet'))).toBe(added);
       }));
 
-    it('shows a stream as it comes, until it is stopped', async () => {
+    it('shows a stream as it arrives, until stopped', async () => {
       const { prisma } = signpost.parts.database;
       const project = await prisma.project.create({
         data: { id: randomUUID(), name: 'Docs', slug: 'docs', plan: 'pro' },
@@ -151,20 +149,20 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
       await visited.close();
     });
 
-    it('shows a refusal as it was sent', async () => {
+    it('shows an error as it was sent', async () => {
       const visited = await visit(browser, url);
       await visited.page.click('#listPets button:text("Send")');
       await visited.page.waitForSelector(answer('listPets'));
       expect(await visited.page.textContent('#listPets .answer .bad')).toContain('401');
       expect(await visited.page.textContent(answer('listPets'))).toContain('"code":"unauthorized"');
-      // The browser notes each answer of 4xx; nothing else is amiss.
+      // The browser logs each 4xx response; nothing else may be logged.
       await expect
         .poll(() => visited.complaints, { timeout: 60_000 })
         .toEqual([expect.stringContaining('status of 401')]);
       await visited.close();
     });
 
-    it('keeps the key in this tab, and out of every URL', () =>
+    it('keeps the key in this tab and out of every URL', () =>
       at({}, async (visited) => {
         const { page, asked } = visited;
         await sendWithKey(visited, 'listPets');
@@ -177,7 +175,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
         expect(await page.inputValue('#key')).toBe(KEY);
       }));
 
-    it('reads without a script', () =>
+    it('is readable without JavaScript', () =>
       at({ javaScriptEnabled: false }, async ({ page }) => {
         expect(await page.locator('article').count()).toBe(3);
         expect(await page.locator('#createPet').textContent()).toContain('categoryId');
@@ -191,14 +189,14 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
         await page.waitForURL(url.replace('/pets', '#errors'));
       }));
 
-    it('fits a telephone', () =>
+    it('fits a phone', () =>
       at({ viewport: { width: 360, height: 740 } }, async (visited) => {
         await sendWithKey(visited, 'listPets');
         const widest = await visited.page.evaluate('document.documentElement.scrollWidth');
         expect(widest).toBe(360);
       }));
 
-    it('is for a keyboard and a screen reader, too', () =>
+    it('works with a keyboard and a screen reader', () =>
       at({}, async ({ page }) => {
         await page.keyboard.press('Tab');
         expect(await page.evaluate('document.activeElement.textContent')).toBe(
@@ -215,7 +213,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
         expect(await page.inputValue('#listPets-limit')).toBe('7');
       }));
 
-    it.each(['light', 'dark'] as const)('can be read in the %s', (colorScheme) =>
+    it.each(['light', 'dark'] as const)('has enough contrast in the %s', (colorScheme) =>
       at({ colorScheme }, async ({ page }) => {
         // WCAG 2.2, 1.4.3: at least 4.5 to 1.
         expect(await page.evaluate(worstContrast)).toBeGreaterThanOrEqual(4.5);
@@ -224,7 +222,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
   },
 );
 
-/** Runs in the page: the lowest contrast of any text with what is behind it. */
+/** Runs in the page: the lowest contrast of any text with its background. */
 const worstContrast = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number);
   const luminance = ([r, g, b]) => {

@@ -1,4 +1,3 @@
-/** The pages below /docs as they are sent: whole, escaped, within itself, and of a size. */
 import { describe, expect, it, test } from 'vitest';
 import { buildDocument } from '../../../src/http/openapi/document.ts';
 import type { OpenApiDocument } from '../../../src/http/openapi/model.ts';
@@ -29,14 +28,14 @@ const allOf = (text: string, expression: RegExp) =>
   [...text.matchAll(expression)].map(([, found = '']) => found);
 const anchorsOf = (path: string) => allOf(pages.get(path) ?? '', / id="([^"]+)"/g);
 
-/** What `href` leads to from a page, as path and anchor. */
+/** The path and anchor of a link. */
 function target(href: string, from: string) {
   const { pathname, hash } = new URL(href, `http://localhost${from}`);
   return { path: pathname, anchor: hash.slice(1) };
 }
 
-describe('the pages', () => {
-  it('show every operation on the page of its tag, and name it on every page', () => {
+describe('The docs pages', () => {
+  it('show every operation on the page of its tag and list it on every page', () => {
     for (const { operationId, tag, summary } of routes) {
       const own = `/docs/${tag.toLowerCase()}`;
       expect(anchorsOf(own)).toContain(operationId);
@@ -48,7 +47,7 @@ describe('the pages', () => {
     }
   });
 
-  it('show every schema and every code', () => {
+  it('show every schema and every error code', () => {
     const { components } = document;
     const anchors = new Set(paths.flatMap(anchorsOf));
     for (const name of Object.keys(components.schemas)) expect(anchors).toContain(`schema-${name}`);
@@ -56,16 +55,16 @@ describe('the pages', () => {
       expect(pages.get('/docs')).toContain(`<code>${code}</code>`);
   });
 
-  it('are those of tags alone', async () => {
+  it('exist for tags only', async () => {
     expect(await get('/docs/nothing')).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
 });
 
-describe.each([...pages])('the page %s', (path, page) => {
+describe.each([...pages])('The docs page %s', (path, page) => {
   const all = (expression: RegExp) => allOf(page, expression);
   const base = path === '/docs' ? './' : '../';
 
-  it('leads to nothing that is not there, and names nothing twice', () => {
+  it('has no broken link and no duplicate id', () => {
     const anchors = anchorsOf(path);
     expect(anchors.filter((one, index) => anchors.indexOf(one) !== index)).toEqual([]);
     const links = all(/ href="([^"]*#[^"]+)"/g).filter((one) => !one.startsWith('data:'));
@@ -79,14 +78,14 @@ describe.each([...pages])('the page %s', (path, page) => {
     expect(labels.filter((one) => !anchors.includes(one))).toEqual([]);
   });
 
-  it('has headings that skip no level', () => {
+  it('skips no heading level', () => {
     const levels = all(/<h([1-6])[ >]/g).map(Number);
     expect(levels[0]).toBe(1);
     const skips = levels.filter((level, index) => level > (levels[index - 1] ?? 1) + 1);
     expect(skips).toEqual([]);
   });
 
-  it('asks for nothing from elsewhere, and has no script or style in line', () => {
+  it('loads nothing from elsewhere and has no inline script or style', () => {
     const asked = all(/ (?:href|src)="([^#][^"]*)"/g).filter((one) => !/docs[^.]*#/.test(one));
     expect(asked).toEqual([
       expect.stringMatching(/^data:image\/svg\+xml,/),
@@ -99,11 +98,11 @@ describe.each([...pages])('the page %s', (path, page) => {
     );
   });
 
-  it('has less than 100 KB', () => {
+  it('is smaller than 100 KB', () => {
     expect(Buffer.byteLength(page)).toBeLessThan(100_000);
   });
 
-  it('is sent with a policy that lets nothing else in', async () => {
+  it('is sent with a policy that blocks all other sources', async () => {
     const { headers } = await get(path);
     expect(headers).toEqual({
       'content-type': 'text/html; charset=utf-8',
@@ -113,8 +112,8 @@ describe.each([...pages])('the page %s', (path, page) => {
   });
 });
 
-describe('what the pages need', () => {
-  it('has less than 20 KB', async () => {
+describe('The assets of the docs pages', () => {
+  it('are smaller than 20 KB', async () => {
     const [style, script] = await Promise.all([
       get('/docs/assets/style.css'),
       get('/docs/assets/script.js'),
@@ -125,14 +124,14 @@ describe('what the pages need', () => {
   test.each([
     ['/docs/assets/style.css', 'text/css; charset=utf-8', /^:root \{/],
     ['/docs/assets/script.js', 'text/javascript; charset=utf-8', /addEventListener/],
-  ])('%s is %s', async (path, type, beginning) => {
+  ])('include %s as %s', async (path, type, beginning) => {
     const { headers, text } = await get(path);
     expect(headers?.['content-type']).toBe(type);
     expect(text).toMatch(beginning);
     expect(text).not.toContain('sourceMappingURL');
   });
 
-  it('is a call as a shell would make it', () => {
+  it('write a call as a shell command', () => {
     expect(
       pages.get('/docs/pets'),
     ).toContain(`curl <span data-origin>http://localhost:3000</span>/v1/pets \\
@@ -148,12 +147,12 @@ describe('what the pages need', () => {
   });
 });
 
-describe('pages below another path', () => {
+describe('Docs pages below another path', () => {
   const env = { BASE_URL: 'https://api.example/store/v1' };
   const addresses = { baseUrl: env.BASE_URL, stagingUrl: undefined };
   const published = [...renderPages(buildDocument(everyRoute(env), addresses)).values()].join();
 
-  it('show the address that clients call, and call their own service', () => {
+  it('show the public address and call their own service', () => {
     expect(published).toContain('<code>curl https://api.example/store/v1/pets \\');
     expect(published).toContain('<code>curl https://api.example/store/healthz</code>');
     expect(published).toContain('data-path="../v1/pets"');
@@ -161,7 +160,7 @@ describe('pages below another path', () => {
   });
 });
 
-describe('what is written into the page', () => {
+describe('Text in the docs pages', () => {
   const evil = `<script>alert("1")</script>'&`;
 
   it('is escaped between tags', () => {
@@ -181,7 +180,7 @@ describe('what is written into the page', () => {
     );
   });
 
-  it('is escaped wherever the document has it', () => {
+  it('is escaped in every field of the document', () => {
     const marked = '<b>"x"</b>';
     const marking = buildDocument(
       routes.map((route) => ({
@@ -200,7 +199,7 @@ describe('what is written into the page', () => {
     ['- one\n- `two`', '<ul><li>one</li><li><code>two</code></li></ul>'],
     ['**a** and *b* of `*c*`', '<p><strong>a</strong> and <em>b</em> of <code>*c*</code></p>'],
     ['2 * 3 < 7', '<p>2 * 3 &lt; 7</p>'],
-  ])('prose %j', (text, written) => {
+  ])('renders the prose %j', (text, written) => {
     expect(prose(text).html).toBe(written);
   });
 });

@@ -1,4 +1,3 @@
-/** What a schema that validates looks like to a client. */
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { buildDocument } from '../../../src/http/openapi/document.ts';
@@ -16,7 +15,7 @@ import { validate } from '../../../src/http/pipeline/validate.ts';
 import { renderJson } from '../../../src/net/json.ts';
 import { everyRoute } from '../../support/every-route.ts';
 
-describe('a schema is written as a client sees it', () => {
+describe('A schema in the document', () => {
   const described = { description: 'in words' };
   const table: readonly (readonly [string, z.ZodType, JsonSchema])[] = [
     ['an int64', int64(), { type: 'integer', format: 'int64' }],
@@ -37,7 +36,7 @@ describe('a schema is written as a client sees it', () => {
       { type: 'string', minLength: 1, maxLength: 255, pattern: '^[^\\u0000]*$' },
     ],
     [
-      'a name for people',
+      'a display name',
       nameText({ max: 255 }),
       {
         type: 'string',
@@ -48,30 +47,30 @@ describe('a schema is written as a client sees it', () => {
       },
     ],
     [
-      'one with a description',
+      'a schema with a description',
       int64().meta(described),
       { type: 'integer', format: 'int64', ...described },
     ],
-    ['a named one', z.string().meta({ id: 'Word' }), { $ref: '#/components/schemas/Word' }],
+    ['a named schema', z.string().meta({ id: 'Word' }), { $ref: '#/components/schemas/Word' }],
     [
-      'a named one in a list',
+      'a named schema in a list',
       z.array(z.string().meta({ id: 'Word' })),
       { type: 'array', items: { $ref: '#/components/schemas/Word' } },
     ],
   ];
-  test.each(table)('%s', (_name, schema, written) => {
+  test.each(table)('describes %s for clients', (_name, schema, written) => {
     expect(createSchemaWriter().input(schema)).toEqual(written);
     expect(createSchemaWriter().output(schema)).toEqual(written);
   });
 
-  it('bodies take no other field; answers may grow', () => {
+  it('forbids extra fields in bodies and allows them in responses', () => {
     const schema = z.strictObject({ a: z.string() });
     const shape = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
     expect(createSchemaWriter().input(schema)).toEqual({ ...shape, additionalProperties: false });
     expect(createSchemaWriter().output(schema)).toEqual(shape);
   });
 
-  it('named ones are kept, ordered by their names', () => {
+  it('is referenced by name, in the order of the names', () => {
     const schemas = createSchemaWriter();
     schemas.input(z.string().meta({ id: 'Word' }));
     schemas.output(z.object({ n: z.number().meta({ id: 'Count' }) }));
@@ -81,7 +80,7 @@ describe('a schema is written as a client sees it', () => {
     ]);
   });
 
-  it('one name cannot have two shapes', () => {
+  it('rejects two shapes under one name', () => {
     const schemas = createSchemaWriter();
     const both = z.strictObject({ a: z.string() }).meta({ id: 'Both' });
     schemas.input(both);
@@ -89,13 +88,13 @@ describe('a schema is written as a client sees it', () => {
   });
 });
 
-describe('a whole number in a query', () => {
+describe('A whole number in a query', () => {
   const limit = z.strictObject({ limit: queryInteger({ min: 1, max: 100, default: 20 }) });
   test.each([
     ['1', 1],
     ['20', 20],
     ['100', 100],
-  ])('%s is taken', (given, value) => {
+  ])('accepts %s', (given, value) => {
     expect(validate(limit, { limit: given })).toEqual({ ok: true, value: { limit: value } });
   });
   test.each([
@@ -112,16 +111,16 @@ describe('a whole number in a query', () => {
     '0x1',
     '１',
     '9'.repeat(40),
-  ])('%j is refused', (given) => {
+  ])('rejects %j', (given) => {
     const problems = 'limit: must be a whole number from 1 to 100';
     expect(validate(limit, { limit: given })).toEqual({ ok: false, problems });
   });
-  test('without one, the default counts', () => {
+  test('uses the default when missing', () => {
     expect(validate(limit, {})).toEqual({ ok: true, value: { limit: 20 } });
   });
 });
 
-test('no schema of the document is left open by accident', () => {
+test('every schema of the document constrains its values', () => {
   const { components, paths } = buildDocument(everyRoute(), {
     baseUrl: undefined,
     stagingUrl: undefined,
@@ -132,7 +131,7 @@ test('no schema of the document is left open by accident', () => {
   expect(renderJson(paths)).not.toMatch(/"schema":\{\}|\$defs/);
 });
 
-/** Where it says nothing about its values. */
+/** The paths at which a schema does not constrain its values. */
 function vague(path: string, schema: JsonSchema | boolean): string[] {
   if (typeof schema === 'boolean') return [path];
   const { $ref, type, enum: values, anyOf = [], oneOf = [], properties = {}, items } = schema;

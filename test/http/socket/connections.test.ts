@@ -5,11 +5,11 @@ import { type ConnectionLimits, countConnections } from '../../../src/net/connec
 import { startTestApi, type TestApi } from '../support.ts';
 import { parseAnswers, talk } from '../wire.ts';
 
-describe('counting', () => {
+describe('The connection counter', () => {
   const count = (limits: ConnectionLimits, exempt: readonly string[] = []) =>
     countConnections(limits, (address) => exempt.includes(address));
 
-  test('no address has more than its share, and all together no more than the total', () => {
+  test('limits each address to its share and all together to the total', () => {
     const { admit } = count({ total: 5, perAddress: 2 });
     const addresses = [
       '192.0.2.1',
@@ -24,7 +24,7 @@ describe('counting', () => {
     expect(admit('192.0.2.4')).toBeNull();
   });
 
-  test('a closed connection makes room', () => {
+  test('frees a place when a connection closes', () => {
     const { admit } = count({ total: 2, perAddress: 1 });
     const leave = admit('192.0.2.1');
     expect(admit('192.0.2.1')).toBeNull();
@@ -34,7 +34,7 @@ describe('counting', () => {
     expect(admit('192.0.2.3')).toBeNull();
   });
 
-  test('a trusted proxy stands for many clients: it has the total', () => {
+  test('allows a trusted proxy the total, because it stands for many clients', () => {
     const { admit } = count({ total: 3, perAddress: 1 }, ['10.0.0.1']);
     const admitted = Array.from({ length: 4 }, () => admit('::ffff:10.0.0.1') !== null);
     expect(admitted).toEqual([true, true, true, false]);
@@ -47,17 +47,17 @@ describe('counting', () => {
       '::ffff:192.0.2.1',
       true,
     ],
-    ['a /64 is one client', '2001:db8::1', '2001:db8::ffff:1', true],
-    ['the next /64 is another', '2001:db8::1', '2001:db8:0:1::1', false],
+    ['a /64 counts as one client', '2001:db8::1', '2001:db8::ffff:1', true],
+    ['the next /64 counts as another client', '2001:db8::1', '2001:db8:0:1::1', false],
   ];
-  test.each(same)('%s', (_what, one, other, together) => {
+  test.each(same)('counts correctly: %s', (_what, one, other, together) => {
     const { admit } = count({ total: 9, perAddress: 1 });
     admit(one);
     expect(admit(other) === null).toBe(together);
   });
 });
 
-describe('over a socket', () => {
+describe('A server with a connection limit', () => {
   let t: TestApi;
   beforeAll(async () => {
     t = await startTestApi();
@@ -74,7 +74,7 @@ describe('over a socket', () => {
     return server.address.port;
   }
 
-  /** A connection that is open, seen from the server too: it has had an answer. */
+  /** An open connection that has had a response, so the server has it too. */
   function open(port: number): Promise<Socket> {
     const socket = connect(port, '127.0.0.1');
     onTestFinished(() => void socket.destroy());
@@ -92,7 +92,7 @@ describe('over a socket', () => {
   const statuses = async (port: number, sent = last) =>
     (await talk(port, [sent])).answers.map(({ status }) => status);
 
-  test('one connection too many is answered 503 in our form, and closed', async () => {
+  test('answers one connection too many with 503 and closes it', async () => {
     const port = await serverWith({ connections: { perAddress: 2 } });
     await Promise.all([open(port), open(port)]);
     const { answers } = await talk(port, [request]);
@@ -101,7 +101,8 @@ describe('over a socket', () => {
       status: 503,
       headers: { 'retry-after': '5', connection: 'close' },
     });
-    // draft-ietf-httpapi-ratelimit-headers-11 is about quotas of requests: none was read, and none is counted.
+    // draft-ietf-httpapi-ratelimit-headers-11 covers request quotas; no request was read or counted
+    // here.
     expect(Object.keys(answers[0]?.headers ?? {})).not.toContain('ratelimit');
     expect(JSON.parse(answers[0]?.body ?? '')).toEqual({
       code: 'too_many_connections',
@@ -112,22 +113,22 @@ describe('over a socket', () => {
     expect([response.status, await response.json()]).toMatchObject([503, { status: 503 }]);
   });
 
-  test('when one closes, the next is served', async () => {
+  test('serves the next connection after one closes', async () => {
     const port = await serverWith({ connections: { total: 1 } });
     const first = await open(port);
     expect(await statuses(port)).toEqual([503]);
     first.destroy();
-    while ((await statuses(port))[0] !== 404); // the server sees the end when it comes
+    while ((await statuses(port))[0] !== 404); // the server sees the close later
   });
 
-  test('a trusted proxy may open more than its clients, within the total', async () => {
+  test('allows a trusted proxy more than its clients, within the total', async () => {
     const limits = { perAddress: 1, total: 3 };
     const port = await serverWith({ connections: limits, trustedProxies: ['127.0.0.0/8'] });
     await Promise.all([open(port), open(port), open(port)]);
     expect(await statuses(port)).toEqual([503]);
   });
 
-  test('hundreds at once are all answered, and nothing that they send is run', async () => {
+  test('answers hundreds of rejected connections and runs nothing that they send', async () => {
     let handled = 0;
     const api = {
       ...t.api,
@@ -152,7 +153,7 @@ describe('over a socket', () => {
     expect(handled).toBe(1);
   });
 
-  test('who is turned away and neither reads nor leaves is cut off', async () => {
+  test('cuts off a rejected client that neither reads nor leaves', async () => {
     const port = await serverWith({ connections: { total: 1 } });
     await open(port);
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });

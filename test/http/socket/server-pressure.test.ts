@@ -1,4 +1,3 @@
-/** Clients that ask for more than they take: what the server holds for them is bounded, in size and in time. */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Api, RawRequest } from '../../../src/http/pipeline/api.ts';
@@ -19,7 +18,7 @@ const last = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 
 type Watched = { readonly api: Api; readonly handled: string[] };
 
-/** The API, with a hand in between; `handled` has what came so far. */
+/** The API with a hook in front; `handled` lists the requests so far. */
 function watched(answer: (raw: RawRequest) => ReturnType<Api['handle']> = t.api.handle): Watched {
   const handled: string[] = [];
   const handle = (raw: RawRequest) => {
@@ -35,7 +34,6 @@ async function serve(api: Api, options: Partial<HttpListenOptions> = {}) {
   return server;
 }
 
-/** A promise, and what settles it. */
 function gate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -44,7 +42,6 @@ function gate() {
   return { open, opened };
 }
 
-/** A client that sends this and reads nothing. */
 function clientThatNeverReads(port: number, sent: string): Socket {
   const socket = connect(port, '127.0.0.1').pause();
   socket.on('error', () => {});
@@ -53,26 +50,26 @@ function clientThatNeverReads(port: number, sent: string): Socket {
   return socket;
 }
 
-describe('a client that does not read its answer', () => {
-  const body = 'x'.repeat(64_000_000); // more than the buffers of both systems hold
+describe('A client that does not read its response', () => {
+  const body = 'x'.repeat(64_000_000); // more than the buffers of both systems
   const headers = { 'content-length': String(body.length) };
   const huge = () =>
     watched(async (raw) =>
       raw.target === '/huge' ? { status: 200, headers, body } : t.api.handle(raw),
     );
 
-  test('is cut off, and its connection is free for others', async () => {
+  test('is disconnected and frees its connection', async () => {
     const { api, handled } = huge();
     const timeouts = { sendMs: 100, lingerMs: 100 };
     const { address } = await serve(api, { timeouts, connections: { total: 1 } });
     clientThatNeverReads(address.port, request.replace('/nothing', '/huge').repeat(50));
     let answers = await talk(address.port, [last]);
     while (answers.answers[0]?.status !== 404) answers = await talk(address.port, [last]);
-    // Its other 49 requests were not begun: an answer has to leave first.
+    // Its other 49 requests did not start: a response has to leave first.
     expect(handled).toEqual(['GET /huge', 'GET /nothing']);
   });
 
-  test('but one that reads slowly gets all of it', async () => {
+  test('gets everything if it reads slowly', async () => {
     const { address } = await serve(huge().api);
     const socket = connect(address.port, '127.0.0.1');
     socket.write(last.replace('/nothing', '/huge'));
@@ -82,14 +79,14 @@ describe('a client that does not read its answer', () => {
   });
 });
 
-describe('a client that sends requests together', () => {
-  /** An API that answers nothing until it is let. */
+describe('A client that pipelines requests', () => {
+  /** An API that holds every response until released. */
   function held() {
     const { open, opened } = gate();
     return { ...watched((raw) => opened.then(() => t.api.handle(raw))), release: open };
   }
 
-  test('may have 101 under way, which are all answered', async () => {
+  test('can have 101 requests under way and gets all responses', async () => {
     const { api, handled, release } = held();
     const { address } = await serve(api);
     const talked = talk(address.port, [request.repeat(100) + last]);
@@ -98,7 +95,7 @@ describe('a client that sends requests together', () => {
     expect((await talked).answers.map(({ status }) => status)).toEqual(Array(101).fill(404));
   });
 
-  test('loses its connection with one more, before they fill the memory', async () => {
+  test('is disconnected at one more, before its requests fill the memory', async () => {
     const { api, handled, release } = held();
     const { address } = await serve(api);
     expect((await talk(address.port, [request.repeat(10_000)])).answers).toEqual([]);
@@ -107,7 +104,7 @@ describe('a client that sends requests together', () => {
     expect(handled).toHaveLength(2);
   });
 
-  test('sees no effect of what comes behind an answer that ended the connection', async () => {
+  test('causes no effect with a request after a response that ended the connection', async () => {
     const pet = '{"name":"a","categoryId":1}';
     const fields = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
     const post = `POST /v1/pets HTTP/1.1\r\n${fields}Content-Length: ${pet.length}\r\n\r\n${pet}`;
@@ -124,18 +121,18 @@ describe('a client that sends requests together', () => {
     expect(await t.prisma.pet.count()).toBe(1);
   });
 
-  test('and leaves: what is under way ends, what waits is not begun', async () => {
+  test('finishes what is under way when it leaves, and starts nothing else', async () => {
     const { api, handled, release } = held();
     const { address } = await serve(api);
     const socket = clientThatNeverReads(address.port, request.repeat(5));
     while (handled.length === 0) await new Promise((resolve) => setImmediate(resolve));
     socket.resetAndDestroy();
-    // An answer that cannot be written ends the connection.
+    // A response that cannot be written ends the connection.
     expect((await talkHeld(address.port, release)).answers).toMatchObject([{ status: 404 }]);
     expect(handled).toHaveLength(2);
   });
 
-  test('and CONNECT behind one under way gets both answers', async () => {
+  test('gets both responses when CONNECT follows a request under way', async () => {
     const { api, handled, release } = held();
     const { address } = await serve(api);
     const tunnel = 'CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -145,7 +142,7 @@ describe('a client that sends requests together', () => {
     expect((await talked).answers.map(({ status }) => status)).toEqual([404, 400]);
   });
 
-  test('and CONNECT behind one under way, and resets: the process lives', async () => {
+  test('does not crash the process when it sends CONNECT and resets', async () => {
     const { api, handled, release } = held();
     const { address } = await serve(api);
     const tunnel = 'CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n';

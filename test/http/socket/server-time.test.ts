@@ -18,7 +18,10 @@ const statuses = async (port: number, pieces: Iterable<string>) =>
     ({ status, body }) => `${status} ${JSON.parse(body).code ?? ''}`,
   );
 
-/** Sends `first`, then an octet every few milliseconds, and the statuses that came before the server closed. */
+/**
+ * Sends `first`, then an octet every few milliseconds. Returns the statuses before the server
+ * closed.
+ */
 async function drip(port: number, first: string): Promise<readonly number[]> {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];
@@ -31,9 +34,9 @@ async function drip(port: number, first: string): Promise<readonly number[]> {
   return parseAnswers(Buffer.concat(chunks).toString('latin1')).map(({ status }) => status);
 }
 
-describe('a client that takes its time', () => {
+describe('A slow client', () => {
   const short = { headersMs: 150, requestMs: 300, checkIntervalMs: 30 };
-  /** What is answered before the time is over needs some of it, and more where the machine is busy. */
+  /** The early response needs some of this time, and more on a busy machine. */
   const longer = { ...short, headersMs: 2_000, requestMs: 4_000 };
   async function patientServer(limits = short): Promise<number> {
     const server = await listenForTest(t.api, limits);
@@ -41,17 +44,17 @@ describe('a client that takes its time', () => {
     return server.address.port;
   }
 
-  test('over its first word is answered 408', async () => {
+  test('gets 408 for a slow request line', async () => {
     const port = await patientServer();
     expect(await statuses(port, [])).toEqual(['408 request_timeout']);
   });
 
-  test('over its headers is answered 408', async () => {
+  test('gets 408 for slow headers', async () => {
     const port = await patientServer();
     expect(await statuses(port, ['GET /v1/pets HT'])).toEqual(['408 request_timeout']);
   });
 
-  test('over the headers of its second request is answered 408', async () => {
+  test('gets 408 for slow headers of its second request', async () => {
     const port = await patientServer(longer);
     const sent = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/pets HT';
     expect(await statuses(port, [sent])).toEqual(['404 not_found', '408 request_timeout']);
@@ -65,19 +68,19 @@ describe('a client that takes its time', () => {
       () => `${head}Authorization: Bearer ${key}\r\nContent-Length: 4000\r\n\r\n{"name":"`,
     ],
   ];
-  test.each(drips)('and sends %s octet by octet is answered 408', async (_what, first) => {
+  test.each(drips)('gets 408 when it sends %s octet by octet', async (_what, first) => {
     const port = await patientServer();
     expect(await drip(port, first())).toEqual([408]);
   });
 
-  test('between two requests is let go', async () => {
+  test('is disconnected between two requests', async () => {
     const server = await listenForTest(t.api, { keepAliveMs: 50 });
     const sent = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n';
     expect(await statuses(server.address.port, [sent])).toEqual(['404 not_found']);
     await server.close(500);
   });
 
-  test('over its body is answered 408, and nothing is stored', async () => {
+  test('gets 408 for a slow body, and nothing is stored', async () => {
     const port = await patientServer();
     const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
     const sent = `${head}Content-Type: application/json\r\nContent-Length: 40\r\n\r\n{"name":`;
@@ -85,7 +88,7 @@ describe('a client that takes its time', () => {
     expect(await t.prisma.pet.count()).toBe(0);
   });
 
-  test('over a body that was refused already is cut off', async () => {
+  test('is cut off in a body that was already rejected', async () => {
     const port = await patientServer(longer);
     const sent = 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n{"name":';
     expect(await statuses(port, [sent])).toEqual(['401 unauthorized']);
@@ -93,7 +96,7 @@ describe('a client that takes its time', () => {
 });
 
 describe('close', () => {
-  /** An API whose one answer is given when the test says so. */
+  /** An API that responds when the test releases it. */
   function heldApi() {
     let [arrive, release] = [() => {}, () => {}];
     const arrived = new Promise<void>((resolve) => {
@@ -114,7 +117,7 @@ describe('close', () => {
   }
   const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n';
 
-  test('lets a running request finish, and ends its connection', async () => {
+  test('finishes a running request and ends its connection', async () => {
     const { api, arrived, release } = heldApi();
     const server = await listenForTest(api);
     const answers = talk(server.address.port, [request]);
@@ -127,7 +130,7 @@ describe('close', () => {
     ]);
   });
 
-  test('ends idle connections at once, and takes no new ones', async () => {
+  test('ends idle connections at once and accepts no new ones', async () => {
     const server = await listenForTest(t.api);
     const idle = talk(server.address.port, [request]);
     const socket = connect(server.address.port, '127.0.0.1');
@@ -151,12 +154,12 @@ describe('close', () => {
   });
 });
 
-describe('an address that cannot be had', () => {
+describe('A server that cannot bind its address', () => {
   const refused: readonly [why: string, host: string, said: string][] = [
-    ['because it is taken', '127.0.0.1', 'is in use (EADDRINUSE)'],
-    ['because HOST is elsewhere', '192.0.2.1', 'HOST is not an address of this machine'], // RFC 5737
+    ['a port in use', '127.0.0.1', 'is in use (EADDRINUSE)'],
+    ['a HOST of another machine', '192.0.2.1', 'HOST is not an address of this machine'], // RFC 5737
   ];
-  test.each(refused)('%s is refused, and PORT and the port are named', async (_why, host, said) => {
+  test.each(refused)('%s causes an error that names PORT', async (_why, host, said) => {
     const first = await listenForTest(t.api);
     onTestFinished(() => first.close(500));
     const { port } = first.address;

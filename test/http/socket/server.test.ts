@@ -27,7 +27,7 @@ const last = 'Connection: close';
 const get = (...more: readonly string[]) => head('GET /v1/pets', auth(), ...more);
 const post = (...fields: readonly string[]) => head('POST /v1/pets', auth(), json, ...fields);
 
-/** `200`, or `400 bad_request`: and in passing, that every answer has the form that it must have. */
+/** `200` or `400 bad_request`; also checks the format of the response. */
 function reported(answer: WireAnswer): string {
   expect(answer.headers['x-request-id']).toMatch(/^[\w.-]{1,64}$/);
   if (answer.status < 400) return String(answer.status);
@@ -45,28 +45,28 @@ async function answersTo(...pieces: readonly (string | Uint8Array)[]): Promise<r
   return (await talk(port, pieces)).answers.map(reported);
 }
 
-describe('over a socket', () => {
-  test('a request is answered, and the connection serves the next one', async () => {
+describe('The HTTP server', () => {
+  test('answers a request and serves the next one on the same connection', async () => {
     expect(await answersTo(get(), get(last))).toEqual(['200', '200']);
   });
 
-  test('a body may come octet by octet', async () => {
+  test('accepts a body octet by octet', async () => {
     const pieces = [...post(`Content-Length: ${pet.length}`, last), ...pet];
     expect(await answersTo(...pieces)).toEqual(['201']);
   });
 
-  test('a body may come in chunks', async () => {
+  test('accepts a body in chunks', async () => {
     const chunks = `5\r\n${pet.slice(0, 5)}\r\n${(pet.length - 5).toString(16)}\r\n${pet.slice(5)}\r\n0\r\n\r\n`;
     expect(await answersTo(post('Transfer-Encoding: chunked', last), chunks)).toEqual(['201']);
   });
 
-  test('HEAD has the length of GET, and no body', async () => {
+  test('answers HEAD with the length of GET and no body', async () => {
     const [answer] = (await talk(port, [head('HEAD /v1/pets', auth(), last)])).answers;
     expect(answer).toMatchObject({ status: 200, body: '' });
     expect(Number(answer?.headers['content-length'])).toBeGreaterThan(0);
   });
 
-  test('a client that waits for 100 gets it, and then its answer', async () => {
+  test('sends 100 Continue to a client that waits for it, then the response', async () => {
     const { answers } = await talk(port, [
       post(`Content-Length: ${pet.length}`, 'Expect: 100-continue', last),
       pet,
@@ -74,7 +74,7 @@ describe('over a socket', () => {
     expect(answers.map(({ status }) => status)).toEqual([100, 201]);
   });
 
-  test('a client that waits for 100 and may not send is told so at once', async () => {
+  test('rejects at once a client that waits for 100 Continue but may not send', async () => {
     const refused = head('POST /v1/pets', json, 'Content-Length: 90000', 'Expect: 100-continue');
     expect(await answersTo(refused)).toEqual(['401 unauthorized']);
     expect(await answersTo(post('Content-Length: 90000', 'Expect: 100-continue'))).toEqual([
@@ -82,7 +82,7 @@ describe('over a socket', () => {
     ]);
   });
 
-  test('requests that were sent together are answered in their order, one after the other', async () => {
+  test('answers pipelined requests in order, one at a time', async () => {
     const create = post(`Content-Length: ${pet.length}`) + pet;
     const before = await t.prisma.pet.count();
     const { answers } = await talk(port, [
@@ -94,12 +94,12 @@ describe('over a socket', () => {
   });
 });
 
-describe('what is not HTTP', () => {
+describe('Input that is not HTTP', () => {
   const rows: readonly [what: string, sent: () => string, outcome: readonly string[]][] = [
     ['a malformed request line', () => 'GET\r\n\r\n', ['400 bad_request']],
     ['a method that does not exist', () => head('BREW /v1/pets'), ['400 bad_request']],
     ['a header without a colon', () => head('GET /v1/pets', 'nonsense'), ['400 bad_request']],
-    ['a TLS greeting', () => '\x16\x03\x01\x02\x00\x01\x00\x01', ['400 bad_request']],
+    ['a TLS ClientHello', () => '\x16\x03\x01\x02\x00\x01\x00\x01', ['400 bad_request']],
     [
       'two Hosts',
       () => 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n',
@@ -126,14 +126,22 @@ describe('what is not HTTP', () => {
       ['400 bad_request'],
     ],
     [
-      'a transfer coding that nobody undoes',
+      'an unknown transfer coding',
       () => `${post('Transfer-Encoding: gzip, chunked', last)}0\r\n\r\n`,
       ['400 bad_request'],
     ],
-    ['no Host', () => 'GET /v1/pets HTTP/1.1\r\nConnection: close\r\n\r\n', ['400 bad_request']],
-    ['two lengths', () => post('Content-Length: 1', 'Content-Length: 2'), ['400 bad_request']],
     [
-      'a length and chunks',
+      'no Host header',
+      () => 'GET /v1/pets HTTP/1.1\r\nConnection: close\r\n\r\n',
+      ['400 bad_request'],
+    ],
+    [
+      'two content lengths',
+      () => post('Content-Length: 1', 'Content-Length: 2'),
+      ['400 bad_request'],
+    ],
+    [
+      'a content length and chunks',
       () => post('Content-Length: 5', 'Transfer-Encoding: chunked'),
       ['400 bad_request'],
     ],
@@ -143,11 +151,7 @@ describe('what is not HTTP', () => {
       () => `${post('Transfer-Encoding: chunked')}zz\r\n`,
       ['400 bad_request'],
     ],
-    [
-      'an expectation of another kind',
-      () => get('Expect: miracles', last),
-      ['417 expectation_failed'],
-    ],
+    ['an unknown expectation', () => get('Expect: miracles', last), ['417 expectation_failed']],
     ['CONNECT', () => 'CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n', ['400 bad_request']],
     ['headers of 20 KiB', () => get(`X: ${'x'.repeat(20_000)}`), ['431 headers_too_large']],
     [
@@ -170,28 +174,32 @@ describe('what is not HTTP', () => {
       () => head(`GET /v1/pets?${'x'.repeat(20_000)}`),
       ['431 headers_too_large'],
     ],
-    ['two keys', () => get(auth(), last), ['401 unauthorized']],
-    ['nonsense after a request', () => `${get()}nonsense\r\n\r\n`, ['200', '400 bad_request']],
-    ['nonsense after two', () => `${get() + get()}\0\0\0`, ['200', '200', '400 bad_request']],
-    ['a request after nonsense', () => `nonsense\r\n\r\n${get()}`, ['400 bad_request']],
+    ['two API keys', () => get(auth(), last), ['401 unauthorized']],
+    ['garbage after a request', () => `${get()}nonsense\r\n\r\n`, ['200', '400 bad_request']],
+    [
+      'garbage after two requests',
+      () => `${get() + get()}\0\0\0`,
+      ['200', '200', '400 bad_request'],
+    ],
+    ['a request after garbage', () => `nonsense\r\n\r\n${get()}`, ['400 bad_request']],
   ];
-  test.each(rows)('%s is answered in our form', async (_what, sent, outcome) => {
+  test.each(rows)('%s is answered in the error format', async (_what, sent, outcome) => {
     expect(await answersTo(sent())).toEqual(outcome);
   });
 
-  test('100 headers are read', async () => {
+  test('100 headers are accepted', async () => {
     const more = Array.from({ length: 97 }, (_, n) => `X${n}: 1`);
     expect(await answersTo(get(...more, last))).toEqual(['200']);
   });
 });
 
-describe('a body that lies', () => {
-  test('longer than announced: the rest is the next request, and no good one', async () => {
+describe('A body with a wrong length', () => {
+  test('leaves a bad next request when it is longer than announced', async () => {
     const sent = `${post(`Content-Length: ${pet.length}`)}${pet}${pet}`;
     expect(await answersTo(sent)).toEqual(['201', '400 bad_request']);
   });
 
-  test('shorter than announced: 400 when the client stops, and nothing is stored', async () => {
+  test('gets 400 and stores nothing when it is shorter than announced', async () => {
     const before = await t.prisma.pet.count();
     const sent = [post('Content-Length: 500') + pet];
     const { answers } = await talk(port, sent, { halfClose: true });
@@ -199,7 +207,7 @@ describe('a body that lies', () => {
     expect(await t.prisma.pet.count()).toBe(before);
   });
 
-  test('a body of 64 KiB is read, one octet more is not', async () => {
+  test('A body is limited to 64 KiB', async () => {
     const padded = (length: number) => pet.padEnd(length, ' ');
     expect(await answersTo(post('Content-Length: 65536', last), padded(65_536))).toEqual(['201']);
     expect(await answersTo(post('Content-Length: 65537'), padded(65_537))).toEqual([
@@ -207,7 +215,7 @@ describe('a body that lies', () => {
     ]);
   });
 
-  test('a body without end is cut at 64 KiB, whoever goes on sending', async () => {
+  test('An endless body is cut at 64 KiB even if the client goes on sending', async () => {
     const before = await t.prisma.pet.count();
     const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
     const { answers, written } = await talk(port, [
@@ -220,7 +228,7 @@ describe('a body that lies', () => {
     expect(await t.prisma.pet.count()).toBe(before);
   });
 
-  test('a body that nobody asked for is not waited for', async () => {
+  test('An unexpected body is not awaited', async () => {
     expect(await answersTo(head('POST /v1/pets', json, 'Content-Length: 9000000'))).toEqual([
       '401 unauthorized',
     ]);
@@ -229,8 +237,8 @@ describe('a body that lies', () => {
   });
 });
 
-describe('what is refused before it is checked', () => {
-  test('counts against its address, keeps its request id and has its line in the log', async () => {
+describe('An early rejection', () => {
+  test('counts against its address, keeps its request id and is logged', async () => {
     t.lines.splice(0);
     const request = head('GET /v1/pets', 'Expect: magic', 'X-Request-Id: r-417', last);
     const [answer] = (await talk(port, [request])).answers;
@@ -242,7 +250,7 @@ describe('what is refused before it is checked', () => {
     ]);
   });
 
-  test('may be followed by anything: what is answered is answered in its turn, and the server goes on', async () => {
+  test('leaves the server running and responses in order, whatever follows it', async () => {
     const refused = head('GET /healthz', 'Expect: foo');
     const pieces = [refused + head('GET /v1/pets'), ...Array(30).fill(head('GET /v1/pets'))];
     for (let round = 0; round < 200; round += 1) {

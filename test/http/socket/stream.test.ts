@@ -1,4 +1,3 @@
-/** Answers without an end on a real socket: who reads, who does not, who leaves, and a server that stops. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -16,7 +15,7 @@ afterEach(async () => {
 
 const headers = { 'content-type': 'text/event-stream; charset=utf-8' };
 
-/** An API whose every answer is this stream. */
+/** An API that answers everything with this stream. */
 function streaming(stream: TextStream): Api {
   return {
     handle: async () => ({ status: 200, headers, body: null, stream }),
@@ -24,7 +23,7 @@ function streaming(stream: TextStream): Api {
   };
 }
 
-/** A stream that is told what to say. `over` settles when its signal aborts. */
+/** A stream that the test writes to. `over` settles when its signal aborts. */
 function spoken() {
   let say = (_: string | null) => {};
   const queue: (string | null)[] = [];
@@ -70,7 +69,6 @@ async function ask(request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'): Promise<Socke
   return socket;
 }
 
-/** Reads until the text so far has `wanted`. */
 async function readUntil(socket: Socket, wanted: string): Promise<string> {
   let text = '';
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
@@ -85,8 +83,8 @@ const closed = async (socket: Socket) => {
   if (!socket.closed) await once(socket, 'close');
 };
 
-describe('a stream', () => {
-  it('is sent as it is made, with its headers before its first word', async () => {
+describe('A stream', () => {
+  it('is sent as it is written, headers first', async () => {
     const { stream, say } = spoken();
     await listenTo(stream);
     const socket = await ask();
@@ -113,7 +111,7 @@ describe('a stream', () => {
     await closed(socket);
   });
 
-  it('is let go of as soon as its client leaves', async () => {
+  it('is released as soon as its client leaves', async () => {
     const { stream, over } = spoken();
     await listenTo(stream);
     const socket = await ask();
@@ -122,7 +120,7 @@ describe('a stream', () => {
     await over;
   });
 
-  it('is let go of where its client leaves in the middle of a body', async () => {
+  it('is released when its client leaves in the middle of a body', async () => {
     const { stream, over } = spoken();
     await listenTo(stream);
     const socket = await ask('GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc');
@@ -131,7 +129,7 @@ describe('a stream', () => {
     await over;
   });
 
-  it('is ended for a client that sends without end', async () => {
+  it('is ended when its client sends an endless body', async () => {
     const { stream, over } = spoken();
     await listenTo(stream);
     const socket = await ask('GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\n\r\n');
@@ -140,7 +138,7 @@ describe('a stream', () => {
     await over;
   });
 
-  it('is not begun for who is gone before it', async () => {
+  it('does not start for a client that has left', async () => {
     let requests = 0;
     let handled = () => {};
     const isAsked = new Promise<void>((resolve) => (handled = resolve));
@@ -165,13 +163,13 @@ describe('a stream', () => {
     const socket = await ask();
     await isAsked;
     socket.resetAndDestroy();
-    // Another one is let in once the server has heard that it is gone.
+    // Another connection is accepted once the server has noticed the close.
     while (requests === 1) await talk(port, ['GET / HTTP/1.0\r\n\r\n']);
     answer();
     await discarded;
   });
 
-  it('that breaks in the middle is cut off, so that nobody takes it for whole', async () => {
+  it('is cut off when it breaks, so that the client cannot mistake it for complete', async () => {
     let breakOff = () => {};
     const isRead = new Promise<void>((resolve) => {
       breakOff = resolve;
@@ -187,15 +185,15 @@ describe('a stream', () => {
     const socket = await ask();
     await readUntil(socket, 'one\n');
     breakOff();
-    // Without the empty chunk that a whole answer ends with (RFC 9112, 7.1).
+    // Without the empty chunk that ends a complete response (RFC 9112, 7.1).
     await expect(readUntil(socket, '0\r\n\r\n')).rejects.toThrow('closed after');
   });
 });
 
-describe('a slow reader', () => {
+describe('A slow reader of a stream', () => {
   const line = `${'x'.repeat(16_000)}\n`;
 
-  it('is read for only as fast as it takes', async () => {
+  it('slows the source down to its own pace', async () => {
     let made = 0;
     let over = () => {};
     const isOver = new Promise<void>((resolve) => (over = resolve));
@@ -208,7 +206,7 @@ describe('a slow reader', () => {
     });
     const socket = await ask();
     socket.pause();
-    // What the kernels of both sides hold fills up, and then nothing more is made.
+    // Once the kernel buffers of both sides are full, the source stops.
     let before = -1;
     while (made !== before || made === 0) {
       before = made;
@@ -226,7 +224,7 @@ describe('a slow reader', () => {
     expect(received).toBeGreaterThan(5_000 * line.length);
   });
 
-  it('that takes nothing is cut off', async () => {
+  it('is disconnected when it reads nothing', async () => {
     let over = () => {};
     const isOver = new Promise<void>((resolve) => (over = resolve));
     await listenTo(
@@ -245,8 +243,8 @@ describe('a slow reader', () => {
   });
 });
 
-describe('a server that stops', () => {
-  /** From now on no timer ends: what comes to its end waits for none. */
+describe('A stopping server', () => {
+  /** From now on no timer fires, so nothing can end by timeout. */
   const stopTimers = () => void vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
   afterEach(() => void vi.useRealTimers());
 
@@ -259,11 +257,11 @@ describe('a server that stops', () => {
     await Promise.all([over, closed(socket), server?.close(30_000)]);
   });
 
-  it('does not wait for a stream that is stuck, nor for a client that does not read', async () => {
+  it('does not wait for a stuck stream or a client that does not read', async () => {
     await listenTo({
       async *open() {
         for (let n = 0; n < 1_000; n += 1) yield 'x'.repeat(16_000);
-        await new Promise(() => {}); // a query without an answer
+        await new Promise(() => {}); // a query without a reply
       },
       discard: () => {},
     });
