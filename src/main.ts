@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { type Logger, pino } from 'pino';
 import type { ConfigProblem } from './config/combinations.ts';
@@ -6,12 +7,14 @@ import { type Config, loadConfig } from './config/config.ts';
 import { projectVersion } from './config/project.ts';
 import { logOptions } from './ops/log.ts';
 import { openLogDestination } from './ops/log-destination.ts';
+import { isReady } from './ops/readiness.ts';
 import { startProblem } from './roles/start-problem.ts';
 import { welcome, welcomeFields } from './roles/welcome.ts';
 import { type Signpost, startSignpost } from './start.ts';
 
 /** Long enough for a running order to store its step, shorter than an orchestrator's 30 s. */
 const STOP_DEADLINE_MS = 20_000;
+const READY_EVERY_MS = 250;
 const CANNOT_START = 'Signpost cannot start';
 
 // A reader of the output that goes away (EPIPE) ends neither the process nor its work.
@@ -61,12 +64,18 @@ async function run(config: Config): Promise<void> {
     sayWhy(config, log, fault);
     process.exit(1); // open resources keep the process alive
   }
+  await untilReady(signpost);
   const { role } = config;
   process.stdout.write(
     process.stdout.isTTY
       ? welcome(config, signpost)
       : jsonLine(30, { role, ...welcomeFields(config, signpost) }, 'Signpost is ready'),
   );
+}
+
+/** The log says what is missing (src/ops/outages.ts). */
+async function untilReady({ readiness }: Signpost): Promise<void> {
+  while (!isReady((await readiness()).status)) await wait(READY_EVERY_MS);
 }
 
 function sayWhy(config: Config, log: Logger, fault: unknown): void {

@@ -28,6 +28,7 @@ export type Signpost = {
   /** Callable without a socket. */
   readonly api: Api | null;
   readonly parts: Parts;
+  readonly readiness: ReadReadiness;
   /** Lets running work finish for at most `deadlineMs`. */
   close(deadlineMs: number): Promise<void>;
 };
@@ -52,7 +53,7 @@ export async function startSignpost(
     ops.opened.isStarted = true;
     const close = (deadlineMs: number) => closeAll(closings, deadlineMs);
     const addresses = { ...played, metricsPort: ops.port };
-    return { addresses, firstKey, api, parts, close };
+    return { addresses, firstKey, api, parts, readiness: ops.readiness, close };
   } catch (fault) {
     await closeAll(closings, FAILED_START_DEADLINE_MS).catch(() => {}); // the original error matters more
     throw fault;

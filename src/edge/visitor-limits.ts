@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { addressGroup, clientAddress } from '../net/client-address.ts';
 import { countConnections } from '../net/connections.ts';
 import { createTokenBuckets } from '../net/token-buckets.ts';
+import { createMinuteLog } from '../ops/log.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 
 export type VisitorRules = {
@@ -29,9 +30,6 @@ export type VisitorLimits = {
   readonly penalize: (socket: Duplex) => void;
 };
 
-/** One log line per interval about all refused visitors. */
-const REPORT_EVERY_MS = 60_000;
-
 /** `now`: monotonic milliseconds. */
 export function createVisitorLimits(
   rules: VisitorRules,
@@ -45,8 +43,8 @@ export function createVisitorLimits(
     createTokenBuckets({ perSecond, burst: perSecond * burst }, now);
   const ofAddress = rates(rules.handshakesPerSecondAndAddress, 5);
   const ofAll = rates(rules.handshakesPerSecond, 2);
-  const reportConnections = createReporter(log, 'connections of visitors were refused');
-  const reportHandshakes = createReporter(log, 'handshakes of visitors were refused');
+  const reportConnections = createMinuteLog(log, 'connections of visitors were refused');
+  const reportHandshakes = createMinuteLog(log, 'handshakes of visitors were refused');
   const penalties = new LRUCache<string, number>({ max: PENALTIES_MAX });
   const isPenalized = (socket: Socket) => now() < (penalties.get(groupOf(socket, isTrusted)) ?? 0);
   return {
@@ -54,7 +52,7 @@ export function createVisitorLimits(
       const leave = isPenalized(socket) ? null : connections.admit(socket.remoteAddress);
       if (leave === null) {
         count.refused('connections');
-        reportConnections(groupOf(socket, isTrusted));
+        reportConnections({ address: groupOf(socket, isTrusted) });
         return false;
       }
       socket.once('close', leave);
@@ -68,7 +66,7 @@ export function createVisitorLimits(
       )
         return true;
       count.refused('handshakes');
-      reportHandshakes(addressGroup(address));
+      reportHandshakes({ address: addressGroup(address) });
       return false;
     },
     penalize(connection) {
@@ -85,20 +83,4 @@ const PENALTIES_MAX = 10_000;
 
 function groupOf({ remoteAddress }: Socket, isTrusted: VisitorRules['isTrusted']): string {
   return addressGroup(clientAddress(remoteAddress, undefined, isTrusted));
-}
-
-/** The first refusal at once, later ones in one line per interval; `refused` counts them. */
-export function createReporter(log: Pick<Logger, 'warn'>, line: string): (address: string) => void {
-  let refused = 0;
-  let isQuiet = false;
-  return (address) => {
-    refused += 1;
-    if (isQuiet) return;
-    isQuiet = true;
-    log.warn({ address, refused }, line);
-    refused = 0;
-    setTimeout(() => {
-      isQuiet = false;
-    }, REPORT_EVERY_MS).unref();
-  };
 }

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type LoggerOptions, stdSerializers } from 'pino';
+import { type Logger, type LoggerOptions, stdSerializers } from 'pino';
 import type { Config } from '../config/config.ts';
 import { projectVersion } from '../config/project.ts';
 
@@ -13,6 +13,24 @@ const keptFields = [
 export function logOptions({ logLevel, role }: Pick<Config, 'logLevel' | 'role'>): LoggerOptions {
   const base = { pid: process.pid, hostname: hostname(), role, version: projectVersion() };
   return { level: logLevel, base, serializers: { err: errorInLog } };
+}
+
+const MINUTE_MS = 60_000;
+
+/** Logs the first call at once, and later ones in one line a minute; `times` counts them. */
+export function createMinuteLog(log: Pick<Logger, 'warn'>, line: string): (fields: object) => void {
+  let times = 0;
+  let isQuiet = false;
+  return (fields) => {
+    times += 1;
+    if (isQuiet) return;
+    isQuiet = true;
+    log.warn({ ...fields, times }, line);
+    times = 0;
+    setTimeout(() => {
+      isQuiet = false;
+    }, MINUTE_MS).unref();
+  };
 }
 
 /** Foreign errors contain data: ioredis command arguments, Prisma row values. */

@@ -17,6 +17,11 @@ export type Readiness = {
   readonly missing: readonly Dependency[];
 };
 
+/** Whether /readyz is 200. */
+export function isReady(status: Readiness['status']): boolean {
+  return status === 'ready' || status === 'degraded';
+}
+
 /** Checks the dependencies on every call. Never rejects. */
 export type ReadReadiness = () => Promise<Readiness>;
 

@@ -1,4 +1,5 @@
 /** The storage of BullMQ: Redis, a PostgreSQL server, or the embedded PostgreSQL. */
+
 import { once } from 'node:events';
 import {
   type BackendFactory,
@@ -15,6 +16,7 @@ import type { Logger } from 'pino';
 import type { Storage } from '../config/config.ts';
 import { SECOND } from '../core/time.ts';
 import type { Database } from '../db/engine/client.ts';
+import { isUnavailable } from '../db/engine/unavailable.ts';
 import { answersInTime } from '../net/deadline.ts';
 import { jobTelemetry } from '../net/tracing.ts';
 
@@ -87,7 +89,10 @@ async function openRedis(
     commandTimeout: 5 * SECOND,
   });
   producer.on('error', reportError);
-  await firstAttempt(producer);
+  await firstAttempt(producer).catch((fault: unknown) => {
+    producer.disconnect();
+    throw fault;
+  });
   const worker: ConnectionOptions = { ...shared, url, maxRetriesPerRequest: null };
   const factory: QueueBackend['factory'] = (name, opts, options = {}) => {
     const works = options.withBlockingConnection === true || options.blocking === true;
@@ -107,9 +112,20 @@ async function openRedis(
   };
 }
 
-/** At most two seconds, so that the first job does not fail. */
+/** Redis answers, and waiting does not help: wrong credentials, or no such database. */
+export class QueueRefused extends Error {}
+
+const refusals = /^(WRONGPASS|NOAUTH|NOPERM|ERR invalid password|ERR DB index is out of range)\b/;
+
+/** At most two seconds, so that the first job does not fail. Rejects only with QueueRefused. */
 async function firstAttempt(client: Redis): Promise<void> {
-  await once(client, 'ready', { signal: AbortSignal.timeout(2 * SECOND) }).catch(() => {});
+  const refused = new AbortController();
+  client.on('error', (error: Error) => {
+    if (refusals.test(error.message)) refused.abort(new QueueRefused(error.message));
+  });
+  const signal = AbortSignal.any([refused.signal, AbortSignal.timeout(2 * SECOND)]);
+  await once(client, 'ready', { signal }).catch(() => {});
+  if (refused.signal.aborted) throw refused.signal.reason;
 }
 
 async function openPostgres(
@@ -153,7 +169,8 @@ async function openPostgres(
 function errorReporter(log: Logger): (error: Error) => void {
   let quietUntil = 0;
   return (error) => {
-    if (Date.now() < quietUntil) return;
+    // The process logs the outage (src/ops/outages.ts).
+    if (isUnavailable(error) || isQueueUnavailable(error) || Date.now() < quietUntil) return;
     quietUntil = Date.now() + 10 * SECOND;
     log.warn({ err: error }, 'the queue reports an error');
   };

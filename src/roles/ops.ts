@@ -9,6 +9,7 @@ import { readInstallation } from '../db/installation.ts';
 import { listenHttp } from '../http/socket/server.ts';
 import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
+import { createOutageLog } from '../ops/outages.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
@@ -40,13 +41,19 @@ function isOpenToAll({ http: { host }, metrics: { port, token } }: Config): bool
   return port !== undefined && token === undefined && !isLoopback(host);
 }
 
+/** How soon an outage is in the log. */
+const WATCH_MS = 5_000;
+
 /** METRICS_PORT, if set, before anything else. Rejects if it cannot be opened. */
-export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promise<Ops> {
+export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>): Promise<Ops> {
   const roles = rolesOf(config);
   const metrics = createMetrics(roles);
   const opened: OpenedSoFar = { isStarted: false, database: null, backend: null };
   const { port, token } = config.metrics;
   const readiness = () => readReadiness(roles, opened);
+  metrics.process.watchReadiness(readiness);
+  const outages = createOutageLog(log, config.storage, () => performance.now());
+  const watching = setInterval(async () => outages.note(await readiness()), WATCH_MS).unref();
   const api = createOpsApi({ metrics: metrics.text, readiness, token });
   const { host } = config.http;
   if (isOpenToAll(config)) {
@@ -68,6 +75,7 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn'>): Promis
       });
     },
     async close(deadlineMs) {
+      clearInterval(watching);
       metrics.close();
       await server?.close(deadlineMs);
     },

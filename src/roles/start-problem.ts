@@ -1,12 +1,35 @@
 import { resolve, sep } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { placeOf } from '../ops/outages.ts';
+import { QueueRefused } from '../queue/backend.ts';
 
 /** One line. System errors name the variable to change. */
 export function startProblem(fault: unknown, config: Config): string {
   const system = systemFault(fault);
-  const known = system && (portProblem(system, config) ?? fileProblem(system, config));
+  const known =
+    storageProblem(fault, config) ??
+    (system && (portProblem(system, config) ?? fileProblem(system, config)));
   const message = fault instanceof Error ? fault.message || fault.name : String(fault);
   return (known ?? message).replace(/\s+/g, ' ').trim();
+}
+
+/** Wrong credentials, or no such database (PostgreSQL, appendix A): waiting does not help. */
+const refusalCodes: ReadonlySet<string> = new Set(['28000', '28P01', '3D000']);
+
+function storageProblem(fault: unknown, { storage }: Config): string | undefined {
+  if (!(fault instanceof Error)) return undefined;
+  if (fault instanceof QueueRefused) return problemAt('queue', storage, fault);
+  const code = 'code' in fault && typeof fault.code === 'string' ? fault.code : '';
+  return refusalCodes.has(code) ? problemAt('database', storage, fault) : undefined;
+}
+
+function problemAt(
+  dependency: 'database' | 'queue',
+  storage: Config['storage'],
+  { message }: Error,
+): string {
+  const { variable, host } = placeOf(dependency, storage);
+  return `${variable} ${host} refuses the connection: ${message}`;
 }
 
 type SystemFault = NodeJS.ErrnoException & { readonly port?: number };

@@ -17,6 +17,7 @@ it.each([
   const warned: unknown[] = [];
   const ops = await openOps(loaded.config, {
     warn: (...line: unknown[]) => void warned.push(line),
+    info: () => undefined,
   });
   await ops.close(1_000);
   expect(warned).toHaveLength(times);

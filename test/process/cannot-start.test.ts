@@ -9,10 +9,13 @@ import { startSignpost } from '../../src/start.ts';
 import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { launchProcess } from '../support/process.ts';
+import { lacks } from '../support/programs.ts';
 import { isLongRun } from '../support/run.ts';
 import { freePort } from '../support/servers.ts';
 import { anyPorts, storageOf, takenPort } from './support.ts';
 
+const lacksServers =
+  lacks('postgres', 'storage that refuses') || lacks('redis-server', 'storage that refuses');
 const closings = closeAfterEach();
 let folder: string;
 
@@ -148,5 +151,21 @@ describe('An unusable data folder', () => {
     expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
     expect(await first.stop()).toBe(0);
     expect(await readdir(DATA_DIR)).not.toContain('signpost.lock');
+  });
+});
+
+describe.skipIf(lacksServers)('Storage that refuses the connection', () => {
+  it.each([
+    ['a database that does not exist', 'DATABASE_URL', { pathname: '/none' }],
+    ['a role that does not exist', 'DATABASE_URL', { username: 'stranger' }],
+    ['an index out of range', 'REDIS_URL', { pathname: '/99' }],
+    ['a user that Redis does not know', 'REDIS_URL', { username: 'stranger', password: 'x' }],
+  ] as const)('because of %s names %s, the host and the reason', async (_why, variable, part) => {
+    const fresh = await storageOf('postgres_redis');
+    closings.push(fresh.close);
+    const url = Object.assign(new URL(fresh.env[variable] ?? ''), part);
+    const problem = await refusal({ ...fresh.env, [variable]: url.href });
+    expect(problem).toContain(`${variable} ${url.host} refuses the connection: `);
+    expect(problem.split(': ')[1]).toMatch(/does not exist|out of range|WRONGPASS/);
   });
 });

@@ -18,10 +18,10 @@ import {
 } from '../../src/core/operations/quarantine.ts';
 import { SECOND, scaledMs } from '../../src/core/time.ts';
 import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
-import { isUnavailable } from '../../src/db/engine/unavailable.ts';
+import { createMinuteLog } from '../../src/ops/log.ts';
 import type { CountJob, JobOutcome } from '../../src/ops/metrics/work.ts';
-import { isQueueUnavailable } from '../../src/queue/backend.ts';
 import { type JobResult, parseJob, type Trouble, toStored } from './job.ts';
+import { isOutage } from './outage.ts';
 
 export type RunDeps = {
   readonly quarantine: Pick<QuarantineStore, 'setAside' | 'forget'>;
@@ -53,7 +53,9 @@ export type Attempts = <N extends QueueName>(
 const none: Trouble = { faults: 0, outages: 0, forgiven: 0, alone: 0, probation: false };
 
 /** One per process: jobs that can have crashed their worker run one at a time in it. */
-export function createAttempts(deps: RunDeps): Attempts {
+export function createAttempts(given: RunDeps): Attempts {
+  const warnPostponed = createMinuteLog(given.log, 'job postponed: dependency unavailable');
+  const deps: Running = { ...given, warnPostponed };
   let aloneTaken = false;
 
   return async (name, raw, run) => {
@@ -81,6 +83,8 @@ export function createAttempts(deps: RunDeps): Attempts {
   };
 }
 
+type Running = RunDeps & { readonly warnPostponed: (fields: object) => void };
+
 type Started<N extends QueueName> = {
   readonly name: N;
   readonly raw: RawJob;
@@ -89,7 +93,7 @@ type Started<N extends QueueName> = {
 };
 
 async function runOnce<N extends QueueName>(
-  deps: RunDeps,
+  deps: Running,
   started: Started<N>,
   run: (job: JobOf<N>) => Promise<JobResult>,
 ): Promise<JobAttempt> {
@@ -117,7 +121,7 @@ function mayBeNoted({ probation, faults, alone }: Trouble): boolean {
 }
 
 async function afterFault<N extends QueueName>(
-  deps: RunDeps,
+  deps: Running,
   { name, raw, job, trouble }: Started<N>,
   fault: unknown,
 ): Promise<JobAttempt> {
@@ -128,7 +132,7 @@ async function afterFault<N extends QueueName>(
   if (isOutage(fault)) {
     const outages = trouble.outages + 1;
     const waitMs = outageWaitMs(outages, timeScale);
-    log.warn({ err: fault, ...ids, outages, waitMs }, 'job postponed: dependency unavailable');
+    deps.warnPostponed({ err: fault, ...ids, outages, waitMs });
     return put(deps, waitMs, `outage ${outages}`, toStored(job, { ...survived, outages }));
   }
   const faults = trouble.faults + 1;
@@ -171,10 +175,6 @@ function itsTurnLater({ now, timeScale }: RunDeps): JobResult {
   const waitMs = scaledMs(SECOND, timeScale) * (1 + 2 * Math.random());
   const note = 'its worker crashed; waits to run alone';
   return { kind: 'again', at: new Date(now().getTime() + waitMs), note };
-}
-
-function isOutage(fault: unknown): boolean {
-  return isUnavailable(fault) || isQueueUnavailable(fault);
 }
 
 function isAsBefore(before: Trouble, after: Trouble): boolean {

@@ -1,5 +1,8 @@
 /** Keeps a worker whose server fails from retrying without delay. */
+
 import type { Logger } from 'pino';
+import { createMinuteLog } from '../../src/ops/log.ts';
+import { logLevelOf } from './outage.ts';
 
 /** The part of a BullMQ Worker that the spin guard uses. */
 export type Pausable = {
@@ -20,28 +23,27 @@ const PAUSE_MS_MAX = 10_000;
 /** One per job of a slow process (bullmq 6.7, lock-manager.js). A pause would slow it further. */
 const lostLock = /^could not renew lock for job /;
 
-/** Logs the first error of a burst. Without a listener, BullMQ's errors would end the process. */
+/** Without a listener, BullMQ's errors would end the process. */
 export function keepFromSpinning(worker: Pausable, log: Logger): void {
+  const warnBehind = createMinuteLog(log, 'worker is behind and lost the lock of a job');
   let recent: number[] = [];
   let pauseMs = PAUSE_MS_MIN;
   let pausedAt = 0;
-  let lostLockAt = Number.NEGATIVE_INFINITY;
 
   worker.on('error', (err) => {
     const now = Date.now();
     if (lostLock.test(err.message)) {
-      if (now - lostLockAt > CALM_MS)
-        log.warn({ err }, 'worker is behind and lost the lock of a job');
-      lostLockAt = now;
+      warnBehind({ err });
       return;
     }
     if (now - pausedAt > CALM_MS) pauseMs = PAUSE_MS_MIN;
     recent = [...recent.filter((at) => now - at < BURST_WINDOW_MS), now].slice(-BURST);
-    if (recent.length === 1) log.error({ err }, 'worker error');
+    const level = logLevelOf(err);
+    if (recent.length === 1) log[level]({ err }, 'worker error');
     if (recent.length < BURST || worker.isPaused()) return;
     recent = [];
     pausedAt = now;
-    log.error({ err, pauseMs }, 'worker pauses after a burst of errors');
+    log[level]({ err, pauseMs }, 'worker pauses after a burst of errors');
     void worker.pause(true).catch(() => undefined);
     setTimeout(() => worker.resume(), pauseMs).unref();
     pauseMs = Math.min(PAUSE_MS_MAX, 2 * pauseMs);

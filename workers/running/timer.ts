@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { logLevelOf } from './outage.ts';
 
 export type Timer = {
   /** Aborts the current run; resolves when it has ended. */
@@ -23,7 +24,7 @@ export function startTimer(
       await turn(stopping.signal);
       failing = false;
     } catch (err) {
-      if (!failing && !stopping.signal.aborted) log.error({ err }, `${what} failed`);
+      if (!failing && !stopping.signal.aborted) log[logLevelOf(err)]({ err }, `${what} failed`);
       failing = true;
     } finally {
       current = undefined;

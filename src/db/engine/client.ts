@@ -59,7 +59,7 @@ export async function openDatabase(
   function openPool(options: PoolOptions): pg.Pool {
     const pool = new pg.Pool({ ...limits(options), ...connection });
     // Without a listener, losing an idle connection would end the process.
-    pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'));
+    pool.on('error', (error) => log.debug({ err: error }, 'a database connection was lost'));
     pools.push(pool);
     return pool;
   }

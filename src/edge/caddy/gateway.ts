@@ -7,6 +7,7 @@ import type { EdgeCertificate } from '../../certificates/served/proof-certificat
 import { clientAddress } from '../../net/client-address.ts';
 import type { ConnectionCount } from '../../net/connections.ts';
 import { isSameSecret } from '../../net/constant-time.ts';
+import { createMinuteLog } from '../../ops/log.ts';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
 import type { EdgeDeps } from '../deps.ts';
 import type { OpenConnections } from '../open-connections.ts';
@@ -15,7 +16,6 @@ import { pages, sendPage } from '../proxy/pages.ts';
 import { asksForWebSocket } from '../proxy/websocket.ts';
 import { canonicalHostname } from '../routes/redirect.ts';
 import { loadOnce } from '../tls/secure-contexts.ts';
-import { createReporter } from '../visitor-limits.ts';
 
 /** Caddy overwrites the visitor's values, and the edge removes them. */
 export const gatewayFields = {
@@ -53,7 +53,7 @@ export function createGateway(
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const takePlace = createPlaces(deps.visitors);
   const isSecret = sameAs(deps.secret);
-  const report = createReporter(
+  const report = createMinuteLog(
     deps.log,
     'request without Caddy’s secret was refused: set EDGE_CADDY_SECRET to the same value for Caddy and Signpost',
   );
@@ -69,7 +69,7 @@ export function createGateway(
     }
     if (!isSecret(secret)) {
       deps.count.refused('gateway_secret');
-      report(clientAddress(request.socket.remoteAddress, undefined, () => false));
+      report({ address: clientAddress(request.socket.remoteAddress, undefined, () => false) });
       response.writeHead(403, { 'Content-Length': 0 }).end();
       return;
     }

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Role } from '../../core/operations/roles.ts';
+import { isReady, type ReadReadiness } from '../readiness.ts';
 
 /** Of a `pg` pool. */
 type PoolState = {
@@ -12,6 +13,8 @@ export type ProcessMetrics = {
   poolWait(seconds: number): void;
   /** Call it once. */
   watchPool(pool: PoolState): void;
+  /** Call it once. */
+  watchReadiness(read: ReadReadiness): void;
   close(): void;
 };
 
@@ -38,8 +41,27 @@ export function createProcessMetrics(registry: Registry, roles: readonly Role[])
   return {
     poolWait: (seconds) => waits.observe(seconds),
     watchPool: (pool) => showPool(registry, pool),
+    watchReadiness: (read) => showReadiness(registry, read),
     close: watchLoop(registry),
   };
+}
+
+/** Asked at each scrape. `process`: as /readyz answers. */
+function showReadiness(registry: Registry, read: ReadReadiness): void {
+  new Gauge({
+    name: 'signpost_ready',
+    help: '1 for each dependency of this process that answers, and for the process if /readyz is 200',
+    labelNames: ['dependency'],
+    registers: [registry],
+    async collect() {
+      const { status, dependencies } = await read();
+      this.reset();
+      this.set({ dependency: 'process' }, isReady(status) ? 1 : 0);
+      for (const [dependency, state] of Object.entries(dependencies)) {
+        this.set({ dependency }, state === 'up' ? 1 : 0);
+      }
+    },
+  });
 }
 
 function createUsage(registry: Registry): void {

@@ -1,0 +1,69 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { MINUTE } from '../core/time.ts';
+import type { Dependency, Readiness } from './readiness.ts';
+
+/** Where a dependency is, for people: the variable, and the host without credentials. */
+type Place = { readonly variable: string; readonly host: string };
+
+export type OutageLog = { note(readiness: Pick<Readiness, 'dependencies'>): void };
+
+type Outage = { readonly since: number; loggedAt: number };
+
+/**
+ * One line when a dependency stops answering, one a minute while it does not, and one when it
+ * answers again. Other parts log what an outage does to them at `debug`.
+ */
+export function createOutageLog(
+  log: Pick<Logger, 'warn' | 'info'>,
+  storage: Config['storage'],
+  now: () => number,
+): OutageLog {
+  const outages = new Map<Dependency, Outage>();
+
+  function lost(dependency: Dependency): void {
+    const at = now();
+    const outage = outages.get(dependency);
+    if (outage !== undefined && at - outage.loggedAt < MINUTE) return;
+    const since = outage?.since ?? at;
+    outages.set(dependency, { since, loggedAt: at });
+    const about = { dependency, ...placeOf(dependency, storage), seconds: secondsSince(since) };
+    log.warn(about, 'a dependency does not answer');
+  }
+
+  function back(dependency: Dependency): void {
+    const outage = outages.get(dependency);
+    if (outage === undefined) return;
+    outages.delete(dependency);
+    const seconds = secondsSince(outage.since);
+    log.info(
+      { dependency, ...placeOf(dependency, storage), seconds },
+      'a dependency answers again',
+    );
+  }
+
+  const secondsSince = (at: number) => Math.round((now() - at) / 1_000);
+  return {
+    note({ dependencies: { database, queue } }) {
+      for (const [dependency, state] of Object.entries({ database, queue })) {
+        if (state === 'down') lost(dependency as Dependency); // a key of the line above
+        if (state === 'up') back(dependency as Dependency);
+      }
+    },
+  };
+}
+
+/** On embedded storage and PostgreSQL, the queue is in the database. */
+export function placeOf(dependency: Dependency, storage: Config['storage']): Place {
+  if (storage.kind === 'embedded') return { variable: 'DATA_DIR', host: storage.dataDir };
+  if (dependency === 'queue' && storage.kind === 'postgres_redis') {
+    return { variable: 'REDIS_URL', host: hostIn(storage.redisUrl) };
+  }
+  return { variable: 'DATABASE_URL', host: hostIn(storage.databaseUrl) };
+}
+
+/** Without user and password. */
+function hostIn(url: string): string {
+  const { host, searchParams } = new URL(url);
+  return searchParams.get('host') ?? host;
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { closeAfterEach } from '../support/closings.ts';
+import { launchProcess, startProcess } from '../support/process.ts';
+import { lacks } from '../support/programs.ts';
+import { startPostgres, startRedis } from '../support/servers.ts';
+import { until } from '../support/world.ts';
+import { anyPorts } from './support.ts';
+
+const without = lacks('postgres', 'outages of a worker') || lacks('redis-server', 'the same');
+const closings = closeAfterEach();
+
+async function storage() {
+  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
+  closings.push(postgres.close, redis.close);
+  const env = {
+    ...anyPorts,
+    ROLE: 'worker',
+    METRICS_PORT: '0',
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  };
+  return { redis, env };
+}
+
+const warningsIn = (stderr: string) =>
+  stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ level }) => level >= 40);
+
+describe.skipIf(without)('A worker', () => {
+  it('logs one line with the variable when Redis dies, and recovers', async () => {
+    const { redis, env } = await storage();
+    const worker = await startProcess({ ...env, LOG_LEVEL: 'debug' });
+    closings.push(worker.kill);
+    await redis.kill();
+    await worker.printed('a dependency does not answer');
+    // Each of its queues reconnects several times a second meanwhile.
+    const errors = () => worker.stderr().split('"worker error"').length;
+    await until('several errors of the queues', async () => errors() > 20);
+    expect(warningsIn(worker.stderr())).toMatchObject([
+      { dependency: 'queue', variable: 'REDIS_URL', host: new URL(redis.url).host },
+    ]);
+    await redis.restart();
+    await worker.printed('a dependency answers again');
+    expect(await worker.stop()).toBe(0);
+  });
+
+  it('is ready only when Redis answers', async () => {
+    const { redis, env } = await storage();
+    await redis.kill();
+    const worker = launchProcess(env);
+    closings.push(worker.kill);
+    await worker.printed('a dependency does not answer');
+    expect(worker.stdout()).toBe('');
+    await redis.restart();
+    await worker.printed('Signpost is ready');
+    const { metricsPort } = JSON.parse(worker.stdout());
+    const answer = await fetch(`http://127.0.0.1:${metricsPort}/readyz`);
+    expect(answer.status).toBe(200);
+    const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    expect(await metrics()).toContain('signpost_ready{dependency="queue"} 1');
+    await redis.kill();
+    await until('it is not ready', async () => {
+      const text = await metrics();
+      return ['queue', 'process'].every((name) =>
+        text.includes(`signpost_ready{dependency="${name}"} 0`),
+      );
+    });
+  });
+});
