@@ -29,6 +29,7 @@ const namedIn = (text: string) => [
 
 const metrics = createMetrics(['api', 'worker', 'edge']);
 metrics.process.watchPool({ totalCount: 0, idleCount: 0, waitingCount: 0 });
+metrics.process.watchReadiness(async () => ({ status: 'ready', dependencies: {}, missing: [] }));
 metrics.watchInstallation(noState);
 afterAll(() => metrics.close());
 const exported = async () =>
