@@ -32,7 +32,11 @@ describe('The configuration', () => {
 
   it('selects the storage with two variables', () => {
     const redisUrl = 'redis://127.0.0.1';
-    const base = { DATABASE_URL: databaseUrl, KEY_ENCRYPTION_KEY: key };
+    const base = {
+      DATABASE_URL: databaseUrl,
+      KEY_ENCRYPTION_KEY: key,
+      ACME_DIRECTORY_URL: 'local',
+    };
     expect(loadConfig(base)).toMatchObject({ config: { storage: { kind: 'postgres' } } });
     expect(loadConfig({ ...base, REDIS_URL: redisUrl })).toMatchObject({
       config: { storage: { kind: 'postgres_redis', databaseUrl, redisUrl } },
@@ -40,7 +44,11 @@ describe('The configuration', () => {
   });
 
   it('allows deploys on this machine for embedded storage, otherwise only if configured', () => {
-    const base = { DATABASE_URL: databaseUrl, KEY_ENCRYPTION_KEY: key };
+    const base = {
+      DATABASE_URL: databaseUrl,
+      KEY_ENCRYPTION_KEY: key,
+      ACME_DIRECTORY_URL: 'local',
+    };
     const networks = (env: Record<string, string>) => {
       const result = loadConfig(env);
       return result.ok && result.config.upstreams.networks;
@@ -64,8 +72,13 @@ describe('The configuration', () => {
     [{ PORT: '65536' }, 'PORT'],
     [{ UPSTREAM_NETWORKS: '10.0.0.0/33' }, 'UPSTREAM_NETWORKS'],
     [{ EDGE_HTTPS_PORT: '-1' }, 'EDGE_HTTPS_PORT'],
-    [{ DATABASE_URL: 'mysql://x', KEY_ENCRYPTION_KEY: key }, 'DATABASE_URL'],
-    [{ DATABASE_URL: databaseUrl }, 'KEY_ENCRYPTION_KEY'],
+    [
+      { DATABASE_URL: 'mysql://x', KEY_ENCRYPTION_KEY: key, ACME_DIRECTORY_URL: 'local' },
+      'DATABASE_URL',
+    ],
+    [{ DATABASE_URL: databaseUrl, ACME_DIRECTORY_URL: 'local' }, 'KEY_ENCRYPTION_KEY'],
+    [{ DATABASE_URL: databaseUrl, KEY_ENCRYPTION_KEY: key }, 'ACME_DIRECTORY_URL'],
+    [{ ACME_DIRECTORY_URL: 'local', ACME_BUDGET: 'letsencrypt' }, 'ACME_BUDGET'],
     [{ REDIS_URL: 'redis://x' }, 'REDIS_URL'],
     [{ KEY_ENCRYPTION_KEY: 'short' }, 'KEY_ENCRYPTION_KEY'],
     [{ ROLE: 'worker' }, 'ROLE'],

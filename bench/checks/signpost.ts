@@ -9,6 +9,7 @@ const dnsPort = setting('DNS_PORT');
 const result = loadConfig({
   ROLE: 'worker',
   DATABASE_URL: setting('DATABASE_URL'),
+  ACME_DIRECTORY_URL: 'local',
   REDIS_URL: setting('REDIS_URL'),
   KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
   API_KEY: 'a key that nobody uses',

@@ -78,6 +78,7 @@ function signpostEnv(name: Contender, { databaseUrl, redisUrl }: Servers): Recor
   return {
     ROLE: 'api',
     DATABASE_URL: databaseUrl,
+    ACME_DIRECTORY_URL: 'local',
     ...(name === 'signpost' && { REDIS_URL: redisUrl }),
     KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
     RATE_LIMIT_PER_KEY: '900000000',

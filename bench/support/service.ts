@@ -32,6 +32,7 @@ export async function startService(
   const child = run('../../src/main.js', import.meta.url, {
     env: {
       DATABASE_URL: databaseUrl,
+      ACME_DIRECTORY_URL: 'local',
       REDIS_URL: redisUrl,
       PORT: port,
       EDGE_HTTP_PORT: String(await freePort()),

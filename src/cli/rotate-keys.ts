@@ -1,9 +1,11 @@
 /** `signpost rotate-keys`: uses its own environment's keys and database, not the API. */
+
 import { existsSync } from 'node:fs';
 import { pino } from 'pino';
 import { derivedSecretNames } from '../certificates/vault/derived-secrets.ts';
 import { type OpenedVault, openVault } from '../certificates/vault/open-vault.ts';
 import { type Resealed, reseal, sealedWithOthers, sumOf } from '../certificates/vault/reseal.ts';
+import { LOCAL_CA } from '../config/combinations.ts';
 import { type Config, loadConfig } from '../config/config.ts';
 import { type Database, openDatabase } from '../db/engine/client.ts';
 import {
@@ -120,13 +122,16 @@ type Settings =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly refusal: CliExit };
 
+/** Required on servers; keys do not depend on it. */
+const standIn = { ACME_DIRECTORY_URL: LOCAL_CA };
+
 function settingsFrom(env: Io['env']): Settings {
   const given = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
   const refusal = (problem: string) => ({ ok: false, refusal: wrongUsage(problem) }) as const;
   if (!given['KEY_ENCRYPTION_KEY']) {
     return refusal('KEY_ENCRYPTION_KEY is required: the new key, a comma and the previous key');
   }
-  const loaded = loadConfig(given);
+  const loaded = loadConfig({ ...given, ...standIn });
   if (loaded.ok) return loaded;
   return refusal(
     loaded.problems.map(({ variable, problem }) => `${variable} ${problem}`).join('; '),

@@ -88,11 +88,18 @@ function isSameUrl(one: string | undefined, other: string): boolean {
   return new URL(one).href === new URL(other).href;
 }
 
+const DIRECTORY = 'ACME_DIRECTORY_URL';
+/** Said on servers, so that a process without the variable cannot issue untrusted certificates. */
+export const LOCAL_CA = 'local';
+export const directoryProblem = `must be a URL that starts with https://, or ${LOCAL_CA}`;
+
 /** `problem` completes a sentence: `PORT must be a port number, 0 to 65535`. */
 export type ConfigProblem = { readonly variable: string; readonly problem: string };
 
 /** `given`: variables that are set and not empty. */
-export function combinationProblems(given: Readonly<Record<string, string>>): ConfigProblem[] {
+export function combinationProblems(variables: Readonly<Record<string, string>>): ConfigProblem[] {
+  const { [DIRECTORY]: directory, ...others } = variables;
+  const given = directory === undefined || directory === LOCAL_CA ? others : variables;
   const has = (name: string) => given[name] !== undefined;
   const isExternal = given['CERTIFICATES'] === 'external';
   const rules: readonly (readonly [boolean, string, string])[] = [
@@ -101,6 +108,11 @@ export function combinationProblems(given: Readonly<Record<string, string>>): Co
       has('DATABASE_URL') && !has('KEY_ENCRYPTION_KEY'),
       'KEY_ENCRYPTION_KEY',
       'is required with DATABASE_URL (openssl rand -base64 32)',
+    ],
+    [
+      has('DATABASE_URL') && !isExternal && directory === undefined,
+      DIRECTORY,
+      `is required with DATABASE_URL: the directory of your CA, or ${LOCAL_CA} for the local CA, whose certificates browsers do not trust`,
     ],
     [
       has('ROLE') && given['ROLE'] !== 'all' && !has('DATABASE_URL'),

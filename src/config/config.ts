@@ -8,9 +8,11 @@ import { MINUTE } from '../core/time.ts';
 import {
   type ConfigProblem,
   combinationProblems,
+  directoryProblem,
   type FallbackAuthority,
   fallbackOf,
   fallbackVariables,
+  LOCAL_CA,
 } from './combinations.ts';
 import { type EdgeConfig, edgeOf, edgeVariables } from './edge.ts';
 import {
@@ -149,7 +151,7 @@ const variables = z.object({
   DNS_AUTHORITY_PORT: port.default(53),
   DNS_ALLOW_PRIVATE: flag.default(false),
   CERTIFICATES: z.enum(['own', 'external'], 'must be own or external').default('own'),
-  ACME_DIRECTORY_URL: url(['https:']).optional(),
+  ACME_DIRECTORY_URL: z.union([z.literal(LOCAL_CA), url(['https:'])], directoryProblem).optional(),
   ACME_CA_FILE: z.string().optional(),
   ACME_CONTACT: z.email('must be a mail address').optional(),
   ACME_EAB_KID: z.string().optional(),
@@ -222,7 +224,7 @@ function toConfig(v: Variables): Config {
     },
     certificates: { source: v.CERTIFICATES },
     acme: {
-      directoryUrl: v.ACME_DIRECTORY_URL,
+      directoryUrl: v.ACME_DIRECTORY_URL === LOCAL_CA ? undefined : v.ACME_DIRECTORY_URL,
       caFile: v.ACME_CA_FILE,
       contact: v.ACME_CONTACT,
       externalAccount: externalAccountOf(v),

@@ -138,6 +138,7 @@ async function start(
   now?: () => Date,
 ) {
   const result = loadConfig({
+    ACME_DIRECTORY_URL: 'local',
     ROLE: 'api',
     PORT: '0',
     API_KEY,

@@ -162,6 +162,7 @@ describe('A deploy at the platform’s own public address', () => {
     const lab = await startBehindNat({
       PLATFORM_ADDRESSES: '8.8.8.8',
       DATABASE_URL: 'postgres://signpost@9.9.9.9/signpost',
+      ACME_DIRECTORY_URL: 'local',
       REDIS_URL: 'redis://[2606:4700::1]:6379',
       KEY_ENCRYPTION_KEY: 'A'.repeat(43).concat('='),
     });

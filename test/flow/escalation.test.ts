@@ -95,7 +95,7 @@ async function theCase(service: Service): Promise<Shown> {
     expect.objectContaining({ type: 'escalation.opened', data: { cause, summary, nextAction } }),
   );
   const opened = warnings.filter(({ msg }) => msg === 'escalation opened');
-  expect(opened).toMatchObject([{ hostname, cause, summary }]);
+  expect(opened).toMatchObject([{ domain: hostname, cause, summary }]);
   return shown;
 }
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const result = loadConfig({
     ...(storage.kind === 'embedded'
       ? { DATA_DIR: storage.dataDir, EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' }
-      : { DATABASE_URL: storage.databaseUrl, ROLE: 'api' }),
+      : { DATABASE_URL: storage.databaseUrl, ACME_DIRECTORY_URL: 'local', ROLE: 'api' }),
     PORT: '0',
     KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
   });

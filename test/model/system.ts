@@ -221,7 +221,10 @@ function overhear(part: object, what: StoreCall, onAnswer: Outside['onAnswer']):
 
 function configFor(storage: Storage) {
   const result = loadConfig({
-    ...(storage.kind !== 'embedded' && { DATABASE_URL: storage.databaseUrl }),
+    ...(storage.kind !== 'embedded' && {
+      DATABASE_URL: storage.databaseUrl,
+      ACME_DIRECTORY_URL: 'local',
+    }),
     KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     DNS_SERVERS: '127.0.0.1:9',
     LOG_LEVEL: 'error',

@@ -26,6 +26,7 @@ function start(role: string, env: Readonly<Record<string, string>> = {}): Promis
     ROLE: role,
     ...{ PORT: '0', EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0', METRICS_PORT: '0' },
     DATABASE_URL: postgres.url,
+    ACME_DIRECTORY_URL: 'local',
     REDIS_URL: redis.url,
     KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
     ...env,

@@ -48,6 +48,7 @@ function config(databaseUrl: string, port: string, apiKey: string) {
     ROLE: 'api',
     PORT: port,
     DATABASE_URL: databaseUrl,
+    ACME_DIRECTORY_URL: 'local',
     KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
     API_KEY: apiKey,
   });

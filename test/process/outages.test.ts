@@ -18,6 +18,7 @@ async function storage() {
     ROLE: 'worker',
     METRICS_PORT: '0',
     DATABASE_URL: postgres.url,
+    ACME_DIRECTORY_URL: 'local',
     REDIS_URL: redis.url,
     KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
   };

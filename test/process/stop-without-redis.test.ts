@@ -18,6 +18,7 @@ describe.skipIf(without)('A process whose Redis is dead', () => {
       METRICS_PORT: '0',
       ROLE,
       DATABASE_URL: postgres.url,
+      ACME_DIRECTORY_URL: 'local',
       REDIS_URL: redis.url,
       KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     });

@@ -42,6 +42,7 @@ describe('A process that waits for its database', () => {
     const waiting = launchProcess({
       ...anyPorts,
       DATABASE_URL: `postgres://127.0.0.1:${await freePort()}/signpost`,
+      ACME_DIRECTORY_URL: 'local',
       KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     });
     closings.push(waiting.kill);
@@ -59,6 +60,7 @@ describe('A process that waits for its database', () => {
     const waiting = launchProcess({
       ...anyPorts,
       DATABASE_URL: `postgres://127.0.0.1:${port}/signpost`,
+      ACME_DIRECTORY_URL: 'local',
       KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     });
     closings.push(waiting.kill);

@@ -21,6 +21,7 @@ export async function storageOf(name?: StorageName) {
       ? { DATA_DIR: storage.dataDir }
       : {
           DATABASE_URL: storage.databaseUrl,
+          ACME_DIRECTORY_URL: 'local',
           ...(storage.kind === 'postgres_redis' && { REDIS_URL: storage.redisUrl }),
           KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
         };

@@ -68,7 +68,9 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     publish: laboratory.publish,
     env: {
       ...storageEnv(storage),
-      ...(pebble && { ACME_DIRECTORY_URL: pebble.directoryUrl, ACME_CA_FILE: pebble.caFile }),
+      ...(pebble
+        ? { ACME_DIRECTORY_URL: pebble.directoryUrl, ACME_CA_FILE: pebble.caFile }
+        : { ACME_DIRECTORY_URL: 'local' }),
       PORT: String(port),
       EDGE_HTTP_PORT: String(edgeHttpPort),
       EDGE_HTTPS_PORT: String(edgeHttpsPort),
