@@ -51,6 +51,7 @@ export async function startSignpost(
     // Last, because a failed start would never show the key.
     const firstKey = played.http === null ? null : await makeFirstKey(parts);
     ops.opened.isStarted = true;
+    closings.push(() => ops.endWatch()); // the first to run
     const close = (deadlineMs: number) => closeAll(closings, deadlineMs);
     const addresses = { ...played, metricsPort: ops.port };
     return { addresses, firstKey, api, parts, readiness: ops.readiness, close };

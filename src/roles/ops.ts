@@ -33,6 +33,8 @@ export type Ops = {
   readonly port: number | null;
   /** Call it once. */
   watch(parts: { readonly database: Database; readonly queues: Queues }): void;
+  /** Before the dependencies are closed: no probe runs after it. */
+  endWatch(): Promise<void>;
   close(deadlineMs: number): Promise<void>;
 };
 
@@ -53,7 +55,11 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>
   const readiness = () => readReadiness(roles, opened);
   metrics.process.watchReadiness(readiness);
   const outages = createOutageLog(log, config.storage, () => performance.now());
-  const watching = setInterval(async () => outages.note(await readiness()), WATCH_MS).unref();
+  let noting = Promise.resolve();
+  const note = async () => outages.note(await readiness());
+  const watching = setInterval(() => {
+    noting = noting.then(note);
+  }, WATCH_MS).unref();
   const api = createOpsApi({ metrics: metrics.text, readiness, token });
   const { host } = config.http;
   if (isOpenToAll(config)) {
@@ -73,6 +79,10 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>
         state: () => readInstallation(database.prisma),
         queues: () => countJobs(queues),
       });
+    },
+    async endWatch() {
+      clearInterval(watching);
+      await noting;
     },
     async close(deadlineMs) {
       clearInterval(watching);

@@ -1,4 +1,5 @@
 /** Builds the shared parts and connects them. */
+
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type {
@@ -43,6 +44,7 @@ import { type CertificateStore, createCertificateStore } from '../db/issuance/ce
 import { createProjectStore, type ProjectStore } from '../db/projects.ts';
 import { createObserver, type Observer } from '../dns/observe/observe.ts';
 import { createWire, type Wire } from '../dns/wire/wire.ts';
+import { beforeDeadline } from '../net/deadline.ts';
 import { composeOwnAddresses, type OwnAddresses } from '../net/own-addresses.ts';
 import type { Metrics } from '../ops/metrics/metrics.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -219,12 +221,17 @@ function createWake(queues: Queues): Parts['wake'] {
 
 export type Closing = (deadlineMs: number) => Promise<void>;
 
+/** For each, so that one that hangs does not keep the process. */
+const CLOSE_MS_MIN = 5_000;
+
 /** In reverse order, within one deadline. Tries all, then rejects with the first error. */
 export async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
   const end = Date.now() + deadlineMs;
   const faults: unknown[] = [];
   for (const closing of closings.toReversed()) {
-    await closing(Math.max(0, end - Date.now())).catch((fault) => faults.push(fault));
+    const leftMs = Math.max(0, end - Date.now());
+    const closed = closing(leftMs).catch((fault) => faults.push(fault));
+    await beforeDeadline(Math.max(CLOSE_MS_MIN, leftMs), closed, null);
   }
   if (faults.length > 0) throw faults[0];
 }
