@@ -1,5 +1,5 @@
 /**
- * Where log lines go: buffered, so that a request costs no system call, and never in the way of the
+ * Where log lines go: buffered, so that a request costs no system call, and never blocking the
  * process. sonic-boom 4.2, pino's own destination, retries a failed flush at exit forever: a
  * process whose log reader is gone could not stop.
  */

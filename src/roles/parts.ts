@@ -221,8 +221,8 @@ function createWake(queues: Queues): Parts['wake'] {
 
 export type Closing = (deadlineMs: number) => Promise<void>;
 
-/** For each, so that one that hangs does not keep the process. */
-const CLOSE_MS_MIN = 5_000;
+/** Beyond the deadline, for each: one that hangs does not keep the process. */
+const CLOSE_GRACE_MS = 5_000;
 
 /** In reverse order, within one deadline. Tries all, then rejects with the first error. */
 export async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
@@ -231,7 +231,7 @@ export async function closeAll(closings: readonly Closing[], deadlineMs: number)
   for (const closing of closings.toReversed()) {
     const leftMs = Math.max(0, end - Date.now());
     const closed = closing(leftMs).catch((fault) => faults.push(fault));
-    await beforeDeadline(Math.max(CLOSE_MS_MIN, leftMs), closed, null);
+    await beforeDeadline(leftMs + CLOSE_GRACE_MS, closed, null);
   }
   if (faults.length > 0) throw faults[0];
 }

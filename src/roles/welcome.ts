@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
-import { roleNames } from '../core/operations/roles.ts';
 import type { EdgePorts } from '../edge/edge.ts';
+import { rolesOf } from './ops.ts';
 
 export type Welcome = {
   readonly addresses: {
@@ -70,7 +70,10 @@ function placesOf(url: string): string {
 
 function nextSteps(config: Config, url: string | null, firstKey: string | null): string {
   if (config.storage.kind === 'embedded') return url === null ? '' : thingsToTry(url, firstKey);
-  const others = roleNames.filter((role) => config.role !== 'all' && role !== config.role);
+  const others =
+    config.role === 'all'
+      ? []
+      : rolesOf({ ...config, role: 'all' }).filter((role) => role !== config.role);
   const next = [
     ...others.map((role) => `    ROLE=${role} npm start   # at least one, with the same variables`),
     ...(url === null ? [] : [`    ${url}/ops   # what needs attention`]),

@@ -30,7 +30,7 @@ export type PlacedAs = 'opened' | 'plain';
 export type BudgetName = 'letsencrypt' | 'none';
 
 /**
- * `renewal`: same CA as before; the limits for orders and the registrable domain don't apply.
+ * `renewal`: at the same CA; the limits for orders and the registrable domain don't apply.
  * `replacement`: ordered with `replaces` (RFC 9773, 5) within the CA's window; no limit applies.
  */
 export type OrderKind = 'first' | 'renewal' | 'replacement';
