@@ -12,6 +12,10 @@ const guide = 'docs/integrate/quickstart.md';
 const waitFor = (file: string, words: string) =>
   `for i in $(seq 600); do grep -q '${words}' ${file} && break; sleep 0.1; done\n`;
 
+/** A message that is sent before the receiver listens comes again only later. */
+const waitUntilListening = (port: number) =>
+  `for i in $(seq 600); do (: < /dev/tcp/127.0.0.1/${port}) 2>/dev/null && break; sleep 0.1; done\n`;
+
 /** Starts the service with the guide's first command and this test's name server. */
 async function startService(command: string, dnsPort: number) {
   const { storage, close } = await freshStorage('embedded');
@@ -45,9 +49,10 @@ it('The quickstart leads from an empty folder to a live domain and its removal',
   const [deployPort, receiverPort] = [await freePort(), await freePort()];
   const received = `received-${port}`;
 
+  const listening = ` > "$TMPDIR/${received}" &\n${waitUntilListening(receiverPort)}`;
   const script = replaceAll(
     [
-      ...[setUp, deploy, receiver.replace(/ &\n/, ` > "$TMPDIR/${received}" &\n`)],
+      ...[setUp, deploy, receiver.replace(/ &\n/, listening)],
       ...['echo "# record"\n', add, 'echo "# findings"\n', findings],
       ...['echo "# verify"\n', verify, 'echo "# visit"\n', visit],
       waitFor(`"$TMPDIR/${received}"`, 'domain.live'),
