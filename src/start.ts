@@ -10,6 +10,7 @@ import { ensureApiKey } from './http/keys/first-key.ts';
 import type { Api } from './http/pipeline/api.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
 import { openQueueBackend } from './queue/backend.ts';
+import { joinFleet } from './roles/fleet.ts';
 import { type Ops, openOps, rolesOf } from './roles/ops.ts';
 import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
 
@@ -109,6 +110,7 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
   const backend = await openQueueBackend(config.storage, database, log);
   closings.push(() => backend.close());
   opened.backend = backend;
+  closings.push(await joinFleet({ config, database, backend, secrets, log }));
   const parts = compose({ config, database, backend, vault, secrets, log, now, metrics });
   closings.push(() => parts.close());
   return parts;

@@ -14,6 +14,7 @@ import {
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Storage } from '../config/config.ts';
+import type { QueueMark } from '../core/operations/fleet.ts';
 import { SECOND } from '../core/time.ts';
 import type { Database } from '../db/engine/client.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
@@ -31,6 +32,11 @@ export type QueueBackend = {
   readonly factory: BackendFactory<IQueueBackend, NoConnection>;
   /** Whether Redis or PostgreSQL answers within two seconds. Never rejects. */
   probe(): Promise<boolean>;
+  /**
+   * Whether the queue carries the installation's mark, a text; with `isNew`, an unmarked one gets
+   * it. Detects another Redis, one of another installation included. Never rejects.
+   */
+  readMark(installation: string, isNew: boolean): Promise<QueueMark>;
   /** For the `error` events of queues. Logs at most one error per ten seconds. */
   reportError(error: Error): void;
   /** Closes the producers' shared connection. Close the queues and workers first. */
@@ -39,8 +45,9 @@ export type QueueBackend = {
 
 const WEEK_SECONDS = 7 * 24 * 3_600;
 
-/** Several installations may share a Redis. */
+/** Beside other applications' keys. Installations need a Redis or a database index each. */
 const PREFIX = 'signpost';
+const MARK = `${PREFIX}:installation`;
 
 /**
  * A killed worker's job runs again within lock + 2 × interval = 20 s. Retention is set here:
@@ -107,9 +114,21 @@ async function openRedis(
     workerOptions: { connection: {}, prefix: PREFIX, ...workerDefaults, ...jobTelemetry() },
     factory,
     probe: () => answersInTime(producer.ping()),
+    readMark: (installation, isNew) => readMark(producer, installation, isNew),
     reportError,
     close: async () => producer.disconnect(),
   };
+}
+
+async function readMark(client: Redis, installation: string, isNew: boolean): Promise<QueueMark> {
+  try {
+    if (isNew) await client.set(MARK, installation, 'NX');
+    const mark = await client.get(MARK);
+    if (mark === null) return 'missing';
+    return mark === installation ? 'ours' : 'foreign';
+  } catch {
+    return 'unknown';
+  }
 }
 
 /** Redis answers, and waiting does not help: wrong credentials, or no such database. */
@@ -158,6 +177,7 @@ async function openPostgres(
     workerOptions: { connection: {}, ...workerDefaults, ...jobTelemetry() },
     factory,
     probe: () => answersInTime(pool.query('SELECT 1')),
+    readMark: async () => 'ours', // in the database of the installation
     reportError,
     close: async () => {
       if (!pool.ended) await pool.end();

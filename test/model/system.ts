@@ -76,6 +76,7 @@ const noBackend: QueueBackend = {
     throw new Error('the model has an in-memory queue');
   },
   probe: async () => true,
+  readMark: async () => 'ours',
   reportError: () => undefined,
   close: async () => undefined,
 };

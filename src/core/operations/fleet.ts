@@ -1,0 +1,228 @@
+/** What the processes of an installation must set alike, and whether one more can start. */
+
+import { SECOND } from '../time.ts';
+import type { Role } from './roles.ts';
+
+/** Variables, and `SCHEMA`: the newest migration that the process knows. */
+export const sharedSettingNames = [
+  'REDIS_URL',
+  'ACME_DIRECTORY_URL',
+  'ACME_FALLBACK_DIRECTORY_URL',
+  'CERTIFICATES',
+  'EDGE',
+  'PLATFORM_DOMAIN',
+  'KEY_ENCRYPTION_KEY',
+  'SCHEMA',
+] as const;
+export type SharedSettingName = (typeof sharedSettingNames)[number];
+
+/** Shown to people, so without secrets. Missing: the role does not use it. */
+export type SharedSettings = { readonly [N in SharedSettingName]?: string };
+
+export const NOT_SET = 'not set';
+
+/** Times are the database's. */
+export type FleetProcess = {
+  readonly id: string;
+  readonly role: Role | 'all';
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly settings: SharedSettings;
+  readonly startedAt: Date;
+  readonly seenAt: Date;
+  /** Null while it starts. */
+  readonly joinedAt: Date | null;
+  /** When its queue last carried the installation's mark; null: never, or not in Redis. */
+  readonly queueSeenAt: Date | null;
+  /** Null unless its start was refused. */
+  readonly refusedAt: Date | null;
+  /** Why it was refused, or what is wrong while it runs. */
+  readonly problem: string | null;
+};
+
+/** How often a process reports. */
+export const BEAT_MS = 10 * SECOND;
+/** Without a report for so long, a process is gone. */
+export const GONE_MS = 3 * BEAT_MS;
+/** How long accepted settings apply. */
+export const ACCEPTED_FOR_MS = 3_600 * SECOND;
+
+export type SettingDifference = {
+  readonly name: SharedSettingName;
+  readonly one: string;
+  readonly other: string;
+};
+
+/** Of the settings that both use. */
+export function differences(one: SharedSettings, other: SharedSettings): SettingDifference[] {
+  return sharedSettingNames.flatMap((name) => {
+    const [here, there] = [one[name], other[name]];
+    return here === undefined || there === undefined || isSame(name, here, there)
+      ? []
+      : [{ name, one: here, other: there }];
+  });
+}
+
+/** Hosts can reach one Redis by different names, so its mark decides (`QueueMark`). */
+function isSame(name: SharedSettingName, one: string, other: string): boolean {
+  return name === 'REDIS_URL' ? (one === NOT_SET) === (other === NOT_SET) : one === other;
+}
+
+/**
+ * The mark in a Redis: ours, another installation's, none, or it does not answer. `ours` also for a
+ * queue in the database, and for a role without one.
+ */
+export type QueueMark = 'ours' | 'foreign' | 'missing' | 'unknown';
+
+export type Joining = {
+  /** As registered. */
+  readonly self: FleetProcess;
+  readonly others: readonly FleetProcess[];
+  readonly accepted: SharedSettings;
+  readonly queue: QueueMark;
+  readonly now: Date;
+  readonly goneMs: number;
+};
+
+/** `wait`: the other process starts, too, or has not reported since this one started. */
+export type JoinDecision =
+  | { readonly kind: 'join' }
+  | { readonly kind: 'wait'; readonly reason: 'processes' | 'queue' }
+  | { readonly kind: 'refuse'; readonly problem: string };
+
+/**
+ * A process gives way to those that started before it, if they still run: a crashed one stays in
+ * the list, and an emptied Redis gets its mark again, until the next report.
+ */
+export function decideJoin(joining: Joining): JoinDecision {
+  const { self, queue } = joining;
+  const earlier = joining.others.filter((other) => startedBefore(other, self));
+  if (queue === 'foreign') return { kind: 'refuse', problem: foreignQueue(self) };
+  const conflicts = earlier.flatMap((other) => {
+    const found = conflictsWith(other, joining);
+    return found.length === 0 ? [] : [{ other, found }];
+  });
+  const confirmed = conflicts.find(
+    ({ other }) => other.joinedAt !== null && other.seenAt > self.startedAt,
+  );
+  if (confirmed) return { kind: 'refuse', problem: inWords(confirmed.found, confirmed.other) };
+  if (conflicts.some(({ other }) => isStillPossible(other, joining))) {
+    return { kind: 'wait', reason: 'processes' };
+  }
+  return queue === 'missing' ? decideUnmarked(earlier, joining) : { kind: 'join' };
+}
+
+/** The queue is new, was emptied, or is another than that of the others. */
+function decideUnmarked(
+  earlier: readonly FleetProcess[],
+  joining: Pick<Joining, 'self' | 'now' | 'goneMs'>,
+): JoinDecision {
+  const { self } = joining;
+  const sharing = earlier.filter(({ settings }) => (settings.REDIS_URL ?? NOT_SET) !== NOT_SET);
+  const marked = sharing.find(({ queueSeenAt }) => queueSeenAt && queueSeenAt > self.startedAt);
+  if (marked) return { kind: 'refuse', problem: otherQueue(self, marked) };
+  const isOpen = sharing.some((other) => isStillPossible(other, joining));
+  return isOpen ? { kind: 'wait', reason: 'processes' } : { kind: 'join' };
+}
+
+function startedBefore(other: FleetProcess, self: FleetProcess): boolean {
+  const apart = other.startedAt.getTime() - self.startedAt.getTime();
+  return other.refusedAt === null && (apart < 0 || (apart === 0 && other.id < self.id));
+}
+
+/** While the others' reports could have been lost, as in an outage of the database. */
+function isStillPossible(
+  other: FleetProcess,
+  { self, now, goneMs }: Pick<Joining, 'self' | 'now' | 'goneMs'>,
+): boolean {
+  const last = Math.max(other.seenAt.getTime(), self.startedAt.getTime());
+  return now.getTime() - last < goneMs;
+}
+
+function conflictsWith(other: FleetProcess, joining: Joining): SettingDifference[] {
+  const { self, accepted } = joining;
+  return differences(self.settings, other.settings).filter(
+    ({ name, one }) =>
+      accepted[name] !== one && !(name === 'SCHEMA' && isRolling(one, other, joining)),
+  );
+}
+
+/** A newer version replaces the others, or is replacing them: the previous one can still restart. */
+function isRolling(schema: string, other: FleetProcess, joining: Joining): boolean {
+  return (
+    schema > (other.settings.SCHEMA ?? '') ||
+    joining.others.some(
+      (one) =>
+        one.joinedAt !== null &&
+        one.settings.SCHEMA === schema &&
+        isReporting(one, joining.now, joining.goneMs),
+    )
+  );
+}
+
+/** Neither refused nor silent for `goneMs`. */
+function isReporting(
+  { refusedAt, seenAt }: Pick<FleetProcess, 'refusedAt' | 'seenAt'>,
+  now: Date,
+  goneMs: number,
+): boolean {
+  return refusedAt === null && now.getTime() - seenAt.getTime() < goneMs;
+}
+
+/** `worker on host-a`. */
+export function processInWords({ role, host }: Pick<FleetProcess, 'role' | 'host'>): string {
+  return role === 'all' ? `the process on ${host}` : `${role} on ${host}`;
+}
+
+const ACCEPT = 'Set the same value, or accept the change with `signpost fleet accept`.';
+
+function inWords(found: readonly SettingDifference[], other: FleetProcess): string {
+  const where = `${processInWords(other)} (version ${other.version})`;
+  const parts = found.map(({ name, one, other: theirs }) =>
+    name === 'SCHEMA'
+      ? `this version’s schema is ${one}, older than ${theirs} of ${where}`
+      : `${name} is ${one}, but ${theirs} in ${where}`,
+  );
+  return `${parts.join('; ')}. ${ACCEPT}`;
+}
+
+function foreignQueue({ settings }: FleetProcess): string {
+  return `REDIS_URL ${settings.REDIS_URL} holds the queue of another installation. Use another Redis or database index, or empty it.`;
+}
+
+function otherQueue({ settings }: FleetProcess, other: FleetProcess): string {
+  return `REDIS_URL ${settings.REDIS_URL} is another Redis than ${other.settings.REDIS_URL} of ${processInWords(other)} (version ${other.version}). Set the same value.`;
+}
+
+export type FleetState = 'starting' | 'running' | 'gone' | 'refused';
+
+export type SeenProcess = FleetProcess & {
+  readonly state: FleetState;
+  /** What it sets unlike the process that started last. */
+  readonly differs: readonly SettingDifference[];
+};
+
+/** Newest first. `differs` is empty unless it runs. */
+export function seeFleet(
+  processes: readonly FleetProcess[],
+  now: Date,
+  goneMs: number,
+): SeenProcess[] {
+  const newest = processes.toSorted((a, b) => b.startedAt.getTime() - a.startedAt.getTime());
+  const stateOf = (one: FleetProcess): FleetState => {
+    if (one.refusedAt !== null) return 'refused';
+    if (!isReporting(one, now, goneMs)) return 'gone';
+    return one.joinedAt === null ? 'starting' : 'running';
+  };
+  const running = newest.filter((one) => stateOf(one) === 'running');
+  const current: SharedSettings = Object.assign(
+    {},
+    ...running.toReversed().map((one) => one.settings),
+  );
+  return newest.map((one) => {
+    const state = stateOf(one);
+    const differs = state === 'running' ? differences(one.settings, current) : [];
+    return { ...one, state, differs };
+  });
+}

@@ -1,0 +1,113 @@
+/** The processes of the installation, by the database's clock. */
+
+import type { FleetProcess, SharedSettings } from '../core/operations/fleet.ts';
+import type { PrismaClient } from './generated/client.ts';
+
+export type NewProcess = Pick<
+  FleetProcess,
+  'id' | 'role' | 'host' | 'pid' | 'version' | 'settings'
+>;
+
+export type FleetReport = {
+  readonly isJoined: boolean;
+  /** Whether its queue carries the installation's mark now. */
+  readonly isQueueSeen: boolean;
+  readonly problem: string | null;
+};
+
+export type FleetStore = {
+  /** Removes records that are too old to matter. `isAlone`: all others. */
+  register(process: NewProcess, isAlone: boolean): Promise<void>;
+  /** Registers it again if its record was lost. */
+  report(process: NewProcess, report: FleetReport): Promise<void>;
+  refuse(id: string, problem: string): Promise<void>;
+  leave(id: string): Promise<void>;
+  load(): Promise<{
+    readonly now: Date;
+    readonly processes: readonly FleetProcess[];
+    /** Empty if none are, or not since `acceptedForMs`. */
+    readonly accepted: SharedSettings;
+  }>;
+  /** The settings of a refused process; null if there is no such record. */
+  accept(id: string): Promise<SharedSettings | null>;
+};
+
+export function createFleetStore(prisma: PrismaClient, acceptedForMs: number): FleetStore {
+  const insert = ({ id, role, host, pid, version, settings }: NewProcess) =>
+    prisma.$executeRaw`
+      INSERT INTO fleet_process (id, role, host, pid, version, settings, started_at, seen_at)
+      VALUES (${id}::uuid, ${role}, ${host}, ${pid}, ${version}, ${settings}, now(), now())
+      ON CONFLICT (id) DO NOTHING`;
+  return {
+    async register(process, isAlone) {
+      await prisma.$executeRaw`
+        DELETE FROM fleet_process WHERE ${isAlone} OR seen_at < now() - interval '1 day'
+          OR (refused_at IS NOT NULL AND role = ${process.role} AND host = ${process.host})`;
+      await insert(process);
+    },
+    async report(process, { isJoined, isQueueSeen, problem }) {
+      const updated = await prisma.$executeRaw`
+        UPDATE fleet_process SET seen_at = now(), problem = ${problem},
+          joined_at = coalesce(joined_at, CASE WHEN ${isJoined} THEN now() END),
+          queue_seen_at = CASE WHEN ${isQueueSeen} THEN now() ELSE queue_seen_at END
+        WHERE id = ${process.id}::uuid`;
+      if (updated === 0) await insert(process);
+    },
+    async refuse(id, problem) {
+      await prisma.$executeRaw`
+        UPDATE fleet_process SET refused_at = now(), problem = ${problem} WHERE id = ${id}::uuid`;
+    },
+    async leave(id) {
+      await prisma.$executeRaw`DELETE FROM fleet_process WHERE id = ${id}::uuid`;
+    },
+    load: () => load(prisma, acceptedForMs),
+    async accept(id) {
+      const [accepted] = await prisma.$queryRaw<{ settings: SharedSettings }[]>`
+        INSERT INTO fleet_acceptance (id, settings, accepted_at)
+          SELECT 1, settings, now() FROM fleet_process
+          WHERE id = ${id}::uuid AND refused_at IS NOT NULL
+        ON CONFLICT (id) DO UPDATE SET settings = excluded.settings, accepted_at = now()
+        RETURNING settings`;
+      return accepted?.settings ?? null;
+    },
+  };
+}
+
+/** In one statement, so that its `now` fits the rows. */
+async function load(prisma: PrismaClient, acceptedForMs: number) {
+  const [row] = await prisma.$queryRaw<[{ now: Date; processes: Stored[]; accepted: unknown }]>`
+    SELECT now() AS now,
+      coalesce((SELECT json_agg(json_build_object('id', id, 'role', role, 'host', host, 'pid', pid,
+        'version', version, 'settings', settings, 'startedAt', started_at, 'seenAt', seen_at, 'joinedAt', joined_at,
+        'queueSeenAt', queue_seen_at, 'refusedAt', refused_at, 'problem', problem))
+        FROM fleet_process), '[]') AS processes,
+      (SELECT settings FROM fleet_acceptance
+        WHERE accepted_at > now() - ${acceptedForMs} * interval '1 millisecond') AS accepted`;
+  return {
+    now: row.now,
+    processes: row.processes.map(processOf),
+    accepted: (row.accepted ?? {}) as SharedSettings, // as `accept` stored them
+  };
+}
+
+type TimeName = 'startedAt' | 'seenAt' | 'joinedAt' | 'queueSeenAt' | 'refusedAt';
+type Stored = Omit<FleetProcess, TimeName> & {
+  readonly startedAt: string;
+  readonly seenAt: string;
+  readonly joinedAt: string | null;
+  readonly queueSeenAt: string | null;
+  readonly refusedAt: string | null;
+};
+
+const timeOf = (text: string | null) => (text === null ? null : new Date(text));
+
+function processOf(stored: Stored): FleetProcess {
+  return {
+    ...stored,
+    startedAt: new Date(stored.startedAt),
+    seenAt: new Date(stored.seenAt),
+    joinedAt: timeOf(stored.joinedAt),
+    queueSeenAt: timeOf(stored.queueSeenAt),
+    refusedAt: timeOf(stored.refusedAt),
+  };
+}

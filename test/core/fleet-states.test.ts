@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { differences, GONE_MS, seeFleet } from '../../src/core/operations/fleet.ts';
+import { at, local, self, settings, worker } from './support/sample-fleet.ts';
+
+describe('The fleet', () => {
+  const now = at(110);
+  it('shows what a process sets unlike the one that started last', () => {
+    const edge = {
+      ...self,
+      id: 'd',
+      role: 'edge',
+      startedAt: at(105),
+      settings: { EDGE: 'own' },
+    } as const;
+    const changed = { ...self, settings: local };
+    expect(
+      seeFleet([worker, changed, edge], now, GONE_MS).map(({ id, differs }) => [id, differs]),
+    ).toEqual([
+      ['d', []],
+      ['c', []],
+      ['b', [{ name: 'ACME_DIRECTORY_URL', one: settings.ACME_DIRECTORY_URL, other: 'local' }]],
+    ]);
+  });
+
+  it('tells processes that run from those that are gone or were refused', () => {
+    const gone = { ...worker, id: 'x', seenAt: at(50) };
+    const refused = { ...worker, id: 'y', refusedAt: at(100) };
+    const starting = { ...worker, id: 'z', joinedAt: null };
+    const states = seeFleet([worker, gone, refused, starting], now, GONE_MS).map(
+      ({ id, state }) => [id, state],
+    );
+    expect(states).toEqual([
+      ['b', 'running'],
+      ['x', 'gone'],
+      ['y', 'refused'],
+      ['z', 'starting'],
+    ]);
+  });
+
+  it('compares only settings that both use', () => {
+    expect(differences({ EDGE: 'own' }, { CERTIFICATES: 'own' })).toEqual([]);
+  });
+});

@@ -1,0 +1,42 @@
+import type { FleetProcess } from '../../../src/core/operations/fleet.ts';
+
+/** On one day. */
+export const at = (seconds: number) => new Date(Date.UTC(2026, 10, 25, 12, 0, seconds));
+
+export const settings = {
+  REDIS_URL: 'redis://cache:6379/0',
+  ACME_DIRECTORY_URL: 'https://acme.example/directory',
+  ACME_FALLBACK_DIRECTORY_URL: 'not set',
+  CERTIFICATES: 'own',
+  EDGE: 'own',
+  PLATFORM_DOMAIN: 'edge.example',
+  KEY_ENCRYPTION_KEY: 'a1b2c3d4',
+  SCHEMA: '2026_two',
+} as const;
+
+/** Started at 0, and last seen at 95; `self` starts at 100. */
+export const worker: FleetProcess = {
+  id: 'b',
+  role: 'worker',
+  host: 'host-a',
+  pid: 1,
+  version: '1.2.0',
+  settings,
+  startedAt: at(0),
+  seenAt: at(95),
+  joinedAt: at(1),
+  queueSeenAt: at(95),
+  refusedAt: null,
+  problem: null,
+};
+export const self: FleetProcess = {
+  ...worker,
+  id: 'c',
+  host: 'host-b',
+  startedAt: at(100),
+  seenAt: at(100),
+};
+/** Since `self` started. */
+export const seen = { seenAt: at(105), queueSeenAt: at(105) };
+export const local = { ...settings, ACME_DIRECTORY_URL: 'local' };
+export const older = { ...settings, SCHEMA: '2026_one' };

@@ -1,0 +1,110 @@
+/** Processes of one installation whose configuration differs. */
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { closeAfterEach } from '../support/closings.ts';
+import { launchProcess, startProcess } from '../support/process.ts';
+import { lacks } from '../support/programs.ts';
+import { startRedis } from '../support/servers.ts';
+import { freshStorage } from '../support/storage.ts';
+import { anyPorts } from './support.ts';
+
+const without = lacks('postgres', 'a mixed fleet') || lacks('redis-server', 'the same');
+const closings = closeAfterEach();
+
+type Env = Readonly<Record<string, string>>;
+
+/** `TIME_SCALE`: processes report every second. */
+async function installation() {
+  const { storage, redis, close } = await freshStorage('postgres_redis');
+  closings.push(close);
+  if (storage.kind !== 'postgres_redis' || redis === null) throw new Error(storage.kind);
+  const env = {
+    ...anyPorts,
+    ROLE: 'worker',
+    DATABASE_URL: storage.databaseUrl,
+    REDIS_URL: storage.redisUrl,
+    ACME_DIRECTORY_URL: 'https://acme.example/directory',
+    KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    TIME_SCALE: '10',
+  };
+  return { env, redis };
+}
+
+async function run(env: Env) {
+  const started = await startProcess(env);
+  closings.push(started.kill);
+  return started;
+}
+
+/** Why a process with these variables does not start. */
+async function refusal(env: Env): Promise<string> {
+  const started = launchProcess(env);
+  closings.push(started.kill);
+  expect(await started.ended).toBe(1);
+  return JSON.parse(started.stderr().trimEnd().split('\n').at(-1) ?? '').problem;
+}
+
+function envWithout(env: Env, variable: string): Env {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => name !== variable));
+}
+
+describe.skipIf(without)('Beside a worker, another one does not start', () => {
+  it('with another certificate authority', async () => {
+    const { env } = await installation();
+    await run(env);
+    expect(await refusal({ ...env, ACME_DIRECTORY_URL: 'local' })).toMatch(
+      /^ACME_DIRECTORY_URL is local, but https:\/\/acme\.example\/directory in worker on \S+ \(version [\d.]+\)\. .* `signpost fleet accept`\.$/,
+    );
+  });
+
+  it('without REDIS_URL', async () => {
+    const { env } = await installation();
+    await run(env);
+    const { host } = new URL(env.REDIS_URL);
+    expect(await refusal(envWithout(env, 'REDIS_URL'))).toContain(
+      `REDIS_URL is not set, but ${host}/0 in worker on `,
+    );
+  });
+
+  it('with another Redis', async () => {
+    const { env } = await installation();
+    await run(env);
+    const other = await startRedis();
+    closings.push(other.close);
+    expect(await refusal({ ...env, REDIS_URL: other.url })).toContain(
+      `REDIS_URL ${new URL(other.url).host}/0 is another Redis than ${new URL(env.REDIS_URL).host}/0 of worker`,
+    );
+  });
+});
+
+describe.skipIf(without)('A process starts', () => {
+  it('not on the Redis of another installation', async () => {
+    const [one, other] = [await installation(), await installation()];
+    const worker = await run(one.env);
+    expect(await worker.stop()).toBe(0);
+    expect(await refusal({ ...other.env, REDIS_URL: one.env.REDIS_URL })).toContain(
+      'holds the queue of another installation',
+    );
+  });
+
+  it('with another configuration once the others stopped or were killed', async () => {
+    const { env } = await installation();
+    const [first, second] = [await run(env), await run({ ...env, ROLE: 'api' })];
+    expect(await first.stop()).toBe(0);
+    await second.kill();
+    await run({ ...env, ACME_DIRECTORY_URL: 'local' });
+  });
+
+  it('while the queue was emptied', async () => {
+    const { env, redis } = await installation();
+    await run(env);
+    await redis.flush();
+    await run(env);
+  });
+
+  it('as an edge without REDIS_URL', async () => {
+    const { env } = await installation();
+    await run(env);
+    await run({ ...envWithout(env, 'REDIS_URL'), ROLE: 'edge' });
+  });
+});
