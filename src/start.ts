@@ -10,7 +10,7 @@ import { ensureApiKey } from './http/keys/first-key.ts';
 import type { Api } from './http/pipeline/api.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
 import { openQueueBackend } from './queue/backend.ts';
-import { joinFleet } from './roles/fleet.ts';
+import { composeFleet, joinFleet } from './roles/fleet.ts';
 import { type Ops, openOps, rolesOf } from './roles/ops.ts';
 import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
 
@@ -47,7 +47,7 @@ export async function startSignpost(
     const ops = await openOps(config, log);
     closings.push((deadlineMs) => ops.close(deadlineMs));
     const parts = await openParts({ config, log, now, ops }, closings);
-    ops.watch(parts);
+    ops.watch({ ...parts, readFleet: composeFleet(parts).read });
     const { api, addresses: played } = await startRoles(parts, ops.readiness, closings);
     // Last, because a failed start would never show the key.
     const firstKey = played.http === null ? null : await makeFirstKey(parts);
@@ -110,7 +110,7 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
   const backend = await openQueueBackend(config.storage, database, log);
   closings.push(() => backend.close());
   opened.backend = backend;
-  closings.push(await joinFleet({ config, database, backend, secrets, log }));
+  closings.push(await joinFleet({ config, database, backend, secrets, log, metrics }));
   const parts = compose({ config, database, backend, vault, secrets, log, now, metrics });
   closings.push(() => parts.close());
   return parts;

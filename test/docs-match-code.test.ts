@@ -223,7 +223,7 @@ describe('The documentation', () => {
   it('states when settled domains are checked', () => {
     const minutes = (ms: number) => `${ms / MINUTE} min`;
     const { liveMs, missedMs, unsureMs, driftedShare, driftedMsMin, driftedMsMax } = recheckWaits;
-    const { failedMs, failedForMs, notServedMs } = recheckWaits;
+    const { failedMs, failedForMs, notServedMs, oursMs } = recheckWaits;
     const hours = (ms: number) => ms / (60 * MINUTE);
     const checks = section(file('docs/understand/life-of-a-domain.md'), 'Checks of live');
     expect(checks.match(/^\| `.*$/gm)).toEqual([
@@ -234,6 +234,9 @@ describe('The documentation', () => {
       `| \`drifted\` | ${100 * driftedShare} % of the time since, from ${minutes(driftedMsMin)} to ${minutes(driftedMsMax)}, ± 10 % |`,
       `| \`failed\` | ${hours(failedMs)} h, for ${hours(failedForMs) / 24} days; then no more |`,
     ]);
+    expect(checks).toContain(
+      `| any, where our own resolvers or network failed | ${oursMs / 1_000} s, or sooner |`,
+    );
   });
 
   it('states when certificates are renewed', () => {

@@ -5,7 +5,7 @@ import { printable } from '../core/names/printable.ts';
 import { parseDuration } from '../core/time.ts';
 import { connect } from './client.ts';
 import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from './command.ts';
-import { toSeconds } from './layout.ts';
+import { inColumns, toSeconds } from './layout.ts';
 
 type Common = { readonly url?: string; readonly json?: boolean };
 
@@ -117,7 +117,7 @@ export async function listKeys(
   if (!answer.ok) return answer.refusal;
   const keys = z.array(shownKey).safeParse(answer.body);
   if (!keys.success) return notUnderstood();
-  io.out(json ? `${answer.text}\n` : table([headings, ...keys.data.map(rowOf)]));
+  io.out(json ? `${answer.text}\n` : inColumns([headings, ...keys.data.map(rowOf)]));
   return exitDone;
 }
 
@@ -144,16 +144,6 @@ function rowOf(key: ShownKey): readonly string[] {
     key.successorId ?? '-',
     calls.join(', ') || '-',
   ];
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = headings.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return rows.map((row) => `${line(row)}\n`).join('');
 }
 
 /** Unknown fields are ignored. Times are RFC 3339. */

@@ -136,3 +136,11 @@ export function wantsColour(
 export function toSeconds(time: string): string {
   return time.replace(/\.\d+(?=Z$)/, '');
 }
+
+/** The first row is the heading. */
+export function inColumns(rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map((text) => ({ text })));
+  return textTable(cells, 0, createPaint(false))
+    .map((line) => `${line}\n`)
+    .join('');
+}

@@ -14,6 +14,7 @@ import {
   urlOption,
 } from './command.ts';
 import { defineDomains } from './domains/command.ts';
+import { defineFleet } from './fleet/command.ts';
 import { columnsFor, createPaint, wantsColour } from './layout.ts';
 
 /** `settle` is not called for help, the version or usage errors (thrown as CommanderError). */
@@ -50,6 +51,8 @@ export function createProgram(
     defineDoctor,
     defineDomains,
     defineEdge,
+    defineFleet,
+    defineAlerts,
     defineKeys,
     defineRotateKeys,
     defineZone,
@@ -198,6 +201,20 @@ function defineEdge(program: Program, run: Run): void {
       ),
     )
     .action(() => run(async (io) => (await import('./caddyfile.ts')).printCaddyfile(io)));
+}
+
+function defineAlerts(program: Program, run: Run): void {
+  program
+    .command('alerts')
+    .description('print the alert rules for Prometheus')
+    .addHelpText(
+      'after',
+      notes(
+        'RUNBOOK_BASE_URL, from the environment or .env, is where your team reads docs/run/runbooks.md. Each alert links to its section there.',
+        'Exit 0: success. Exit 2: RUNBOOK_BASE_URL is not a URL.',
+      ),
+    )
+    .action(() => run(async (io) => (await import('./alerts.ts')).printAlerts(io)));
 }
 
 function defineKeys(program: Program, run: Run): void {

@@ -7,6 +7,7 @@ import type { domainSettings } from '../http/schemas/domain-settings.ts';
 import type { domain, finding, hostnameReading } from '../http/schemas/domains.ts';
 import type { escalationList } from '../http/schemas/escalations.ts';
 import type { event } from '../http/schemas/events.ts';
+import type { fleetProcesses } from '../http/schemas/fleet.ts';
 import type { key } from '../http/schemas/keys.ts';
 import type {
   foundDomains,
@@ -111,6 +112,7 @@ export type HostnameReading = OnWire<z.infer<typeof hostnameReading>>;
 export type Event = OnWire<z.infer<typeof event>>;
 /** The session's own key, without its token. */
 export type OwnKey = OnWire<z.infer<typeof key>>;
+export type FleetView = OnWire<z.infer<typeof fleetProcesses>>;
 export type OverviewView = OnWire<z.infer<typeof operationsOverview>>;
 export type FoundDomains = OnWire<z.infer<typeof foundDomains>>;
 export type WatchedDomainView = OnWire<z.infer<typeof watchedDomain>>;

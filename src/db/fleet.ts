@@ -8,10 +8,11 @@ export type NewProcess = Pick<
   'id' | 'role' | 'host' | 'pid' | 'version' | 'settings'
 >;
 
-export type FleetReport = {
+type FleetReport = {
   readonly isJoined: boolean;
   /** Whether its queue carries the installation's mark now. */
   readonly isQueueSeen: boolean;
+  readonly resolversFailing: boolean;
   readonly problem: string | null;
 };
 
@@ -22,6 +23,7 @@ export type FleetStore = {
   report(process: NewProcess, report: FleetReport): Promise<void>;
   refuse(id: string, problem: string): Promise<void>;
   leave(id: string): Promise<void>;
+  /** Without those that were refused, or seen for the last time, some time ago. */
   load(): Promise<{
     readonly now: Date;
     readonly processes: readonly FleetProcess[];
@@ -41,17 +43,19 @@ export function createFleetStore(prisma: PrismaClient, acceptedForMs: number): F
   return {
     async register(process, isAlone) {
       await prisma.$executeRaw`
-        DELETE FROM fleet_process WHERE ${isAlone} OR seen_at < now() - interval '1 day'
+        DELETE FROM fleet_process WHERE ${isAlone} OR seen_at < now() - interval '1 hour'
           OR (refused_at IS NOT NULL AND role = ${process.role} AND host = ${process.host})`;
       await insert(process);
     },
-    async report(process, { isJoined, isQueueSeen, problem }) {
-      const updated = await prisma.$executeRaw`
-        UPDATE fleet_process SET seen_at = now(), problem = ${problem},
+    async report(process, { isJoined, isQueueSeen, resolversFailing, problem }) {
+      const update = () => prisma.$executeRaw`
+        UPDATE fleet_process SET seen_at = now(), problem = ${problem}, resolvers_failing = ${resolversFailing},
           joined_at = coalesce(joined_at, CASE WHEN ${isJoined} THEN now() END),
           queue_seen_at = CASE WHEN ${isQueueSeen} THEN now() ELSE queue_seen_at END
         WHERE id = ${process.id}::uuid`;
-      if (updated === 0) await insert(process);
+      if ((await update()) > 0) return;
+      await insert(process);
+      await update();
     },
     async refuse(id, problem) {
       await prisma.$executeRaw`
@@ -79,8 +83,10 @@ async function load(prisma: PrismaClient, acceptedForMs: number) {
     SELECT now() AS now,
       coalesce((SELECT json_agg(json_build_object('id', id, 'role', role, 'host', host, 'pid', pid,
         'version', version, 'settings', settings, 'startedAt', started_at, 'seenAt', seen_at, 'joinedAt', joined_at,
-        'queueSeenAt', queue_seen_at, 'refusedAt', refused_at, 'problem', problem))
-        FROM fleet_process), '[]') AS processes,
+        'queueSeenAt', queue_seen_at, 'resolversFailing', resolvers_failing,
+        'refusedAt', refused_at, 'problem', problem))
+        FROM fleet_process WHERE seen_at > now() - interval '1 hour'
+          AND (refused_at IS NULL OR refused_at > now() - interval '15 minutes')), '[]') AS processes,
       (SELECT settings FROM fleet_acceptance
         WHERE accepted_at > now() - ${acceptedForMs} * interval '1 millisecond') AS accepted`;
   return {

@@ -26,6 +26,10 @@ export type InstallationState = {
   readonly repairs: Numbers;
   /** Since the last run of the reconciler; null if it never ran. */
   readonly turnAgeSeconds: number | null;
+  /** Issued within a day, by a CA that is not one of `authorities`. */
+  readonly certificatesUnexpected: number;
+  /** Of the database server. */
+  readonly postgresConnections: { readonly used: number; readonly max: number };
 };
 
 /** `1`: at most a day left; `7`: more than one and at most seven days; and so on. */
@@ -42,10 +46,20 @@ type Read = {
   readonly aside: Numbers | null;
   readonly repairs: Numbers | null;
   readonly turn: number | null;
+  readonly unexpected: number;
+  readonly connections: InstallationState['postgresConnections'];
 };
 
+/** Directory URLs of the CAs in use; null is the local CA. */
+export type ExpectedAuthorities = readonly (string | null)[];
+
 /** Reads every domain once: some dozens of milliseconds for 100,000. */
-export async function readInstallation(prisma: PrismaClient): Promise<InstallationState> {
+export async function readInstallation(
+  prisma: PrismaClient,
+  authorities: ExpectedAuthorities,
+): Promise<InstallationState> {
+  const directories = authorities.filter((one) => one !== null);
+  const isLocal = authorities.includes(null);
   const [row] = await prisma.$queryRaw<[{ state: Read }]>`
     WITH attached AS MATERIALIZED (
       SELECT status::text AS status, count(*) AS count, min(next_check_at) AS due, min(escalate_at) AS escalate_at,
@@ -78,6 +92,11 @@ export async function readInstallation(prisma: PrismaClient): Promise<Installati
       'aside', (SELECT json_object_agg(queue, count) FROM
         (SELECT queue, count(*) FROM quarantine WHERE until > now() GROUP BY queue) AS aside),
       'repairs', (SELECT json_object_agg(kind, count) FROM repair),
+      'unexpected', (SELECT count(*) FROM certificate
+        WHERE status = 'issued' AND ended_at > now() - interval '1 day' AND sealed_key IS NOT NULL
+          AND NOT CASE WHEN authority IS NULL THEN ${isLocal} ELSE authority = ANY(${directories}) END),
+      'connections', json_build_object('max', current_setting('max_connections')::int,
+        'used', (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')),
       'turn', (SELECT extract(epoch FROM now() - taken_at) FROM turn WHERE name = 'reconcile')
     ) AS state`;
   return complete(row.state);
@@ -110,5 +129,7 @@ function complete(read: Read): InstallationState {
     setAside: read.aside ?? {},
     repairs: { ...Object.fromEntries(repairKinds.map((kind) => [kind, 0])), ...read.repairs },
     turnAgeSeconds: read.turn,
+    certificatesUnexpected: read.unexpected,
+    postgresConnections: read.connections,
   };
 }

@@ -1,5 +1,6 @@
 /** The operator's overview. All lists and reads are limited. */
 
+import { type Finding, isOurTrouble } from '../core/diagnosis/findings.ts';
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import type { Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
@@ -32,7 +33,7 @@ type AsideJob = {
   readonly until: Date;
 };
 
-/** With `dns_unknown`. `servers` is empty if our resolvers did not find them. */
+/** With `dns_unknown`. `servers` is empty if the cause is ours. */
 export type UntoldDomain = { readonly hostname: string; readonly servers: readonly string[] };
 
 /** In the hour that starts at `hour`. */
@@ -116,14 +117,18 @@ function newestAside(prisma: PrismaClient, now: Date): Promise<AsideJob[]> {
     WHERE until > ${now}::timestamptz ORDER BY since DESC, queue, job_id LIMIT ${ASIDE_LISTED}`;
 }
 
-function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {
-  return prisma.$queryRaw`
-    SELECT hostname,
-      CASE WHEN jsonb_path_exists(findings, '$[*] ? (@.code == "dns_unknown" && @.servers.size() == 0)') THEN '[]'
-      ELSE coalesce(value->'delegation'->'atParent', '[]') END AS servers
+async function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {
+  const found = await prisma.$queryRaw<
+    { hostname: string; findings: Finding[]; servers: string[] }[]
+  >`
+    SELECT hostname, findings, coalesce(value->'delegation'->'atParent', '[]') AS servers
     FROM domain LEFT JOIN observation ON domain_id = domain.id
     WHERE removed_at IS NULL AND findings @> '[{"code":"dns_unknown"}]'
     LIMIT ${UNTOLD_MAX}`;
+  return found.map(({ hostname, findings, servers }) => ({
+    hostname,
+    servers: findings.some(isOurTrouble) ? [] : servers,
+  }));
 }
 
 /** Time has no index: finds the newest by id, going back in doubling steps. */

@@ -6,10 +6,12 @@ import {
   partsOfKey,
   tokensLeft,
 } from '../core/certificates/budget.ts';
+import type { FleetCounts, SeenProcess } from '../core/operations/fleet.ts';
 import { type QueueName, queueNames } from '../core/operations/jobs.ts';
 import type { InstallationState } from '../db/installation.ts';
 import type { BucketRow } from '../db/issuance/authority-budget.ts';
 import type { OperationsReads } from '../db/operations.ts';
+import type { QueueMemory } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 
 type BudgetLeft = {
@@ -26,11 +28,19 @@ type BudgetLeft = {
 /** The limits closest to exhaustion first, at most SHOWN_MAX. */
 export type ReadBudget = () => Promise<readonly BudgetLeft[]>;
 
+export type SeenFleet = {
+  /** Newest first. */
+  readonly processes: readonly SeenProcess[];
+  readonly counts: FleetCounts;
+};
+
 export type Overview = OperationsReads & {
   readonly at: Date;
   readonly state: InstallationState;
   /** Null if the queue does not answer. */
   readonly queues: { readonly [N in QueueName]: QueueCounts } | null;
+  readonly queueMemory: QueueMemory | null;
+  readonly fleet: SeenFleet;
   /** Null if no budget is counted. */
   readonly budget: readonly BudgetLeft[] | null;
 };
@@ -38,6 +48,8 @@ export type Overview = OperationsReads & {
 export type OverviewDeps = {
   readInstallation(): Promise<InstallationState>;
   readOperations(now: Date): Promise<OperationsReads>;
+  readFleet(): Promise<SeenFleet>;
+  readQueueMemory(): Promise<QueueMemory | null>;
   readonly queues: Pick<Queues, 'counts'>;
   readonly budget?: ReadBudget | undefined;
   now(): Date;
@@ -78,10 +90,13 @@ async function readAll(deps: OverviewDeps): Promise<Overview> {
   const at = deps.now();
   const state = await deps.readInstallation();
   const reads = await deps.readOperations(at);
+  const fleet = await deps.readFleet();
   return {
     at,
     state,
     ...reads,
+    fleet,
+    queueMemory: await deps.readQueueMemory().catch(() => null),
     queues: await countAll(queues),
     budget: budget === undefined ? null : await budget(),
   };

@@ -37,11 +37,16 @@ export type QueueBackend = {
    * it. Detects another Redis, one of another installation included. Never rejects.
    */
   readMark(installation: string, isNew: boolean): Promise<QueueMark>;
+  /** Null if the queue is not in Redis. Rejects if it does not answer. */
+  readMemory(): Promise<QueueMemory | null>;
   /** For the `error` events of queues. Logs at most one error per ten seconds. */
   reportError(error: Error): void;
   /** Closes the producers' shared connection. Close the queues and workers first. */
   close(): Promise<void>;
 };
+
+/** In bytes. `max`: maxmemory, or the memory of its machine if there is no limit. */
+export type QueueMemory = { readonly used: number; readonly max: number };
 
 const WEEK_SECONDS = 7 * 24 * 3_600;
 
@@ -115,9 +120,16 @@ async function openRedis(
     factory,
     probe: () => answersInTime(producer.ping()),
     readMark: (installation, isNew) => readMark(producer, installation, isNew),
+    readMemory: () => readMemory(producer),
     reportError,
     close: async () => producer.disconnect(),
   };
+}
+
+async function readMemory(client: Redis): Promise<QueueMemory> {
+  const info = await client.info('memory');
+  const bytes = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  return { used: bytes('used_memory'), max: bytes('maxmemory') || bytes('total_system_memory') };
 }
 
 async function readMark(client: Redis, installation: string, isNew: boolean): Promise<QueueMark> {
@@ -178,6 +190,7 @@ async function openPostgres(
     factory,
     probe: () => answersInTime(pool.query('SELECT 1')),
     readMark: async () => 'ours', // in the database of the installation
+    readMemory: async () => null,
     reportError,
     close: async () => {
       if (!pool.ended) await pool.end();

@@ -8,28 +8,46 @@ import { projectVersion } from '../config/project.ts';
 import {
   ACCEPTED_FOR_MS,
   BEAT_MS,
+  countFleet,
   decideJoin,
   GONE_MS,
   type JoinDecision,
   NOT_SET,
   type QueueMark,
   type SharedSettings,
+  seeFleet,
 } from '../core/operations/fleet.ts';
 import { SECOND, scaledMs } from '../core/time.ts';
 import { newestMigration } from '../db/engine/migrate.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
 import { createFleetStore, type FleetStore, type NewProcess } from '../db/fleet.ts';
 import { placeOf } from '../ops/outages.ts';
+import type { SeenFleet } from '../ops/overview.ts';
 import { rolesOf } from './ops.ts';
 import type { Parts } from './parts.ts';
 
-type FleetParts = Pick<Parts, 'config' | 'database' | 'backend' | 'secrets' | 'log'>;
+type FleetParts = Pick<Parts, 'config' | 'database' | 'backend' | 'secrets' | 'log' | 'metrics'>;
 
-export const fleetTimes = (timeScale: number) => ({
+const fleetTimes = (timeScale: number) => ({
   beatMs: Math.max(SECOND, BEAT_MS / timeScale),
   goneMs: Math.max(SECOND * (GONE_MS / BEAT_MS), GONE_MS / timeScale),
   acceptedForMs: scaledMs(ACCEPTED_FOR_MS, timeScale),
 });
+
+/** For the API: the processes, the store's `accept`, and what is missing. */
+export function composeFleet({ config, database }: Pick<Parts, 'config' | 'database'>) {
+  const { goneMs, acceptedForMs } = fleetTimes(config.timeScale);
+  const store = createFleetStore(database.prisma, acceptedForMs);
+  const needed = rolesOf({ ...config, role: 'all' });
+  return {
+    accept: store.accept,
+    async read(): Promise<SeenFleet> {
+      const { now, processes } = await store.load();
+      const seen = seeFleet(processes, now, goneMs);
+      return { processes: seen, counts: countFleet(seen, needed) };
+    },
+  };
+}
 
 /**
  * Resolves when the process can start: at once, or when those it disagrees with are known to be
@@ -61,7 +79,8 @@ type MemberParts = FleetParts & {
   readonly goneMs: number;
 };
 
-function createMember({ config, backend, secrets, log, store, self, goneMs }: MemberParts): Member {
+function createMember(parts: MemberParts): Member {
+  const { config, backend, secrets, log, metrics, store, self, goneMs } = parts;
   const hasQueue = self.settings.REDIS_URL !== undefined;
   const installation = installationOf(secrets.target);
   const readMark = (isNew: boolean): Promise<QueueMark> =>
@@ -95,7 +114,10 @@ function createMember({ config, backend, secrets, log, store, self, goneMs }: Me
       else {
         const isJoined = decision.kind === 'join';
         const isQueueSeen = isJoined && hasQueue && isQueueKnown;
-        await store.report(self, { isJoined, isQueueSeen, problem: null });
+        await store.report(self, {
+          ...{ isJoined, isQueueSeen },
+          ...{ resolversFailing: false, problem: null },
+        });
       }
       return decision;
     },
@@ -105,7 +127,8 @@ function createMember({ config, backend, secrets, log, store, self, goneMs }: Me
       if (problem !== null)
         log.error({ problem }, 'the configuration differs from other processes');
       const isQueueSeen = hasQueue && mark === 'ours';
-      await store.report(self, { isJoined: true, isQueueSeen, problem });
+      const resolversFailing = metrics?.areResolversFailing() ?? false;
+      await store.report(self, { isJoined: true, isQueueSeen, resolversFailing, problem });
     },
     leave: () => store.leave(self.id),
   };

@@ -10,10 +10,12 @@ import { listenHttp } from '../http/socket/server.ts';
 import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
 import { createOutageLog } from '../ops/outages.ts';
+import type { SeenFleet } from '../ops/overview.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { createOpsApi } from './ops-api.ts';
+import { directoriesOf, type Parts } from './parts.ts';
 
 /** Null: not yet. Source of the readiness. */
 type OpenedSoFar = {
@@ -21,6 +23,10 @@ type OpenedSoFar = {
   isStarted: boolean;
   database: Database | null;
   backend: QueueBackend | null;
+};
+
+type WatchedParts = Pick<Parts, 'database' | 'queues' | 'backend' | 'authorities'> & {
+  readonly readFleet: () => Promise<SeenFleet>;
 };
 
 export type Ops = {
@@ -32,7 +38,7 @@ export type Ops = {
   /** The bound METRICS_PORT. */
   readonly port: number | null;
   /** Call it once. */
-  watch(parts: { readonly database: Database; readonly queues: Queues }): void;
+  watch(parts: WatchedParts): void;
   /** Before the dependencies are closed: no probe runs after it. */
   endWatch(): Promise<void>;
   close(deadlineMs: number): Promise<void>;
@@ -72,12 +78,21 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>
     opened,
     readiness,
     port: server?.address.port ?? null,
-    watch({ database, queues }) {
+    watch({ database, queues, backend, authorities, readFleet }) {
       metrics.process.watchPool(database.pool);
       if (!roles.includes('api')) return;
       metrics.watchInstallation({
-        state: () => readInstallation(database.prisma),
-        queues: () => countJobs(queues),
+        state: async () => {
+          const [state, { counts }] = await Promise.all([
+            readInstallation(database.prisma, directoriesOf(authorities)),
+            readFleet(),
+          ]);
+          return { ...state, ...counts };
+        },
+        queues: async () => {
+          const [counts, memory] = await Promise.all([countJobs(queues), backend.readMemory()]);
+          return { counts, memory };
+        },
       });
     },
     async endWatch() {

@@ -38,6 +38,7 @@ import {
 import { createQuarantineStore, type QuarantineStore } from '../db/domains/quarantine.ts';
 import { createWaitingStore, type WaitingStore } from '../db/domains/waiting.ts';
 import type { Database } from '../db/engine/client.ts';
+import type { ExpectedAuthorities } from '../db/installation.ts';
 import type { AuthorityBudget, AuthorityBudgets } from '../db/issuance/authority-budget.ts';
 import { type AuthorityKeyStore, createAuthorityKeyStore } from '../db/issuance/authority-keys.ts';
 import { type CertificateStore, createCertificateStore } from '../db/issuance/certificates.ts';
@@ -178,6 +179,10 @@ function budgetsOf(
   };
   const wanted = acme.budget && { budget: acme.budget };
   return [{ ...known(first), ...wanted }, ...others.map(known)];
+}
+
+export function directoriesOf(authorities: CertificateAuthorities): ExpectedAuthorities {
+  return authorities.map(({ directoryUrl }) => directoryUrl);
 }
 
 function composeHealth({ config, log, now }: Opened) {

@@ -21,6 +21,7 @@ import { domainSettingsRoutes } from '../http/routes/domain-settings.ts';
 import { domainRoutes } from '../http/routes/domains.ts';
 import { escalationRoutes } from '../http/routes/escalations.ts';
 import { eventRoutes } from '../http/routes/events.ts';
+import { fleetRoutes } from '../http/routes/fleet.ts';
 import { healthRoutes, metricsRoutes } from '../http/routes/health.ts';
 import { internalRoutes } from '../http/routes/internal.ts';
 import { keyRoutes } from '../http/routes/keys.ts';
@@ -35,8 +36,9 @@ import { createIsNeighbour, trustedProxies } from '../net/client-address.ts';
 import { createReadBudget, createReadOverview } from '../ops/overview.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 import { forgetJobs } from '../queue/queues.ts';
+import { composeFleet } from './fleet.ts';
 import { createIsMetricsToken } from './metrics-token.ts';
-import type { Parts } from './parts.ts';
+import { directoriesOf, type Parts } from './parts.ts';
 
 export type RoutesDeps = {
   readonly parts: Parts;
@@ -145,9 +147,12 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
   const { database, domains, log, now, queues } = parts;
   const { windowMs, wake, orderNow, forget } = verifyDeps(parts);
   const { prisma } = database;
+  const fleet = composeFleet(parts);
   const overview = createReadOverview({
-    readInstallation: () => readInstallation(prisma),
+    readInstallation: () => readInstallation(prisma, directoriesOf(parts.authorities)),
+    readQueueMemory: () => parts.backend.readMemory(),
     readOperations: (at) => readOperations(prisma, at),
+    readFleet: fleet.read,
     queues,
     budget: createReadBudget((...asked) => readEmptiest(prisma, ...asked), now),
     now,
@@ -156,6 +161,10 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
     ...escalationRoutes({
       list: (query) => listEscalations(prisma, query),
       close: (id) => closeForOperator(prisma, id, now()).finally(overview.forget),
+    }),
+    ...fleetRoutes({
+      read: fleet.read,
+      accept: (id) => fleet.accept(id).finally(overview.forget),
     }),
     ...operationsRoutes({
       domains,

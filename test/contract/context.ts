@@ -1,6 +1,6 @@
 /** Pets, projects, domains and keys, created over HTTP on a live service. */
 import { randomUUID } from 'node:crypto';
-import { escalationIds } from './services.ts';
+import { escalationIds, processIds } from './services.ts';
 
 export type Context = {
   /** An admin key; its id is `configured`. */
@@ -23,6 +23,8 @@ export type Context = {
   readonly domainId: string;
   /** Unique to this context. */
   readonly escalationId: string;
+  /** Refused. */
+  readonly processId: string;
   /** The project's primary domain, and one that redirects to it. */
   readonly hostnameInUse: string;
   readonly hostnameThatRedirects: string;
@@ -97,6 +99,7 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     hostnameToRemove,
     domainId: await findDomain(origin, key, hostname),
     escalationId: escalationIds[contexts++ % escalationIds.length] ?? '',
+    processId: processIds[contexts % processIds.length] ?? '',
     hostnameInUse,
     hostnameThatRedirects,
     webhookId,

@@ -23,6 +23,11 @@ export const operatorOperations = {
     ],
   },
   getOperationsOverview: { success: [200, () => ({})] },
+  listProcesses: { success: [200, () => ({})] },
+  acceptConfiguration: {
+    success: [200, ({ processId }) => ({ params: { processId } })],
+    refusals: [[404, 'process_not_found', ({ domainId }) => ({ params: { processId: domainId } })]],
+  },
   searchDomains: {
     success: [200, () => ({ query: { hostname: 'held.shop' } })],
     misfits: [[400, 'invalid_query', () => ({ query: { hostname: 'held', limit: '0' } })]],

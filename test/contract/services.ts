@@ -17,6 +17,8 @@ export const API_KEY = `contract-${randomBytes(16).toString('hex')}`;
 /** A verified domain of the plain service. */
 export const heldHostname = 'held.shop.test';
 /** One for each context that needs one. */
+/** Refused. */
+export const processIds: readonly string[] = Array.from({ length: 20 }, () => randomUUID());
 export const escalationIds: readonly string[] = Array.from({ length: 20 }, () => randomUUID());
 
 export type Services = {
@@ -98,6 +100,13 @@ async function hold(prisma: PrismaClient): Promise<void> {
   };
   const data = escalationIds.map((id) => ({ id, domainId: domain.id, ...opened }));
   await prisma.escalation.createMany({ data });
+  await prisma.fleetProcess.createMany({
+    data: processIds.map((one) => ({
+      ...{ id: one, role: 'worker', host: 'worker-2', pid: 1, version: '1.0.0' },
+      ...{ settings: { EDGE: 'caddy' }, problem: 'EDGE is caddy.' },
+      ...{ startedAt: at, seenAt: at, refusedAt: at },
+    })),
+  });
 }
 
 /** Every request exceeds the limit, and its window never ends. */

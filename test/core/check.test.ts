@@ -106,6 +106,27 @@ const settled: readonly Row[] = [
   ['failed', failed, 'right', 'right', [], toVerified, ['domain.verified']],
 ];
 
+describe('A check that our own resolvers could not answer', () => {
+  const theirs: Finding = {
+    code: 'dns_unknown',
+    hostname: about.hostname,
+    servers: [{ server: 'ns1.shop.test', outcome: 'timeout' }],
+  };
+  const pending: DomainState = { status: 'pending', pendingSince: later(noon, -6 * HOUR) };
+  const states = [pending, wellLive, drifted, failed];
+  const secondsUntilNext = (state: DomainState, finding: Finding) => {
+    const result = { verdict: 'unknown', findings: [finding] } as const;
+    const change = decideCheck({ ...unwatched, state }, result, rules);
+    const next = change.nextCheckAt ?? change.recheckAt;
+    return next === null ? null : (next.getTime() - noon.getTime()) / 1_000;
+  };
+
+  it.each(states)('is repeated after 40 s: $status', (state) => {
+    expect(secondsUntilNext(state, silent)).toBe(40);
+    expect(secondsUntilNext(state, theirs)).toBeGreaterThanOrEqual(180);
+  });
+});
+
 describe('a check of a settled domain', () => {
   const rows = settled.map(([was, state, found, verdict, findings, to, recorded]) => ({
     was,

@@ -1,39 +1,84 @@
 import { describe, expect, it } from 'vitest';
+import { GONE_MS, seeFleet } from '../../src/core/operations/fleet.ts';
 import {
   type OperatorTaskCode,
-  operatorTasksOf,
   secondsInWords,
   type Vitals,
-} from '../../src/core/operations/operator-tasks.ts';
+} from '../../src/core/operations/operator-task.ts';
+import { operatorTasksOf } from '../../src/core/operations/operator-tasks.ts';
+import { at, local, self, worker } from './support/sample-fleet.ts';
+
+const onTime: Vitals['overdueSeconds'] = {
+  'check-dns': 12,
+  'issue-certificate': 300,
+  'deliver-webhook': 0,
+  'escalate-certificate': 0,
+  'recheck-live': 3_600,
+  'renew-certificate': 0,
+};
 
 const well: Vitals = {
   turnAgeSeconds: 40,
   queueAnswers: true,
-  overdueSeconds: { 'check-dns': 12, 'recheck-live': 0 },
+  overdueSeconds: onTime,
   escalationsOpen: 0,
   jobsSetAside: 0,
-  certificates: { ended: 0, day: 0, week: 0 },
+  certificates: { ended: 0, day: 0 },
+  certificatesUnexpected: 0,
+  redisMemory: { used: 90, max: 100 },
+  postgresConnections: { used: 90, max: 100 },
   dnsOperators: [{ operator: 'ns.example', domains: 4 }],
   ofOurResolvers: 1,
   attached: 40,
   queuesPaused: [],
+  fleet: [],
+  rolesMissing: [],
 };
 
 const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode, string])[] = [
   ['no worker has ever run', { turnAgeSeconds: null }, 'no_worker', 'No worker has run yet'],
   ['no worker is running', { turnAgeSeconds: 720 }, 'no_worker', 'for 12 minutes'],
+  ['no worker reports', { rolesMissing: ['worker'] }, 'no_worker', 'No worker is running: nothing'],
+  ['no edge reports', { rolesMissing: ['edge'] }, 'role_missing', 'No edge is running'],
+  [
+    'a process was refused',
+    {
+      fleet: seeFleet(
+        [{ ...worker, refusedAt: at(9), problem: 'EDGE is caddy.' }],
+        at(10),
+        GONE_MS,
+      ),
+    },
+    'process_refused',
+    'The configuration of worker on host-a differs: EDGE is caddy.',
+  ],
+  [
+    'a process has older settings',
+    {
+      fleet: seeFleet([worker, { ...self, joinedAt: at(100), settings: local }], at(101), GONE_MS),
+    },
+    'processes_differ',
+    'An older configuration is in use: worker on host-a (ACME_DIRECTORY_URL).',
+  ],
   ['Redis is down', { queueAnswers: false }, 'queue_away', 'safe in the database'],
   [
     'one queue is late',
-    { overdueSeconds: { 'check-dns': 301 } },
+    { overdueSeconds: { ...onTime, 'check-dns': 301 } },
     'work_overdue',
     'check-dns is 5 minutes late.',
   ],
   [
     'several queues are late',
-    { overdueSeconds: { a: 400, b: 8_000, c: 500 } },
+    {
+      overdueSeconds: {
+        ...onTime,
+        'check-dns': 400,
+        'recheck-live': 8_000,
+        'deliver-webhook': 500,
+      },
+    },
     'work_overdue',
-    'b is 2 hours late. Also late: c, a.',
+    'recheck-live is 2 hours late. Also late: deliver-webhook, check-dns.',
   ],
   [
     'a queue is paused',
@@ -79,21 +124,42 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
   ],
   [
     'a certificate has expired',
-    { certificates: { ended: 1, day: 0, week: 0 } },
+    { certificates: { ended: 1, day: 0 } },
     'certificates_ended',
     '1 served domain has an expired certificate. Visitors see a warning.',
   ],
   [
     'certificates expire within a day',
-    { certificates: { ended: 0, day: 2, week: 3 } },
+    { certificates: { ended: 0, day: 2 } },
     'certificates_end_soon',
     '2 certificates expire within a day.',
   ],
   [
-    'certificates expire within a week',
-    { certificates: { ended: 0, day: 0, week: 3 } },
-    'certificates_end_soon',
-    '3 certificates expire within a week.',
+    'certificates are from an unexpected CA',
+    { certificatesUnexpected: 22 },
+    'certificates_unexpected',
+    '22 certificates of the last day are from a CA that is not configured.',
+  ],
+  [
+    'Redis is nearly full',
+    { redisMemory: { used: 91, max: 100 } },
+    'redis_full',
+    'Redis uses 91 % of its memory.',
+  ],
+  [
+    'PostgreSQL has few connections left',
+    { postgresConnections: { used: 91, max: 100 } },
+    'connections_exhausted',
+    'PostgreSQL has 91 of 100 connections in use.',
+  ],
+  [
+    'the resolvers of one worker fail',
+    {
+      ofOurResolvers: 1,
+      fleet: seeFleet([{ ...worker, resolversFailing: true }], at(100), GONE_MS),
+    },
+    'resolvers_silent',
+    'Our resolvers at worker on host-a couldn’t check 1 domain.',
   ],
   [
     'an operator of name servers is silent',
@@ -124,13 +190,30 @@ describe("an operator's tasks", () => {
     expect(operatorTasksOf({ ...well, ...few })).toEqual([]);
   });
 
+  it.each([
+    ['Redis is down', { queueAnswers: false, turnAgeSeconds: 500 }, 'queue_away'],
+    ['no worker runs', { rolesMissing: ['worker'], turnAgeSeconds: 500 }, 'no_worker'],
+    ['a queue is paused', { queuesPaused: ['check-dns'] }, 'queue_paused'],
+  ] as const)('name only the cause when %s and jobs are late', (_when, change, code) => {
+    const overdueSeconds = { ...onTime, 'check-dns': 9_000 };
+    const tasks = operatorTasksOf({ ...well, overdueSeconds, ...change });
+    expect(tasks.map((one) => one.code)).toEqual([code]);
+  });
+
+  it('name our resolvers and not the DNS operators whose zones they cannot look up', () => {
+    const dnsOperators = [{ operator: 'ns.example', domains: 50 }];
+    const tasks = operatorTasksOf({ ...well, dnsOperators, ofOurResolvers: 40 });
+    expect(tasks.map(({ code }) => code)).toEqual(['resolvers_silent']);
+  });
+
   it('start with those that stop everything', () => {
     const all = Object.assign({}, well, ...table.map(([, change]) => change)) as Vitals;
-    const tasks = operatorTasksOf({ ...all, queueAnswers: false, turnAgeSeconds: null });
+    const rolesMissing = ['worker', 'edge'] as const;
+    const tasks = operatorTasksOf({ ...all, queueAnswers: false, rolesMissing });
     expect(tasks.slice(0, 3).map(({ code }) => code)).toEqual([
       'queue_away',
       'no_worker',
-      'queue_paused',
+      'role_missing',
     ]);
     const urgencies = tasks.map(({ urgency }) => urgency);
     expect(urgencies).toEqual([...urgencies].sort()); // act before watch

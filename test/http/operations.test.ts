@@ -61,9 +61,10 @@ describe('GET /v1/operations/overview', () => {
   it('counts domains, lists what waits and names the most urgent problem first', async () => {
     const overview = await service.api<Overview>('GET', '/v1/operations/overview');
     expect(overview.domains).toEqual({ pending: 3, verified: 1, live: 1, drifted: 1, failed: 0 });
-    // No worker runs beside this API.
+    // Neither runs beside this API.
     expect(overview.attention).toEqual([
       expect.objectContaining({ code: 'no_worker', urgency: 'act' }),
+      expect.objectContaining({ code: 'role_missing', urgency: 'act' }),
     ]);
     expect(overview.waiting.map(({ hostname }) => hostname)).toContain(`new.${zone}`);
     expect(overview.findings).toContainEqual(

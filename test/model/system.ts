@@ -77,6 +77,7 @@ const noBackend: QueueBackend = {
   },
   probe: async () => true,
   readMark: async () => 'ours',
+  readMemory: async () => null,
   reportError: () => undefined,
   close: async () => undefined,
 };

@@ -22,8 +22,13 @@ const none: QueueCounts = {
 };
 
 const reads = () => ({
-  readInstallation: () => readInstallation(database.prisma),
+  readInstallation: () => readInstallation(database.prisma, [null]),
+  readQueueMemory: async () => null,
   readOperations: (at: Date) => readOperations(database.prisma, at),
+  readFleet: async () => ({
+    processes: [],
+    counts: { processes: { worker: 1 }, mismatches: { refused: 0, differing: 0 } },
+  }),
 });
 
 function overviewOf(counts: () => Promise<QueueCounts>) {
@@ -39,7 +44,7 @@ it('The overview reports an unavailable queue and still shows everything else', 
   const { overview } = overviewOf(() => Promise.reject(new Error('Connection is closed.')));
   const { queues, attention, domains } = overviewView(await overview.read());
   expect(queues).toBeNull();
-  expect(attention.map(({ code }) => code)).toEqual(['queue_away', 'no_worker']);
+  expect(attention.map(({ code }) => code)).toEqual(['queue_away']);
   expect(domains.pending).toBe(0);
 });
 

@@ -19,9 +19,15 @@ export const nothing: InstallationState = {
   setAside: {},
   repairs: {},
   turnAgeSeconds: null,
+  certificatesUnexpected: 0,
+  postgresConnections: { used: 1, max: 100 },
 };
 
 export const noState: ReadInstallation = {
-  state: async () => nothing,
-  queues: async () => ({}),
+  state: async () => ({
+    ...nothing,
+    processes: { api: 1, worker: 0, edge: 2 },
+    mismatches: { refused: 0, differing: 0 },
+  }),
+  queues: async () => ({ counts: {}, memory: null }),
 };

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { alertsFile } from '../../src/core/operations/alerts.ts';
 import { createMetrics } from '../../src/ops/metrics/metrics.ts';
 import { findProgram, lacks } from '../support/programs.ts';
 import { noState } from './support.ts';
@@ -55,15 +56,28 @@ describe('The exported metrics', () => {
 });
 
 describe('Every alert', () => {
-  const alerts = [...rules.matchAll(/alert: (\w+)[\s\S]*?runbook: (\S+)/g)];
+  const alerts = [...rules.matchAll(/alert: (\w+)[\s\S]*?runbook_url: "(\S+)"/g)];
 
   it('is on the monitoring page and has a runbook of its name', () => {
     expect(alerts.length).toBe(rules.match(/alert:/g)?.length);
     for (const [, name = '', runbook = ''] of alerts) {
       expect(page).toContain(`\`${name}\``);
       expect(runbooks).toMatch(new RegExp(`^## ${name}$`, 'm'));
-      expect(runbook).toBe(`docs/run/runbooks.md#${name.toLowerCase()}`);
+      const link = `https://signpost.example/docs/run/runbooks.md#${name.toLowerCase()}`;
+      expect(runbook).toBe(link);
     }
+  });
+
+  it('is tested by promtool', () => {
+    const tested = read('deploy/prometheus/alerts.test.yml');
+    for (const [, name = ''] of alerts) expect(tested).toContain(`alertname: ${name}\n`);
+  });
+
+  it('is as `signpost alerts` prints it, with RUNBOOK_BASE_URL', () => {
+    expect(rules).toBe(alertsFile('https://signpost.example/docs/run/runbooks.md'));
+    expect(alertsFile('https://wiki.test/on-call')).toContain(
+      '"https://wiki.test/on-call#signpostnoworker"',
+    );
   });
 });
 

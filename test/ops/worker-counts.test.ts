@@ -27,9 +27,30 @@ describe('The metrics of a saved check', () => {
   it('count it by its verdict', () => {
     expect(countedCheckOf(check({}))).toEqual({
       verdict: 'wrong',
+      isOurTrouble: false,
       appeared: [],
       unseenSeconds: null,
     });
+  });
+
+  it('tell a failure of our own resolvers from one of a name server', () => {
+    const unknown = (server: string) =>
+      countedCheckOf(
+        check({
+          verdict: 'unknown',
+          outcome: {
+            ...stayed,
+            findings: [
+              {
+                code: 'dns_unknown',
+                hostname: 'docs.shop.test',
+                servers: [{ server, outcome: 'timeout' }],
+              },
+            ],
+          },
+        }),
+      ).isOurTrouble;
+    expect([unknown('192.0.2.53'), unknown('ns1.shop.test')]).toEqual([true, false]);
   });
 
   it.each(['right', 'unknown', 'unchanged'] as const)('count it as %s', (verdict) => {

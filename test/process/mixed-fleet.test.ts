@@ -1,12 +1,13 @@
 /** Processes of one installation whose configuration differs. */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { signpost } from '../cli/cli.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { launchProcess, startProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
 import { startRedis } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';
-import { anyPorts } from './support.ts';
+import { anyPorts, readyLine } from './support.ts';
 
 const without = lacks('postgres', 'a mixed fleet') || lacks('redis-server', 'the same');
 const closings = closeAfterEach();
@@ -106,5 +107,43 @@ describe.skipIf(without)('A process starts', () => {
     const { env } = await installation();
     await run(env);
     await run({ ...envWithout(env, 'REDIS_URL'), ROLE: 'edge' });
+  });
+});
+
+describe.skipIf(without)('A rolling change of the certificate authority', () => {
+  it('passes once it is accepted, and the previous value is refused then', async () => {
+    const { env } = await installation();
+    const API_KEY = randomBytes(16).toString('hex');
+    const api = await run({ ...env, ROLE: 'api', API_KEY });
+    const worker = await run(env);
+    const cli = { SIGNPOST_API_KEY: API_KEY, SIGNPOST_URL: readyLine(api)['api'] ?? '' };
+    const fleet = (...args: readonly string[]) => signpost(['fleet', ...args], cli);
+    expect(await fleet('list')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^worker .* running /m),
+    });
+    expect(await fleet('accept')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no process was refused'),
+    });
+
+    const changed = { ...env, ACME_DIRECTORY_URL: 'https://other.example/directory' };
+    expect(await refusal(changed)).toContain('ACME_DIRECTORY_URL is https://other.example');
+    const listed = await fleet('list');
+    expect(listed).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^worker .* refused /m),
+    });
+    expect(listed.stdout).toContain('ACME_DIRECTORY_URL is https://other.example/directory, but ');
+
+    expect(await fleet('accept')).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^Accepted .* of worker on /),
+    });
+    const next = await run(changed);
+    expect((await fleet('list')).stdout).toContain('ACME_DIRECTORY_URL is https://acme.example');
+    expect(await worker.stop()).toBe(0);
+    expect(await refusal(env)).toContain('ACME_DIRECTORY_URL is https://acme.example/directory');
+    expect(await next.stop()).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
 /** Derives metrics from what workers save. */
 
+import { isOurTrouble } from '../../src/core/diagnosis/findings.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { CountCheck, CountedCheck, OrderCounters } from '../../src/ops/metrics/work.ts';
@@ -14,6 +15,7 @@ export function countedCheckOf({ domain, outcome, at, verdict }: SavedCheck): Co
   const isVerified = outcome.to.status === 'verified' && domain.state.status !== 'verified';
   return {
     verdict,
+    isOurTrouble: outcome.findings.some(isOurTrouble),
     appeared: (changed?.appeared ?? []).map(({ code }) => code),
     unseenSeconds: isVerified ? Math.max(0, (at.getTime() - lastSeen(domain)) / 1_000) : null,
   };

@@ -10,6 +10,7 @@ CREATE TABLE "fleet_process" (
     "seen_at" TIMESTAMPTZ(3) NOT NULL,
     "joined_at" TIMESTAMPTZ(3),
     "queue_seen_at" TIMESTAMPTZ(3),
+    "resolvers_failing" BOOLEAN NOT NULL DEFAULT false,
     "refused_at" TIMESTAMPTZ(3),
     "problem" TEXT,
 
@@ -24,3 +25,6 @@ CREATE TABLE "fleet_acceptance" (
 
     CONSTRAINT "fleet_acceptance_pkey" PRIMARY KEY ("id")
 );
+
+-- For the certificates of the last day, by authority.
+CREATE INDEX "certificate_issued_idx" ON "certificate"("ended_at") WHERE (status = 'issued'::certificate_status);

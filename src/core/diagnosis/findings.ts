@@ -68,7 +68,7 @@ export const rules: readonly FindingRule<Finding>[] = codes.map(
 /** The most severe code first. */
 export const severities = tableOf(({ severity }) => severity);
 
-/** `explain` returns the actor for the evidence, which can differ. */
+/** Without evidence; `actorOf` can differ. */
 export const actors = tableOf<Actor>(({ actor }) => actor);
 
 export const meanings = tableOf(({ meaning }) => meaning);
@@ -94,12 +94,27 @@ export function explain(finding: Finding): Explanation {
   return explainBy(finding.code, finding);
 }
 
+/** By its evidence. */
+function actorOf(finding: Finding): Actor {
+  return actorBy(finding.code, finding);
+}
+
+function actorBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Actor {
+  const { actor, actorFor } = ruleOf(code);
+  return actorFor === undefined ? actor : actorFor(finding);
+}
+
+/** Our resolvers or network failed, or our own target did not resolve. */
+export function isOurTrouble(finding: Finding): boolean {
+  return finding.code === 'dns_unknown' && actorOf(finding) === 'platform';
+}
+
 function explainBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Explanation {
-  const { severity, actor, actorFor, explain, hints } = ruleOf(code);
+  const { severity, explain, hints } = ruleOf(code);
   return {
     code,
     severity,
-    actor: actorFor === undefined ? actor : actorFor(finding),
+    actor: actorBy(code, finding),
     ...explain(finding),
     hints: hints === undefined ? [] : hints(finding),
   };

@@ -69,7 +69,7 @@ export const servers: FamilyOf<ServerFinding> = {
     severity: 'informs',
     actor: 'dns_provider',
     order: 250,
-    actorFor: (finding) => (isOurTrouble(finding) ? 'platform' : 'dns_provider'),
+    actorFor: (finding) => (isOurs(finding) ? 'platform' : 'dns_provider'),
     check: dnsUnknown,
     explain: (finding) => {
       const { hostname, servers, errors = [] } = finding;
@@ -183,7 +183,7 @@ function distinct<T extends { readonly server: string; readonly outcome: string 
 type Unknown = ServerFinding & { readonly code: 'dns_unknown' };
 
 /** Our target or resolvers failed. A resolver's SERVFAIL means that the zone fails. */
-function isOurTrouble({ servers }: Unknown): boolean {
+function isOurs({ servers }: Unknown): boolean {
   return servers.every(({ server, outcome }) => {
     if (outcome === 'not_asked') return true;
     return ipaddr.isValid(server) ? outcome !== 'servfail' : !server.includes('.');
@@ -194,7 +194,7 @@ function nextWhere(finding: Unknown): string {
   if (finding.servers.length === 0) {
     return 'No action needed: this name belongs to the platform. We check again automatically.';
   }
-  if (isOurTrouble(finding)) {
+  if (isOurs(finding)) {
     return 'No action needed: we could not query the DNS. We check again automatically.';
   }
   return finding.servers.some(({ server }) => ipaddr.isValid(server))

@@ -1,8 +1,10 @@
 /** The part of `decide` for a check. */
-import { type Finding, type FindingCode, severities } from '../diagnosis/findings.ts';
+
+import { type Finding, type FindingCode, isOurTrouble, severities } from '../diagnosis/findings.ts';
+import { scaledMs } from '../time.ts';
 import type { DomainChange } from './change.ts';
 import { eventOfCheck, findingsChanged } from './events.ts';
-import { type Eagerness, nextWaitMs, recheckAt, windowEnd } from './ladder.ts';
+import { type Eagerness, nextWaitMs, recheckAt, recheckWaits, windowEnd } from './ladder.ts';
 import {
   type CheckTimes,
   type DomainState,
@@ -58,8 +60,12 @@ export function decideCheck(
     attempts: 'counted',
     findings,
     events: [...findingsChanged(domain.findings, findings), ...stepEvents],
-    ...next,
-    recheckAt: notPastTheEnd(next.recheckAt, to, domain.certificateEndsAt),
+    nextCheckAt: soonIfOurs(next.nextCheckAt, findings, rules),
+    recheckAt: soonIfOurs(
+      notPastTheEnd(next.recheckAt, to, domain.certificateEndsAt),
+      findings,
+      rules,
+    ),
     escalateAt: escalateAt(to, domain, rules),
     served: null,
     // An escalation stays open when the domain returns to pending: its certificate is still
@@ -115,6 +121,15 @@ function notPastTheEnd(
   return isServed(state) && recheckAt !== null && endsAt !== null && endsAt < recheckAt
     ? endsAt
     : recheckAt;
+}
+
+function soonIfOurs(
+  at: Date | null,
+  findings: readonly Finding[],
+  { now, timeScale }: CheckRules,
+): Date | null {
+  const soon = new Date(now.getTime() + scaledMs(recheckWaits.oursMs, timeScale));
+  return at !== null && at > soon && findings.some(isOurTrouble) ? soon : at;
 }
 
 /** `findings`: the headline first. */

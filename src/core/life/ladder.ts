@@ -24,6 +24,8 @@ export const recheckWaits = {
   missedMs: drift.apartMs,
   /** After an inconclusive check, which neither confirms nor clears a miss. */
   unsureMs: MINUTE,
+  /** After a failure of our own resolvers or network, in any state: within a minute of its end. */
+  oursMs: 40 * SECOND,
   /** Soon, so that the page shows when an address serves the certificate. */
   notServedMs: 5 * MINUTE,
   /** A share of the time since it drifted. */

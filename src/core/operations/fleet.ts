@@ -1,10 +1,10 @@
 /** What the processes of an installation must set alike, and whether one more can start. */
 
 import { SECOND } from '../time.ts';
-import type { Role } from './roles.ts';
+import { type Role, roleNames } from './roles.ts';
 
 /** Variables, and `SCHEMA`: the newest migration that the process knows. */
-export const sharedSettingNames = [
+const sharedSettingNames = [
   'REDIS_URL',
   'ACME_DIRECTORY_URL',
   'ACME_FALLBACK_DIRECTORY_URL',
@@ -14,7 +14,7 @@ export const sharedSettingNames = [
   'KEY_ENCRYPTION_KEY',
   'SCHEMA',
 ] as const;
-export type SharedSettingName = (typeof sharedSettingNames)[number];
+type SharedSettingName = (typeof sharedSettingNames)[number];
 
 /** Shown to people, so without secrets. Missing: the role does not use it. */
 export type SharedSettings = { readonly [N in SharedSettingName]?: string };
@@ -35,6 +35,8 @@ export type FleetProcess = {
   readonly joinedAt: Date | null;
   /** When its queue last carried the installation's mark; null: never, or not in Redis. */
   readonly queueSeenAt: Date | null;
+  /** Its own resolvers or network give its checks no answers. */
+  readonly resolversFailing: boolean;
   /** Null unless its start was refused. */
   readonly refusedAt: Date | null;
   /** Why it was refused, or what is wrong while it runs. */
@@ -195,7 +197,7 @@ function otherQueue({ settings }: FleetProcess, other: FleetProcess): string {
   return `REDIS_URL ${settings.REDIS_URL} is another Redis than ${other.settings.REDIS_URL} of ${processInWords(other)} (version ${other.version}). Set the same value.`;
 }
 
-export type FleetState = 'starting' | 'running' | 'gone' | 'refused';
+type FleetState = 'starting' | 'running' | 'gone' | 'refused';
 
 export type SeenProcess = FleetProcess & {
   readonly state: FleetState;
@@ -225,4 +227,26 @@ export function seeFleet(
     const differs = state === 'running' ? differences(one.settings, current) : [];
     return { ...one, state, differs };
   });
+}
+
+export type FleetCounts = {
+  /** Running processes of each role that the installation needs. */
+  readonly processes: { readonly [R in Role]?: number };
+  /** `refused`: did not start, or have a queue of their own. `differing`: run with older settings. */
+  readonly mismatches: { readonly refused: number; readonly differing: number };
+};
+
+/** `needed`: the roles without which something stands still. */
+export function countFleet(seen: readonly SeenProcess[], needed: readonly Role[]): FleetCounts {
+  const running = seen.filter(({ state }) => state === 'running');
+  const count = (role: Role) =>
+    running.filter((one) => one.role === 'all' || one.role === role).length;
+  const roles = roleNames.filter((role) => needed.includes(role));
+  return {
+    processes: Object.fromEntries(roles.map((role) => [role, count(role)])),
+    mismatches: {
+      refused: seen.filter(({ problem }) => problem !== null).length,
+      differing: seen.filter(({ differs }) => differs.length > 0).length,
+    },
+  };
 }

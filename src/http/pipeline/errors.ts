@@ -57,6 +57,7 @@ export const errors = {
   project_not_found: [404, 'There is no project with this ID.'],
   domain_not_found: [404, 'This project has no such domain.'],
   escalation_not_found: [404, 'There is no escalation with this ID.'],
+  process_not_found: [404, 'There is no refused process with this ID.'],
   webhook_not_found: [404, 'There is no webhook with this ID.'],
   event_not_found: [404, 'This project has no event with this number.'],
   method_not_allowed: [405, 'This path does not support this method. See the Allow header.'],

@@ -92,6 +92,11 @@ export const params = {
     schema: { type: 'string', format: 'uuid' },
     example: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60',
   },
+  processId: {
+    description: 'ID of the refused process',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0d4c7d5e-1111-4c4f-8a88-0a4f0b1f2a3c',
+  },
   webhookId: {
     description: 'ID of the webhook',
     schema: { type: 'string', format: 'uuid' },

@@ -1,11 +1,9 @@
 import { actors, type FindingCode, severities } from '../../core/diagnosis/findings.ts';
 import { toUnicodeName } from '../../core/names/idna.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
-import {
-  type OperatorTask,
-  operatorTasksOf,
-  type Vitals,
-} from '../../core/operations/operator-tasks.ts';
+import type { OperatorTask, Vitals } from '../../core/operations/operator-task.ts';
+import { operatorTasksOf } from '../../core/operations/operator-tasks.ts';
+import { roleNames } from '../../core/operations/roles.ts';
 import type { FoundDomain, HourlyEvents, UntoldDomain } from '../../db/operations.ts';
 import type { Overview } from '../../ops/overview.ts';
 
@@ -57,7 +55,7 @@ export function overviewView(overview: Overview) {
 
 /** Most urgent first (src/core/operations/operator-tasks.ts). */
 function attention(
-  { state, queues, untold }: Overview,
+  { state, queues, queueMemory, untold, fleet: { processes, counts } }: Overview,
   dnsOperators: readonly OperatorInTrouble[],
 ): readonly OperatorTask[] {
   const { certificates } = state;
@@ -70,11 +68,15 @@ function attention(
     certificates: {
       ended: certificates.ended,
       day: certificates['1'],
-      week: certificates['7'],
     },
+    certificatesUnexpected: state.certificatesUnexpected,
+    redisMemory: queueMemory,
+    postgresConnections: state.postgresConnections,
     dnsOperators: dnsOperators.filter(({ operator }) => operator !== OUR_RESOLVERS),
     ofOurResolvers: untold.filter(({ servers }) => servers.length === 0).length,
     attached: totalOf(state.domains),
+    fleet: processes,
+    rolesMissing: roleNames.filter((role) => counts.processes[role] === 0),
     queuesPaused: Object.entries(queues ?? {}).flatMap(([name, { isPaused }]) =>
       isPaused ? name : [],
     ),

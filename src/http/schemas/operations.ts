@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { domainQueues, queueNames } from '../../core/operations/jobs.ts';
-import type { OperatorTaskCode, Urgency } from '../../core/operations/operator-tasks.ts';
+import type { OperatorTaskCode, Urgency } from '../../core/operations/operator-task.ts';
 import { int64, queryInteger, text, time, uuid, wholeNumber } from '../pipeline/json.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { domain, domainStatus, escalationCause, findingCode, severity } from './domains.ts';
@@ -19,13 +19,19 @@ const attention = z
     code: explainedEnum('OperatorTaskCode', 'Type of the problem', {
       queue_away: 'Redis does not answer',
       no_worker: 'No worker is running',
+      role_missing: 'No process of a role is running',
+      process_refused: 'A process does not start, because its configuration differs',
+      processes_differ: 'Processes run with an older version or configuration',
       queue_paused: 'A queue is paused, so none of its jobs run',
       resolvers_silent: 'Our own resolvers fail for many domains',
       work_overdue: 'Jobs run later than planned',
       certificates_ended: 'Domains are served with an expired certificate',
       escalations_open: 'Certificates could not be issued or renewed',
       jobs_set_aside: 'Jobs failed repeatedly and were quarantined',
-      certificates_end_soon: 'Certificates expire within a week',
+      certificates_end_soon: 'Certificates expire within a day',
+      certificates_unexpected: 'New certificates are from a CA that is not configured',
+      redis_full: 'Redis has little memory left',
+      connections_exhausted: 'PostgreSQL has few connections left',
       dns_operator_silent: 'The name servers of a DNS operator do not answer for many domains',
     } satisfies Readonly<Record<OperatorTaskCode, string>>),
     urgency: explainedEnum('Urgency', 'How soon an operator needs to act', {

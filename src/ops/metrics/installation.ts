@@ -1,15 +1,25 @@
 /** The whole installation's metrics, the same in every `api` process: use `max` in queries. */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { FleetCounts } from '../../core/operations/fleet.ts';
 import type { InstallationState } from '../../db/installation.ts';
 import { beforeDeadline } from '../../net/deadline.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
+import type { QueueMemory } from '../../queue/backend.ts';
 import type { QueueCounts } from '../../queue/queues.ts';
+
+type QueueState = {
+  readonly counts: Readonly<Record<string, QueueCounts>>;
+  /** Null if the queue is not in Redis. */
+  readonly memory: QueueMemory | null;
+};
+
+type StoredState = InstallationState & FleetCounts;
 
 /** If one rejects, its metrics are not exported. */
 export type ReadInstallation = {
-  state(): Promise<InstallationState>;
-  queues(): Promise<Readonly<Record<string, QueueCounts>>>;
+  state(): Promise<StoredState>;
+  queues(): Promise<QueueState>;
 };
 
 const FRESH_MS = 10_000;
@@ -76,9 +86,27 @@ const labelled = [
     'days_left',
   ],
   ['setAside', 'signpost_jobs_set_aside', 'Quarantined jobs, by queue', 'queue'],
-] as const satisfies readonly (readonly [keyof InstallationState, string, string, string])[];
+  [
+    'postgresConnections',
+    'signpost_postgres_connections',
+    'Connections of the database server: used, and max',
+    'kind',
+  ],
+  ['processes', 'signpost_processes', 'Running processes of each needed role', 'role'],
+  [
+    'mismatches',
+    'signpost_process_mismatches',
+    'Processes whose configuration differs: refused, or running with an older one (differing)',
+    'kind',
+  ],
+] as const satisfies readonly (readonly [keyof StoredState, string, string, string])[];
 
 const single = [
+  [
+    'certificatesUnexpected',
+    'signpost_certificates_unexpected',
+    'Certificates issued within a day by a CA that is not configured',
+  ],
   [
     'soonestEndSeconds',
     'signpost_certificate_soonest_end_seconds',
@@ -89,12 +117,12 @@ const single = [
     'signpost_reconciler_turn_age_seconds',
     'Time since the last run of the reconciler; grows if no worker runs, NaN before the first run',
   ],
-] as const satisfies readonly (readonly [keyof InstallationState, string, string])[];
+] as const satisfies readonly (readonly [keyof StoredState, string, string])[];
 
-function stateGauges(registry: Registry): (state: InstallationState | null) => void {
+function stateGauges(registry: Registry): (state: StoredState | null) => void {
   const shown = labelled.map(([key, name, help, label]) => {
     const metric = gauge(registry, name, help, [label]);
-    return (state: InstallationState | null) => {
+    return (state: StoredState | null) => {
       metric.reset();
       for (const [value, number] of Object.entries(state?.[key] ?? {})) {
         metric.set({ [label]: value }, number);
@@ -103,7 +131,7 @@ function stateGauges(registry: Registry): (state: InstallationState | null) => v
   });
   const alone = single.map(([key, name, help]) => {
     const metric = gauge(registry, name, help, []);
-    return (state: InstallationState | null) => metric.set(state?.[key] ?? Number.NaN);
+    return (state: StoredState | null) => metric.set(state?.[key] ?? Number.NaN);
   });
   const repairs = new Counter({
     name: 'signpost_repairs_total',
@@ -111,7 +139,7 @@ function stateGauges(registry: Registry): (state: InstallationState | null) => v
     labelNames: ['kind'],
     registers: [registry],
   });
-  const showRepairs = (state: InstallationState | null) => {
+  const showRepairs = (state: StoredState | null) => {
     repairs.reset();
     for (const [kind, count] of Object.entries(state?.repairs ?? {})) repairs.inc({ kind }, count);
   };
@@ -120,9 +148,13 @@ function stateGauges(registry: Registry): (state: InstallationState | null) => v
   };
 }
 
-function queueGauges(
-  registry: Registry,
-): (counts: Readonly<Record<string, QueueCounts>> | null) => void {
+function queueGauges(registry: Registry): (state: QueueState | null) => void {
+  const memory = gauge(
+    registry,
+    'signpost_redis_memory_bytes',
+    'Memory of Redis: used, and max (maxmemory, or that of its machine)',
+    ['kind'],
+  );
   const jobs = gauge(registry, 'signpost_queue_jobs', 'Jobs in the queue, by queue and state', [
     'queue',
     'state',
@@ -133,10 +165,12 @@ function queueGauges(
     '1 if the queue is paused, so that none of its jobs run, else 0',
     ['queue'],
   );
-  return (counts) => {
+  return (state) => {
+    memory.reset();
+    for (const [kind, bytes] of Object.entries(state?.memory ?? {})) memory.set({ kind }, bytes);
     jobs.reset();
     paused.reset();
-    for (const [queue, { isPaused, ...states }] of Object.entries(counts ?? {})) {
+    for (const [queue, { isPaused, ...states }] of Object.entries(state?.counts ?? {})) {
       paused.set({ queue }, isPaused ? 1 : 0);
       for (const [state, count] of Object.entries(states)) jobs.set({ queue, state }, count);
     }

@@ -4,6 +4,7 @@ import type { Role } from '../../core/operations/roles.ts';
 import type { CountQuestion } from '../../dns/servers/throttle.ts';
 import { createInstallationMetrics, type ReadInstallation } from './installation.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process.ts';
+import { createResolverHealth } from './resolver-health.ts';
 import {
   type CountRequest,
   createDnsMetrics,
@@ -24,6 +25,8 @@ import {
 export type Metrics = {
   readonly request: CountRequest;
   readonly check: CountCheck;
+  /** Of a worker, by its last checks. */
+  areResolversFailing(): boolean;
   readonly question: CountQuestion;
   readonly job: CountJob;
   readonly order: OrderCounters;
@@ -46,9 +49,15 @@ export function createMetrics(roles: readonly Role[]): Metrics {
     players.some((role) => roles.includes(role)) ? registry : hidden;
   let refresh: () => Promise<void> = async () => {};
   const ofProcess = createProcessMetrics(registry, roles);
+  const countCheck = createCheckMetrics(shownTo('worker'));
+  const resolvers = createResolverHealth(shownTo('worker'));
   return {
     request: createHttpMetrics(shownTo('api')),
-    check: createCheckMetrics(shownTo('worker')),
+    check(counted) {
+      countCheck(counted);
+      resolvers.note(counted.isOurTrouble);
+    },
+    areResolversFailing: resolvers.isFailing,
     question: createDnsMetrics(shownTo('worker', 'api')),
     job: createJobMetrics(shownTo('worker')),
     order: createOrderMetrics(shownTo('worker')),

@@ -71,6 +71,7 @@ export function createOrderMetrics(registry: Registry): OrderCounters {
 export type CountedCheck = {
   /** `unchanged`: a few queries found the same as the previous check, so nothing was diagnosed. */
   readonly verdict: CheckResult['verdict'];
+  readonly isOurTrouble: boolean;
   readonly appeared: readonly FindingCode[];
   /** If this check verified the domain: seconds since the previous one or the start of waiting. */
   readonly unseenSeconds: number | null;

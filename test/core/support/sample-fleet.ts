@@ -26,6 +26,7 @@ export const worker: FleetProcess = {
   seenAt: at(95),
   joinedAt: at(1),
   queueSeenAt: at(95),
+  resolversFailing: false,
   refusedAt: null,
   problem: null,
 };

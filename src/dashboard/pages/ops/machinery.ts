@@ -1,4 +1,4 @@
-import { secondsInWords } from '../../../core/operations/operator-tasks.ts';
+import { secondsInWords } from '../../../core/operations/operator-task.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { OverviewView } from '../../client.ts';
 import { QUEUES } from '../../client.ts';

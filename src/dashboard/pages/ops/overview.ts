@@ -1,6 +1,6 @@
 import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
-import type { Escalations, OverviewView } from '../../client.ts';
+import type { Escalations, FleetView, OverviewView } from '../../client.ts';
 import type { Link, PageHandler, SignedInRequest } from '../../layout.ts';
 import { badge, empty, relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
@@ -8,17 +8,20 @@ import { activityCharts } from './charts.ts';
 import { refusedToOperator, searchForm, watchedPath } from './find.ts';
 import { certificatesSection, findingFrequencies, operatorsSection } from './frequencies.ts';
 import { machinery } from './machinery.ts';
+import { processesSection } from './processes.ts';
 
 const ESCALATIONS = 10;
 
 /** The number of problems is in the title, so that browser tabs show it. */
 export const overviewPage: PageHandler = async (asked) => {
   const { api, link, now } = asked;
-  const [overview, escalations] = await Promise.all([
+  const [overview, escalations, fleet] = await Promise.all([
     api.call<OverviewView>('GET', '/v1/operations/overview'),
     api.call<Escalations>('GET', `/v1/escalations?status=open&limit=${ESCALATIONS}`),
+    api.call<FleetView>('GET', '/v1/operations/processes'),
   ]);
   if (!overview.ok) return refusedToOperator(overview.error, asked);
+  if (!fleet.ok) return refusedToOperator(fleet.error, asked);
   if (!escalations.ok) return refusedToOperator(escalations.error, asked);
   const { attention, at } = overview.body;
   return {
@@ -37,6 +40,7 @@ ${waitingSection(asked, overview.body)}
 ${findingFrequencies(overview.body)}
 ${operatorsSection(overview.body, link)}
 ${certificatesSection(overview.body, asked)}
+${processesSection(fleet.body, asked)}
 ${machinery(overview.body, asked)}`,
   };
 };
@@ -50,7 +54,13 @@ function earlier(at: string, now: Date): string {
 const places = {
   queue_away: 'queues',
   no_worker: 'turns',
+  role_missing: 'processes',
+  process_refused: 'processes',
+  processes_differ: 'processes',
   queue_paused: 'queues',
+  redis_full: 'queues',
+  connections_exhausted: 'processes',
+  certificates_unexpected: 'certificates',
   resolvers_silent: 'dns-operators',
   work_overdue: 'queues',
   certificates_ended: 'certificates',

@@ -1,0 +1,21 @@
+/** From when on something is a problem: for `/ops` (operator-tasks.ts) and Prometheus (alerts.ts). */
+import type { QueueName } from './jobs.ts';
+
+export const thresholds = {
+  /** Since the last run of the reconciler, which is due every 20 s. */
+  turnAgeSeconds: 120,
+  /** Customers wait for the first three; the others have days. */
+  overdueSeconds: {
+    'check-dns': 300,
+    'issue-certificate': 300,
+    'deliver-webhook': 300,
+    'escalate-certificate': 3_600,
+    'recheck-live': 3_600,
+    'renew-certificate': 3_600,
+  } satisfies Readonly<Record<QueueName, number>>,
+  /** Of the checks of one worker, without a usable answer. */
+  unknownShare: 0.5,
+  /** Of what is available. */
+  redisMemoryShare: 0.9,
+  postgresConnectionsShare: 0.9,
+} as const;

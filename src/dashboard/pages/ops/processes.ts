@@ -1,0 +1,36 @@
+import { type Html, html } from '../../../net/html.ts';
+import type { FleetView } from '../../client.ts';
+import type { SignedInRequest } from '../../layout.ts';
+import { badge, relativeTime } from '../../parts/elements.ts';
+import { table } from '../../parts/table.ts';
+
+const badges = {
+  starting: badge('warning', 'Starting'),
+  running: badge('good', 'Running'),
+  gone: badge('warning', 'Gone'),
+  refused: badge('bad', 'Refused'),
+} as const satisfies Readonly<Record<FleetView[number]['state'], Html>>;
+
+export function processesSection(fleet: FleetView, { now }: SignedInRequest): Html {
+  return html`<h2 id="processes">Processes</h2>
+${table(
+  'Processes of this installation',
+  [
+    { heading: 'Process', names: true, cell: ({ role, host }) => html`${role} on ${host}` },
+    { heading: 'State', cell: ({ state }) => badges[state] },
+    { heading: 'Version', cell: ({ version }) => version },
+    { heading: 'Started', cell: ({ startedAt }) => relativeTime(startedAt, now) },
+    { heading: 'Last report', cell: ({ seenAt }) => relativeTime(seenAt, now) },
+    { heading: 'Configuration', className: 'wide', cell: configurationOf },
+  ],
+  fleet,
+)}`;
+}
+
+function configurationOf({ state, problem, differs }: FleetView[number]): Html | string {
+  if (problem !== null) return problem;
+  if (differs.length === 0) return state === 'running' ? 'current' : '';
+  return html`${differs.map(
+    ({ setting, value, current }) => html`<code>${setting}</code> is ${value}, not ${current}. `,
+  )}`;
+}
