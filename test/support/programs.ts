@@ -6,6 +6,8 @@ export type ProgramName =
   | 'redis-server'
   | 'postgres'
   | 'initdb'
+  | 'pg_dump'
+  | 'redis-cli'
   | 'pebble'
   | 'caddy'
   | 'h2load'
@@ -28,6 +30,8 @@ const debianPackages: { readonly [N in ProgramName]: string } = {
   'redis-server': 'redis-server',
   postgres: 'postgresql',
   initdb: 'postgresql',
+  pg_dump: 'postgresql-client',
+  'redis-cli': 'redis-tools',
   pebble: 'pebble',
   caddy: 'caddy',
   h2load: 'nghttp2-client',
