@@ -8,6 +8,7 @@ import {
 import { blockedLoop } from './faults/blocked-loop.ts';
 import { certificateUnstored } from './faults/certificate-row.ts';
 import { clockAhead, clockBehind, clockTomorrow } from './faults/clock.ts';
+import { brokenLogPipe, mixedConfiguration } from './faults/configuration.ts';
 import { diskFull } from './faults/disk-full.ts';
 import { dnsLame, dnsLooping, dnsLying, dnsSilent } from './faults/dns.ts';
 import { embeddedKilled } from './faults/embedded-killed.ts';
@@ -31,5 +32,6 @@ export const allFaults: readonly Fault[] = [
   ...[dnsSilent, dnsLying, dnsLooping, dnsLame],
   ...[clockAhead, clockBehind, clockTomorrow],
   ...[authorityAway, authorityNonces, authorityBusy, authorityProcessing, certificateUnstored],
+  ...[mixedConfiguration, brokenLogPipe],
   ...[manyDue, embeddedKilled],
 ];

@@ -27,6 +27,8 @@ export type SignpostProcess = {
   kill(): Promise<void>;
   /** SIGTERM; returns the exit code. */
   stop(): Promise<number | null>;
+  /** Closes its output; what it writes then fails with EPIPE. */
+  stopReading(): void;
   stdout(): string;
   stderr(): string;
   /** All output, for failure messages. */
@@ -124,6 +126,10 @@ function launch(
     stop() {
       signal('SIGTERM');
       return ended;
+    },
+    stopReading() {
+      child.stdout.destroy();
+      child.stderr.destroy();
     },
     stdout,
     stderr,

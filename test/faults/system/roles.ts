@@ -40,6 +40,8 @@ export type Place = {
    */
   replace(): Promise<number | null>;
   block(ms: number): void;
+  /** Its output has no reader from then on. */
+  stopReading(): void;
   measure(): Promise<Measured>;
 };
 
@@ -118,6 +120,7 @@ export async function createPlace(
       return old.process.stop();
     },
     block: (ms) => order({ blockMs: ms }),
+    stopReading: () => current().process.stopReading(),
     async measure() {
       const file = join(orders, `${place.pid}.measured`);
       rmSync(file, { force: true });
