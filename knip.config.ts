@@ -16,6 +16,7 @@ const config: KnipConfig = {
     'bench/*/*.ts', // started as processes
     'test/**/*.test.ts',
     'test/faults/main.ts',
+    'test/faults/signals/main.ts',
     'test/process/fixtures/**/*.ts',
     'test/support/{costs.ts,*.mjs}',
   ],

@@ -1,10 +1,11 @@
 /** Output of a run: a block per fault, a summary, and docs/measured/reliability.md. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { isPair } from './fault.ts';
 import type { Invariant } from './invariants/invariant.ts';
 import type { Options } from './options.ts';
 import type { Outcome } from './run-fault.ts';
+import { findSection, withSection } from './signals/section.ts';
 
 type Skipped = { readonly name: string; readonly reason: string };
 
@@ -49,8 +50,11 @@ export function countChecks(outcomes: readonly Outcome[]): { passed: number; fai
   return { passed: checks.length - failed, failed };
 }
 
+/** Keeps what `npm run test:signals` wrote into the page. */
 export function writeReport(path: string, run: Run): void {
-  writeFileSync(path, inMarkdown(run));
+  const signals = existsSync(path) ? findSection(readFileSync(path, 'utf8')) : null;
+  const page = inMarkdown(run);
+  writeFileSync(path, signals === null ? page : withSection(page, signals));
 }
 
 function inMarkdown({ options, invariants, outcomes, skipped, minutes }: Run): string {

@@ -57,7 +57,11 @@ export const OUR_NAME = 'faults';
 
 export const GREETING = 'Hello from the deploy.';
 
-export async function startSystem(folder: string, endings: Endings): Promise<System> {
+export async function startSystem(
+  folder: string,
+  endings: Endings,
+  { timeScale = TIME_SCALE } = {},
+): Promise<System> {
   const disk = await mountRamDisk(DISK_MB);
   if (disk !== null) endings.push('the disk', disk.close);
   const postgres = await startPostgres({
@@ -94,6 +98,7 @@ export async function startSystem(folder: string, endings: Endings): Promise<Sys
     DATABASE_URL: databaseUrl,
     REDIS_URL: `redis://127.0.0.1:${redisProxy.port}`,
     ...envOf({ authority, dnsPort: zones.dnsPort, apiKey, ...ports }),
+    TIME_SCALE: timeScale,
   };
   await startPlaces(places, env, folder, endings);
   const pool = new pg.Pool({
@@ -174,7 +179,6 @@ function envOf({ authority, dnsPort, apiKey, httpPort, tlsPort }: Given): Record
     RATE_LIMIT_PER_KEY: '900000',
     RATE_LIMIT_PER_ADDRESS: '900000',
     VERIFY_WINDOW,
-    TIME_SCALE,
     LOG_LEVEL: 'warn',
   };
 }
