@@ -10,6 +10,7 @@ import {
   BEAT_MS,
   countFleet,
   decideJoin,
+  FLEET_ADVICE,
   GONE_MS,
   type JoinDecision,
   NOT_SET,
@@ -142,7 +143,7 @@ async function untilJoined(member: Member, log: Parts['log']): Promise<void> {
       throw fault;
     });
     if (decision.kind === 'join') return;
-    if (decision.kind === 'refuse') throw new Error(decision.problem);
+    if (decision.kind === 'refuse') throw new Error(`${decision.problem} ${FLEET_ADVICE}`);
     if (!isNoted && decision.reason === 'processes') {
       isNoted = true;
       log.info('waiting for a report of processes with another configuration');

@@ -31,7 +31,7 @@ const table: readonly (readonly [
       others: [{ ...worker, ...seen }],
     },
     'refuse',
-    'ACME_DIRECTORY_URL is local, but https://acme.example/directory in worker on host-a (version 1.2.0). Set the same value, or accept the change with `signpost fleet accept`.',
+    'ACME_DIRECTORY_URL is local, but https://acme.example/directory in worker on host-a (version 1.2.0).',
   ],
   [
     'several settings differ',
@@ -40,7 +40,7 @@ const table: readonly (readonly [
       others: [{ ...worker, ...seen }],
     },
     'refuse',
-    'EDGE is caddy, but own in worker on host-a (version 1.2.0). Set',
+    'EDGE is caddy, but own in worker on host-a (version 1.2.0).',
   ],
   [
     'another differs, and has not reported since: it can have crashed',

@@ -177,7 +177,9 @@ export function processInWords({ role, host }: Pick<FleetProcess, 'role' | 'host
   return role === 'all' ? `the process on ${host}` : `${role} on ${host}`;
 }
 
-const ACCEPT = 'Set the same value, or accept the change with `signpost fleet accept`.';
+/** For the log of a process that was refused; `/ops` has it as the action of the task. */
+export const FLEET_ADVICE =
+  'Set the same value. If the change is intended, accept it with `signpost fleet accept`.';
 
 function inWords(found: readonly SettingDifference[], other: FleetProcess): string {
   const where = `${processInWords(other)} (version ${other.version})`;
@@ -186,15 +188,15 @@ function inWords(found: readonly SettingDifference[], other: FleetProcess): stri
       ? `this version’s schema is ${one}, older than ${theirs} of ${where}`
       : `${name} is ${one}, but ${theirs} in ${where}`,
   );
-  return `${parts.join('; ')}. ${ACCEPT}`;
+  return `${parts.join('; ')}.`;
 }
 
 function foreignQueue({ settings }: FleetProcess): string {
-  return `REDIS_URL ${settings.REDIS_URL} holds the queue of another installation. Use another Redis or database index, or empty it.`;
+  return `REDIS_URL ${settings.REDIS_URL} holds the queue of another installation.`;
 }
 
 function otherQueue({ settings }: FleetProcess, other: FleetProcess): string {
-  return `REDIS_URL ${settings.REDIS_URL} is another Redis than ${other.settings.REDIS_URL} of ${processInWords(other)} (version ${other.version}). Set the same value.`;
+  return `REDIS_URL ${settings.REDIS_URL} is another Redis than ${other.settings.REDIS_URL} of ${processInWords(other)} (version ${other.version}).`;
 }
 
 type FleetState = 'starting' | 'running' | 'gone' | 'refused';

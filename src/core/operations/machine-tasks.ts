@@ -49,8 +49,9 @@ export const refusedProcesses: TaskRule = ({ fleet }) => {
   return {
     code: 'process_refused',
     urgency: 'act',
-    summary: `The configuration of ${processInWords(first)} differs: ${first.problem}${others === 0 ? '' : ` The same for ${countOf(others, 'other process', 'other processes')}.`}`,
-    action: 'Correct its variables. If the change is intended, accept it, then restart the others.',
+    summary: `The configuration of ${processInWords(first)} differs: ${first.problem}${others === 0 ? '' : ` ${countOf(others, 'other differs', 'others differ')}, too.`}`,
+    action:
+      'Set the same value there. If the change is intended, run signpost fleet accept, start it again, then restart the others.',
   };
 };
 

@@ -48,7 +48,7 @@ export const processExample = {
   startedAt: '2026-11-20T12:00:00.000Z',
   seenAt: '2026-11-20T12:00:08.000Z',
   problem:
-    'ACME_DIRECTORY_URL is local, but https://acme.example/directory in worker on worker-1 (version 0.1.0). Set the same value, or accept the change with `signpost fleet accept`.',
+    'ACME_DIRECTORY_URL is local, but https://acme.example/directory in worker on worker-1 (version 0.1.0).',
   differs: [],
   settings: [{ setting: 'ACME_DIRECTORY_URL', value: 'local' }],
 } as const;

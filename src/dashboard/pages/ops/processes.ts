@@ -16,9 +16,13 @@ export function processesSection(fleet: FleetView, { now }: SignedInRequest): Ht
 ${table(
   'Processes of this installation',
   [
-    { heading: 'Process', names: true, cell: ({ role, host }) => html`${role} on ${host}` },
+    {
+      heading: 'Process',
+      names: true,
+      cell: ({ role, host, version }) =>
+        html`${role} on ${host} <span class="quiet">${version}</span>`,
+    },
     { heading: 'State', cell: ({ state }) => badges[state] },
-    { heading: 'Version', cell: ({ version }) => version },
     { heading: 'Started', cell: ({ startedAt }) => relativeTime(startedAt, now) },
     { heading: 'Last report', cell: ({ seenAt }) => relativeTime(seenAt, now) },
     { heading: 'Configuration', className: 'wide', cell: configurationOf },
