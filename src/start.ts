@@ -90,6 +90,13 @@ async function makeFirstKey({ config, database, now }: Parts): Promise<string | 
   return created;
 }
 
+/** Said by every process of a server, since a laptop is meant to use it. */
+function warnOfLocalAuthority({ acme, certificates, storage }: Config, log: Logger): void {
+  const isLocal = certificates.source === 'own' && acme.directoryUrl === undefined;
+  if (!isLocal || storage.kind === 'embedded') return;
+  log.warn('ACME_DIRECTORY_URL is local: browsers do not trust the certificates');
+}
+
 type Starting = {
   readonly config: Config;
   readonly log: Logger;
@@ -100,6 +107,7 @@ type Starting = {
 async function openParts(starting: Starting, closings: Closing[]): Promise<Parts> {
   const { config, log, now, ops } = starting;
   const { metrics, opened } = ops;
+  warnOfLocalAuthority(config, log);
   const database = await openDatabase(config.storage, log, metrics.process.poolWait);
   closings.push(() => database.close());
   opened.database = database;

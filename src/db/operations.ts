@@ -1,6 +1,6 @@
 /** The operator's overview. All lists and reads are limited. */
 
-import { type Finding, isOurTrouble } from '../core/diagnosis/findings.ts';
+import { actorOf, type Finding, isOurTrouble } from '../core/diagnosis/findings.ts';
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import type { Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
@@ -125,10 +125,13 @@ async function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {
     FROM domain LEFT JOIN observation ON domain_id = domain.id
     WHERE removed_at IS NULL AND findings @> '[{"code":"dns_unknown"}]'
     LIMIT ${UNTOLD_MAX}`;
-  return found.map(({ hostname, findings, servers }) => ({
-    hostname,
-    servers: findings.some(isOurTrouble) ? [] : servers,
-  }));
+  return found.flatMap(({ hostname, findings, servers }) => {
+    if (findings.some(isOurTrouble)) return [{ hostname, servers: [] }];
+    const isTheirs = findings.some(
+      (one) => one.code === 'dns_unknown' && actorOf(one) !== 'platform',
+    );
+    return isTheirs ? [{ hostname, servers }] : []; // our own limit on queries
+  });
 }
 
 /** Time has no index: finds the newest by id, going back in doubling steps. */

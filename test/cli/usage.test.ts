@@ -10,7 +10,17 @@ describe('signpost', () => {
   it.each([['help'], ['--help'], ['-h']])('%s lists the commands', async (word) => {
     const { code, stdout, stderr } = await signpost([word]);
     expect([code, stderr]).toEqual([0, '']);
-    for (const name of ['demo', 'doctor', 'domains', 'keys', 'rotate-keys', 'zone', 'completion'])
+    for (const name of [
+      'alerts',
+      'demo',
+      'doctor',
+      'domains',
+      'fleet',
+      'keys',
+      'rotate-keys',
+      'zone',
+      'completion',
+    ])
       expect(stdout).toMatch(`\n  ${name} `);
   });
 

@@ -112,6 +112,10 @@ describe('A check that our own resolvers could not answer', () => {
     hostname: about.hostname,
     servers: [{ server: 'ns1.shop.test', outcome: 'timeout' }],
   };
+  const throttled: Finding = {
+    ...theirs,
+    servers: [{ server: 'ns1.shop.test', outcome: 'not_asked' }],
+  };
   const pending: DomainState = { status: 'pending', pendingSince: later(noon, -6 * HOUR) };
   const states = [pending, wellLive, drifted, failed];
   const secondsUntilNext = (state: DomainState, finding: Finding) => {
@@ -124,6 +128,7 @@ describe('A check that our own resolvers could not answer', () => {
   it.each(states)('is repeated after 40 s: $status', (state) => {
     expect(secondsUntilNext(state, silent)).toBe(40);
     expect(secondsUntilNext(state, theirs)).toBeGreaterThanOrEqual(180);
+    expect(secondsUntilNext(state, throttled)).toBeGreaterThanOrEqual(180);
   });
 });
 

@@ -34,7 +34,7 @@ describe('The metrics of a saved check', () => {
   });
 
   it('tell a failure of our own resolvers from one of a name server', () => {
-    const unknown = (server: string) =>
+    const unknown = (server: string, outcome: 'timeout' | 'not_asked' = 'timeout') =>
       countedCheckOf(
         check({
           verdict: 'unknown',
@@ -44,13 +44,15 @@ describe('The metrics of a saved check', () => {
               {
                 code: 'dns_unknown',
                 hostname: 'docs.shop.test',
-                servers: [{ server, outcome: 'timeout' }],
+                servers: [{ server, outcome }],
               },
             ],
           },
         }),
       ).isOurTrouble;
     expect([unknown('192.0.2.53'), unknown('ns1.shop.test')]).toEqual([true, false]);
+    // Our own limit on queries to it.
+    expect(unknown('ns1.shop.test', 'not_asked')).toBe(false);
   });
 
   it.each(['right', 'unknown', 'unchanged'] as const)('count it as %s', (verdict) => {

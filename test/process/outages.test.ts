@@ -43,6 +43,7 @@ describe.skipIf(without)('A worker', () => {
     const errors = () => worker.stderr().split('"worker error"').length;
     await until('several errors of the queues', async () => errors() > 20);
     expect(warningsIn(worker.stderr())).toMatchObject([
+      { msg: 'ACME_DIRECTORY_URL is local: browsers do not trust the certificates' },
       { dependency: 'queue', variable: 'REDIS_URL', host: new URL(redis.url).host },
     ]);
     await redis.restart();

@@ -4,7 +4,7 @@ import { jsonOption, notes, type Program, type Run, urlOption } from '../command
 export function defineFleet(program: Program, run: Run): void {
   const fleet = program
     .command('fleet')
-    .usage('<command> [options]')
+    .usage('[command] [options]')
     .description('show the processes of a running installation, and accept a configuration')
     .addHelpText(
       'after',
@@ -14,7 +14,7 @@ export function defineFleet(program: Program, run: Run): void {
     );
 
   fleet
-    .command('list')
+    .command('list', { isDefault: true })
     .description('show all processes, the last one started first')
     .addOption(urlOption())
     .addOption(jsonOption())

@@ -95,7 +95,7 @@ export function explain(finding: Finding): Explanation {
 }
 
 /** By its evidence. */
-function actorOf(finding: Finding): Actor {
+export function actorOf(finding: Finding): Actor {
   return actorBy(finding.code, finding);
 }
 
@@ -104,9 +104,16 @@ function actorBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Actor {
   return actorFor === undefined ? actor : actorFor(finding);
 }
 
-/** Our resolvers or network failed, or our own target did not resolve. */
+/**
+ * Our resolvers or network failed, or our own target did not resolve. Not if our own limits kept
+ * servers from being queried: that is no failure, and asking sooner would not help.
+ */
 export function isOurTrouble(finding: Finding): boolean {
-  return finding.code === 'dns_unknown' && actorOf(finding) === 'platform';
+  return (
+    finding.code === 'dns_unknown' &&
+    actorOf(finding) === 'platform' &&
+    finding.servers.every(({ outcome }) => outcome !== 'not_asked')
+  );
 }
 
 function explainBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Explanation {
