@@ -21,7 +21,10 @@ export type FleetStore = {
   register(process: NewProcess, isAlone: boolean): Promise<void>;
   /** Registers it again if its record was lost. */
   report(process: NewProcess, report: FleetReport): Promise<void>;
-  refuse(id: string, problem: string): Promise<void>;
+  /** In place of an earlier refusal there, which stays until then: a supervisor tries again and again. */
+  refuse(process: NewProcess, problem: string): Promise<void>;
+  /** Of this role on this host. */
+  forgetRefused(process: NewProcess): Promise<void>;
   leave(id: string): Promise<void>;
   /** Without those that were refused, or seen for the last time, some time ago. */
   load(): Promise<{
@@ -40,11 +43,14 @@ export function createFleetStore(prisma: PrismaClient, acceptedForMs: number): F
       INSERT INTO fleet_process (id, role, host, pid, version, settings, started_at, seen_at)
       VALUES (${id}::uuid, ${role}, ${host}, ${pid}, ${version}, ${settings}, now(), now())
       ON CONFLICT (id) DO NOTHING`;
+  const forgetRefused = async ({ role, host }: NewProcess) => {
+    await prisma.$executeRaw`
+      DELETE FROM fleet_process WHERE refused_at IS NOT NULL AND role = ${role} AND host = ${host}`;
+  };
   return {
     async register(process, isAlone) {
       await prisma.$executeRaw`
-        DELETE FROM fleet_process WHERE ${isAlone} OR seen_at < now() - interval '1 hour'
-          OR (refused_at IS NOT NULL AND role = ${process.role} AND host = ${process.host})`;
+        DELETE FROM fleet_process WHERE ${isAlone} OR seen_at < now() - interval '1 hour'`;
       await insert(process);
     },
     async report(process, { isJoined, isQueueSeen, resolversFailing, problem }) {
@@ -57,10 +63,12 @@ export function createFleetStore(prisma: PrismaClient, acceptedForMs: number): F
       await insert(process);
       await update();
     },
-    async refuse(id, problem) {
+    async refuse(process, problem) {
+      await forgetRefused(process);
       await prisma.$executeRaw`
-        UPDATE fleet_process SET refused_at = now(), problem = ${problem} WHERE id = ${id}::uuid`;
+        UPDATE fleet_process SET refused_at = now(), problem = ${problem} WHERE id = ${process.id}::uuid`;
     },
+    forgetRefused,
     async leave(id) {
       await prisma.$executeRaw`DELETE FROM fleet_process WHERE id = ${id}::uuid`;
     },

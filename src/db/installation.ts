@@ -28,7 +28,7 @@ export type InstallationState = {
   readonly turnAgeSeconds: number | null;
   /** Issued within a day, by a CA that is not one of `authorities`. */
   readonly certificatesUnexpected: number;
-  /** Of the database server. */
+  /** Of the database server; `max`: for users without special rights. */
   readonly postgresConnections: { readonly used: number; readonly max: number };
 };
 
@@ -95,8 +95,11 @@ export async function readInstallation(
       'unexpected', (SELECT count(*) FROM certificate
         WHERE status = 'issued' AND ended_at > now() - interval '1 day' AND sealed_key IS NOT NULL
           AND NOT CASE WHEN authority IS NULL THEN ${isLocal} ELSE authority = ANY(${directories}) END),
-      'connections', json_build_object('max', current_setting('max_connections')::int,
-        'used', (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')),
+      -- Other users' sessions have no backend_type without pg_read_all_stats; reserved slots are the superuser's.
+      'connections', json_build_object('max', current_setting('max_connections')::int
+          - current_setting('superuser_reserved_connections')::int
+          - coalesce(current_setting('reserved_connections', true)::int, 0),
+        'used', (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL)),
       'turn', (SELECT extract(epoch FROM now() - taken_at) FROM turn WHERE name = 'reconcile')
     ) AS state`;
   return complete(row.state);

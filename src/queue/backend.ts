@@ -37,7 +37,7 @@ export type QueueBackend = {
    * it. Detects another Redis, one of another installation included. Never rejects.
    */
   readMark(installation: string, isNew: boolean): Promise<QueueMark>;
-  /** Null if the queue is not in Redis. Rejects if it does not answer. */
+  /** Null if the queue is not in Redis, or its limit is unknown. Rejects if it does not answer. */
   readMemory(): Promise<QueueMemory | null>;
   /** For the `error` events of queues. Logs at most one error per ten seconds. */
   reportError(error: Error): void;
@@ -45,7 +45,7 @@ export type QueueBackend = {
   close(): Promise<void>;
 };
 
-/** In bytes. `max`: maxmemory, or the memory of its machine if there is no limit. */
+/** In bytes. `max`: maxmemory, or the memory of its machine if none is set. */
 export type QueueMemory = { readonly used: number; readonly max: number };
 
 const WEEK_SECONDS = 7 * 24 * 3_600;
@@ -126,10 +126,11 @@ async function openRedis(
   };
 }
 
-async function readMemory(client: Redis): Promise<QueueMemory> {
+async function readMemory(client: Redis): Promise<QueueMemory | null> {
   const info = await client.info('memory');
   const bytes = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-  return { used: bytes('used_memory'), max: bytes('maxmemory') || bytes('total_system_memory') };
+  const max = bytes('maxmemory') || bytes('total_system_memory');
+  return max === 0 ? null : { used: bytes('used_memory'), max };
 }
 
 async function readMark(client: Redis, installation: string, isNew: boolean): Promise<QueueMark> {

@@ -10,7 +10,6 @@ import {
   BEAT_MS,
   countFleet,
   decideJoin,
-  FLEET_ADVICE,
   GONE_MS,
   type JoinDecision,
   NOT_SET,
@@ -89,6 +88,7 @@ function createMember(parts: MemberParts): Member {
   // A pure worker can do nothing without its queue; the others go on and find out later.
   const needsQueue = rolesOf(config).every((role) => role === 'worker');
   let isQueueKnown = false;
+  let lastProblem: string | null = null;
 
   async function decide(): Promise<JoinDecision> {
     const { now, processes, accepted } = await store.load();
@@ -111,9 +111,10 @@ function createMember(parts: MemberParts): Member {
   return {
     async attempt() {
       const decision = await decide();
-      if (decision.kind === 'refuse') await store.refuse(self.id, decision.problem);
+      if (decision.kind === 'refuse') await store.refuse(self, decision.problem);
       else {
         const isJoined = decision.kind === 'join';
+        if (isJoined) await store.forgetRefused(self);
         const isQueueSeen = isJoined && hasQueue && isQueueKnown;
         await store.report(self, {
           ...{ isJoined, isQueueSeen },
@@ -125,8 +126,10 @@ function createMember(parts: MemberParts): Member {
     async beat() {
       const mark = isQueueKnown ? await readMark(true) : null;
       const problem = mark === null || mark === 'foreign' ? await checkQueue() : null;
-      if (problem !== null)
+      if (problem !== null && problem !== lastProblem) {
         log.error({ problem }, 'the configuration differs from other processes');
+      }
+      lastProblem = problem;
       const isQueueSeen = hasQueue && mark === 'ours';
       const resolversFailing = metrics?.areResolversFailing() ?? false;
       await store.report(self, { isJoined: true, isQueueSeen, resolversFailing, problem });
@@ -143,21 +146,27 @@ async function untilJoined(member: Member, log: Parts['log']): Promise<void> {
       throw fault;
     });
     if (decision.kind === 'join') return;
-    if (decision.kind === 'refuse') throw new Error(`${decision.problem} ${FLEET_ADVICE}`);
+    if (decision.kind === 'refuse') throw new Error(`${decision.problem} ${decision.advice}`);
     if (!isNoted && decision.reason === 'processes') {
       isNoted = true;
-      log.info('waiting for a report of processes with another configuration');
+      log.info('waiting for a report of the processes that started earlier');
     }
     await wait(SECOND / 2);
   }
 }
 
 function keepReporting(member: Member, beatMs: number, log: Parts['log']): () => Promise<void> {
-  let reporting = Promise.resolve();
+  /** One at a time: a silent database must not leave a backlog. */
+  let reporting: Promise<void> | null = null;
   const beat = () =>
-    member.beat().catch((err: unknown) => log.debug({ err }, 'the fleet was not reached'));
+    member
+      .beat()
+      .catch((err: unknown) => log.debug({ err }, 'the fleet was not reached'))
+      .finally(() => {
+        reporting = null;
+      });
   const timer = setInterval(() => {
-    reporting = reporting.then(beat);
+    reporting ??= beat();
   }, beatMs).unref();
   return async () => {
     clearInterval(timer);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { differences, GONE_MS, seeFleet } from '../../src/core/operations/fleet.ts';
+import { countFleet, differences, GONE_MS, seeFleet } from '../../src/core/operations/fleet.ts';
 import { at, local, self, settings, worker } from './support/sample-fleet.ts';
 
 describe('The fleet', () => {
@@ -35,6 +35,14 @@ describe('The fleet', () => {
       ['y', 'refused'],
       ['z', 'starting'],
     ]);
+  });
+
+  it('counts a problem until its process is gone', () => {
+    const refused = { ...worker, id: 'y', refusedAt: at(100), problem: 'EDGE is caddy.' };
+    const running = { ...worker, id: 'z', problem: 'another Redis' };
+    const gone = { ...running, id: 'x', seenAt: at(50) };
+    const { mismatches } = countFleet(seeFleet([refused, running, gone], now, GONE_MS), []);
+    expect(mismatches.refused).toBe(2);
   });
 
   it('compares only settings that both use', () => {

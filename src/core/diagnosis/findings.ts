@@ -106,7 +106,7 @@ function actorBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Actor {
 
 /**
  * Our resolvers or network failed, or our own target did not resolve. Not if our own limits kept
- * servers from being queried: that is no failure, and asking sooner would not help.
+ * servers from being queried: asking sooner would not help.
  */
 export function isOurTrouble(finding: Finding): boolean {
   return (

@@ -57,7 +57,7 @@ const processes: readonly AlertRule[] = [
     expr: 'max(signpost_process_mismatches{kind="differing"}) > 0',
     after: '15m',
     severity: 'warning',
-    summary: 'Processes with an older version or configuration: {{ $value }}',
+    summary: 'Processes with an older schema or configuration: {{ $value }}',
   },
   {
     name: 'SignpostNoWorker',

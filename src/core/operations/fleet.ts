@@ -73,7 +73,7 @@ function isSame(name: SharedSettingName, one: string, other: string): boolean {
 
 /**
  * The mark in a Redis: ours, another installation's, none, or it does not answer. `ours` also for a
- * queue in the database, and for a role without one.
+ * queue in the database, and for a role that has no queue.
  */
 export type QueueMark = 'ours' | 'foreign' | 'missing' | 'unknown';
 
@@ -91,7 +91,7 @@ export type Joining = {
 export type JoinDecision =
   | { readonly kind: 'join' }
   | { readonly kind: 'wait'; readonly reason: 'processes' | 'queue' }
-  | { readonly kind: 'refuse'; readonly problem: string };
+  | { readonly kind: 'refuse'; readonly problem: string; readonly advice: string };
 
 /**
  * A process gives way to those that started before it, if they still run: a crashed one stays in
@@ -100,7 +100,7 @@ export type JoinDecision =
 export function decideJoin(joining: Joining): JoinDecision {
   const { self, queue } = joining;
   const earlier = joining.others.filter((other) => startedBefore(other, self));
-  if (queue === 'foreign') return { kind: 'refuse', problem: foreignQueue(self) };
+  if (queue === 'foreign') return refuse(foreignQueue(self), advice.foreignQueue);
   const conflicts = earlier.flatMap((other) => {
     const found = conflictsWith(other, joining);
     return found.length === 0 ? [] : [{ other, found }];
@@ -108,7 +108,7 @@ export function decideJoin(joining: Joining): JoinDecision {
   const confirmed = conflicts.find(
     ({ other }) => other.joinedAt !== null && other.seenAt > self.startedAt,
   );
-  if (confirmed) return { kind: 'refuse', problem: inWords(confirmed.found, confirmed.other) };
+  if (confirmed) return refuse(inWords(confirmed.found, confirmed.other), advice.setting);
   if (conflicts.some(({ other }) => isStillPossible(other, joining))) {
     return { kind: 'wait', reason: 'processes' };
   }
@@ -123,7 +123,7 @@ function decideUnmarked(
   const { self } = joining;
   const sharing = earlier.filter(({ settings }) => (settings.REDIS_URL ?? NOT_SET) !== NOT_SET);
   const marked = sharing.find(({ queueSeenAt }) => queueSeenAt && queueSeenAt > self.startedAt);
-  if (marked) return { kind: 'refuse', problem: otherQueue(self, marked) };
+  if (marked) return refuse(otherQueue(self, marked), advice.otherQueue);
   const isOpen = sharing.some((other) => isStillPossible(other, joining));
   return isOpen ? { kind: 'wait', reason: 'processes' } : { kind: 'join' };
 }
@@ -177,9 +177,17 @@ export function processInWords({ role, host }: Pick<FleetProcess, 'role' | 'host
   return role === 'all' ? `the process on ${host}` : `${role} on ${host}`;
 }
 
-/** For the log of a process that was refused; `/ops` has it as the action of the task. */
-export const FLEET_ADVICE =
-  'Set the same value. If the change is intended, accept it with `signpost fleet accept`.';
+/** For the log of a process that was refused. A queue cannot be accepted: jobs would be in two. */
+const advice = {
+  setting: 'Set the same value. If the change is intended, accept it with `signpost fleet accept`.',
+  otherQueue: 'Set the same value. To move to another Redis, stop every process first.',
+  foreignQueue:
+    'Use another Redis or database index. If that installation is gone: redis-cli DEL signpost:installation.',
+} as const;
+
+function refuse(problem: string, then: string): JoinDecision {
+  return { kind: 'refuse', problem, advice: then };
+}
 
 function inWords(found: readonly SettingDifference[], other: FleetProcess): string {
   const where = `${processInWords(other)} (version ${other.version})`;
@@ -231,10 +239,15 @@ export function seeFleet(
   });
 }
 
+/** Those that are gone are no longer a problem. */
+export function troubledIn(seen: readonly SeenProcess[]): readonly SeenProcess[] {
+  return seen.filter(({ problem, state }) => problem !== null && state !== 'gone');
+}
+
 export type FleetCounts = {
   /** Running processes of each role that the installation needs. */
   readonly processes: { readonly [R in Role]?: number };
-  /** `refused`: did not start, or have a queue of their own. `differing`: run with older settings. */
+  /** `refused`: did not start, or use another queue. `differing`: run with older settings. */
   readonly mismatches: { readonly refused: number; readonly differing: number };
 };
 
@@ -247,7 +260,7 @@ export function countFleet(seen: readonly SeenProcess[], needed: readonly Role[]
   return {
     processes: Object.fromEntries(roles.map((role) => [role, count(role)])),
     mismatches: {
-      refused: seen.filter(({ problem }) => problem !== null).length,
+      refused: troubledIn(seen).length,
       differing: seen.filter(({ differs }) => differs.length > 0).length,
     },
   };

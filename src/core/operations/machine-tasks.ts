@@ -1,6 +1,6 @@
 /** Tasks about processes, queue and storage. */
 import { shortList } from '../names/printable.ts';
-import { processInWords } from './fleet.ts';
+import { processInWords, troubledIn } from './fleet.ts';
 import { countOf, secondsInWords, type TaskRule } from './operator-task.ts';
 import { thresholds } from './thresholds.ts';
 
@@ -42,7 +42,7 @@ export const noEdge: TaskRule = ({ rolesMissing }) => {
 };
 
 export const refusedProcesses: TaskRule = ({ fleet }) => {
-  const troubled = fleet.filter(({ problem }) => problem !== null);
+  const troubled = troubledIn(fleet);
   const [first] = troubled;
   if (first === undefined) return null;
   const others = troubled.length - 1;
@@ -51,7 +51,7 @@ export const refusedProcesses: TaskRule = ({ fleet }) => {
     urgency: 'act',
     summary: `The configuration of ${processInWords(first)} differs: ${first.problem}${others === 0 ? '' : ` ${countOf(others, 'other differs', 'others differ')}, too.`}`,
     action:
-      'Set the same value there. If the change is intended, run signpost fleet accept, start it again, then restart the others.',
+      'Set the same value there. If the change is intended, see docs/run/fleet.md: a setting can be accepted, another Redis needs every process stopped.',
   };
 };
 

@@ -41,7 +41,7 @@ const rules: readonly TaskRule[] = [
   differingProcesses,
 ];
 
-/** What follows from a cause is not a task of its own. */
+/** Hidden while their cause is shown. */
 const consequences: { readonly [C in OperatorTaskCode]?: readonly OperatorTaskCode[] } = {
   queue_away: ['work_overdue'],
   no_worker: ['work_overdue'],

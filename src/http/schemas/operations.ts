@@ -21,7 +21,7 @@ const attention = z
       no_worker: 'No worker is running',
       role_missing: 'No process of a role is running',
       process_refused: 'A process does not start, because its configuration differs',
-      processes_differ: 'Processes run with an older version or configuration',
+      processes_differ: 'Processes run with an older schema or configuration',
       queue_paused: 'A queue is paused, so none of its jobs run',
       resolvers_silent: 'Our own resolvers fail for many domains',
       work_overdue: 'Jobs run later than planned',
