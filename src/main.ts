@@ -49,7 +49,7 @@ async function run(config: Config): Promise<void> {
     signpost.close(STOP_DEADLINE_MS).then(
       () => stopped(0),
       (err: unknown) => {
-        log.error({ err }, 'could not stop cleanly');
+        log.fatal({ err }, 'could not stop cleanly');
         stopped(1);
       },
     );

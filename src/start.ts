@@ -134,7 +134,7 @@ async function untilUp(storage: Storage, log: Logger, act: () => Promise<unknown
       return;
     } catch (err) {
       if (storage.kind === 'embedded' || !isUnavailable(err)) throw err;
-      log.warn({ err, waitMs }, 'the database server does not answer yet');
+      log.debug({ err, waitMs }, 'the database server does not answer yet');
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }

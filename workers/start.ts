@@ -27,7 +27,6 @@ import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
 import type { ReconcileDeps } from './repair/compare-queue.ts';
 import { type ClockGuard, startClockGuard } from './running/clock-guard.ts';
 import type { JobResult } from './running/job.ts';
-import { logLevelOf } from './running/outage.ts';
 import { type Attempts, createAttempts, type JobAttempt, type RunDeps } from './running/run-job.ts';
 import { keepFromSpinning } from './running/spin-guard.ts';
 import { startTimer } from './running/timer.ts';
@@ -194,7 +193,7 @@ async function sweep(
 async function beginSweeps({ reconcile: deps, log }: WorkerDeps, clock: ClockGuard): Promise<void> {
   if (!(await clock.isRight())) return;
   await ensureSweeps(deps).catch((err: unknown) =>
-    log[logLevelOf(err)]({ err }, 'could not schedule the sweeps; retrying'),
+    log.error({ err }, 'could not schedule the sweeps; retrying'),
   );
 }
 

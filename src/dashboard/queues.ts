@@ -1,11 +1,10 @@
 /** bull-board under /ops/queues: read-only for keys with `ops:read`, changes for administrators. */
-import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { ApiLog, RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import { renderJson } from '../net/json.ts';
 import type { BoardFile, QueueBoard } from '../ops/queue-dashboard.ts';
-import { isQueueUnavailable } from '../queue/backend.ts';
+import { isOutage } from '../queue/outage.ts';
 import type { ApiClient, OwnKey } from './client.ts';
 import { QUEUES } from './client.ts';
 import type { Link, PageContent } from './layout.ts';
@@ -112,7 +111,7 @@ async function call(
 
 /** 503 if a retry can help; otherwise 500. */
 function broken(fault: unknown, requestId: string | undefined): RawResponse {
-  return isUnavailable(fault) || isQueueUnavailable(fault)
+  return isOutage(fault)
     ? refused(503, 'The queue does not answer. Accepted requests are safe in the database.')
     : refused(500, `An internal error occurred. See the log for request ID ${requestId}.`);
 }

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { type Logger, type LoggerOptions, stdSerializers } from 'pino';
 import type { Config } from '../config/config.ts';
 import { projectVersion } from '../config/project.ts';
+import { outageHook } from './outage-lines.ts';
 
 /** Codes and names; never arguments, parameters or rows. */
 const keptFields = [
@@ -12,7 +13,8 @@ const keptFields = [
 /** `hostname` is this machine's, so a customer's host name is `domain`. */
 export function logOptions({ logLevel, role }: Pick<Config, 'logLevel' | 'role'>): LoggerOptions {
   const base = { pid: process.pid, hostname: hostname(), role, version: projectVersion() };
-  return { level: logLevel, base, serializers: { err: errorInLog } };
+  const hooks = { logMethod: outageHook() };
+  return { level: logLevel, base, serializers: { err: errorInLog }, hooks };
 }
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { MINUTE } from '../core/time.ts';
-import type { Dependency, Readiness } from './readiness.ts';
+import type { Dependency, DependencyState, Readiness } from './readiness.ts';
 
 /** Where a dependency is, for people: the variable, and the host without credentials. */
 type Place = { readonly variable: string; readonly host: string };
@@ -12,7 +12,7 @@ type Outage = { readonly since: number; loggedAt: number };
 
 /**
  * One line when a dependency stops answering, one a minute while it does not, and one when it
- * answers again. Other parts log what an outage does to them at `debug`.
+ * answers again. outage-lines.ts demotes what other parts log because of it.
  */
 export function createOutageLog(
   log: Pick<Logger, 'warn' | 'info'>,
@@ -42,13 +42,17 @@ export function createOutageLog(
     );
   }
 
+  function noteOne(dependency: Dependency, state: DependencyState | undefined): void {
+    if (state === 'down') lost(dependency);
+    if (state === 'up') back(dependency);
+  }
+
   const secondsSince = (at: number) => Math.round((now() - at) / 1_000);
   return {
     note({ dependencies: { database, queue } }) {
-      for (const [dependency, state] of Object.entries({ database, queue })) {
-        if (state === 'down') lost(dependency as Dependency); // a key of the line above
-        if (state === 'up') back(dependency as Dependency);
-      }
+      noteOne('database', database);
+      const isSamePlace = storage.kind !== 'postgres_redis' && database === 'down';
+      if (!isSamePlace) noteOne('queue', queue);
     },
   };
 }

@@ -17,7 +17,6 @@ import type { Storage } from '../config/config.ts';
 import type { QueueMark } from '../core/operations/fleet.ts';
 import { SECOND } from '../core/time.ts';
 import type { Database } from '../db/engine/client.ts';
-import { isUnavailable } from '../db/engine/unavailable.ts';
 import { answersInTime } from '../net/deadline.ts';
 import { jobTelemetry } from '../net/tracing.ts';
 
@@ -203,28 +202,8 @@ async function openPostgres(
 function errorReporter(log: Logger): (error: Error) => void {
   let quietUntil = 0;
   return (error) => {
-    // The process logs the outage (src/ops/outages.ts).
-    if (isUnavailable(error) || isQueueUnavailable(error) || Date.now() < quietUntil) return;
+    if (Date.now() < quietUntil) return;
     quietUntil = Date.now() + 10 * SECOND;
     log.warn({ err: error }, 'the queue reports an error');
   };
-}
-
-/** ioredis (6.0) gives these errors no code; test/queue/outages.test.ts provokes them. */
-const unavailableMessages: ReadonlySet<string> = new Set([
-  'Connection is closed.',
-  'Command timed out',
-  "Stream isn't writeable and enableOfflineQueue options is false",
-]);
-
-/** Responses of a Redis that starts, is a replica or has lost its cluster. */
-const notReady = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/;
-
-export function isQueueUnavailable(fault: unknown): boolean {
-  if (!(fault instanceof Error)) return false;
-  return (
-    fault.name === 'MaxRetriesPerRequestError' ||
-    unavailableMessages.has(fault.message) ||
-    notReady.test(fault.message)
-  );
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
-import { launchProcess, startProcess } from '../support/process.ts';
+import { launchProcess, type SignpostProcess, startProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
 import { startPostgres, startRedis } from '../support/servers.ts';
 import { until } from '../support/world.ts';
@@ -24,6 +24,13 @@ async function storage() {
   };
   return { redis, env };
 }
+
+/** `url`: of the API or the edge; a server that closes the connection counts as an answer. */
+const statusOf = (url: string, headers: Readonly<Record<string, string>>) =>
+  fetch(url, { headers }).then(
+    ({ status }) => status,
+    () => 0,
+  );
 
 const warningsIn = (stderr: string) =>
   stderr
@@ -72,5 +79,54 @@ describe.skipIf(without)('A worker', () => {
         text.includes(`signpost_ready{dependency="${name}"} 0`),
       );
     });
+  });
+});
+
+/** What the three processes print when they are ready. */
+type Ready = [{ api: string }, unknown, { edge: { httpPort: number } }];
+
+describe.skipIf(lacks('postgres', 'an outage under traffic'))('Every role, with traffic', () => {
+  it('logs one line with the variable when PostgreSQL stops, and recovers', async () => {
+    const postgres = await startPostgres();
+    closings.push(postgres.close);
+    const apiKey = `signpost_${randomBytes(16).toString('hex')}`;
+    const env = {
+      ...anyPorts,
+      METRICS_PORT: '0',
+      DATABASE_URL: postgres.url,
+      ACME_DIRECTORY_URL: 'local',
+      KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      API_KEY: apiKey,
+      LOG_LEVEL: 'debug',
+    };
+    const processes: SignpostProcess[] = [];
+    for (const ROLE of ['api', 'worker', 'edge']) {
+      const started = await startProcess({ ...env, ROLE });
+      closings.push(started.kill);
+      processes.push(started);
+    }
+    const [{ api }, , { edge }] = processes.map(({ stdout }) => JSON.parse(stdout())) as Ready;
+    const authorization = `Bearer ${apiKey}`;
+    const callApi = () => statusOf(`${api}/projects`, { authorization });
+    const visit = () => statusOf(`http://127.0.0.1:${edge.httpPort}`, { host: 'a.example' });
+    expect(await callApi()).toBe(200);
+    await visit();
+    await postgres.stop();
+    const isLogged = () =>
+      processes.every(({ stderr }) => stderr().includes('a dependency does not answer'));
+    let failed = 0;
+    while (!isLogged() || failed < 20) {
+      if ((await callApi()) === 503) failed += 1;
+      await visit();
+    }
+    await postgres.restart();
+    await until('the API answers again', async () => (await callApi()) === 200);
+    for (const started of processes) {
+      await started.printed('a dependency answers again');
+      expect(await started.stop()).toBe(0);
+      expect(warningsIn(started.stderr()).slice(1)).toMatchObject([
+        { dependency: 'database', variable: 'DATABASE_URL', host: new URL(postgres.url).host },
+      ]);
+    }
   });
 });

@@ -18,10 +18,9 @@ import {
 } from '../../src/core/operations/quarantine.ts';
 import { SECOND, scaledMs } from '../../src/core/time.ts';
 import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
-import { createMinuteLog } from '../../src/ops/log.ts';
 import type { CountJob, JobOutcome } from '../../src/ops/metrics/work.ts';
+import { isOutage } from '../../src/queue/outage.ts';
 import { type JobResult, parseJob, type Trouble, toStored } from './job.ts';
-import { isOutage } from './outage.ts';
 
 export type RunDeps = {
   readonly quarantine: Pick<QuarantineStore, 'setAside' | 'forget'>;
@@ -53,9 +52,7 @@ export type Attempts = <N extends QueueName>(
 const none: Trouble = { faults: 0, outages: 0, forgiven: 0, alone: 0, probation: false };
 
 /** One per process: jobs that can have crashed their worker run one at a time in it. */
-export function createAttempts(given: RunDeps): Attempts {
-  const warnPostponed = createMinuteLog(given.log, 'job postponed: dependency unavailable');
-  const deps: Running = { ...given, warnPostponed };
+export function createAttempts(deps: RunDeps): Attempts {
   let aloneTaken = false;
 
   return async (name, raw, run) => {
@@ -83,8 +80,6 @@ export function createAttempts(given: RunDeps): Attempts {
   };
 }
 
-type Running = RunDeps & { readonly warnPostponed: (fields: object) => void };
-
 type Started<N extends QueueName> = {
   readonly name: N;
   readonly raw: RawJob;
@@ -93,7 +88,7 @@ type Started<N extends QueueName> = {
 };
 
 async function runOnce<N extends QueueName>(
-  deps: Running,
+  deps: RunDeps,
   started: Started<N>,
   run: (job: JobOf<N>) => Promise<JobResult>,
 ): Promise<JobAttempt> {
@@ -121,7 +116,7 @@ function mayBeNoted({ probation, faults, alone }: Trouble): boolean {
 }
 
 async function afterFault<N extends QueueName>(
-  deps: Running,
+  deps: RunDeps,
   { name, raw, job, trouble }: Started<N>,
   fault: unknown,
 ): Promise<JobAttempt> {
@@ -132,7 +127,7 @@ async function afterFault<N extends QueueName>(
   if (isOutage(fault)) {
     const outages = trouble.outages + 1;
     const waitMs = outageWaitMs(outages, timeScale);
-    deps.warnPostponed({ err: fault, ...ids, outages, waitMs });
+    log.warn({ err: fault, ...ids, outages, waitMs }, 'job postponed: dependency unavailable');
     return put(deps, waitMs, `outage ${outages}`, toStored(job, { ...survived, outages }));
   }
   const faults = trouble.faults + 1;

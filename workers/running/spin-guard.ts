@@ -2,7 +2,6 @@
 
 import type { Logger } from 'pino';
 import { createMinuteLog } from '../../src/ops/log.ts';
-import { logLevelOf } from './outage.ts';
 
 /** The part of a BullMQ Worker that the spin guard uses. */
 export type Pausable = {
@@ -38,12 +37,11 @@ export function keepFromSpinning(worker: Pausable, log: Logger): void {
     }
     if (now - pausedAt > CALM_MS) pauseMs = PAUSE_MS_MIN;
     recent = [...recent.filter((at) => now - at < BURST_WINDOW_MS), now].slice(-BURST);
-    const level = logLevelOf(err);
-    if (recent.length === 1) log[level]({ err }, 'worker error');
+    if (recent.length === 1) log.error({ err }, 'worker error');
     if (recent.length < BURST || worker.isPaused()) return;
     recent = [];
     pausedAt = now;
-    log[level]({ err, pauseMs }, 'worker pauses after a burst of errors');
+    log.error({ err, pauseMs }, 'worker pauses after a burst of errors');
     void worker.pause(true).catch(() => undefined);
     setTimeout(() => worker.resume(), pauseMs).unref();
     pauseMs = Math.min(PAUSE_MS_MAX, 2 * pauseMs);

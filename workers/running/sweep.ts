@@ -7,8 +7,7 @@
 import type { CheckRules } from '../../src/core/life/check.ts';
 import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
 import type { DueDomains, Lease, TakenDomain } from '../../src/db/domains/sweeps.ts';
-import { isUnavailable } from '../../src/db/engine/unavailable.ts';
-import { isQueueUnavailable } from '../../src/queue/backend.ts';
+import { isOutage } from '../../src/queue/outage.ts';
 
 export type Sweep = {
   readonly due: DueDomains;
@@ -87,7 +86,7 @@ async function workOnOne(
   try {
     await work(id);
   } catch (fault) {
-    if (isUnavailable(fault) || isQueueUnavailable(fault)) throw fault;
+    if (isOutage(fault)) throw fault;
     onFault(fault, id);
     if (takes >= quarantine.takesSuspicious) await due.noteReason(id, reasonOf(errorOf(fault)));
     return;

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { logLevelOf } from './outage.ts';
 
 export type Timer = {
   /** Aborts the current run; resolves when it has ended. */
@@ -24,7 +23,7 @@ export function startTimer(
       await turn(stopping.signal);
       failing = false;
     } catch (err) {
-      if (!failing && !stopping.signal.aborted) log[logLevelOf(err)]({ err }, `${what} failed`);
+      if (!failing && !stopping.signal.aborted) log.error({ err }, `${what} failed`);
       failing = true;
     } finally {
       current = undefined;

@@ -90,10 +90,11 @@ async function listen(
 ): Promise<void> {
   const client = await pool.connect();
   const lost = new AbortController();
-  const lose = () => lost.abort(new Error('the listening connection was lost'));
-  client.on('error', lose).on('end', lose);
+  const lose = (cause?: Error) =>
+    lost.abort(new Error('the listening connection was lost', { cause }));
+  client.on('error', lose).on('end', () => lose());
   if (stop.aborted) lose();
-  else stop.addEventListener('abort', lose, { signal: lost.signal });
+  else stop.addEventListener('abort', () => lose(), { signal: lost.signal });
   const heart = createHeart(database.pool, silenceMs);
   const startOver = () => onNotification({ kind: 'listening', since: performance.now() });
   client.on('notification', ({ channel, payload = '' }) => {
