@@ -13,8 +13,8 @@ export function startProblem(fault: unknown, config: Config): string {
   return (known ?? message).replace(/\s+/g, ' ').trim();
 }
 
-/** Wrong credentials, or no such database (PostgreSQL, appendix A): waiting does not help. */
-const refusalCodes: ReadonlySet<string> = new Set(['28000', '28P01', '3D000']);
+/** Wrong credentials, no such database, or no right to use it (PostgreSQL, appendix A). */
+const refusalCodes: ReadonlySet<string> = new Set(['28000', '28P01', '3D000', '42501']);
 
 function storageProblem(fault: unknown, { storage }: Config): string | undefined {
   if (!(fault instanceof Error)) return undefined;
@@ -29,7 +29,7 @@ function problemAt(
   { message }: Error,
 ): string {
   const { variable, host } = placeOf(dependency, storage);
-  return `${variable} ${host} refuses the connection: ${message}`;
+  return `${variable} ${host} refuses access: ${message}`;
 }
 
 type SystemFault = NodeJS.ErrnoException & { readonly port?: number };

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import type { Role } from '../core/operations/roles.ts';
 import type { EdgePorts } from '../edge/edge.ts';
 import { rolesOf } from './ops.ts';
 
@@ -14,16 +15,22 @@ export type Welcome = {
 
 /** For a program that reads standard output. Contains the first key, so it must not be logged. */
 export function welcomeFields(
-  { storage }: Pick<Config, 'storage'>,
+  config: Config,
   { addresses, firstKey }: Welcome,
 ): Readonly<Record<string, unknown>> {
   const { http, edge, metricsPort } = addresses;
   return {
-    storage: storageWords[storage.kind],
+    storage: storageWords[config.storage.kind],
     ...(http !== null && { dashboard: `${http}/`, api: `${http}/v1`, reference: `${http}/docs` }),
     ...(edge !== null && { edge }),
     ...(metricsPort !== null && { metricsPort }),
     ...(firstKey !== null && { firstKey }),
+    ...(config.storage.kind !== 'embedded' && {
+      next: {
+        start: otherRoles(config).map((role) => `ROLE=${role}`),
+        ...(http !== null && { operations: `${http}/ops` }),
+      },
+    }),
   };
 }
 
@@ -70,15 +77,19 @@ function placesOf(url: string): string {
 
 function nextSteps(config: Config, url: string | null, firstKey: string | null): string {
   if (config.storage.kind === 'embedded') return url === null ? '' : thingsToTry(url, firstKey);
-  const others =
-    config.role === 'all'
-      ? []
-      : rolesOf({ ...config, role: 'all' }).filter((role) => role !== config.role);
   const next = [
-    ...others.map((role) => `    ROLE=${role} npm start   # at least one, with the same variables`),
+    ...otherRoles(config).map(
+      (role) => `    ROLE=${role} npm start   # at least one, with the same variables`,
+    ),
     ...(url === null ? [] : [`    ${url}/ops   # what needs attention`]),
   ];
   return ['  Next:\n', ...next, ''].join('\n');
+}
+
+/** Roles that the installation needs besides this process. */
+function otherRoles(config: Config): readonly Role[] {
+  const needed = rolesOf({ ...config, role: 'all' });
+  return config.role === 'all' ? [] : needed.filter((role) => role !== config.role);
 }
 
 function thingsToTry(url: string, firstKey: string | null): string {

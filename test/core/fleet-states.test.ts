@@ -37,6 +37,18 @@ describe('The fleet', () => {
     ]);
   });
 
+  it.each([
+    ['answered its last report', {}, false],
+    ['has not answered for half a minute', { queueSeenAt: at(65) }, true],
+    ['never answered since it joined', { queueSeenAt: null }, true],
+    ['is not used', { queueSeenAt: null, settings: { REDIS_URL: 'not set' } }, false],
+    ['is not a setting of an edge', { queueSeenAt: null, settings: {} }, false],
+    ['has not answered, and the process is gone', { queueSeenAt: at(0), seenAt: at(70) }, false],
+  ] as const)('is cut off or not if the Redis of a process %s', (_what, change, isCutOff) => {
+    const [seen] = seeFleet([{ ...worker, ...change }], now, GONE_MS);
+    expect(seen?.isCutOff).toBe(isCutOff);
+  });
+
   it('counts a problem until its process is gone', () => {
     const refused = { ...worker, id: 'y', refusedAt: at(100), problem: 'EDGE is caddy.' };
     const running = { ...worker, id: 'z', problem: 'another Redis' };

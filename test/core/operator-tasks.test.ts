@@ -39,6 +39,12 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
   ['no worker has ever run', { turnAgeSeconds: null }, 'no_worker', 'No worker has run yet'],
   ['no worker is running', { turnAgeSeconds: 720 }, 'no_worker', 'for 12 minutes'],
   ['no worker reports', { rolesMissing: ['worker'] }, 'no_worker', 'No worker is running: nothing'],
+  [
+    'a worker alone cannot reach Redis',
+    { fleet: seeFleet([{ ...worker, queueSeenAt: at(64) }], at(96), GONE_MS) },
+    'process_cut_off',
+    'Redis does not answer worker on host-a, but answers here.',
+  ],
   ['no edge reports', { rolesMissing: ['edge'] }, 'role_missing', 'No edge is running'],
   [
     'a process was refused',
@@ -191,7 +197,16 @@ describe("an operator's tasks", () => {
   });
 
   it.each([
-    ['Redis is down', { queueAnswers: false, turnAgeSeconds: 500 }, 'queue_away'],
+    [
+      'Redis is down',
+      {
+        queueAnswers: false,
+        turnAgeSeconds: 500,
+        rolesMissing: ['worker'],
+        fleet: seeFleet([{ ...worker, queueSeenAt: at(0) }], at(96), GONE_MS),
+      },
+      'queue_away',
+    ],
     ['no worker runs', { rolesMissing: ['worker'], turnAgeSeconds: 500 }, 'no_worker'],
     ['a queue is paused', { queuesPaused: ['check-dns'] }, 'queue_paused'],
   ] as const)('name only the cause when %s and jobs are late', (_when, change, code) => {
@@ -209,12 +224,8 @@ describe("an operator's tasks", () => {
   it('start with those that stop everything', () => {
     const all = Object.assign({}, well, ...table.map(([, change]) => change)) as Vitals;
     const rolesMissing = ['worker', 'edge'] as const;
-    const tasks = operatorTasksOf({ ...all, queueAnswers: false, rolesMissing });
-    expect(tasks.slice(0, 3).map(({ code }) => code)).toEqual([
-      'queue_away',
-      'no_worker',
-      'role_missing',
-    ]);
+    const tasks = operatorTasksOf({ ...all, queueAnswers: true, rolesMissing });
+    expect(tasks.slice(0, 2).map(({ code }) => code)).toEqual(['no_worker', 'role_missing']);
     const urgencies = tasks.map(({ urgency }) => urgency);
     expect(urgencies).toEqual([...urgencies].sort()); // act before watch
   });

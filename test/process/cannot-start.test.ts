@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
@@ -11,7 +13,7 @@ import { closeAfterEach } from '../support/closings.ts';
 import { launchProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
 import { isLongRun } from '../support/run.ts';
-import { freePort } from '../support/servers.ts';
+import { freePort, startPostgres } from '../support/servers.ts';
 import { anyPorts, storageOf, takenPort } from './support.ts';
 
 const lacksServers =
@@ -165,7 +167,41 @@ describe.skipIf(lacksServers)('Storage that refuses the connection', () => {
     closings.push(fresh.close);
     const url = Object.assign(new URL(fresh.env[variable] ?? ''), part);
     const problem = await refusal({ ...fresh.env, [variable]: url.href });
-    expect(problem).toContain(`${variable} ${url.host} refuses the connection: `);
+    expect(problem).toContain(`${variable} ${url.host} refuses access: `);
     expect(problem.split(': ')[1]).toMatch(/does not exist|out of range|WRONGPASS/);
   });
+
+  it.each([
+    ['a wrong password', 'wrong', 'password authentication failed for user "locked"'],
+    ['a missing right', 'right', 'permission denied for database "postgres"'],
+  ])(
+    'because of %s names DATABASE_URL, the host and the reason',
+    async (_why, password, reason) => {
+      const postgres = await startPostgres();
+      closings.push(postgres.close);
+      await lock(postgres.url);
+      const url = Object.assign(new URL(postgres.url), { username: 'locked', password });
+      const env = {
+        DATABASE_URL: url.href,
+        ACME_DIRECTORY_URL: 'local',
+        KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      };
+      expect(await refusal(env)).toBe(`DATABASE_URL ${url.host} refuses access: ${reason}`);
+    },
+  );
 });
+
+/** A role `locked` with the password `right`, which cannot connect to any database. */
+async function lock(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows } = await client.query('SHOW hba_file');
+  const rules = ['host all locked all scram-sha-256', 'host all all all trust'];
+  await client.query("CREATE ROLE locked LOGIN PASSWORD 'right'");
+  await client.query('REVOKE CONNECT ON DATABASE postgres FROM PUBLIC');
+  await client.query(
+    `COPY (SELECT unnest(ARRAY['${rules.join("', '")}'])) TO '${rows[0].hba_file}'`,
+  );
+  await client.query('SELECT pg_reload_conf()');
+  await client.end();
+}

@@ -138,7 +138,9 @@ describe.skipIf(without)('A rolling change of the certificate authority', () => 
 
     expect(await fleet('accept')).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^Accepted .* of worker on /),
+      stderr: expect.stringMatching(
+        /^Accepted .* of worker on .* ACME_DIRECTORY_URL is https:\/\/other\.example/,
+      ),
     });
     const next = await run(changed);
     expect((await fleet('list')).stdout).toContain('ACME_DIRECTORY_URL is https://acme.example');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { welcome } from '../../src/roles/welcome.ts';
+import { welcome, welcomeFields } from '../../src/roles/welcome.ts';
 
 const server = {
   DATABASE_URL: 'postgres://db.example/signpost',
@@ -20,6 +20,14 @@ describe('On servers, the ready text', () => {
     expect(text.match(/ROLE=\w+/g)).toEqual(['ROLE=worker', 'ROLE=edge']);
     expect(text).toContain('http://127.0.0.1:3000/ops');
     expect(text).not.toMatch(/pets|demo/);
+  });
+
+  it('has the same next steps as JSON', () => {
+    const result = loadConfig({ ...server, ROLE: 'api', ACME_DIRECTORY_URL: 'local' });
+    if (!result.ok) throw new Error(JSON.stringify(result.problems));
+    expect(welcomeFields(result.config, { addresses, firstKey: null })).toMatchObject({
+      next: { start: ['ROLE=worker', 'ROLE=edge'], operations: 'http://127.0.0.1:3000/ops' },
+    });
   });
 
   it('names no edge with CERTIFICATES=external, which refuses that role', () => {

@@ -21,7 +21,7 @@ export function defineFleet(program: Program, run: Run): void {
     .addHelpText(
       'after',
       notes(
-        'Exit 0: all agree. Exit 1: a configuration differs. Exit 2: bad usage, a refused request, or the service is unreachable.',
+        'Exit 0: all agree. Exit 1: a configuration differs, or a process cannot reach Redis. Exit 2: bad usage, a refused request, or the service is unreachable.',
       ),
     )
     .action((options) =>

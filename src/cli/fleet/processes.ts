@@ -70,8 +70,9 @@ export async function acceptConfiguration(
   const answer = await loaded.call('POST', path);
   if (!answer.ok) return answer.refusal;
   if (json) io.out(`${answer.text}\n`);
+  const where = `${refused.role} on ${printable(refused.host, 40)}`;
   io.err(
-    `Accepted the configuration of ${refused.role} on ${printable(refused.host, 40)} for an hour. Start it again, then restart the other processes with it.\n`,
+    `Accepted the configuration of ${where} for an hour. ${problemsOf(refused).join(' ')} Start it again, then restart the other processes with it.\n`,
   );
   return exitDone;
 }

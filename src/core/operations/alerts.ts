@@ -13,8 +13,7 @@ type AlertRule = {
   readonly summary: string;
 };
 
-const { turnAgeSeconds, overdueSeconds, unknownShare, redisMemoryShare, postgresConnectionsShare } =
-  thresholds;
+const { overdueSeconds } = thresholds;
 
 const queuesLateAfter = (seconds: number) =>
   queueNames.filter((queue) => overdueSeconds[queue] === seconds).join('|');
@@ -61,14 +60,14 @@ const processes: readonly AlertRule[] = [
   },
   {
     name: 'SignpostNoWorker',
-    expr: `max(signpost_reconciler_turn_age_seconds) > ${turnAgeSeconds}`,
+    expr: `max(signpost_reconciler_turn_age_seconds) > ${thresholds.turnAgeSeconds}`,
     after: '1m',
     severity: 'critical',
     summary: 'No worker has run for {{ $value | humanizeDuration }}: no domain is processed',
   },
   {
     name: 'SignpostEventLoopSlow',
-    expr: 'histogram_quantile(0.99, sum by (instance, le) (rate(signpost_event_loop_delay_seconds_bucket[5m]))) > 0.2',
+    expr: `histogram_quantile(0.99, sum by (instance, le) (rate(signpost_event_loop_delay_seconds_bucket[5m]))) > ${thresholds.eventLoopSeconds}`,
     after: '10m',
     severity: 'warning',
     summary:
@@ -86,21 +85,21 @@ const storage: readonly AlertRule[] = [
   },
   {
     name: 'SignpostDatabaseWaits',
-    expr: 'histogram_quantile(0.99, sum by (instance, le) (rate(signpost_database_pool_wait_seconds_bucket[5m]))) > 0.5',
+    expr: `histogram_quantile(0.99, sum by (instance, le) (rate(signpost_database_pool_wait_seconds_bucket[5m]))) > ${thresholds.poolWaitSeconds}`,
     after: '10m',
     severity: 'warning',
     summary: '{{ $labels.instance }} waits for PostgreSQL connections',
   },
   {
     name: 'SignpostPostgresConnections',
-    expr: `max(signpost_postgres_connections{kind="used"}) / max(signpost_postgres_connections{kind="max"}) > ${postgresConnectionsShare}`,
+    expr: `max(signpost_postgres_connections{kind="used"}) / max(signpost_postgres_connections{kind="max"}) > ${thresholds.postgresConnectionsShare}`,
     after: '5m',
     severity: 'critical',
     summary: '{{ $value | humanizePercentage }} of PostgreSQL’s connections are in use',
   },
   {
     name: 'SignpostRedisMemory',
-    expr: `max(signpost_redis_memory_bytes{kind="used"}) / max(signpost_redis_memory_bytes{kind="max"}) > ${redisMemoryShare}`,
+    expr: `max(signpost_redis_memory_bytes{kind="used"}) / max(signpost_redis_memory_bytes{kind="max"}) > ${thresholds.redisMemoryShare}`,
     after: '5m',
     severity: 'critical',
     summary: 'Redis uses {{ $value | humanizePercentage }} of its memory',
@@ -151,15 +150,15 @@ const work: readonly AlertRule[] = [
   },
   {
     name: 'SignpostChecksUnknown',
-    expr: `sum by (instance) (rate(signpost_checks_total{verdict="unknown"}[10m])) / (sum by (instance) (rate(signpost_checks_total[10m])) > 0.02) > ${unknownShare}`,
+    expr: `max by (instance) (signpost_resolvers_failing) == 1 or sum by (instance) (rate(signpost_checks_total{verdict="unknown"}[10m])) / (sum by (instance) (rate(signpost_checks_total[10m])) > 0.02) > ${thresholds.unknownShare}`,
     after: '10m',
     severity: 'critical',
     summary:
-      '{{ $value | humanizePercentage }} of the checks of {{ $labels.instance }} are inconclusive: check its resolvers and outgoing port 53',
+      'Most checks of {{ $labels.instance }} are inconclusive: check its resolvers and outgoing port 53',
   },
   {
     name: 'SignpostDnsTimeouts',
-    expr: 'sum by (operator) (rate(signpost_dns_questions_total{outcome="timeout"}[10m])) / (sum by (operator) (rate(signpost_dns_questions_total[10m])) > 0.1) > 0.5',
+    expr: `sum by (operator) (rate(signpost_dns_questions_total{outcome="timeout"}[10m])) / (sum by (operator) (rate(signpost_dns_questions_total[10m])) > 0.1) > ${thresholds.timeoutShare}`,
     after: '15m',
     severity: 'warning',
     summary: 'More than half of the DNS queries to {{ $labels.operator }} time out',
@@ -199,14 +198,14 @@ const certificates: readonly AlertRule[] = [
 const traffic: readonly AlertRule[] = [
   {
     name: 'SignpostApiErrors',
-    expr: 'sum(rate(signpost_http_requests_total{status=~"5.."}[5m])) / sum(rate(signpost_http_requests_total[5m])) > 0.05',
+    expr: `sum(rate(signpost_http_requests_total{status=~"5.."}[5m])) / sum(rate(signpost_http_requests_total[5m])) > ${thresholds.apiErrorShare}`,
     after: '5m',
     severity: 'critical',
     summary: '{{ $value | humanizePercentage }} of API requests fail',
   },
   {
     name: 'SignpostEdgeErrors',
-    expr: 'sum by (instance) (rate(signpost_edge_requests_total{status="5xx"}[5m])) / (sum by (instance) (rate(signpost_edge_requests_total[5m])) > 0.1) > 0.2',
+    expr: `sum by (instance) (rate(signpost_edge_requests_total{status="5xx"}[5m])) / (sum by (instance) (rate(signpost_edge_requests_total[5m])) > 0.1) > ${thresholds.edgeErrorShare}`,
     after: '10m',
     severity: 'critical',
     summary:
@@ -214,7 +213,7 @@ const traffic: readonly AlertRule[] = [
   },
   {
     name: 'SignpostEdgeHandshakes',
-    expr: 'sum by (instance) (rate(signpost_edge_handshakes_total{outcome="failed"}[5m])) / (sum by (instance) (rate(signpost_edge_handshakes_total[5m])) > 0.1) > 0.5',
+    expr: `sum by (instance) (rate(signpost_edge_handshakes_total{outcome="failed"}[5m])) / (sum by (instance) (rate(signpost_edge_handshakes_total[5m])) > 0.1) > ${thresholds.failedHandshakeShare}`,
     after: '10m',
     severity: 'warning',
     summary:

@@ -5,16 +5,9 @@ import { queueNames } from './jobs.ts';
 import { countOf, secondsInWords, type TaskRule } from './operator-task.ts';
 import { thresholds } from './thresholds.ts';
 
-const limits = {
-  /** Fewer are usually customers' mistakes. */
-  silentDomains: 5,
-  /** In an installation with more domains, fewer failures are usually broken zones. */
-  ofOurResolvers: { atLeast: 5, share: 0.1, inAnyCase: 1_000 },
-} as const;
-
 /** A worker that reports it, or enough domains. In a small installation, half of all. */
 export const resolversSilent: TaskRule = ({ ofOurResolvers: domains, attached, fleet }) => {
-  const { atLeast, share, inAnyCase } = limits.ofOurResolvers;
+  const { atLeast, share, inAnyCase } = thresholds.ofOurResolvers;
   const isMany = domains >= atLeast && domains >= Math.min(attached * share, inAnyCase);
   const isMost = domains > 0 && domains * 2 >= attached;
   const failing = fleet.filter((one) => one.state === 'running' && one.resolversFailing);
@@ -104,7 +97,7 @@ export const unexpectedAuthority: TaskRule = ({ certificatesUnexpected: found })
 };
 
 export const silentOperators: TaskRule = ({ dnsOperators }) => {
-  const silent = dnsOperators.filter(({ domains }) => domains >= limits.silentDomains);
+  const silent = dnsOperators.filter(({ domains }) => domains >= thresholds.operatorDomains);
   if (silent.length === 0) return null;
   const named = silent.map(({ operator, domains }) => `${operator} (${domains} domains)`);
   return {

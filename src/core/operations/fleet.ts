@@ -213,6 +213,8 @@ export type SeenProcess = FleetProcess & {
   readonly state: FleetState;
   /** What it sets unlike the process that started last. */
   readonly differs: readonly SettingDifference[];
+  /** It runs, and reports, but its Redis has not answered it for `goneMs`. */
+  readonly isCutOff: boolean;
 };
 
 /** Newest first. `differs` is empty unless it runs. */
@@ -235,8 +237,14 @@ export function seeFleet(
   return newest.map((one) => {
     const state = stateOf(one);
     const differs = state === 'running' ? differences(one.settings, current) : [];
-    return { ...one, state, differs };
+    return { ...one, state, differs, isCutOff: state === 'running' && isCutOff(one, goneMs) };
   });
+}
+
+function isCutOff({ settings, seenAt, queueSeenAt, joinedAt }: FleetProcess, ms: number): boolean {
+  const since = queueSeenAt ?? joinedAt ?? seenAt;
+  const hasRedis = (settings.REDIS_URL ?? NOT_SET) !== NOT_SET;
+  return hasRedis && seenAt.getTime() - since.getTime() >= ms;
 }
 
 /** Those that are gone are no longer a problem. */

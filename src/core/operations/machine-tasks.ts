@@ -16,11 +16,10 @@ export const queueAway: TaskRule = ({ queueAnswers }) => {
   };
 };
 
-/** Without a queue, workers that run do nothing either. */
-export const noWorker: TaskRule = ({ turnAgeSeconds, rolesMissing, queueAnswers }) => {
+export const noWorker: TaskRule = ({ turnAgeSeconds, rolesMissing }) => {
   const isMissing = rolesMissing.includes('worker');
   const isLate = turnAgeSeconds === null || turnAgeSeconds > thresholds.turnAgeSeconds;
-  if (!isMissing && (!isLate || !queueAnswers)) return null;
+  if (!isMissing && !isLate) return null;
   const since = turnAgeSeconds === null ? 'yet' : `for ${secondsInWords(turnAgeSeconds)}`;
   const what = isLate ? `No worker has run ${since}` : 'No worker is running';
   return {
@@ -52,6 +51,17 @@ export const refusedProcesses: TaskRule = ({ fleet }) => {
     summary: `The configuration of ${processInWords(first)} differs: ${first.problem}${others === 0 ? '' : ` ${countOf(others, 'other differs', 'others differ')}, too.`}`,
     action:
       'Set the same value there. If the change is intended, see docs/run/fleet.md: a setting can be accepted, another Redis needs every process stopped.',
+  };
+};
+
+export const cutOffProcesses: TaskRule = ({ fleet }) => {
+  const cutOff = fleet.filter((one) => one.isCutOff);
+  if (cutOff.length === 0) return null;
+  return {
+    code: 'process_cut_off',
+    urgency: 'act',
+    summary: `Redis does not answer ${shortList(cutOff.map(processInWords), 3)}, but answers here.`,
+    action: 'Check the network between that machine and the host of REDIS_URL.',
   };
 };
 

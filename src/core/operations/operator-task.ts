@@ -35,6 +35,7 @@ export type OperatorTaskCode =
   | 'queue_away'
   | 'no_worker'
   | 'role_missing'
+  | 'process_cut_off'
   | 'process_refused'
   | 'queue_paused'
   | 'redis_full'

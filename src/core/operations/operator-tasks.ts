@@ -11,6 +11,7 @@ import {
 } from './domain-tasks.ts';
 import {
   connectionsExhausted,
+  cutOffProcesses,
   differingProcesses,
   noEdge,
   noWorker,
@@ -27,6 +28,7 @@ const rules: readonly TaskRule[] = [
   noWorker,
   noEdge,
   refusedProcesses,
+  cutOffProcesses,
   pausedQueues,
   redisFull,
   connectionsExhausted,
@@ -43,7 +45,7 @@ const rules: readonly TaskRule[] = [
 
 /** Hidden while their cause is shown. */
 const consequences: { readonly [C in OperatorTaskCode]?: readonly OperatorTaskCode[] } = {
-  queue_away: ['work_overdue'],
+  queue_away: ['work_overdue', 'no_worker', 'process_cut_off'],
   no_worker: ['work_overdue'],
   resolvers_silent: ['dns_operator_silent'],
 };

@@ -15,6 +15,20 @@ export const thresholds = {
   } satisfies Readonly<Record<QueueName, number>>,
   /** Of the checks of one worker, without a usable answer. */
   unknownShare: 0.5,
+  /** Domains that our own resolvers fail: fewer, or a smaller share of many, are broken zones. */
+  ofOurResolvers: { atLeast: 5, share: 0.1, inAnyCase: 1_000 },
+  /** Domains that one DNS operator's servers fail; fewer are usually customers' mistakes. */
+  operatorDomains: 5,
+  /** Of the queries to one operator. */
+  timeoutShare: 0.5,
+  /** 99th percentiles. */
+  eventLoopSeconds: 0.2,
+  poolWaitSeconds: 0.5,
+  /** Of the requests of all API processes, and of one edge. */
+  apiErrorShare: 0.05,
+  edgeErrorShare: 0.2,
+  /** Of the TLS handshakes of one edge. */
+  failedHandshakeShare: 0.5,
   /** Of what is available. */
   redisMemoryShare: 0.9,
   postgresConnectionsShare: 0.9,

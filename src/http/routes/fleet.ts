@@ -66,8 +66,10 @@ function acceptConfiguration({ read, accept }: FleetRoutesDeps): Route {
 }
 
 /** The Process of docs/run/operators-api.md. */
-function processView({ settings, differs, ...process }: SeenProcess) {
-  const { id, role, host, pid, version, state, startedAt, seenAt, problem } = process;
+function processView({ settings, differs, isCutOff, ...process }: SeenProcess) {
+  const { id, role, host, pid, version, state, startedAt, seenAt } = process;
+  const problem =
+    process.problem ?? (isCutOff ? `REDIS_URL ${settings.REDIS_URL} does not answer.` : null);
   return {
     ...{ id, role, host, pid, version, state, startedAt, seenAt, problem },
     differs: differs.map(({ name, one, other }) => ({ setting: name, value: one, current: other })),

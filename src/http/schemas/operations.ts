@@ -19,6 +19,7 @@ const attention = z
     code: explainedEnum('OperatorTaskCode', 'Type of the problem', {
       queue_away: 'Redis does not answer',
       no_worker: 'No worker is running',
+      process_cut_off: 'A process cannot reach Redis, although the API can',
       role_missing: 'No process of a role is running',
       process_refused: 'A process does not start, because its configuration differs',
       processes_differ: 'Processes run with an older schema or configuration',

@@ -54,6 +54,7 @@ function earlier(at: string, now: Date): string {
 const places = {
   queue_away: 'queues',
   no_worker: 'turns',
+  process_cut_off: 'processes',
   role_missing: 'processes',
   process_refused: 'processes',
   processes_differ: 'processes',
