@@ -64,6 +64,29 @@ for (const { name, available } of databasesOfRun()) {
       expect(Math.round((soonestEndSeconds ?? 0) / 3_600)).toBe(-12);
     });
 
+    it('count certificates of the last day from a CA that is not configured', async () => {
+      const { id: domainId } = await stored.pending('issued.shop.test');
+      const [ours, other] = ['https://acme.example/directory', 'https://other.example/directory'];
+      const issued = [
+        [ours, 0.1, Buffer.of(1)],
+        [other, 0.1, Buffer.of(1)],
+        [null, 0.1, Buffer.of(1)], // the local CA
+        [other, 1.1, Buffer.of(1)],
+        [other, 0.1, null], // Caddy's own
+      ] as const;
+      await stored.database.prisma.certificate.createMany({
+        data: issued.map(([authority, daysAgo, sealedKey]) => ({
+          ...{ id: randomUUID(), domainId, hostname: 'issued.shop.test', authority, sealedKey },
+          ...{ status: 'issued', endedAt: inDays(-daysAgo) },
+        })),
+      });
+      const countWith = async (directories: readonly (string | null)[]) =>
+        (await readInstallation(stored.database.prisma, directories)).certificatesUnexpected;
+      expect(await countWith([ours])).toBe(2);
+      expect(await countWith([ours, other])).toBe(1);
+      expect(await countWith([null])).toBe(2);
+    });
+
     it('have escalations, quarantines, repairs and the last worker run', async () => {
       const { prisma } = stored.database;
       const escalated = { evidence: {}, nextAction: 'Wait.', openedAt: inDays(-1) };

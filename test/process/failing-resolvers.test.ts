@@ -51,8 +51,18 @@ describe.skipIf(lacks('postgres', 'failing resolvers'))('A worker without a reso
     expect(metrics).toContain('signpost_resolvers_failing 1');
     expect(await broken.stop()).toBe(0);
 
-    await start('worker');
+    const good = await start('worker');
     await until('it is live', async () => (await client.domain()).status === 'live');
     await until('nothing is left to do', async () => (await overview()).attention.length === 0);
+
+    expect(await good.stop()).toBe(0);
+    const again = await start('worker', { DNS_SERVERS: `127.0.0.1:${await freePort()}` });
+    const isUnknown = async () =>
+      (await client.domain()).findings.some(({ code }) => code === 'dns_unknown');
+    await until('the recheck of the live domain fails', isUnknown);
+    expect(await again.stop()).toBe(0);
+    await start('worker');
+    await until('it is checked again', async () => !(await isUnknown()));
+    expect((await client.domain()).status).toBe('live');
   }, 300_000);
 });

@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { signpost } from '../cli/cli.ts';
 import { closeAfterEach } from '../support/closings.ts';
-import { launchProcess, startProcess } from '../support/process.ts';
+import { forward } from '../support/forward.ts';
+import { launchProcess, type SignpostProcess, startProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
-import { startRedis } from '../support/servers.ts';
+import { freePort, startRedis } from '../support/servers.ts';
 import { freshStorage } from '../support/storage.ts';
+import { until } from '../support/world.ts';
 import { anyPorts, readyLine } from './support.ts';
 
 const without = lacks('postgres', 'a mixed fleet') || lacks('redis-server', 'the same');
@@ -107,6 +109,44 @@ describe.skipIf(without)('A process starts', () => {
     const { env } = await installation();
     await run(env);
     await run({ ...envWithout(env, 'REDIS_URL'), ROLE: 'edge' });
+  });
+});
+
+describe.skipIf(without)('A running process is named by signpost fleet', () => {
+  const API_KEY = randomBytes(16).toString('hex');
+  const lister = (api: Pick<SignpostProcess, 'stdout'>) => () =>
+    signpost(['fleet'], { SIGNPOST_API_KEY: API_KEY, SIGNPOST_URL: readyLine(api)['api'] ?? '' });
+
+  it('if its Redis, back after its start, is another one', async () => {
+    const { env } = await installation();
+    await run(env);
+    const other = await startRedis();
+    closings.push(other.close);
+    await other.kill();
+    const api = await run({ ...env, ROLE: 'api', API_KEY, REDIS_URL: other.url });
+    await other.restart();
+    await api.printed('the configuration differs from other processes');
+    const { code, stdout } = await lister(api)();
+    expect(code).toBe(1);
+    expect(stdout).toContain(`REDIS_URL ${new URL(other.url).host}/0 is another Redis than `);
+  });
+
+  it('if Redis answers others only', async () => {
+    const { env } = await installation();
+    const port = await freePort();
+    const cutOff = await forward(port, Number(new URL(env.REDIS_URL).port));
+    closings.push(cutOff);
+    await run({ ...env, REDIS_URL: `redis://127.0.0.1:${port}` });
+    const list = lister(await run({ ...env, ROLE: 'api', API_KEY }));
+    expect((await list()).code).toBe(0);
+    await cutOff();
+    const { stdout } = await until('the worker is named', async () => {
+      const listed = await list();
+      return listed.code === 1 && listed;
+    });
+    expect(stdout).toContain(`REDIS_URL 127.0.0.1:${port}/0 does not answer.`);
+    await forward(port, Number(new URL(env.REDIS_URL).port)).then((close) => closings.push(close));
+    await until('it is not named any more', async () => (await list()).code === 0);
   });
 });
 
