@@ -59,7 +59,10 @@ describe('finding the name servers of a name', () => {
     });
     await observer.observe(checkTarget('docs.shop.test'));
     const aboutIt = asked(dns).filter((one) => one.startsWith('docs.shop.test '));
-    expect(aboutIt).toEqual(['docs.shop.test A', 'docs.shop.test A rd']);
+    expect(aboutIt.filter((one) => !one.endsWith(' SOA'))).toEqual([
+      'docs.shop.test A',
+      'docs.shop.test A rd',
+    ]);
   });
 
   it('reports an unregistered domain as nonexistent, as its registry says', async () => {

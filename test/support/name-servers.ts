@@ -143,7 +143,7 @@ export async function startUnbound(options: UnboundOptions): Promise<Resolver> {
   return { at, close: running.close };
 }
 
-async function startAuthority(
+export async function startAuthority(
   program: ProgramName,
   args: readonly string[],
   config: Readonly<Record<string, string>>,
@@ -172,7 +172,7 @@ type Running = {
 };
 
 /** Starts a program in a new folder with these files. It always ends with this process. */
-async function run(
+export async function run(
   name: ProgramName,
   args: readonly string[],
   files: Readonly<Record<string, string>>,
@@ -242,7 +242,7 @@ async function allAnswer(at: SocketAddress, zones: readonly ServedZone[]): Promi
 }
 
 /** Whether the server now gives the expected response; takes a moment if not. */
-async function hasAnswer(
+export async function hasAnswer(
   at: SocketAddress,
   name: string,
   type: 'A' | 'SOA',
@@ -262,10 +262,10 @@ function filesOf(zones: readonly ServedZone[]): Record<string, string> {
   );
 }
 
-function fileOf(zone: string): string {
+export function fileOf(zone: string): string {
   return `${zone === '.' ? 'root' : zone}.zone`;
 }
 
-function lines(list: readonly string[]): string {
+export function lines(list: readonly string[]): string {
   return `${list.join('\n')}\n`;
 }

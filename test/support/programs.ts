@@ -19,6 +19,9 @@ export type ProgramName =
   | 'nsd'
   | 'named'
   | 'unbound'
+  | 'knotd'
+  | 'pdns_server'
+  | 'dnsdist'
   | 'dnssec-keygen'
   | 'dnssec-signzone'
   | 'dnssec-dsfromkey'
@@ -43,6 +46,9 @@ const debianPackages: { readonly [N in ProgramName]: string } = {
   nsd: 'nsd',
   named: 'bind9',
   unbound: 'unbound',
+  knotd: 'knot',
+  pdns_server: 'pdns-server pdns-backend-bind',
+  dnsdist: 'dnsdist',
   'dnssec-keygen': 'bind9-utils',
   'dnssec-signzone': 'bind9-utils',
   'dnssec-dsfromkey': 'bind9-utils',

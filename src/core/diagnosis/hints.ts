@@ -6,6 +6,7 @@ import type { CaaHint } from './caa/caa-set.ts';
 import { byText, type DiagnosisInput, unique } from './input.ts';
 import { type NearbyName, recordsOf } from './observation.ts';
 import { isSameName } from './server-pointing.ts';
+import { differenceOf, type TargetSlip, targetSlip } from './target-slips.ts';
 import { foreign, foreignName, lines, type Wanted } from './words.ts';
 
 export type Hint =
@@ -15,14 +16,17 @@ export type Hint =
   | { readonly code: 'doubled_name'; readonly name: string }
   /** The record is at this name instead of the host name. */
   | { readonly code: 'wrong_host'; readonly name: string }
-  /** The provider added the zone to the value, which lacks its trailing dot. */
-  | { readonly code: 'relative_target'; readonly found: string }
   /** `text`: at most 120 characters of the TXT record. */
   | { readonly code: 'txt_instead_of_cname'; readonly text: string }
   /** `wildcard`: `*.example.com`. */
   | { readonly code: 'wildcard_masks'; readonly wildcard: string }
-  /** The target with a scheme, a path or quotes around it. */
-  | { readonly code: 'trailing_junk'; readonly found: string };
+  /** The wildcard points here, but does not apply: the name exists (RFC 4592, section 2.2.1). */
+  | { readonly code: 'wildcard_stops'; readonly wildcard: string }
+  /** The alias comes from a DNAME record, which redirects every name below `owner`. */
+  | { readonly code: 'dname_above'; readonly owner: string; readonly to: string }
+  /** The domain of this `www` name points here already. */
+  | { readonly code: 'apex_points_here'; readonly apex: string }
+  | TargetSlip;
 
 export type HintCode = Hint['code'];
 
@@ -42,23 +46,53 @@ export function hintsForMissing(
     recordsOf(cname).some((alias) => isSameName(alias, target));
   const doubled = nearby.doubled !== null && leadsToTarget(nearby.doubled) ? nearby.doubled : null;
   const text = targetInTexts(input);
+  const isOwn = doubled !== null && doubled.wildcard !== true;
   return [
-    ...(doubled === null ? [] : [{ code: 'doubled_name', name: doubled.name } as const]),
+    ...wildcardStops(input, seen, doubled),
+    ...(isOwn ? [{ code: 'doubled_name', name: doubled.name } as const] : []),
     ...nearby.wrongHosts
       .filter(leadsToTarget)
-      .map(({ name }) => ({ code: 'wrong_host', name }) as const)
+      .map(({ name, wildcard }) => (wildcard === true ? wildcardFor(name) : name))
+      .map((name) => ({ code: 'wrong_host', name }) as const)
       .sort(byText(({ name }) => name)),
     ...(text === undefined ? [] : [{ code: 'txt_instead_of_cname', text } as const]),
     ...wildcardHint(input, isBareWildcard(input, seen)),
+    ...apexHint(input),
   ];
+}
+
+/** Its owner can think that `www` is covered. */
+function apexHint({ observation, zone, isOwn }: DiagnosisInput): readonly Hint[] {
+  const apex = observation.nearby.wrongHosts.find(({ name }) => name === zone);
+  const addresses = recordsOf(apex?.a ?? null);
+  const pointsHere = addresses.length > 0 && addresses.every(isOwn);
+  return pointsHere ? [{ code: 'apex_points_here', apex: zone }] : [];
+}
+
+/** Seen at a random sibling, or if only the zone has the wildcard, beside the doubled name. */
+function wildcardStops(
+  { observation: { nearby }, expected: { hostname, target } }: DiagnosisInput,
+  seen: 'nxdomain' | 'nodata',
+  doubled: NearbyName | null,
+): readonly Hint[] {
+  const beside = recordsOf(nearby.sibling?.cname ?? null).some((one) => isSameName(one, target));
+  if (seen === 'nodata' && beside) {
+    return [{ code: 'wildcard_stops', wildcard: wildcardFor(hostname) }];
+  }
+  return doubled?.wildcard === true
+    ? [{ code: 'wildcard_stops', wildcard: `*.${doubled.name.slice(hostname.length + 1)}` }]
+    : [];
 }
 
 export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hint[] {
   const { hostname, target } = input.expected;
-  const { chain, sibling } = input.observation.nearby;
+  const { chain, sibling, dname } = input.observation.nearby;
+  // The name has no separate record that someone could have mistyped.
+  if (dname !== undefined) return [{ code: 'dname_above', owner: dname.owner, to: dname.target }];
   const zones = unique([...zonesAbove(hostname, splitAtZone(hostname).zone), input.zone]);
   const indirect = chain?.end === 'target' && isChainOf(found, chain.names);
   const same = recordsOf(sibling?.cname ?? null).some((alias) => isSameName(alias, found));
+  const slip = targetSlip(found, target, zones);
   return [
     ...(indirect
       ? [
@@ -68,10 +102,7 @@ export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hi
           } as const,
         ]
       : []),
-    ...(isRelativeTarget(found, target, zones)
-      ? [{ code: 'relative_target', found } as const]
-      : []),
-    ...(isTargetWithJunk(found, target, zones) ? [{ code: 'trailing_junk', found } as const] : []),
+    ...(slip === null ? [] : [slip]),
     ...wildcardHint(input, same),
   ];
 }
@@ -155,30 +186,34 @@ export const hintWords: {
     `A TXT record has our target as its value: “${foreign(text)}”. Delete it; the type must be ${recordFor(wanted).type}, the value ${wanted.target}.`,
   wildcard_masks: ({ wildcard }, { hostname }) =>
     `This answer comes from the wildcard ${foreign(wildcard)}. A separate record for ${hostname} takes precedence; keep the wildcard.`,
+  wildcard_stops: ({ wildcard }, { hostname }) =>
+    `The wildcard ${foreign(wildcard)} points here, but does not apply to ${hostname}, because that name has other records or names below it. Create a separate record for ${hostname}.`,
+  dname_above: ({ owner, to }, { hostname }) =>
+    `The DNAME record of ${foreignName(owner)} redirects every name below it to ${foreignName(to)}. Records of ${hostname} itself are ignored.`,
+  apex_points_here: ({ apex }, { hostname }) =>
+    `${foreign(apex)} points here already, but that does not cover ${hostname}, which needs its own record.`,
   trailing_junk: ({ found }, { target }) =>
     `The value has extra characters: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or spaces.`,
+  partial_target: ({ typed }, { target }) =>
+    `The value is only the first part of the target: ${foreignName(typed)}. Enter all of it: ${target}.`,
+  doubled_end: ({ typed }, { target }) =>
+    `The value has the end of the target twice: ${foreignName(typed)}. Enter ${target}.`,
+  misspelled_target: ({ typed }, { target }) =>
+    `One character of the value is wrong: ${foreignName(typed)}${differenceInWords(typed, target)}. Enter ${target}.`,
+  other_target: ({ typed }, { hostname, target }) =>
+    `${foreignName(typed)} looks like the target of another domain. Each domain has its own; the one of ${hostname} is ${target}.`,
 };
 
-/** Providers add their zone to a value without a trailing dot. `zones`: candidates. */
-export function isRelativeTarget(found: string, target: string, zones: readonly string[]): boolean {
-  return zones.some((zone) => isSameName(found, `${target}.${zone}`));
-}
-
-/** Examples: a scheme, a path, a port, quotes, spaces, commas, dots; a zone can also be added. */
-export function isTargetWithJunk(found: string, target: string, zones: readonly string[]): boolean {
-  if (isSameName(found, target) || isRelativeTarget(found, target, zones)) return false;
-  const text = unescaped(found).toLowerCase();
-  const wanted = target.toLowerCase();
-  const cut = zones
-    .filter((zone) => text.endsWith(`.${zone}`))
-    .map((zone) => text.slice(0, -zone.length - 1));
-  return [text, ...cut].some((candidate) => {
-    const bare = withoutJunk(candidate);
-    return (
-      bare === wanted ||
-      (bare.startsWith(wanted) && /[^a-z0-9_.-]/.test(bare.charAt(wanted.length)))
-    );
-  });
+/** ` has “l” instead of “1” after “p”`; empty unless one character differs. */
+function differenceInWords(typed: string, target: string): string {
+  const difference = differenceOf(typed, target);
+  if (difference === null) return '';
+  const { is, wanted, after } = difference;
+  const where = after === '' ? 'at the beginning' : `after “${after}”`;
+  if (is === '') return ` lacks “${wanted}” ${where}`;
+  return wanted === ''
+    ? ` has an extra “${foreign(is)}” ${where}`
+    : ` has “${foreign(is)}” instead of “${wanted}” ${where}`;
 }
 
 /** Up to its registrable domain: each can be the zone in which the record was entered. */
@@ -187,19 +222,4 @@ function zonesAbove(hostname: string, registrable: string): readonly string[] {
   return labels
     .map((_, index) => labels.slice(index).join('.'))
     .filter((name) => name === registrable || name.endsWith(`.${registrable}`));
-}
-
-function withoutJunk(text: string): string {
-  const [host = ''] = text
-    .replace(/[\s"'`,<>\u201c\u201d\u2018\u2019]/g, '')
-    .replace(/^[a-z][a-z0-9+-]*:\/\//, '')
-    .split(/[/?#]/, 1);
-  return host.replace(/^\.+/, '').replace(/\.+$/, '');
-}
-
-/** RFC 4343, section 2.1: \DDD is an octet, \X is X. */
-function unescaped(name: string): string {
-  return name.replace(/\\(?:(\d{3})|(.))/g, (_, octet?: string, character?: string) =>
-    octet === undefined ? (character ?? '') : String.fromCharCode(Number(octet)),
-  );
 }

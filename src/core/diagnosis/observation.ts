@@ -108,7 +108,14 @@ export type ResolverView = {
   readonly rttMs: number | null;
 };
 
-export type NearbyName = { readonly name: string; readonly cname: DnsAnswer<string> };
+export type NearbyName = {
+  readonly name: string;
+  readonly cname: DnsAnswer<string>;
+  /** Whether a random name beside it has the same alias; only queried for the target. */
+  readonly wildcard?: boolean;
+  /** Only of the domain of a `www` name. */
+  readonly a?: DnsAnswer<string>;
+};
 
 /** Records around the host name that explain a mistake. */
 export type Nearby = {
@@ -126,6 +133,8 @@ export type Nearby = {
     readonly names: readonly string[];
     readonly end: 'target' | 'loop' | 'elsewhere' | 'unknown';
   } | null;
+  /** The DNAME record above the host name that its alias comes from (RFC 6672). */
+  readonly dname?: { readonly owner: string; readonly target: string };
 };
 
 /** `unchanged`: a few queries found no difference from the earlier observation, given here. */

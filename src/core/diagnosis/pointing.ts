@@ -35,7 +35,11 @@ export type PointingFinding =
       readonly hints?: readonly Hint[];
     })
   /** The first name is repeated at the end. */
-  | (Wanted & { readonly code: 'cname_loop'; readonly names: readonly string[] })
+  | (Wanted & {
+      readonly code: 'cname_loop';
+      readonly names: readonly string[];
+      readonly hints?: readonly Hint[];
+    })
   | Conflict<'conflicting_a'>
   | Conflict<'conflicting_aaaa'>;
 
@@ -70,7 +74,9 @@ export const pointing: FamilyOf<PointingFinding> = {
           seen === 'nxdomain'
             ? `No record exists at ${hostname} (NXDOMAIN).`
             : `${hostname} has records of other types, or names below it, but not this one (NODATA).`,
-        action: isApex(finding) ? createAtApex(finding) : createBelow(finding),
+        action: isApex(finding)
+          ? `${createAtApex(finding)}${ifPresent(finding)}`
+          : createBelow(finding),
       };
     },
   },
@@ -89,6 +95,7 @@ export const pointing: FamilyOf<PointingFinding> = {
         expected: recordIn(finding),
         found: `CNAME ${recordFor(finding).name} → ${found}`,
         action:
+          belowDname(finding) ??
           beforeWildcard(finding, 'If there is a CNAME record of exactly that name, change it.') ??
           `Change the CNAME record of ${hostname}: its value must be exactly ${target}, not another name that points there.`,
       };
@@ -99,12 +106,15 @@ export const pointing: FamilyOf<PointingFinding> = {
     severity: 'blocks',
     actor: 'customer',
     order: 60,
+    hints: hintsIn,
     check: cnameLoop,
     explain: (finding) => ({
       summary: `The CNAME record of ${finding.hostname} forms a loop and resolves to nothing.`,
       expected: recordIn(finding),
       found: lines(finding.names.map(foreignName), ' → '),
-      action: `Change the CNAME record of ${finding.hostname}: its value must be exactly ${finding.target}.`,
+      action:
+        belowDname(finding) ??
+        `Change the CNAME record of ${finding.hostname}: its value must be exactly ${finding.target}.`,
     }),
   },
   // At an apex it comes after the alias, which hides more; at a subdomain it comes before.
@@ -165,7 +175,10 @@ function cnameLoop(
   // The chain belongs to one alias, so it counts only if a server returned that alias.
   if (!wrongAliases(input).some((alias) => isChainOf(alias, chain.names))) return undefined;
   const names = circleIn([input.wanted.hostname, ...chain.names]);
-  return { code: 'cname_loop', ...input.wanted, names };
+  const hints = hintsForAlias(input, chain.names[0] ?? '').filter(
+    ({ code }) => code === 'dname_above',
+  );
+  return { code: 'cname_loop', ...input.wanted, names, ...hinted(hints) };
 }
 
 /** From the first repeated name to its repetition. A truncated chain ends with its first name. */
@@ -199,6 +212,14 @@ function conflictingAtApex<C extends ConflictCode>(
   return { code, ...input.wanted, addresses: found.addresses, ours: [] };
 }
 
+/** An ALIAS shows only its addresses, so one to a missing name looks like none. */
+function ifPresent({ provider }: PointingFinding & { readonly code: 'record_missing' }): string {
+  const hasAlias = provider === undefined || providerNamed(provider)?.apex !== null;
+  return hasAlias
+    ? ' If the record exists already, check its value: one that points to a missing name resolves to nothing.'
+    : '';
+}
+
 /** Many providers add the domain, so a full name becomes docs.example.com.example.com. */
 function createBelow(finding: PointingFinding & { readonly code: 'record_missing' }): string {
   const { hostname, seen } = finding;
@@ -211,6 +232,14 @@ function createBelow(finding: PointingFinding & { readonly code: 'record_missing
       ? ` A CNAME cannot share its name: first delete other records of exactly the name ${hostname}, such as TXT.`
       : '';
   return `${mail}${mail === '' ? 'Create' : 'Then create'}: ${recordIn(finding)}.${alone} Most providers add the domain automatically: enter only “${recordFor(finding).name}” as the name.${where}`;
+}
+
+/** Records of the name itself are ignored (RFC 6672, section 2.3). */
+function belowDname(finding: Masked): string | undefined {
+  const hint = finding.hints?.find(({ code }) => code === 'dname_above');
+  if (hint?.code !== 'dname_above') return undefined;
+  const owner = foreignName(hint.owner);
+  return `Delete the DNAME record of ${owner}, if no other name below it needs it. Then create: ${recordIn(finding)}. Or add a name here that is not below ${owner}.`;
 }
 
 /** A separate record takes precedence over the wildcard (RFC 4592), which other names need. */

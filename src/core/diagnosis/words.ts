@@ -66,11 +66,16 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `CNAME docs → x.edge.test, TTL 3600`. */
+/** `CNAME docs → x.edge.test, TTL 3600`, with the zone if it is not the registrable domain. */
 export function recordIn(finding: Wanted): string {
   const { type, name, value, ttl } = recordFor(finding);
   const other = type === 'ALIAS' ? ' (ANAME or flattened CNAME at some providers)' : '';
-  return `${type} ${name} → ${value}, TTL ${ttl}${other}`;
+  return `${type} ${name} → ${value}, TTL ${ttl}${other}${zoneInWords(finding)}`;
+}
+
+/** `, in the zone team.example.com`; empty for the registrable domain. */
+function zoneInWords({ zone }: Wanted): string {
+  return zone === undefined ? '' : `, in the zone ${foreign(zone)}`;
 }
 
 export function isApex(finding: Wanted): boolean {

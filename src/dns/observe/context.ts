@@ -43,6 +43,8 @@ export type ObserverParts = {
   readonly reachability: Reachability;
   /** Every CAA climb passes public suffixes. */
   readonly registryCaa: RegistryCaa;
+  /** The zone of a name according to its servers' SOA records (same-servers.ts). */
+  readonly zonesBySoa: Shared<string>;
   /** PLATFORM_ADDRESSES in wire form; empty: use the target's addresses. */
   readonly platform: readonly string[];
   readonly limits: Limits;

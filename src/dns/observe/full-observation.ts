@@ -6,6 +6,7 @@
  * | A name                      | each              | always                       | servers[].cname, a  | server-view.ts  |
  * | AAAA name                   | each              | name exists, no CNAME        | servers[].aaaa      | server-view.ts  |
  * | NS zone                     | first             | one answers, zone delegated  | delegation.atZone   | this file       |
+ * | SOA name, SOA its parent    | first             | no negative answer; 10 min   | delegation.zone     | same-servers.ts |
  * | A, AAAA target              | the target's zone | apex, or addresses found     | targetAddresses     | target.ts       |
  * | A random sibling            | each, or first    | not an apex                  | nearby.sibling      | nearby.ts       |
  * | CNAME name.zone, www.name … | first             | wrong                        | nearby.doubled, …   | nearby.ts       |
@@ -41,10 +42,12 @@ import {
   askMistakes,
   askSiblings,
   chainOf,
+  dnameOf,
   nothingNearby,
   type Siblings,
   siblingOf,
 } from './nearby.ts';
+import { zoneAtSameServers } from './same-servers.ts';
 import {
   allOf,
   answering,
@@ -53,7 +56,7 @@ import {
   untoldView,
   viewOfServer,
 } from './server-view.ts';
-import { pointingOfViews, targetAddressesOf } from './target.ts';
+import { lookupTarget, pointingOfViews, targetAddressesOf } from './target.ts';
 import { observeWorld } from './world.ts';
 
 type ZoneObservation = Pick<
@@ -101,10 +104,11 @@ function withoutZone(start: Unregistered | NoZone): ZoneObservation {
 }
 
 async function observeZone(given: ObservationContext, start: Zone): Promise<ZoneObservation> {
-  const { zone, seen, atZone } = await viewZone(given, start);
+  const { zone: above, seen, atZone } = await viewZone(given, start);
   const answered = thoseThatAnswer(seen);
-  if (answered.length === 0) return withoutAnswer(given, zone, seen);
-  const delegation = delegationOf(zone, atZone);
+  if (answered.length === 0) return withoutAnswer(given, above, seen);
+  const zone = await zoneAtSameServers(given, above, answered);
+  const delegation = delegationOf(zone, zone === above ? atZone : null);
   const context = inZone(given, delegation);
   const { check } = context;
   const views = seen.map(({ view }) => view);
@@ -118,13 +122,16 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
     // its absence (RFC 2308, 5).
     pointing === 'right' ? observeWorld(context) : [],
   ]);
+  const { servers, nearby } = around;
+  const isBesideApex = nearby.wrongHosts.some(({ a }) => a?.kind === 'records');
   return {
     delegation,
-    servers: around.servers,
-    nearby: around.nearby,
+    servers,
+    nearby,
     caa,
     world,
-    targetAddresses,
+    targetAddresses:
+      isBesideApex && targetAddresses.length === 0 ? await lookupTarget(context) : targetAddresses,
   };
 }
 
@@ -167,7 +174,12 @@ async function observeAround(
   );
   return {
     servers: [first ?? seen[0].view, ...rest],
-    nearby: { ...mistakes, sibling: siblingOf(siblings), chain },
+    nearby: {
+      ...mistakes,
+      sibling: siblingOf(siblings),
+      chain,
+      ...(wrong ? dnameOf(answered, context.check.hostname) : {}),
+    },
   };
 }
 

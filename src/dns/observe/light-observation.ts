@@ -15,6 +15,7 @@ import { soaIn, textsAt } from '../servers/select.ts';
 import { withOwnServers, type Zone } from '../servers/zone.ts';
 import { levelAgain } from './caa.ts';
 import { inZone, type ObservationContext } from './context.ts';
+import { sameServersBefore } from './same-servers.ts';
 import { answerOf, isSame, sameNames } from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
 import { askResolver } from './world.ts';
@@ -33,7 +34,9 @@ export async function stillHolds(
   const context = inZone(given, previous.delegation);
   if (!mayStillHold(context, previous)) return false;
   if (start.kind !== 'zone') return isSameEnd(start, previous);
-  return isUnchanged(context, await zoneAsBefore(context, start, previous), previous, depth);
+  const zone = await zoneAsBefore(context, start, previous);
+  const same = sameServersBefore(zone, previous.delegation) ?? zone;
+  return isUnchanged(context, same, previous, depth);
 }
 
 /** A correct or incomplete observation must always be repeated in full. */

@@ -1,20 +1,22 @@
 /** Looks for a wildcard, and for records created at a wrong name. */
 
 import { randomBytes } from 'node:crypto';
-import type {
-  DnsAnswer,
-  Nearby,
-  NearbyName,
-  ServerView,
+import {
+  type DnsAnswer,
+  type Nearby,
+  type NearbyName,
+  recordsOf,
+  type ServerView,
 } from '../../core/diagnosis/observation.ts';
 import { NAME_OCTETS_MAX } from '../../core/names/hostname.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
 import type { NameReply } from '../servers/aliases.ts';
-import type { DnsReply } from '../servers/reply.ts';
+import type { DnsReply, NameServer } from '../servers/reply.ts';
 import { recordsAt } from '../servers/select.ts';
 import { registrableDomain, type Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
+import type { RecordOf } from '../wire/records.ts';
 import { askZone } from './caa.ts';
 import type { ObservationContext } from './context.ts';
 import { answerOf, type ServerSeen, withoutReferral } from './server-view.ts';
@@ -57,7 +59,7 @@ export function siblingOf(siblings: Siblings | null): Nearby['sibling'] {
   };
 }
 
-/** None for the apex of a delegated zone. Too long names are skipped. */
+/** None for the apex of a delegated zone. Too long names are skipped. A wildcard is not a mistake. */
 export async function askMistakes(
   context: ObservationContext,
   zone: Zone,
@@ -68,9 +70,19 @@ export async function askMistakes(
   // Provider forms append the customer's domain, even if its parent zone had to be queried.
   const domain = registrableDomain(hostname);
   const added = isWithin(zone.name, domain) ? zone.name : domain;
-  const ask = async (name: string): Promise<NearbyName> => {
+  const aliasOf = async (name: string) => {
     const { reply } = await context.askServer(zone, server, { name, type: 'CNAME' });
-    return { name, cname: answerOf(reply, name, 'CNAME') };
+    return answerOf(reply, name, 'CNAME');
+  };
+  const isTarget = (cname: DnsAnswer<string>) => recordsOf(cname).includes(context.check.target);
+  const ask = async (name: string): Promise<NearbyName> => {
+    if (name === added && hostname === `www.${added}`) return askApex(context, zone, server);
+    const cname = await aliasOf(name);
+    const beside = `${randomLabel()}.${parentOf(name) ?? ''}`;
+    if (!isTarget(cname) || name === added || beside.length > NAME_OCTETS_MAX) {
+      return { name, cname };
+    }
+    return { name, cname, wildcard: isTarget(await aliasOf(beside)) };
   };
   // The name relative to the domain, entered in the form of a delegated child zone.
   const tooDeep = below === undefined ? [] : [`${splitAtZone(hostname).label}.${below}`];
@@ -83,6 +95,29 @@ export async function askMistakes(
     ...others.map(ask),
   ]);
   return { doubled: doubled ?? null, wrongHosts: wrongHosts.filter((one) => one !== null) };
+}
+
+/** The domain of a `www` name: A shows an alias, too. */
+async function askApex(
+  context: ObservationContext,
+  zone: Zone,
+  server: NameServer,
+): Promise<NearbyName> {
+  const name = parentOf(context.check.hostname) ?? '';
+  const { reply } = await context.askServer(zone, server, { name, type: 'A' });
+  return { name, cname: answerOf(reply, name, 'CNAME'), a: answerOf(reply, name, 'A') };
+}
+
+/** It comes with a server's alias (RFC 6672, 3.1). */
+export function dnameOf(servers: readonly ServerSeen[], hostname: string): Pick<Nearby, 'dname'> {
+  for (const { message } of servers) {
+    const found = message?.answers.find(
+      (record): record is RecordOf<'DNAME'> =>
+        record.type === 'DNAME' && record.name !== hostname && isWithin(hostname, record.name),
+    );
+    if (found !== undefined) return { dname: { owner: found.name, target: found.target } };
+  }
+  return {};
 }
 
 /** From the first server that reports no alias. */
@@ -113,9 +148,12 @@ export async function chainOf(
   for (const { message, view } of servers) {
     const alias = message && aliasIn(view, check.target);
     if (!alias) continue;
-    return followChain(context, alias, message, (name) =>
-      askZone({ parts, budget, answering }, name, 'A'),
-    );
+    const asking = { parts, budget, answering };
+    return followChain(context, alias, message, async (name) => {
+      const reply = await askZone(asking, name, 'A');
+      // As some servers do if the alias leads back to itself.
+      return reply.kind === 'servfail' ? askZone(asking, name, 'CNAME') : reply;
+    });
   }
   return null;
 }

@@ -105,6 +105,7 @@ function createParts(options: ObserverOptions): ObserverParts {
     authoritative: createAuthoritative(asker, authorities),
     reachability,
     registryCaa: createShared({ max: CACHE_MAX }),
+    zonesBySoa: createShared({ max: CACHE_MAX }),
     platform: platformAddresses.map((address) => ipaddr.parse(address).toString()),
     limits: options.limits ?? defaultLimits,
     now: options.now ?? (() => new Date()),

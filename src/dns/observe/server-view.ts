@@ -14,7 +14,7 @@ import {
   type Referral,
   type ReplyMessage,
 } from '../servers/reply.ts';
-import { soaIn, type TextType, textsAt } from '../servers/select.ts';
+import { soaIn, soaOwner, type TextType, textsAt } from '../servers/select.ts';
 import type { Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
 import type { ObservationContext } from './context.ts';
@@ -22,11 +22,12 @@ import type { ObservationContext } from './context.ts';
 /** Without a usable answer, all three have the reason. */
 export type NameView = Pick<ServerView, 'cname' | 'a' | 'aaaa'>;
 
-/** `message`: the reply to the A query. */
+/** `message`: the reply to the A query. `soaOwner`: the zone according to a negative answer. */
 export type ServerSeen = {
   readonly server: NameServer;
   readonly view: ServerView;
   readonly message: Message | null;
+  readonly soaOwner: string | null;
 };
 
 /** Sends one or two queries. The caller follows referrals. */
@@ -39,7 +40,9 @@ export async function viewOfServer(
   const ask = (type: 'A' | 'AAAA') => context.askServer(zone, server, { name: hostname, type });
   const { address, reply } = await ask('A');
   if (reply.kind === 'referral') return reply;
-  if (reply.kind !== 'message') return silent(server, address, reply);
+  if (reply.kind !== 'message') {
+    return (await aliasAlone(context, zone, server, reply)) ?? silent(server, address, reply);
+  }
   const where = { server: server.name, address };
   const { view, second } = await viewFrom(hostname, reply.message, async () =>
     withoutReferral((await ask('AAAA')).reply),
@@ -48,12 +51,40 @@ export async function viewOfServer(
   return {
     server,
     message: reply.message,
+    soaOwner: soaOwner(reply.message, hostname) ?? (second && soaOwner(second, hostname)),
     view: { ...where, ...answering(reply), ...view, mx: null, txt: null, soa: soa ?? null },
   };
 }
 
+/**
+ * Some servers return SERVFAIL for A if the alias leads back to itself, but answer for CNAME. Null
+ * without an alias, or for the target: then resolvers fail, too.
+ */
+async function aliasAlone(
+  context: ObservationContext,
+  zone: Zone,
+  server: NameServer,
+  { state, aa, rcode }: NoReply,
+): Promise<ServerSeen | null> {
+  if (state !== 'servfail') return null;
+  const { hostname, target } = context.check;
+  const question = { name: hostname, type: 'CNAME' } as const;
+  const { address, reply } = await context.askServer(zone, server, question);
+  if (reply.kind !== 'message') return null;
+  const cname = textsAt(reply.message, hostname, 'CNAME');
+  if (cname.kind !== 'records' || cname.records.includes(target)) return null;
+  const nodata = { kind: 'nodata' } as const;
+  const view = { ...answering(reply), aa, rcode, cname, a: nodata, aaaa: nodata, ...nothingMore };
+  return {
+    server,
+    message: reply.message,
+    soaOwner: null,
+    view: { server: server.name, address, ...view },
+  };
+}
+
 export function silent(server: NameServer, address: string | null, reply: NoReply): ServerSeen {
-  return { server, message: null, view: untoldView(server.name, address, reply) };
+  return { server, message: null, soaOwner: null, view: untoldView(server.name, address, reply) };
 }
 
 export function untoldView(server: string, address: string | null, reply: NoReply): ServerView {

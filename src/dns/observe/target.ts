@@ -21,9 +21,16 @@ export async function targetAddressesOf(
   views: readonly ServerView[],
   recursively: boolean,
 ): Promise<readonly string[]> {
-  const { check, parts } = context;
   const shown = views.some(({ a, aaaa }) => a.kind === 'records' || aaaa.kind === 'records');
-  if (!check.apex && !shown) return [];
+  return context.check.apex || shown ? lookupTarget(context, recursively) : [];
+}
+
+/** Whatever the host name shows. */
+export async function lookupTarget(
+  context: ObservationContext,
+  recursively = false,
+): Promise<readonly string[]> {
+  const { parts } = context;
   if (parts.platform.length > 0) return parts.platform;
   const answers = await Promise.all(
     (['A', 'AAAA'] as const).map((type) => addressesBehind(context, type, recursively)),

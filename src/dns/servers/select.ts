@@ -131,12 +131,21 @@ function textOf(record: RecordOf<TextType>): string {
 
 /** Of a negative answer (RFC 2308, 3) or a query for it; null unless its zone contains `name`. */
 export function soaIn(message: Message, name: string): Soa | null {
-  const soa = [...message.answers, ...message.authority].find(
-    (record): record is RecordOf<'SOA'> => record.type === 'SOA' && isWithin(name, record.name),
-  );
+  const soa = soaRecordIn(message, name);
   if (soa === undefined) return null;
   // RFC 2308, 5: the lesser of the two.
   return { serial: soa.serial, negativeTtlSeconds: Math.min(soa.ttlSeconds, soa.minimumSeconds) };
+}
+
+/** The zone of `name`, if an SOA record came with the answer. */
+export function soaOwner(message: Message, name: string): string | null {
+  return soaRecordIn(message, name)?.name ?? null;
+}
+
+function soaRecordIn({ answers, authority }: Message, name: string) {
+  return [...answers, ...authority].find(
+    (record): record is RecordOf<'SOA'> => record.type === 'SOA' && isWithin(name, record.name),
+  );
 }
 
 /** Empty if `name` is not an alias; undefined for loops and chains over ALIASES_MAX. */

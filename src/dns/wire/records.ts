@@ -23,6 +23,8 @@ type Data =
   | { readonly type: 'AAAA'; readonly address: string }
   | { readonly type: 'CNAME'; readonly target: string }
   | { readonly type: 'NS'; readonly target: string }
+  /** Redirects every name below its owner (RFC 6672). */
+  | { readonly type: 'DNAME'; readonly target: string }
   | {
       readonly type: 'SOA';
       readonly mname: string;
@@ -56,6 +58,8 @@ export type RecordOf<T extends ResourceRecord['type']> = Extract<
 >;
 
 const CLASS_IN = 1;
+/** Never queried: it comes with the aliases that it causes (RFC 6672, 3.1). */
+const DNAME = 39;
 /** No type has this number (RFC 6895, 3.1). */
 const OTHER = 0;
 
@@ -102,6 +106,8 @@ function decodeData(
       return { type: 'AAAA', name, ttlSeconds, address: ipv6(reader, end) };
     case typeCodes.CNAME:
       return { type: 'CNAME', name, ttlSeconds, target: decodeName(reader) };
+    case DNAME:
+      return { type: 'DNAME', name, ttlSeconds, target: decodeName(reader) };
     case typeCodes.NS:
       return { type: 'NS', name, ttlSeconds, target: decodeName(reader) };
     case typeCodes.SOA:

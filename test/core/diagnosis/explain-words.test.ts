@@ -30,17 +30,17 @@ describe('the action', () => {
     [
       'creates the record of an apex and offers alternatives',
       missingAtApex,
-      'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers). If your provider has none of these, create A and AAAA records with the addresses of x.edge.test, and update them when those change. Or add www.example.com here, and redirect example.com to it at your provider. Or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening.',
+      'Create: ALIAS @ → x.edge.test, TTL 3600 (ANAME or flattened CNAME at some providers). If your provider has none of these, create A and AAAA records with the addresses of x.edge.test, and update them when those change. Or add www.example.com here, and redirect example.com to it at your provider. Or move the DNS of the domain to a provider with ALIAS, ANAME or CNAME flattening. If the record exists already, check its value: one that points to a missing name resolves to nothing.',
     ],
     [
       'uses the provider’s own term',
       { ...missingAtApex, provider: 'easyDNS' },
-      'Create: ANAME @ → x.edge.test, TTL 3600. At easyDNS: the domain → DNS.',
+      'Create: ANAME @ → x.edge.test, TTL 3600. At easyDNS: the domain → DNS. If the record exists already, check its value: one that points to a missing name resolves to nothing.',
     ],
     [
       'creates a CNAME when the provider flattens it',
       { ...missingAtApex, provider: 'Cloudflare' },
-      'Create: CNAME @ → x.edge.test, TTL 3600, which Cloudflare resolves automatically (CNAME flattening). At Cloudflare: the domain → DNS → Records, with the proxy status “DNS only”.',
+      'Create: CNAME @ → x.edge.test, TTL 3600, which Cloudflare resolves automatically (CNAME flattening). At Cloudflare: the domain → DNS → Records, with the proxy status “DNS only”. If the record exists already, check its value: one that points to a missing name resolves to nothing.',
     ],
     [
       'offers alternatives when the provider has no such record',

@@ -1,12 +1,8 @@
 /** Mistakes that a check recognizes, from zones as customers write them. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import {
-  type Hint,
-  type HintCode,
-  isRelativeTarget,
-  isTargetWithJunk,
-} from '../../../src/core/diagnosis/hints.ts';
+import type { Hint, HintCode } from '../../../src/core/diagnosis/hints.ts';
+import { isRelativeTarget, isTargetWithJunk } from '../../../src/core/diagnosis/target-slips.ts';
 import {
   expectedFor,
   mute,
@@ -31,7 +27,10 @@ function hintsIn(lines: readonly string[], hostname = 'docs.example.com') {
 
 type Row = readonly [what: string, zone: readonly string[], code: string, hint: Hint];
 
-const rows: { readonly [C in HintCode]: Row } = {
+/** From records beside the zone's own; test/dns/findings has these. */
+type BesideZone = 'dname_above' | 'apex_points_here';
+
+const rows: { readonly [C in Exclude<HintCode, BesideZone>]: Row } = {
   doubled_name: [
     'the full name in a form that appends the zone',
     ['docs.example.com CNAME p1.edge.example.'],
@@ -74,6 +73,36 @@ const rows: { readonly [C in HintCode]: Row } = {
     'cname_mismatch',
     { code: 'wildcard_masks', wildcard: '*.example.com' },
   ],
+  wildcard_stops: [
+    'a wildcard that points here but does not apply to a name with a text',
+    ['* CNAME p1.edge.example.', 'docs TXT "hello"'],
+    'record_missing',
+    { code: 'wildcard_stops', wildcard: '*.example.com' },
+  ],
+  partial_target: [
+    'only the first label of the target',
+    ['docs CNAME p1'],
+    'cname_mismatch',
+    { code: 'partial_target', typed: 'p1' },
+  ],
+  doubled_end: [
+    'the end of the target twice',
+    ['docs CNAME p1.edge.example.edge.example.'],
+    'cname_mismatch',
+    { code: 'doubled_end', typed: 'p1.edge.example.edge.example' },
+  ],
+  misspelled_target: [
+    'one wrong letter',
+    ['docs CNAME p1.edqe.example.'],
+    'cname_mismatch',
+    { code: 'misspelled_target', typed: 'p1.edqe.example' },
+  ],
+  other_target: [
+    'the target of another domain',
+    ['docs CNAME other9.edge.example.'],
+    'cname_mismatch',
+    { code: 'other_target', typed: 'other9.edge.example' },
+  ],
 };
 
 describe('a hint reports', () => {
@@ -97,6 +126,7 @@ describe('these cause no hint:', () => {
     ['a doubled name that leads elsewhere', ['docs.example.com CNAME other.net.']],
     ['a TXT record about something else', ['docs TXT "v=spf1 -all"']],
     ['an alias that leads elsewhere', ['docs CNAME mid', 'mid CNAME other.net.']],
+    ['an alias of www', ['docs CNAME www']],
   ];
   it.each(rowsWithout)('%s', (_, zone) => {
     expect(hintsIn(zone)).toEqual([]);

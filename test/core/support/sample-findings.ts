@@ -26,6 +26,13 @@ export function hintsWith(text: string): { readonly [C in HintCode]: Hint & { re
     txt_instead_of_cname: { code: 'txt_instead_of_cname', text },
     wildcard_masks: { code: 'wildcard_masks', wildcard: text },
     trailing_junk: { code: 'trailing_junk', found: text },
+    wildcard_stops: { code: 'wildcard_stops', wildcard: text },
+    dname_above: { code: 'dname_above', owner: text, to: text },
+    apex_points_here: { code: 'apex_points_here', apex: text },
+    partial_target: { code: 'partial_target', typed: text },
+    doubled_end: { code: 'doubled_end', typed: text },
+    misspelled_target: { code: 'misspelled_target', typed: text },
+    other_target: { code: 'other_target', typed: text },
   };
 }
 

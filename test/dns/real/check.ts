@@ -9,7 +9,7 @@ import type { RealWorld } from './world.ts';
 
 export const TARGET = 'p1.edge.test';
 
-const authority: CaaAuthority = {
+export const authority: CaaAuthority = {
   issuerDomains: ['letsencrypt.org'],
   accountUri: null,
   method: 'http-01',

@@ -9,9 +9,19 @@ import { findProgram, missing, type ProgramName } from '../../support/programs.t
 
 /**
  * `expired`, `early`: the signatures are outside their validity. `ds_mismatch`: the DS is for
- * another key. `stripped`: a DS without signatures.
+ * another key. `stripped`: a DS without signatures. `no_denials`: without NSEC records. `bad_denials`,
+ * `bad_denials3`, `bad_caa`: the signatures of NSEC, NSEC3 or CAA records do not match.
  */
-export type Signing = 'well' | 'expired' | 'early' | 'ds_mismatch' | 'stripped';
+export type Signing =
+  | 'well'
+  | 'expired'
+  | 'early'
+  | 'ds_mismatch'
+  | 'stripped'
+  | 'no_denials'
+  | 'bad_denials'
+  | 'bad_denials3'
+  | 'bad_caa';
 
 export type SignedZone = {
   readonly zone: ServedZone;
@@ -27,6 +37,10 @@ const validity: { readonly [S in Signing]: readonly string[] } = {
   early: ['-P', '-s', 'now+86400', '-e', 'now+172800'],
   ds_mismatch: [],
   stripped: [],
+  no_denials: ['-O', 'full'],
+  bad_denials: ['-O', 'full'],
+  bad_caa: ['-O', 'full'],
+  bad_denials3: ['-O', 'full', '-3', '-', '-H', '0'],
 };
 
 /** Signs a zone with a new key. Throws if the tools are missing or fail. */
@@ -47,7 +61,7 @@ export async function sign(
       zone: {
         name,
         serial,
-        text: signing === 'stripped' ? text : await readFile(join(cwd, 'signed'), 'utf8'),
+        text: served(signing, text, await readFile(join(cwd, 'signed'), 'utf8')),
       },
       ds: await dsOf(cwd, owner),
       anchor,
@@ -55,6 +69,38 @@ export async function sign(
   } finally {
     await rm(cwd, { recursive: true, force: true });
   }
+}
+
+/** In the format `full`, each record is a line. */
+function served(signing: Signing, text: string, signed: string): string {
+  switch (signing) {
+    case 'stripped':
+      return text;
+    case 'no_denials':
+      return changed(signed, (line) => (/\sNSEC\s/.test(line) ? '' : line));
+    case 'bad_denials':
+    case 'bad_denials3':
+      return changed(signed, (line) =>
+        /\sIN\s+RRSIG\s+NSEC3?\s/.test(line) ? damaged(line) : line,
+      );
+    case 'bad_caa':
+      return changed(signed, (line) => (/\sIN\s+RRSIG\s+CAA\s/.test(line) ? damaged(line) : line));
+    default:
+      return signed;
+  }
+}
+
+function changed(signed: string, change: (line: string) => string): string {
+  return signed.split('\n').map(change).join('\n');
+}
+
+/** Changes the first character of the signature, which follows the signer's name. */
+function damaged(line: string): string {
+  return line.replace(
+    /\.(\s+)(\S)([^.]*)$/,
+    (_, blank: string, first: string, rest: string) =>
+      `.${blank}${first === 'A' ? 'B' : 'A'}${rest}`,
+  );
 }
 
 async function newKey(cwd: string, zone: string): Promise<string> {
