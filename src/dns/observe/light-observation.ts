@@ -91,8 +91,11 @@ async function isUnchanged(
   const wordOf = async (server: NameServer): Promise<Comparison> => {
     const view = previous.servers.find((one) => one.server === server.name);
     if (view === undefined) return 'changed';
-    const question = { name: context.check.hostname, type: 'A' } as const;
-    return compareFirst(context, view, await context.askServer(zone, server, question));
+    const name = context.check.hostname;
+    const first = await context.askServer(zone, server, { name, type: 'A' });
+    if (!isAliasAlone(first, view)) return compareFirst(context, view, first);
+    const { reply } = await context.askServer(zone, server, { name, type: 'CNAME' });
+    return isSame(answerOf(reply, name, 'CNAME'), view.cname) ? 'same' : 'changed';
   };
   const enough = depth === 'light' ? alike(zone.servers, previous.servers) : [];
   const words =
@@ -152,6 +155,12 @@ function ownServersNow({ parts }: ObservationContext, zone: Zone, { delegation }
 
 type Comparison = 'same' | 'changed' | 'nothing';
 type Contact = Awaited<ReturnType<ObservationContext['askServer']>>;
+
+/** A failed again, and only the query for CNAME showed the alias. */
+function isAliasAlone({ reply }: Contact, { state, rcode }: ServerView): boolean {
+  const isFailure = reply.kind !== 'message' && reply.kind !== 'referral';
+  return isFailure && state === 'answers' && reply.rcode !== null && reply.rcode === rcode;
+}
 
 function compareFirst(
   { check: { hostname } }: ObservationContext,
