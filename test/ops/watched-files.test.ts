@@ -15,7 +15,11 @@ const page = read('docs/run/monitoring.md');
 const runbooks = read('docs/run/runbooks.md');
 const rules = read('deploy/prometheus/alerts.yml');
 
-type Panel = { readonly type: string; readonly targets?: readonly { readonly expr: string }[] };
+type Panel = {
+  readonly id: number;
+  readonly type: string;
+  readonly targets?: readonly { readonly expr: string }[];
+};
 const { panels } = JSON.parse(read('deploy/grafana/signpost.json')) as { panels: Panel[] };
 const dashboard = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
@@ -53,6 +57,11 @@ describe('The exported metrics', () => {
   it('are all on the dashboard', async () => {
     expect(namedIn(dashboard.join('\n')).toSorted()).toEqual((await exported()).toSorted());
   });
+});
+
+it('every panel of the dashboard has its own id', () => {
+  const ids = panels.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 describe('Every alert', () => {
