@@ -25,7 +25,7 @@ import type {
 import type { OwnServers } from '../servers/authorities.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
 import { NOBODY } from '../servers/recursive.ts';
-import { type NameServer, type Referral, untold } from '../servers/reply.ts';
+import { type Referral, untold } from '../servers/reply.ts';
 import { recordsAt, shortestTtl, soaIn } from '../servers/select.ts';
 import {
   delegationOf,
@@ -48,15 +48,9 @@ import {
   siblingOf,
 } from './nearby.ts';
 import { zoneAtSameServers } from './same-servers.ts';
-import {
-  allOf,
-  answering,
-  type ServerSeen,
-  silent,
-  untoldView,
-  viewOfServer,
-} from './server-view.ts';
+import { allOf, answering, type ServerSeen, silent, untoldView } from './server-view.ts';
 import { lookupTarget, pointingOfViews, targetAddressesOf } from './target.ts';
+import { thoseThatAnswer, viewInTurns, viewServers } from './view-servers.ts';
 import { observeWorld } from './world.ts';
 
 type ZoneObservation = Pick<
@@ -205,23 +199,13 @@ async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneV
 
 /** The delegated servers and, if one answers, those listed only by the zone itself. */
 async function viewAll(context: ObservationContext, zone: Zone): Promise<ZoneViews | Referral> {
-  const seen = await viewServers(context, zone, zone.servers);
+  const seen = await viewInTurns(context, zone);
   if ('kind' in seen) return seen;
   const atZone = await ownServers(context, zone, thoseThatAnswer(seen));
   const whole = withOwnServers(zone, atZone);
   const others = await viewServers(context, whole, whole.servers.slice(zone.servers.length));
   if ('kind' in others) return others;
   return { zone: whole, seen: atLeastOne(zone, [...seen, ...others]), atZone };
-}
-
-async function viewServers(
-  context: ObservationContext,
-  zone: Zone,
-  servers: readonly NameServer[],
-): Promise<readonly ServerSeen[] | Referral> {
-  const all = await Promise.all(servers.map((server) => viewOfServer(context, zone, server)));
-  const referral = all.find((one): one is Referral => 'kind' in one);
-  return referral ?? all.filter((one): one is ServerSeen => !('kind' in one));
 }
 
 /** Skipped if there is nothing to compare. */
@@ -240,10 +224,6 @@ async function ownServers(
     const value = sortedNames(records.map(({ target }) => target));
     return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
   });
-}
-
-function thoseThatAnswer(seen: readonly ServerSeen[]): readonly ServerSeen[] {
-  return seen.filter(({ view }) => view.state === 'answers');
 }
 
 /** From an earlier reply or a new query. Keeps the order. */

@@ -11,9 +11,10 @@ import {
 } from '../../core/diagnosis/observation.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
 import { classifyRecursive, type NameServer } from '../servers/reply.ts';
-import { soaIn, textsAt } from '../servers/select.ts';
+import { QUERIED_MAX } from '../servers/turns.ts';
 import { withOwnServers, type Zone } from '../servers/zone.ts';
 import { levelAgain } from './caa.ts';
+import { type Comparison, compareServer } from './compared-server.ts';
 import { inZone, type ObservationContext } from './context.ts';
 import { sameServersBefore } from './same-servers.ts';
 import { answerOf, isSame, sameNames } from './server-view.ts';
@@ -86,16 +87,12 @@ async function isUnchanged(
   depth: LightDepth,
 ): Promise<boolean> {
   if (!isSameDelegation(context, start, previous)) return false;
-  const zone = withOwnServers(start, ownServersNow(context, start, previous));
+  const whole = withOwnServers(start, ownServersNow(context, start, previous));
+  const zone = queriedBefore(whole, previous);
   if (zone.servers.length !== previous.servers.length) return false;
   const wordOf = async (server: NameServer): Promise<Comparison> => {
     const view = previous.servers.find((one) => one.server === server.name);
-    if (view === undefined) return 'changed';
-    const name = context.check.hostname;
-    const first = await context.askServer(zone, server, { name, type: 'A' });
-    if (!isAliasAlone(first, view)) return compareFirst(context, view, first);
-    const { reply } = await context.askServer(zone, server, { name, type: 'CNAME' });
-    return isSame(answerOf(reply, name, 'CNAME'), view.cname) ? 'same' : 'changed';
+    return view === undefined ? 'changed' : compareServer(context, zone, server, view);
   };
   const enough = depth === 'light' ? alike(zone.servers, previous.servers) : [];
   const words =
@@ -109,6 +106,13 @@ async function isUnchanged(
     (await isSameTarget(context, previous)) &&
     (await isSameBeyond(context, previous))
   );
+}
+
+/** A zone with many servers is compared with those that were queried. */
+function queriedBefore(zone: Zone, { servers }: Observation): Zone {
+  if (zone.servers.length <= QUERIED_MAX) return zone;
+  const names = new Set(servers.map(({ server }) => server));
+  return { ...zone, servers: zone.servers.filter(({ name }) => names.has(name)) };
 }
 
 /** The servers that answered, if all had the same answer. */
@@ -151,43 +155,6 @@ async function isSameTarget(
 function ownServersNow({ parts }: ObservationContext, zone: Zone, { delegation }: Observation) {
   const before = delegation?.kind === 'delegated' ? delegation.atZone : null;
   return parts.authorities.knownOwnServers(zone) ?? before;
-}
-
-type Comparison = 'same' | 'changed' | 'nothing';
-type Contact = Awaited<ReturnType<ObservationContext['askServer']>>;
-
-/** A failed again, and only the query for CNAME showed the alias. */
-function isAliasAlone({ reply }: Contact, { state, rcode }: ServerView): boolean {
-  const isFailure = reply.kind !== 'message' && reply.kind !== 'referral';
-  return isFailure && state === 'answers' && reply.rcode !== null && reply.rcode === rcode;
-}
-
-function compareFirst(
-  { check: { hostname } }: ObservationContext,
-  view: ServerView,
-  { address, reply }: Contact,
-): Comparison {
-  if (reply.kind === 'referral') return 'changed';
-  if (reply.kind !== 'message') {
-    if (reply.state === 'not_asked') return 'nothing';
-    return reply.state === view.state ? 'same' : 'changed';
-  }
-  const { message } = reply;
-  const soa = soaIn(message, hostname);
-  const same =
-    view.state === 'answers' &&
-    address === view.address &&
-    message.rcode === view.rcode &&
-    isSame(textsAt(message, hostname, 'A'), view.a) &&
-    isSameAlias(textsAt(message, hostname, 'CNAME'), view) &&
-    (soa === null || view.soa === null || soa.serial === view.soa.serial);
-  return same ? 'same' : 'changed';
-}
-
-/** With a forbidden CNAME neighbor, the alias can be visible only in the AAAA answer. */
-function isSameAlias(alias: DnsAnswer<string>, { cname, a }: ServerView): boolean {
-  const hidden = alias.kind === 'nodata' && cname.kind === 'records' && a.kind === 'records';
-  return hidden || isSame(alias, cname);
 }
 
 /** While one server that was wrong is unchanged, the name is still wrong. */

@@ -3,13 +3,8 @@ import type { RecordType } from '../wire/records.ts';
 import type { NameServers } from './authorities.ts';
 import type { AuthorityAsker, AuthorityQuestion } from './authority.ts';
 import { REFERRALS_MAX } from './delegation.ts';
-import {
-  type Failure,
-  failureOf,
-  type NameServer,
-  type Referral,
-  type ReplyMessage,
-} from './reply.ts';
+import { type Failure, failureOf, type Referral, type ReplyMessage } from './reply.ts';
+import { answeringFirst } from './turns.ts';
 import type { Zone } from './zone.ts';
 
 type AskOptions = {
@@ -28,10 +23,11 @@ export type Authoritative = {
   ) => Promise<ReplyMessage | Failure>;
 };
 
-/** Referrals are cached, so the next query goes to the right servers. */
+/** Referrals are cached, so the next query goes to the right servers. `now`: since 1970. */
 export function createAuthoritative(
   asker: AuthorityAsker,
   authorities: NameServers,
+  now: () => number = Date.now,
 ): Authoritative {
   async function ask(
     name: string,
@@ -57,7 +53,7 @@ export function createAuthoritative(
     { budget, answering = new Set() }: AskOptions,
   ): Promise<ReplyMessage | Referral | Failure> {
     let failure: Failure | undefined;
-    for (const server of inOrder(zone.servers, answering)) {
+    for (const server of answeringFirst(zone.servers, answering, now())) {
       const { reply } = await asker.ask(zone.name, server, question, budget);
       if (reply.kind === 'message' || reply.kind === 'referral') return reply;
       failure ??= failureOf(reply);
@@ -68,11 +64,4 @@ export function createAuthoritative(
   }
 
   return { ask };
-}
-
-function inOrder(servers: readonly NameServer[], answering: ReadonlySet<string>) {
-  const [first, others] = [true, false].map((wanted) =>
-    servers.filter(({ name }) => answering.has(name) === wanted),
-  );
-  return [...(first ?? []), ...(others ?? [])];
 }

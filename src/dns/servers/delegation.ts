@@ -12,11 +12,11 @@ import type { Recursive } from './recursive.ts';
 import { type Failure, type Referral, type ReplyMessage, referralTo } from './reply.ts';
 import { recordsAt, shortestTtl } from './select.ts';
 import {
-  chosen,
   FAILURE_TTL_MS,
   loadedFailure,
   rememberMs,
   sortedNames,
+  sortedServers,
   type Zone,
 } from './zone.ts';
 
@@ -87,7 +87,7 @@ export async function lookupServers(
   if (reply.kind !== 'message') return loadedFailure({ kind: reply.kind, server });
   const records = recordsAt(reply.message.answers, name, 'NS');
   if (records.length === 0) return loadedFailure({ kind: 'none', server });
-  const servers = chosen(records.map(({ target }) => ({ name: target, glue: [] })));
+  const servers = sortedServers(records.map(({ target }) => ({ name: target, glue: [] })));
   return {
     value: { kind: 'zone', name, servers, delegation: null },
     ttlMs: rememberMs(shortestTtl(records)),
@@ -95,13 +95,12 @@ export async function lookupServers(
   };
 }
 
-/** At most four servers. */
 export function zoneOf({ zone, servers, ttlSeconds }: Referral, parent: string): Zone {
   const atParent = sortedNames(servers.map(({ name }) => name));
   return {
     kind: 'zone',
     name: zone,
-    servers: chosen(servers),
+    servers: sortedServers(servers),
     delegation: { parent, atParent, ttlSeconds },
   };
 }

@@ -3,8 +3,9 @@ import type { Delegation } from '../../core/diagnosis/observation.ts';
 import { icannOnly } from '../../core/names/zone.ts';
 import type { Loaded } from '../wire/shared.ts';
 import type { NameServer } from './reply.ts';
+import { QUERIED_MAX } from './turns.ts';
 
-/** At most four servers: the delegated ones sorted by name, then the zone's own. */
+/** The delegated servers sorted by name, then the zone's own. */
 export type Zone = {
   readonly kind: 'zone';
   readonly name: string;
@@ -23,8 +24,6 @@ export const CACHE_MAX = 10_000;
 const TTL_MS_MAX = 10 * 60_000;
 /** RFC 9520, 3.2 requires caching failures for 1 s to 5 min. */
 export const FAILURE_TTL_MS = 5_000;
-/** The same as Knot: a zone with dozens of dead servers must not use up the budget. */
-const SERVERS_MAX = 4;
 
 /** For a name without one, such as a public suffix, its last two labels. */
 export function registrableDomain(name: string): string {
@@ -40,20 +39,19 @@ export function rememberMs(ttlSeconds: number): number {
   return Math.min(Math.max(ttlSeconds * 1000, FAILURE_TTL_MS), TTL_MS_MAX);
 }
 
-/** Sorted, so that checks of a zone with inconsistent servers are stable. */
-export function chosen(servers: readonly NameServer[]): readonly NameServer[] {
+/** Each once, sorted by name, so that checks of a zone with inconsistent servers are stable. */
+export function sortedServers(servers: readonly NameServer[]): readonly NameServer[] {
   return servers
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .filter(({ name }, i, all) => name !== all[i - 1]?.name)
-    .slice(0, SERVERS_MAX);
+    .filter(({ name }, i, all) => name !== all[i - 1]?.name);
 }
 
-/** Up to four in total: some resolvers query these servers too (RFC 2181, 5.4.1). */
+/** Up to four in total, because some resolvers query these servers, too (RFC 2181, 5.4.1). */
 export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zone {
   const atParent = zone.delegation?.atParent;
   if (atParent === undefined || atZone === null) return zone;
   const others = sortedNames(atZone).filter((name) => !atParent.includes(name));
-  const added = others.slice(0, Math.max(0, SERVERS_MAX - zone.servers.length));
+  const added = others.slice(0, Math.max(0, QUERIED_MAX - zone.servers.length));
   if (added.length === 0) return zone;
   return { ...zone, servers: [...zone.servers, ...added.map((name) => ({ name, glue: [] }))] };
 }

@@ -15,6 +15,7 @@ import { authority, TARGET } from '../real/check.ts';
 import { lacksNameServers } from '../real/world.ts';
 import type { Case } from './case.ts';
 import { circles } from './cases/circles.ts';
+import { manyServers } from './cases/many-servers.ts';
 import { programs } from './cases/programs.ts';
 import { values } from './cases/values.ts';
 import { zoneCuts } from './cases/zone-cuts.ts';
@@ -23,6 +24,7 @@ import { holdersOf } from './zones.ts';
 
 const families: Readonly<Record<string, readonly Case[]>> = {
   'zones within zones': zoneCuts,
+  'more than four servers': manyServers,
   'CNAME loops': circles,
   'each program': programs,
   'values of records': values,

@@ -1,0 +1,41 @@
+/** What the servers of a zone answer for the host name: some of many, and more if those are silent. */
+import type { NameServer, Referral } from '../servers/reply.ts';
+import { inTurns } from '../servers/turns.ts';
+import type { Zone } from '../servers/zone.ts';
+import { isSpent } from '../wire/budget.ts';
+import type { ObservationContext } from './context.ts';
+import { type ServerSeen, viewOfServer } from './server-view.ts';
+
+/** Further groups only if none of the first answers, while the budget lasts. */
+export async function viewInTurns(
+  context: ObservationContext,
+  zone: Zone,
+): Promise<readonly ServerSeen[] | Referral> {
+  const all: ServerSeen[] = [];
+  for (const servers of inTurns(zone.servers, context.parts.now().getTime())) {
+    if (all.length > 0 && isSpent(context.budget)) break;
+    const seen = await viewServers(context, zone, servers);
+    if ('kind' in seen) return seen;
+    all.push(...seen);
+    // Names without an address can belong to a victim that must not get dozens of queries (NXNSAttack).
+    const areAllFound = seen.every(({ view }) => view.address !== null);
+    if (thoseThatAnswer(seen).length > 0 || !areAllFound) break;
+  }
+  return all;
+}
+
+/** Concurrently, in the same order; a referral if one of them refers. */
+export async function viewServers(
+  context: ObservationContext,
+  zone: Zone,
+  servers: readonly NameServer[],
+): Promise<readonly ServerSeen[] | Referral> {
+  const all = await Promise.all(servers.map((server) => viewOfServer(context, zone, server)));
+  const referral = all.find((one): one is Referral => 'kind' in one);
+  return referral ?? all.filter((one): one is ServerSeen => !('kind' in one));
+}
+
+/** In the same order. */
+export function thoseThatAnswer(seen: readonly ServerSeen[]): readonly ServerSeen[] {
+  return seen.filter(({ view }) => view.state === 'answers');
+}

@@ -1,0 +1,66 @@
+/** Zones with more name servers than one check queries. */
+import type { Case } from '../case.ts';
+
+const right = 'docs CNAME p1.edge.test.';
+const names = (operator: string, letter: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `${letter}${10 + i}.${operator}.test`);
+
+export const manyServers: readonly Case[] = [
+  {
+    title: 'eight servers at two providers, of which the second lacks the record',
+    zones: [
+      {
+        name: 'eight.test',
+        records: [],
+        servers: [...names('nsd', 'a', 4), ...names('bind', 'z', 4)],
+        apart: { nsd: [right] },
+      },
+    ],
+    hostname: 'docs.eight.test',
+    verdict: 'wrong',
+    leading: 'name_servers_disagree',
+    record: 'CNAME docs',
+    says: 'no such name',
+    quick: true,
+  },
+  {
+    title: 'six servers at four providers, of which one lacks the record',
+    zones: [
+      {
+        name: 'six.test',
+        records: [right],
+        servers: [...names('nsd', 'a', 3), 'k.knot.test', 'p.pdns.test', 'z.bind.test'],
+        apart: { bind: ['other A 198.51.100.7'] },
+      },
+    ],
+    hostname: 'docs.six.test',
+    verdict: 'right',
+    leading: null,
+    record: 'CNAME docs',
+    says: null,
+  },
+  {
+    title: 'thirty servers, of which the first four are dead: the record is right',
+    zones: [
+      {
+        name: 'thirty.test',
+        records: [right],
+        servers: [...names('dead', 'a', 4), ...names('nsd', 'z', 26)],
+      },
+    ],
+    hostname: 'docs.thirty.test',
+    verdict: 'right',
+    leading: 'name_server_unreachable',
+    record: 'CNAME docs',
+    says: 'are unreachable',
+  },
+  {
+    title: 'six servers of which five are dead: the record is missing',
+    zones: [{ name: 'five.test', records: [], servers: [...names('dead', 'a', 5), 'z.nsd.test'] }],
+    hostname: 'docs.five.test',
+    verdict: 'wrong',
+    leading: 'record_missing',
+    record: 'CNAME docs',
+    says: 'does not exist',
+  },
+];
