@@ -50,9 +50,9 @@ describe('a check', () => {
     const dns = await openDns({ 'shop.test': lines });
     for (const n of numbers.slice(1)) {
       const other = await openDns({ 'shop.test': lines }, dns.port, `127.0.0.${n}`);
-      other.fail(hostname, 'A', 'flood'); // 40,000 octets each time
+      other.fail(hostname, '*', 'flood'); // 40,000 octets each time
     }
-    dns.fail(hostname, 'A', 'flood');
+    dns.fail(hostname, '*', 'flood');
     const servers = [{ address: dns.address, port: dns.port }];
     const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
     const seen = await observer.observe(checkTarget);

@@ -37,7 +37,7 @@ function compareFirst(
 ): Comparison {
   if (reply.kind === 'referral') return 'changed';
   if (reply.kind !== 'message') {
-    if (reply.state === 'not_asked') return 'nothing';
+    if (reply.state === 'not_asked' || view.state === 'not_asked') return 'nothing';
     return reply.state === view.state ? 'same' : 'changed';
   }
   const { message } = reply;

@@ -57,6 +57,11 @@ export function untold(
   return { kind: failureKinds[state], state, aa: seen.aa, rcode: seen.rcode, rttMs: seen.rttMs };
 }
 
+/** If our own limits ended the wait, nothing is known of the server. */
+function stateWithout(answer: Exclude<WireAnswer, { kind: 'response' }>): NoReply['state'] {
+  return answer.kind === 'timeout' && answer.cutOff ? 'not_asked' : answer.kind;
+}
+
 /** As observations store it. */
 export function failureOf({ kind }: Failure): Failure {
   return { kind };
@@ -64,7 +69,7 @@ export function failureOf({ kind }: Failure): Failure {
 
 /** Without recursion, a resolver only answers from its own data: refused. */
 export function classifyRecursive(answer: WireAnswer): DnsReply {
-  if (answer.kind !== 'response') return untold(answer.kind);
+  if (answer.kind !== 'response') return untold(stateWithout(answer));
   const { message, rttMs } = answer;
   const state = stateByRcode(message);
   if (state !== undefined) return untold(state, seenIn(message, rttMs));
@@ -78,7 +83,7 @@ export function classifyAuthoritative(
   zone: string,
   name: string,
 ): DnsReply | Referral {
-  if (answer.kind !== 'response') return untold(answer.kind);
+  if (answer.kind !== 'response') return untold(stateWithout(answer));
   const { message, rttMs } = answer;
   // An RCODE is about the end of an alias chain (RFC 6604, 3), but here the alias at the name
   // itself counts. BIND returns SERVFAIL for a loop.

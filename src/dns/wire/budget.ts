@@ -1,4 +1,7 @@
 /** Limits the cost of one check, even with hostile name servers. */
+import type { SocketAddress } from '../../config/config.ts';
+import type { TcpConnection } from './tcp-connection.ts';
+
 /** Messages sent (including retries and TCP), milliseconds, and bytes received. */
 export type Limits = { readonly questions: number; readonly ms: number; readonly bytes: number };
 
@@ -16,15 +19,24 @@ export type QueryBudget = {
   bytesLeft: number;
   /** On the clock of performance.now(). */
   readonly deadline: number;
-  /** Addresses that already had their TCP query; null: unlimited. */
-  readonly tcpAsked: Set<string> | null;
+  /** By address and port, for all queries of the check; null: each query has its own connection. */
+  readonly tcp: Map<string, TcpKnown> | null;
+};
+
+/**
+ * A server over TCP. `answers`: further queries use TCP directly. `fails`: none does. A connection is
+ * expensive for both sides, so a check has one per server at a time.
+ */
+export type TcpKnown = {
+  outcome: 'untried' | 'answers' | 'fails';
+  connection: TcpConnection | undefined;
 };
 
 export type Spent = { readonly questions: number; readonly bytes: number; readonly ms: number };
 
 export function startBudget({ questions, ms, bytes }: Limits): QueryBudget {
   const deadline = performance.now() + ms;
-  return { questionsLeft: questions, bytesLeft: bytes, deadline, tcpAsked: new Set() };
+  return { questionsLeft: questions, bytesLeft: bytes, deadline, tcp: new Map() };
 }
 
 /** Never negative. */
@@ -41,7 +53,7 @@ export const unlimited: QueryBudget = {
   questionsLeft: Number.POSITIVE_INFINITY,
   bytesLeft: Number.POSITIVE_INFINITY,
   deadline: Number.POSITIVE_INFINITY,
-  tcpAsked: null,
+  tcp: null,
 };
 
 /** Includes any excess. */
@@ -69,11 +81,21 @@ export function takeQuestion(budget: QueryBudget): boolean {
   return true;
 }
 
-/** One per address: a server that truncates everything would get a connection per query. */
-export function takeTcp(budget: QueryBudget, address: string): boolean {
-  if (budget.tcpAsked?.has(address) || !takeQuestion(budget)) return false;
-  budget.tcpAsked?.add(address);
-  return true;
+/** To be changed in place. */
+export function tcpOf({ tcp }: QueryBudget, { address, port }: SocketAddress): TcpKnown {
+  const key = `${address} ${port}`;
+  const known = tcp?.get(key) ?? { outcome: 'untried', connection: undefined };
+  tcp?.set(key, known);
+  return known;
+}
+
+/** Messages that must be left before a silent server is tried over TCP. */
+const LEFT_FOR_OTHERS = 8;
+
+/** Once per server and check, and never at the expense of other servers. */
+export function mayTryTcp(budget: QueryBudget, server: SocketAddress): boolean {
+  if (budget.tcp === null || budget.questionsLeft <= LEFT_FOR_OTHERS) return false;
+  return tcpOf(budget, server).outcome === 'untried';
 }
 
 /** False: too many, do not read them. Deducts in any case. */
@@ -97,7 +119,20 @@ export function boundedBudget(budget: QueryBudget, ms: number): QueryBudget {
     set bytesLeft(left) {
       budget.bytesLeft = left;
     },
-    tcpAsked: budget.tcpAsked,
+    tcp: budget.tcp,
     deadline: Math.min(budget.deadline, performance.now() + ms),
   };
+}
+
+/** A shorter silence is not the server's fault if our own limits end the wait. */
+const PATIENCE_MS = 1_000;
+
+/** Timers can be early by this much. */
+const TIMER_MS = 2;
+
+/** Whether our own limits, not the server's silence since `askedAt`, end a wait now. */
+export function isOurLimit(budget: QueryBudget, askedAt: number): boolean {
+  const now = performance.now();
+  const isLate = now + TIMER_MS >= budget.deadline;
+  return budget.bytesLeft <= 0 || (isLate && now - askedAt < PATIENCE_MS);
 }

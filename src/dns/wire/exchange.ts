@@ -19,8 +19,8 @@ import { OPT_OCTETS } from './records.ts';
 
 /**
  * Network failures are values. `rttMs` starts at the first message. `responded`: the server sent
- * something, but not a whole answer. `not_asked`: this host failed to send, which says nothing
- * about the server.
+ * something, but not a whole answer. `cutOff`: our own limits ended the wait. `not_asked`: this host
+ * failed to send. Both say nothing about the server.
  */
 export type WireAnswer =
   | {
@@ -29,7 +29,7 @@ export type WireAnswer =
       readonly via: 'udp' | 'tcp';
       readonly rttMs: number;
     }
-  | { readonly kind: 'timeout'; readonly responded?: true }
+  | { readonly kind: 'timeout'; readonly responded?: true; readonly cutOff?: true }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'not_asked' };
 

@@ -1,6 +1,6 @@
 /** The UDP messages of a query: the first try and its retries. */
 import type { SocketAddress } from '../../config/config.ts';
-import { type QueryBudget, takeQuestion } from './budget.ts';
+import { isOurLimit, type QueryBudget, takeQuestion } from './budget.ts';
 import {
   familyOf,
   newExchange,
@@ -35,14 +35,22 @@ export type Outlet = {
 };
 
 /** No reply at all. */
-export const TIMEOUT: WireAnswer = { kind: 'timeout' };
+export const TIMEOUT = { kind: 'timeout' } as const satisfies WireAnswer;
 
-const RESPONDED: WireAnswer = { kind: 'timeout', responded: true };
+const RESPONDED = { kind: 'timeout', responded: true } as const satisfies WireAnswer;
+
+/** Our own limits ended the wait. */
+export function cutOff({ responded }: Pick<PendingQuery, 'responded'>): WireAnswer {
+  return { ...(responded ? RESPONDED : TIMEOUT), cutOff: true };
+}
 
 export const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
-/** A timeout that says whether the server responded at all. */
-export function silenceOf({ responded }: Pick<PendingQuery, 'responded'>): WireAnswer {
+type Silence = Pick<PendingQuery, 'responded' | 'budget' | 'askedAt'>;
+
+/** A timeout that says whether the server responded at all, and whether our own limits caused it. */
+export function silenceOf({ responded, budget, askedAt }: Silence): WireAnswer {
+  if (isOurLimit(budget, askedAt)) return cutOff({ responded });
   return responded ? RESPONDED : TIMEOUT;
 }
 
@@ -81,7 +89,11 @@ function sendNow(waiting: PendingQuery): void {
 
 /** If the budget allows. */
 function sendAgain(outlet: Outlet, waiting: PendingQuery, change: () => boolean): void {
-  if (!takeQuestion(waiting.budget) || !change()) {
+  if (!takeQuestion(waiting.budget)) {
+    settle(waiting, cutOff(waiting));
+    return;
+  }
+  if (!change()) {
     settle(waiting, silenceOf(waiting));
     return;
   }

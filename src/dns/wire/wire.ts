@@ -1,15 +1,17 @@
 /**
- * Sends one query to one server: UDP first, TCP after truncation. For thousands of queries per
- * second: shared sockets, one timer for all waits, batched sends.
+ * Sends one query to one server: UDP first, TCP after truncation or silence. For thousands of queries
+ * per second: shared sockets, one timer for all waits, batched sends.
  */
 import { setMaxListeners } from 'node:events';
 import type { SocketAddress } from '../../config/config.ts';
-import { isCutOff, type QueryBudget, takeQuestion, unlimited } from './budget.ts';
+import { isCutOff, type QueryBudget, takeQuestion, tcpOf, unlimited } from './budget.ts';
 import { asSource, createRandom16, familyOf, newExchange, type WireAnswer } from './exchange.ts';
 import type { Question } from './message.ts';
-import { type Inlet, receive } from './receive.ts';
+import { askOverTcp } from './over-tcp.ts';
+import { type Inlet, receive, tryOverTcp } from './receive.ts';
 import {
   askWithoutEdns,
+  cutOff,
   NOT_ASKED,
   type PendingQuery,
   sendQuery,
@@ -33,8 +35,9 @@ type AskOptions = {
 export type Wire = {
   /**
    * Only an answer from this address and port with the same ID and question, including case,
-   * counts. Sends at most three messages over UDP and one over TCP. Rejects with RangeError for an
-   * invalid name, never because of the network.
+   * counts. Sends at most three messages over UDP, and two over TCP, or one more per connection that
+   * the server closes. Once a server answered over TCP, the check's further queries use TCP. Rejects
+   * with RangeError for an invalid name, never because of the network.
    */
   readonly ask: (
     question: Question,
@@ -103,12 +106,27 @@ export function createWire(given: WireOptions = {}): Wire {
 function start(
   state: State,
   question: Question,
-  server: SocketAddress,
+  given: SocketAddress,
   { timeoutMs = state.options.timeoutMs, budget = unlimited, signal }: AskOptions,
   resolve: (answer: WireAnswer) => void,
 ): void {
-  if (state.closing.signal.aborted || signal?.aborted || !takeQuestion(budget)) {
+  if (state.closing.signal.aborted || signal?.aborted) {
     resolve(TIMEOUT);
+    return;
+  }
+  const server = asSource(given);
+  const askedAt = performance.now();
+  const asking = { question, server, timeoutMs, budget, signal, resolve, askedAt };
+  if (tcpOf(budget, server).outcome === 'answers') void startOverTcp(state, asking);
+  else startOverUdp(state, asking);
+}
+
+type Asking = Omit<PendingQuery, 'dueAt' | 'responded' | 'socket' | 'exchange'>;
+
+function startOverUdp(state: State, asking: Asking): void {
+  const { question, server, timeoutMs, budget, resolve } = asking;
+  if (!takeQuestion(budget)) {
+    resolve(cutOff({ responded: false }));
     return;
   }
   const socket = state.sockets.pick(familyOf(server));
@@ -118,24 +136,21 @@ function start(
   }
   const { random16 } = state;
   const exchange = newExchange(question, { id: freeId(socket, random16), edns: true, random16 });
-  const askedAt = performance.now();
-  const waiting: PendingQuery = {
-    question,
-    server: asSource(server),
-    timeoutMs,
-    budget,
-    signal,
-    resolve,
-    askedAt,
-    dueAt: Math.min(askedAt + timeoutMs, budget.deadline),
-    responded: false,
-    socket,
-    exchange,
-  };
+  const dueAt = Math.min(performance.now() + timeoutMs, budget.deadline);
+  const waiting: PendingQuery = { ...asking, dueAt, responded: false, socket, exchange };
   enter(socket, waiting, exchange.id);
   sendQuery(state, waiting);
   // This timer, not the sockets, keeps the process alive while a query is pending.
   state.sweeper ??= setInterval(() => sweep(state), SWEEP_MS);
+}
+
+/** In lower case. If it fails although it worked before, the query uses UDP. */
+async function startOverTcp(state: State, asking: Asking): Promise<void> {
+  const { question, server, budget, resolve } = asking;
+  const exchange = newExchange(question, { id: state.random16(), edns: true, random16: null });
+  const answer = await askOverTcp(state, { ...asking, exchange, responded: false });
+  if (answer.kind === 'response' || tcpOf(budget, server).outcome === 'answers') resolve(answer);
+  else startOverUdp(state, asking);
 }
 
 /** Stops the timer if no query is left, so that the process can end. */
@@ -155,8 +170,10 @@ function check(state: State, waiting: PendingQuery, now: number): void {
   const { budget, signal, exchange, dueAt } = waiting;
   if (isCutOff(budget, now) || signal?.aborted === true) settle(waiting, silenceOf(waiting));
   else if (now < dueAt) return;
-  else if (exchange.edns && exchange.mixedCase) askWithoutEdns(state, waiting);
-  else settle(waiting, silenceOf(waiting));
+  else if (exchange.edns && exchange.mixedCase) {
+    tryOverTcp(state, waiting);
+    askWithoutEdns(state, waiting);
+  } else settle(waiting, silenceOf(waiting));
 }
 
 function stopSweeping(state: State): void {

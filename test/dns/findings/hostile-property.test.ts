@@ -19,7 +19,7 @@ const answerless = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('upward_referral', 'flood', 'no_tcp') },
   {
     weight: 1,
-    arbitrary: fc.constantFrom('timeout', 'wrong_id', 'wrong_question', 'wrong_source'),
+    arbitrary: fc.constantFrom('timeout', 'wrong_id', 'wrong_question'),
   },
 ) satisfies fc.Arbitrary<LabFault>;
 

@@ -17,6 +17,7 @@ import type { Case } from './case.ts';
 import { circles } from './cases/circles.ts';
 import { manyServers } from './cases/many-servers.ts';
 import { programs } from './cases/programs.ts';
+import { sickServers } from './cases/sick-servers.ts';
 import { values } from './cases/values.ts';
 import { zoneCuts } from './cases/zone-cuts.ts';
 import { startTree, type Tree } from './tree.ts';
@@ -27,6 +28,7 @@ const families: Readonly<Record<string, readonly Case[]>> = {
   'more than four servers': manyServers,
   'CNAME loops': circles,
   'each program': programs,
+  'failing servers': sickServers,
   'values of records': values,
 };
 

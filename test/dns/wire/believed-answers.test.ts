@@ -182,7 +182,7 @@ describe('-', () => {
       openWire().ask(longQuestion, server, {
         budget: startBudget({ ...defaultLimits, questions }),
       });
-    expect(await ask(1)).toEqual({ kind: 'timeout', responded: true });
+    expect(await ask(1)).toEqual({ kind: 'timeout', responded: true, cutOff: true });
     expect(await ask(2)).toMatchObject({ kind: 'response' });
   });
 

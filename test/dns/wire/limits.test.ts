@@ -19,14 +19,17 @@ const texts = Array.from({ length: 100 }, (_, i) => `docs TXT "${i} ${'x'.repeat
 const textQuestion = { ...question, type: 'TXT' } as const;
 const allow = (limits: Partial<Limits>) => startBudget({ ...defaultLimits, ...limits });
 
-/** Answers correctly over TCP and counts the connections. */
-function countingAnswers() {
+/** Answers correctly over TCP and counts the connections; `closes`: after each answer. */
+function countingAnswers({ closes = false } = {}) {
   const seen = { connections: 0 };
   const serve = (socket: Socket) => {
     seen.connections++;
     socket.on('data', (bytes) => {
-      const answer = responseTo(bytes.subarray(2));
-      socket.write(Buffer.concat([Buffer.from([0, answer.length]), answer]));
+      for (let at = 0; at < bytes.length; at += 2 + bytes.readUInt16BE(at)) {
+        const answer = responseTo(bytes.subarray(at + 2, at + 2 + bytes.readUInt16BE(at)));
+        socket.write(Buffer.concat([Buffer.from([0, answer.length]), answer]));
+        if (closes) socket.end();
+      }
     });
   };
   return { seen, serve };
@@ -51,6 +54,7 @@ describe('the budget of a query', () => {
     expect(await openWire().ask(textQuestion, dns, { budget: short })).toEqual({
       kind: 'timeout',
       responded: true,
+      cutOff: true,
     });
   });
 
@@ -74,21 +78,26 @@ describe('the budget of a query', () => {
     });
     const budget = allow({ bytes: 2_500 });
     const answer = await openWire({ timeoutMs: 60_000 }).ask(question, server, { budget });
-    expect(answer).toEqual({ kind: 'timeout' });
+    expect(answer).toEqual({ kind: 'timeout', cutOff: true });
     expect(budget.bytesLeft).toBe(-500);
   });
 
-  it.each<[string, (socket: Socket) => void]>([
-    ['closes the connection without a response', (socket) => socket.end()],
-    ['disconnects in the middle of a response', (socket) => socket.end(Buffer.from([1, 0, 7, 7]))],
-    ['sends more than the limit', (socket) => pour(socket)],
-  ])('causes a timeout at once when a server %s over TCP', async (_how, behave) => {
+  it.each<[string, (socket: Socket) => void, object]>([
+    ['closes the connection without a response', (socket) => socket.end(), {}],
+    [
+      'disconnects in the middle of a response',
+      (socket) => socket.end(Buffer.from([1, 0, 7, 7])),
+      {},
+    ],
+    ['sends more than the limit', (socket) => pour(socket), { cutOff: true }],
+  ])('causes a timeout at once when a server %s over TCP', async (_how, behave, whose) => {
     const server = await openTruncating(behave);
     const budget = allow({ bytes: 20_000 });
     const wire = openWire({ timeoutMs: 60_000, tcpTimeoutMs: 60_000 });
     expect(await wire.ask(question, server, { budget })).toEqual({
       kind: 'timeout',
       responded: true,
+      ...whose,
     });
     expect(budget.bytesLeft).toBeGreaterThan(-4096);
   });
@@ -100,30 +109,45 @@ describe('the budget of a query', () => {
     expect(await wire.ask(question, server, { budget })).toEqual({
       kind: 'timeout',
       responded: true,
+      cutOff: true,
     });
   });
 });
 
 describe('a server that truncates', () => {
-  it('is queried over TCP once per check; its second truncated response is a timeout', async () => {
+  it('is queried over one connection per check, and no longer over UDP', async () => {
     const { seen, serve } = countingAnswers();
     const server = await openTruncating(serve);
     const [budget, wire] = [startBudget(defaultLimits), openWire()];
     expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
-    expect(await wire.ask(question, server, { budget })).toEqual({
-      kind: 'timeout',
-      responded: true,
-    });
+    const names = ['a.shop.test', 'b.shop.test', 'c.shop.test'];
+    const answers = await Promise.all(
+      names.map((name) => wire.ask({ ...question, name }, server, { budget })),
+    );
+    expect(
+      answers.map((answer) => answer.kind === 'response' && answer.message.question?.name),
+    ).toEqual(names);
     expect(seen.connections).toBe(1);
-    expect(spent(budget, defaultLimits).questions).toBe(3);
+    // One over UDP, four over TCP.
+    expect(spent(budget, defaultLimits).questions).toBe(5);
   });
 
-  it('does not use up the TCP query of other servers or of the next check', async () => {
+  it('gets a new connection per query if it closes each after the answer', async () => {
+    const { seen, serve } = countingAnswers({ closes: true });
+    const server = await openTruncating(serve);
+    const [budget, wire] = [startBudget(defaultLimits), openWire()];
+    for (let i = 0; i < 3; i++) {
+      expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
+    }
+    expect(seen.connections).toBe(3);
+  });
+
+  it('does not share its connection with other servers or the next check', async () => {
     const { seen, serve } = countingAnswers();
     const one = await openTruncating(serve);
     const other = await openTruncating(serve, '127.0.0.2');
     const [budget, wire] = [startBudget(defaultLimits), openWire()];
-    for (const server of [one, other]) {
+    for (const server of [one, other, one]) {
       expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
     }
     const next = startBudget(defaultLimits);
@@ -131,12 +155,42 @@ describe('a server that truncates', () => {
     expect(seen.connections).toBe(3);
   });
 
-  it('is queried over TCP as often as needed without a budget', async () => {
+  it('gets a new connection per query without a budget', async () => {
     const { seen, serve } = countingAnswers();
     const server = await openTruncating(serve);
     const wire = openWire();
     for (let i = 0; i < 3; i++) expect(await wire.ask(question, server)).toMatchObject(rightAnswer);
     expect(seen.connections).toBe(3);
+  });
+});
+
+describe('a server that is silent over UDP', () => {
+  it('is queried over TCP, and from then on directly', async () => {
+    const { seen, serve } = countingAnswers();
+    const server = await openTruncating(serve, '127.0.0.1', 'silent');
+    const [budget, wire] = [startBudget(defaultLimits), openWire({ timeoutMs: 100 })];
+    expect(await wire.ask(question, server, { budget })).toMatchObject({
+      ...rightAnswer,
+      via: 'tcp',
+    });
+    const before = spent(budget, defaultLimits).questions;
+    expect(await wire.ask(question, server, { budget })).toMatchObject(rightAnswer);
+    expect(spent(budget, defaultLimits).questions).toBe(before + 1);
+    expect(seen.connections).toBe(1);
+  });
+
+  it('and over TCP is tried there once per check', async () => {
+    const seen = { connections: 0 };
+    const server = await openTruncating(() => seen.connections++, '127.0.0.1', 'silent');
+    const [budget, wire] = [
+      startBudget(defaultLimits),
+      openWire({ timeoutMs: 50, tcpTimeoutMs: 50 }),
+    ];
+    for (let i = 0; i < 2; i++) {
+      expect(await wire.ask(question, server, { budget })).toEqual({ kind: 'timeout' });
+    }
+    expect(seen.connections).toBe(1);
+    expect(spent(budget, defaultLimits).questions).toBe(5);
   });
 });
 

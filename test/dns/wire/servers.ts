@@ -56,8 +56,12 @@ export async function openRaw(answer: OnQuery, address = '127.0.0.1', port = 0) 
   return { address, port: socket.address().port };
 }
 
-/** Truncates everything over UDP; `serve` handles TCP connections at the same port. */
-export async function openTruncating(serve: (socket: Socket) => void, address = '127.0.0.1') {
+/** Truncates or drops everything over UDP; `serve` handles TCP connections at the same port. */
+export async function openTruncating(
+  serve: (socket: Socket) => void,
+  address = '127.0.0.1',
+  overUdp: 'truncated' | 'silent' = 'truncated',
+) {
   const server = createServer((socket) => {
     socket.on('error', () => {}); // the client may close it
     atTheEnd(() => socket.destroy());
@@ -67,7 +71,9 @@ export async function openTruncating(serve: (socket: Socket) => void, address = 
   server.listen(port, address);
   await once(server, 'listening');
   atTheEnd(() => server.close());
-  const truncated: OnQuery = (query, reply) => reply(responseTo(query, { flags: 0x0600 }));
+  const truncated: OnQuery = (query, reply) => {
+    if (overUdp === 'truncated') reply(responseTo(query, { flags: 0x0600 }));
+  };
   return openRaw(truncated, address, port);
 }
 

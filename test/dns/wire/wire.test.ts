@@ -100,7 +100,10 @@ describe('a silent server', () => {
     let asks = 0;
     const server = await openRaw(() => ++asks);
     const late = startBudget({ ...defaultLimits, ms: -1 });
-    expect(await openWire().ask(question, server, { budget: late })).toEqual({ kind: 'timeout' });
+    expect(await openWire().ask(question, server, { budget: late })).toEqual({
+      kind: 'timeout',
+      cutOff: true,
+    });
     expect(asks).toBe(0);
   });
 
