@@ -30,10 +30,10 @@ describe('a random name beside the hostname', () => {
     expect(asked(dns).filter((one) => one.endsWith(' SOA'))).toEqual(['docs.shop.test SOA']);
   });
 
-  it('is queried at every server for a correct record, otherwise at one', async () => {
+  it('is queried at one server', async () => {
     const two = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1'];
     const well = await observed([...two, right]);
-    expect(asked(well.dns).filter(isRandom)).toHaveLength(2);
+    expect(asked(well.dns).filter(isRandom)).toHaveLength(1);
     const wrong = await observed([...two, '* A 192.0.2.9', 'docs A 192.0.2.1']);
     expect(asked(wrong.dns).filter(isRandom)).toHaveLength(1);
     expect(wrong.seen.nearby.sibling).toMatchObject({

@@ -32,7 +32,11 @@ export type CaaLevel = {
   readonly name: string;
   readonly publishedAt?: string;
   readonly answer: DnsAnswer<CaaRecord>;
+  /** By server, if conclusive answers differ; `answer` is then the first queried server's. */
+  readonly servers?: readonly ServerCaa[];
 };
+
+export type ServerCaa = Pick<CaaLevel, 'publishedAt' | 'answer'> & { readonly server: string };
 
 /**
  * From `refused` to `malformed`, the server is listed for the zone but does not serve it.

@@ -5,24 +5,25 @@ import {
   type CaaRecord,
   type DnsAnswer,
   isConclusive,
-  recordsOf,
 } from '../../core/diagnosis/observation.ts';
 import { type AskName, followAliases, type NameReply } from '../servers/aliases.ts';
+import type { AskOptions } from '../servers/authoritative.ts';
 import { failureOf } from '../servers/reply.ts';
 import { answerAt, recordsAt, shortestTtl } from '../servers/select.ts';
 import { FAILURE_TTL_MS, registrableDomain, rememberMs } from '../servers/zone.ts';
 import type { QueryBudget } from '../wire/budget.ts';
+import type { Message } from '../wire/message.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Loaded } from '../wire/shared.ts';
-import type { ObservationContext, ObserverParts } from './context.ts';
+import type { ObserverParts } from './context.ts';
 
 /** `at`: the name where the records are published. */
-type Level = { readonly answer: DnsAnswer<CaaRecord>; readonly at: string };
-type Asking = {
+export type Level = { readonly answer: DnsAnswer<CaaRecord>; readonly at: string };
+
+export type CaaAsking = Pick<AskOptions, 'answering' | 'askServer'> & {
   readonly parts: ObserverParts;
   readonly budget: QueryBudget;
-  readonly answering?: ReadonlySet<string>;
 };
 
 /**
@@ -30,7 +31,7 @@ type Asking = {
  * `recursively`: only through resolvers. Closest level first.
  */
 export function climbForCaa(
-  asking: Asking,
+  asking: CaaAsking,
   hostname: string,
   recursively: boolean,
 ): Promise<readonly CaaLevel[]> {
@@ -38,40 +39,8 @@ export function climbForCaa(
   return climb(hostname, (name) => lookupSet(name, ask));
 }
 
-/**
- * As if the record were in place: a subdomain's own level is the target's CAA set. `answering`:
- * servers that just answered, queried first.
- */
-export async function climbAsIfPointed(
-  context: ObservationContext,
-  recursively: boolean,
-  answering: ReadonlySet<string>,
-): Promise<readonly CaaLevel[]> {
-  const { hostname, apex } = context.check;
-  const asking = { parts: context.parts, budget: context.budget, answering };
-  const ask = levelAsker(asking, hostname, { recursively, remember: true });
-  if (apex) return climb(hostname, (name) => lookupSet(name, ask));
-  const { level, confirmed } = await targetLevel(context, recursively);
-  if (isEnd(level)) return [shownAt(hostname, level)];
-  const above = await climb(parentOf(hostname) ?? '.', (name) => lookupSet(name, ask));
-  // A resolver that denies the target's CAA set must not let a higher level forbid issuance.
-  const decides = recordsOf(above.at(-1)?.answer ?? null).length > 0;
-  const own = decides && !confirmed ? await targetSet(context, 'zone') : level;
-  return [shownAt(hostname, own), ...(isEnd(own) ? [] : above)];
-}
-
-/** At the zone's own servers. */
-export async function levelAgain(context: ObservationContext, name: string): Promise<CaaLevel> {
-  const { hostname, apex } = context.check;
-  if (name === hostname && !apex) {
-    return shownAt(name, (await targetLevel(context, false)).level);
-  }
-  const ask = levelAsker(context, hostname, { recursively: false, remember: true });
-  return shownAt(name, await lookupSet(name, ask));
-}
-
 /** Sequential, because most climbs are short. */
-async function climb(
+export async function climb(
   from: string,
   levelAt: (name: string) => Promise<Level>,
 ): Promise<readonly CaaLevel[]> {
@@ -87,53 +56,30 @@ async function climb(
   return levels;
 }
 
-function shownAt(name: string, { answer, at }: Level): CaaLevel {
+export function shownAt(name: string, { answer, at }: Level): CaaLevel {
   return at === name ? { name, answer } : { name, publishedAt: at, answer };
 }
 
 /** Only a proven absence continues the climb. */
-function isEnd({ answer }: Level): boolean {
+export function isEnd({ answer }: Pick<Level, 'answer'>): boolean {
   return answer.kind === 'records' || !isConclusive(answer);
 }
 
 /** Behind an alias, the target's set counts, and its parents are not climbed (RFC 8659, 3). */
-async function lookupSet(level: string, ask: AskName): Promise<Level> {
+export async function lookupSet(level: string, ask: AskName): Promise<Level> {
   const end = await followAliases(level, ask);
   const { at } = end;
   if (end.kind === 'failure') return { answer: end.failure, at };
-  const answer = answerAt(end.message, at, 'CAA', ({ flags, tag, value }) => ({
-    flags,
-    tag,
-    value,
-  }));
-  return { answer, at };
+  return { answer: readSet(end.message, at), at };
 }
 
-/**
- * A resolver can say that the platform's own name has no CAA set. Any other answer is confirmed at
- * the zone, as is every answer if the zone is already known.
- */
-async function targetLevel(context: ObservationContext, recursively: boolean) {
-  const { parts, check } = context;
-  if (recursively) return { level: await targetSet(context, 'resolver'), confirmed: true };
-  if (parts.authorities.knownZone(check.target) === undefined) {
-    const level = await targetSet(context, 'resolver');
-    if (!isEnd(level)) return { level, confirmed: false };
-  }
-  return { level: await targetSet(context, 'zone'), confirmed: true };
-}
-
-function targetSet(
-  { parts, budget, check }: ObservationContext,
-  by: 'zone' | 'resolver',
-): Promise<Level> {
-  const ask = by === 'zone' ? askZone : askRecursively;
-  return lookupSet(check.target, (name) => ask({ parts, budget }, name, 'CAA'));
+export function readSet(message: Message, name: string): DnsAnswer<CaaRecord> {
+  return answerAt(message, name, 'CAA', ({ flags, tag, value }) => ({ flags, tag, value }));
 }
 
 /** Higher levels than the customer's domain belong to registries, so resolvers answer for them. */
-function levelAsker(
-  asking: Asking,
+export function levelAsker(
+  asking: CaaAsking,
   hostname: string,
   how: { readonly recursively: boolean; readonly remember: boolean },
 ): AskName {
@@ -156,7 +102,7 @@ function remembered(reply: NameReply): Loaded<NameReply> {
 }
 
 /** A set can forbid issuance, so the registry's servers confirm an existing one. */
-async function askAbove(asking: Asking, name: string): Promise<NameReply> {
+async function askAbove(asking: CaaAsking, name: string): Promise<NameReply> {
   const reply = await askRecursively(asking, name, 'CAA');
   const none =
     reply.kind !== 'message' || recordsAt(reply.message.answers, name, 'CAA').length === 0;
@@ -165,18 +111,22 @@ async function askAbove(asking: Asking, name: string): Promise<NameReply> {
 
 /** The answer stops at an alias, so `whole` is false. */
 export async function askZone(
-  { parts, budget, answering }: Asking,
+  { parts, budget, answering, askServer }: CaaAsking,
   name: string,
   type: RecordType,
 ): Promise<NameReply> {
-  const options = { budget, ...(answering ? { answering } : {}) };
+  const options = {
+    budget,
+    ...(answering ? { answering } : {}),
+    ...(askServer ? { askServer } : {}),
+  };
   const reply = await parts.authoritative.ask(name, type, options);
   return reply.kind === 'message' ? { ...reply, whole: false } : reply;
 }
 
 /** Resolvers, in order, follow aliases to the end, so `whole` is true. */
 export async function askRecursively(
-  { parts, budget }: Asking,
+  { parts, budget }: CaaAsking,
   name: string,
   type: RecordType,
 ): Promise<NameReply> {

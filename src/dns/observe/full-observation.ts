@@ -8,7 +8,7 @@
  * | NS zone                     | first             | one answers, zone delegated  | delegation.atZone   | this file       |
  * | SOA name, SOA its parent    | first             | no negative answer; 10 min   | delegation.zone     | same-servers.ts |
  * | A, AAAA target              | the target's zone | apex, or addresses found     | targetAddresses     | target.ts       |
- * | A random sibling            | each, or first    | not an apex                  | nearby.sibling      | nearby.ts       |
+ * | A random sibling            | first             | not an apex                  | nearby.sibling      | nearby.ts       |
  * | CNAME name.zone, www.name … | first             | wrong                        | nearby.doubled, …   | nearby.ts       |
  * | MX, TXT name                | first without one | wrong, not an apex, no CNAME | servers[].mx, txt   | nearby.ts       |
  * | A along a foreign CNAME     | each name's zone  | wrong                        | nearby.chain        | nearby.ts       |
@@ -17,6 +17,7 @@
  * | A, AAAA name, with DO       | two resolvers     | right                        | world               | world.ts        |
  */
 import type {
+  CaaLevel,
   Delegation,
   Nearby,
   Observation,
@@ -25,7 +26,7 @@ import type {
 import type { OwnServers } from '../servers/authorities.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
 import { NOBODY } from '../servers/recursive.ts';
-import { type Referral, untold } from '../servers/reply.ts';
+import { type NameServer, type Referral, untold } from '../servers/reply.ts';
 import { recordsAt, shortestTtl, soaIn } from '../servers/select.ts';
 import {
   delegationOf,
@@ -35,7 +36,8 @@ import {
   withOwnServers,
   type Zone,
 } from '../servers/zone.ts';
-import { climbAsIfPointed } from './caa.ts';
+import { isWithin } from '../wire/name.ts';
+import { climbAsIfPointed } from './caa-of-check.ts';
 import { inZone, type ObservationContext } from './context.ts';
 import {
   askBeside,
@@ -108,19 +110,20 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   const views = seen.map(({ view }) => view);
   const targetAddresses = await targetAddressesOf(context, views, false);
   const pointing = pointingOfViews(check, views, targetAddresses);
-  const answeringNames = new Set(answered.map(({ server }) => server.name));
+  const servers = new Set(answered.map(({ server }) => server.name));
+  const climbing = climbAsIfPointed(context, { zone, servers });
   const [around, caa, world] = await Promise.all([
-    observeAround(context, zone, seen, pointing),
-    climbAsIfPointed(context, false, answeringNames),
+    observeAround(context, zone, seen, pointing, climbing),
+    climbing,
     // Resolvers are only queried once the record is right: an earlier query would make them cache
     // its absence (RFC 2308, 5).
     pointing === 'right' ? observeWorld(context) : [],
   ]);
-  const { servers, nearby } = around;
+  const { nearby } = around;
   const isBesideApex = nearby.wrongHosts.some(({ a }) => a?.kind === 'records');
   return {
     delegation,
-    servers,
+    servers: around.servers,
     nearby,
     caa,
     world,
@@ -151,18 +154,20 @@ async function observeAround(
   zone: Zone,
   seen: readonly [ServerSeen, ...ServerSeen[]],
   pointing: 'right' | 'wrong' | 'unknown',
+  climbing: Promise<readonly CaaLevel[]>,
 ): Promise<{ readonly servers: Observation['servers']; readonly nearby: Nearby }> {
   const answered = thoseThatAnswer(seen);
   const [one] = answered;
   const wrong = pointing === 'wrong' && one !== undefined;
   const names = new Set(answered.map(({ server }) => server.name));
   const [siblings, mistakes, beside, chain] = await Promise.all([
-    askSiblings(context, zone, pointing === 'right' ? answered : answered.slice(0, 1)),
+    askSiblings(context, zone, answered.slice(0, 1)),
     wrong ? askMistakes(context, zone, one) : { doubled: null, wrongHosts: [] },
     wrong && !context.check.apex ? askBeside(context, zone, answered) : null,
     wrong ? chainOf(context, answered, names) : null,
   ]);
-  const views = await withSoa(context, zone, seen, siblings);
+  const caa = await climbing;
+  const views = await withSoa(context, zone, seen, { siblings, caa, pointing });
   const [first, ...rest] = views.map((view) =>
     view.server === beside?.server ? { ...view, mx: beside.mx, txt: beside.txt } : view,
   );
@@ -226,21 +231,38 @@ async function ownServers(
   });
 }
 
-/** From an earlier reply or a new query. Keeps the order. */
+type SoaSources = {
+  readonly siblings: Siblings | null;
+  readonly caa: readonly CaaLevel[];
+  readonly pointing: 'right' | 'wrong' | 'unknown';
+};
+
+/**
+ * From an earlier reply, also one about CAA, or a new query; in the same order. A right record with a
+ * CAA set needs no query for further servers' serial numbers.
+ */
 function withSoa(
   context: ObservationContext,
   zone: Zone,
   seen: readonly ServerSeen[],
-  siblings: Siblings | null,
+  { siblings, caa, pointing }: SoaSources,
 ): Promise<readonly ServerView[]> {
+  const { hostname, apex } = context.check;
+  // Each server was queried for CAA there, so the reply is cached.
+  const level = caa.find(({ name }) => (apex || name !== hostname) && isWithin(name, zone.name));
+  const isEnough = pointing === 'right' && siblings !== null && level !== undefined;
+  const soaFrom = async (server: NameServer, name: string, type: 'CAA' | 'SOA') => {
+    const { reply } = await context.askServer(zone, server, { name, type });
+    return reply.kind === 'message' ? soaIn(reply.message, zone.name) : null;
+  };
   return Promise.all(
     seen.map(async ({ view, server }) => {
       if (view.state !== 'answers' || view.soa !== null) return view;
       const beside = siblings?.replies.get(server.name);
       const known = beside?.kind === 'message' ? soaIn(beside.message, siblings?.name ?? '') : null;
-      if (known !== null) return { ...view, soa: known };
-      const { reply } = await context.askServer(zone, server, { name: zone.name, type: 'SOA' });
-      return { ...view, soa: reply.kind === 'message' ? soaIn(reply.message, zone.name) : null };
+      const soa = known ?? (level ? await soaFrom(server, level.name, 'CAA') : null);
+      if (soa !== null || isEnough) return { ...view, soa };
+      return { ...view, soa: await soaFrom(server, zone.name, 'SOA') };
     }),
   );
 }

@@ -13,7 +13,7 @@ import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delega
 import { classifyRecursive, type NameServer } from '../servers/reply.ts';
 import { QUERIED_MAX } from '../servers/turns.ts';
 import { withOwnServers, type Zone } from '../servers/zone.ts';
-import { levelAgain } from './caa.ts';
+import { levelAgain } from './caa-of-check.ts';
 import { type Comparison, compareServer } from './compared-server.ts';
 import { inZone, type ObservationContext } from './context.ts';
 import { sameServersBefore } from './same-servers.ts';
@@ -104,7 +104,7 @@ async function isUnchanged(
   return (
     (await isSameAaaa(context, zone, previous)) &&
     (await isSameTarget(context, previous)) &&
-    (await isSameBeyond(context, previous))
+    (await isSameBeyond(context, zone, previous))
   );
 }
 
@@ -187,7 +187,11 @@ function wasAskedForAaaa({ cname, a }: ServerView): boolean {
 }
 
 /** If the record was right, DNSSEC or CAA was the problem, so that is queried again. */
-async function isSameBeyond(context: ObservationContext, previous: Observation): Promise<boolean> {
+async function isSameBeyond(
+  context: ObservationContext,
+  zone: Zone,
+  previous: Observation,
+): Promise<boolean> {
   const { check, parts } = context;
   if (pointingOfViews(check, previous.servers, previous.targetAddresses) !== 'right') return true;
   const failing = previous.world.filter(fails);
@@ -200,12 +204,13 @@ async function isSameBeyond(context: ObservationContext, previous: Observation):
       );
     }),
   );
-  return !still.includes(false) && (await areSameLevels(context, previous.caa ?? []));
+  return !still.includes(false) && (await areSameLevels(context, zone, previous.caa ?? []));
 }
 
 /** The deciding level and closer ones, where a new set takes precedence. Skips the platform's. */
 async function areSameLevels(
   context: ObservationContext,
+  zone: Zone,
   caa: readonly CaaLevel[],
 ): Promise<boolean> {
   const { hostname, apex } = context.check;
@@ -214,13 +219,23 @@ async function areSameLevels(
   const levels = caa.filter((level) => level === last || apex || level.name !== hostname);
   const same = await Promise.all(
     levels.map(async (level) => {
-      const again = await levelAgain(context, level.name);
+      const again = await levelAgain(context, level, zone);
       // A failure can occur at a different name of the chain each time.
       const moved = again.answer.kind === 'records' && again.publishedAt !== level.publishedAt;
-      return !moved && isSame(again.answer, level.answer);
+      return !moved && isSame(again.answer, level.answer) && isSameByServer(again, level);
     }),
   );
   return !same.includes(false);
+}
+
+function isSameByServer({ servers: some = [] }: CaaLevel, { servers = [] }: CaaLevel): boolean {
+  return (
+    some.length === servers.length &&
+    servers.every((one, i) => {
+      const again = some[i];
+      return again?.server === one.server && isSame(again.answer, one.answer);
+    })
+  );
 }
 
 /** A SERVFAIL can be caused by DNSSEC. Silence and refusals are the resolver's own problem. */
@@ -228,8 +243,8 @@ function fails({ a }: ResolverView): boolean {
   return a.kind === 'servfail';
 }
 
-function decides({ answer }: CaaLevel): boolean {
-  return answer.kind === 'records' || !isConclusive(answer);
+function decides({ answer, servers = [] }: CaaLevel): boolean {
+  return answer.kind === 'records' || servers.length > 0 || !isConclusive(answer);
 }
 
 function wasWell({ check }: ObservationContext, previous: Observation): boolean {

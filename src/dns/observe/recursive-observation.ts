@@ -3,7 +3,7 @@ import type { Nearby, Observation, ServerView } from '../../core/diagnosis/obser
 import { NOBODY } from '../servers/recursive.ts';
 import { classifyRecursive, untold } from '../servers/reply.ts';
 import { textsAt } from '../servers/select.ts';
-import { climbAsIfPointed } from './caa.ts';
+import { climbAsIfPointed } from './caa-of-check.ts';
 import type { ObservationContext } from './context.ts';
 import { aliasIn, followChain, nothingNearby } from './nearby.ts';
 import { allOf, answering, nothingMore, untoldView } from './server-view.ts';
@@ -38,7 +38,7 @@ export async function observeRecursively(
     servers: [view],
     world: world.map((seen) => seen.view),
     nearby: { ...nothingNearby, chain: await chainIn(context, speaker) },
-    caa: isKnown ? await climbAsIfPointed(context, true, new Set()) : null,
+    caa: isKnown ? await climbAsIfPointed(context, null) : null,
     targetAddresses,
     cost: context.cost(),
   };

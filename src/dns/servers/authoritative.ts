@@ -1,17 +1,27 @@
 import type { QueryBudget } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { NameServers } from './authorities.ts';
-import type { AuthorityAsker, AuthorityQuestion } from './authority.ts';
+import type { AuthorityAsker, AuthorityQuestion, Contact } from './authority.ts';
 import { REFERRALS_MAX } from './delegation.ts';
-import { type Failure, failureOf, type Referral, type ReplyMessage } from './reply.ts';
+import {
+  type Failure,
+  failureOf,
+  type NameServer,
+  type Referral,
+  type ReplyMessage,
+} from './reply.ts';
 import { answeringFirst } from './turns.ts';
 import type { Zone } from './zone.ts';
 
-type AskOptions = {
+export type AskOptions = {
   readonly budget: QueryBudget;
   /** Names of servers that just answered; they are queried first. */
   readonly answering?: ReadonlySet<string>;
+  /** Instead of the asker, for a check that caches replies. It counts the budget itself. */
+  readonly askServer?: AskServer;
 };
+
+type AskServer = (zone: Zone, server: NameServer, question: AuthorityQuestion) => Promise<Contact>;
 
 /** Rejects with RangeError for an invalid name, never because of the network. */
 export type Authoritative = {
@@ -50,17 +60,21 @@ export function createAuthoritative(
   async function askZone(
     zone: Zone,
     question: AuthorityQuestion,
-    { budget, answering = new Set() }: AskOptions,
+    { budget, answering = new Set(), askServer = byAsker(budget) }: AskOptions,
   ): Promise<ReplyMessage | Referral | Failure> {
     let failure: Failure | undefined;
     for (const server of answeringFirst(zone.servers, answering, now())) {
-      const { reply } = await asker.ask(zone.name, server, question, budget);
+      const { reply } = await askServer(zone, server, question);
       if (reply.kind === 'message' || reply.kind === 'referral') return reply;
       failure ??= failureOf(reply);
     }
     // The domain can have moved to other servers: the next check looks them up again.
     authorities.forget(zone, question.name);
     return failure ?? { kind: 'servfail' };
+  }
+
+  function byAsker(budget: QueryBudget): AskServer {
+    return (zone, server, question) => asker.ask(zone.name, server, question, budget);
   }
 
   return { ask };

@@ -120,6 +120,16 @@ const caaLevel = z
       .optional()
       .meta(said('The name after following its aliases, where the records are published')),
     answer: z.object(answerOf(caaRecord)),
+    servers: z
+      .array(
+        z.object({
+          server: z.string(),
+          publishedAt: z.string().optional(),
+          answer: z.object(answerOf(caaRecord)),
+        }),
+      )
+      .optional()
+      .meta(said('The answer of each name server, if they differ')),
   })
   .meta({ id: 'CaaLevel', description: 'CAA records at one level of the lookup' });
 

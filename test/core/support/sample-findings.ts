@@ -9,7 +9,7 @@ export const about = { hostname, target };
 export const apex = { hostname: 'example.com', target };
 
 /** Control characters, a color, a right-to-left override, a line break, and 10 kB. */
-const nasty = `a\u001b[31m\u202e\u0000\u0085\n\u2028${'x'.repeat(10_000)}`;
+export const nasty = `a\u001b[31m\u202e\u0000\u0085\n\u2028${'x'.repeat(10_000)}`;
 
 type Samples = { readonly [C in FindingCode]: FindingOf<C> };
 

@@ -14,6 +14,8 @@ import { comparedWith } from '../laboratory.ts';
 import { authority, TARGET } from '../real/check.ts';
 import { lacksNameServers } from '../real/world.ts';
 import type { Case } from './case.ts';
+import { caa } from './cases/caa.ts';
+import { caaDiffers } from './cases/caa-differs.ts';
 import { circles } from './cases/circles.ts';
 import { manyServers } from './cases/many-servers.ts';
 import { programs } from './cases/programs.ts';
@@ -27,6 +29,8 @@ const families: Readonly<Record<string, readonly Case[]>> = {
   'zones within zones': zoneCuts,
   'more than four servers': manyServers,
   'CNAME loops': circles,
+  'CAA records that differ between servers': caaDiffers,
+  CAA: caa,
   'each program': programs,
   'failing servers': sickServers,
   'values of records': values,

@@ -3,8 +3,9 @@ import type { FamilyOf } from '../finding.ts';
 import { type DiagnosisInput, unique } from '../input.ts';
 import { isSameName, type QueryFailure } from '../server-pointing.ts';
 import { foreign, foreignName, listed, outcomes, type Words } from '../words.ts';
-import type { CaaWarning } from './caa.ts';
-import { advice, caaHintWords } from './caa.ts';
+import { advice, type CaaDifference, type CaaWarning, caaHintWords } from './caa.ts';
+import { differingActor, isSplit, saidByEach, splitWords } from './caa-differ.ts';
+import { caaPlace } from './caa-place.ts';
 import type { CaaDenial, CaaHint } from './caa-set.ts';
 import { withoutParameters } from './caa-value.ts';
 
@@ -30,6 +31,8 @@ export type CaaFinding =
       readonly method?: string;
       readonly hint?: CaaHint;
       readonly rfc?: 'allow' | 'deny';
+      /** If the servers differ: the rest is from one that forbids. */
+      readonly differ?: CaaDifference;
     }
   | {
       readonly code: 'caa_unknown';
@@ -61,13 +64,14 @@ export const caaFindings: FamilyOf<CaaFinding> = {
     severity: 'blocks',
     actor: 'customer',
     order: 130,
-    actorFor: ({ ours }) => (ours ? 'platform' : 'customer'),
+    actorFor: ({ ours, differ }) => (ours ? 'platform' : differingActor(differ)),
     hints: ({ hint, toAdd }) =>
       hint === undefined ? [] : [{ code: hint, text: caaHintWords[hint](toAdd) }],
     check: caaBlocks,
     explain: (finding) => {
-      const { records, reason, rfc } = finding;
-      const place = placeOf(finding.foundAt, finding.publishedAt);
+      if (isSplit(finding)) return splitWords(finding);
+      const { records, reason, rfc, differ } = finding;
+      const place = caaPlace(finding.foundAt, finding.publishedAt);
       const strict =
         rfc === 'allow'
           ? '. The RFC alone would allow it; our certificate authority is stricter'
@@ -75,8 +79,8 @@ export const caaFindings: FamilyOf<CaaFinding> = {
       return {
         summary: summaries[reason ?? 'other_authority'](place, finding),
         expected: `CAA ${[finding.toAdd, ...(finding.orToAdd ?? [])].join(' or ')}`,
-        found: `At ${place}: ${listed(records)}${strict}`,
-        action: repair(place, finding),
+        found: `${differ === undefined ? `At ${place}: ${listed(records)}` : saidByEach(differ)}${strict}`,
+        action: `${differ === undefined ? '' : 'The name servers differ, so do this at each of them. '}${repair(place, finding)}`,
       };
     },
   },
@@ -114,7 +118,7 @@ function caaBlocks(
 ): (CaaFinding & { readonly code: 'caa_blocks' }) | undefined {
   const { wanted, caa } = input;
   if (caa?.kind !== 'deny') return undefined;
-  const { foundAt, records, toAdd, toRemove, reason, method, hint, rfc } = caa;
+  const { foundAt, records, toAdd, toRemove, reason, method, hint, rfc, differ } = caa;
   return {
     code: 'caa_blocks',
     hostname: wanted.hostname,
@@ -127,6 +131,7 @@ function caaBlocks(
     ...(method === undefined ? {} : { method }),
     ...(hint === undefined ? {} : { hint }),
     rfc,
+    ...(differ === undefined ? {} : { differ }),
   };
 }
 
@@ -204,12 +209,6 @@ const summaries: {
     `Our certificate authority does not support a critical CAA record of ${foundAt}, so it cannot issue for ${hostname}.`,
 };
 
-function placeOf(name: string, publishedAt: string | undefined): string {
-  return publishedAt === undefined
-    ? foreignName(name)
-    : `${foreignName(publishedAt)}, where ${foreignName(name)} leads`;
-}
-
 function repair(place: string, finding: Blocks): string {
   const { ours, foundAt, publishedAt = foundAt, toRemove } = finding;
   if (ours) {
@@ -242,7 +241,7 @@ function removal(
 
 function unknown(finding: Unknown): Words {
   const { hostname, outcome, asked } = finding;
-  const name = placeOf(finding.name, finding.publishedAt);
+  const name = caaPlace(finding.name, finding.publishedAt);
   const by = asked === undefined ? '' : ' (from our resolvers)';
   return {
     summary: `The CAA records of ${name} could not be read. A certificate authority must treat that as a refusal to issue for ${hostname}.`,

@@ -51,6 +51,7 @@ export type CaaVerdict =
       readonly method?: string;
       readonly hint?: CaaHint;
       readonly rfc: Permission;
+      readonly differ?: CaaDifference;
     }
   /** `nxdomain` only for a top-level domain, which cannot be missing. */
   | {
@@ -60,28 +61,86 @@ export type CaaVerdict =
       readonly outcome: QueryFailure | 'nxdomain';
     };
 
+/** What each server of a zone says at one level; sorted by server, at least two. */
+export type CaaDifference = {
+  readonly at: string;
+  readonly servers: readonly {
+    readonly server: string;
+    /** In presentation form, sorted; empty: no set. */
+    readonly records: readonly string[];
+    /** Whether our CA can issue if it queries this server. */
+    readonly allows: boolean;
+  }[];
+};
+
 /** RFC 8659, section 3: the nearest first, without the root; a wildcard's asterisk is removed. */
 export function caaLevels(hostname: string): string[] {
   const labels = hostname.toLowerCase().replace(/^\*\./, '').replace(/\.$/, '').split('.');
   return labels.map((_, index) => labels.slice(index).join('.')).filter((name) => name !== '');
 }
 
-/** `levels`: as `caaLevels`, up to the first with a set or a failure, which decides. Pure. */
+/**
+ * `levels`: as `caaLevels`, up to the first with a set or a failure, which decides. If servers differ,
+ * the worst counts, because the CA can query any of them. Pure.
+ */
 export function evaluateCaa(
   levels: readonly CaaLevel[],
   ca: CaaAuthority,
   { wildcard }: { readonly wildcard: boolean },
 ): CaaVerdict {
-  for (const level of levels) {
-    const outcome = missing(level.name, level.answer.kind);
-    // A failed query can hide a set that forbids us (RFC 8659, section 3).
-    if (outcome !== undefined) {
-      return { kind: 'unknown', name: level.name, ...endOf(level), outcome };
-    }
-    const records = recordsOf(level.answer);
-    if (records.length > 0) return evaluateSet(level, records, ca, wildcard);
+  const [level, ...above] = levels;
+  if (level === undefined) return noSet;
+  const evaluate = (one: CaaLevel) =>
+    evaluateLevel(one, ca, wildcard) ?? evaluateCaa(above, ca, { wildcard });
+  const { name, servers = [] } = level;
+  if (servers.length === 0) return evaluate(level);
+  return worstOf(
+    name,
+    servers.map(({ server, ...said }) => ({
+      server,
+      records: presented(recordsOf(said.answer)),
+      verdict: evaluate({ name, ...said }),
+    })),
+  );
+}
+
+const noSet: CaaVerdict = { kind: 'allow', foundAt: null, records: [], warnings: [], rfc: 'allow' };
+
+const worstFirst: readonly CaaVerdict['kind'][] = ['deny', 'unknown', 'allow'];
+
+function worstOf(
+  at: string,
+  verdicts: readonly {
+    readonly server: string;
+    readonly records: readonly string[];
+    readonly verdict: CaaVerdict;
+  }[],
+): CaaVerdict {
+  const [worst = noSet] = worstFirst.flatMap((kind) =>
+    verdicts.flatMap(({ verdict }) => (verdict.kind === kind ? verdict : [])),
+  );
+  if (worst.kind !== 'deny') return worst;
+  const servers = verdicts.map(({ server, records, verdict }) => ({
+    server,
+    records,
+    allows: verdict.kind === 'allow',
+  }));
+  return { ...worst, differ: { at, servers } };
+}
+
+/** Undefined without a set: the next level counts. */
+function evaluateLevel(
+  level: CaaLevel,
+  ca: CaaAuthority,
+  wildcard: boolean,
+): CaaVerdict | undefined {
+  const outcome = missing(level.name, level.answer.kind);
+  // A failed query can hide a set that forbids us (RFC 8659, section 3).
+  if (outcome !== undefined) {
+    return { kind: 'unknown', name: level.name, ...endOf(level), outcome };
   }
-  return { kind: 'allow', foundAt: null, records: [], warnings: [], rfc: 'allow' };
+  const records = recordsOf(level.answer);
+  return records.length > 0 ? evaluateSet(level, records, ca, wildcard) : undefined;
 }
 
 function endOf({ publishedAt }: CaaLevel): { readonly publishedAt?: string } {
