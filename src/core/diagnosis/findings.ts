@@ -3,6 +3,7 @@ import { type BesideFinding, beside } from './beside.ts';
 import { type CaaFinding, caaFindings } from './caa/caa-findings.ts';
 import { type ClaimFinding, claims } from './claims.ts';
 import { type DelegationFinding, delegation } from './delegation.ts';
+import { type DnssecFinding, dnssec } from './dnssec.ts';
 import type { Actor, FamilyOf, FindingRule, Severity } from './finding.ts';
 import type { ExplainedHint } from './hints.ts';
 import { type PointingFinding, pointing } from './pointing.ts';
@@ -21,6 +22,7 @@ export type Finding =
   | ApexFinding
   | ServerFinding
   | ReservedFinding
+  | DnssecFinding
   | WorldFinding
   | CaaFinding
   | ClaimFinding;
@@ -36,6 +38,7 @@ const families: FamilyOf<Finding> = {
   ...apex,
   ...servers,
   ...reserved,
+  ...dnssec,
   ...world,
   ...caaFindings,
   ...claims,
