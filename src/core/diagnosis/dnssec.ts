@@ -1,4 +1,5 @@
 /** DNSSEC failures: validating resolvers reject the zone's answers. */
+import { splitAtZone } from '../names/zone.ts';
 import {
   bogusCause,
   describeExtendedError,
@@ -13,8 +14,9 @@ import {
   type ExtendedError,
   isConclusive,
   type ResolverView,
+  type ValidationView,
 } from './observation.ts';
-import { foreign, keeperOf, lines } from './words.ts';
+import { foreign, foreignName, keeperOf, lines, type Words } from './words.ts';
 
 export type DnssecFinding = {
   readonly code: 'dnssec_bogus';
@@ -22,6 +24,8 @@ export type DnssecFinding = {
   readonly zone: string;
   /** Of the failing resolvers, one per code; can be empty. */
   readonly errors: readonly ExtendedError[];
+  /** Only this CAA answer is rejected; `isDenial`: it says that there are no records. */
+  readonly caa?: { readonly at: string; readonly isDenial: boolean };
 };
 
 export const dnssec: FamilyOf<DnssecFinding> = {
@@ -31,60 +35,129 @@ export const dnssec: FamilyOf<DnssecFinding> = {
     severity: 'blocks',
     actor: 'customer',
     order: 120,
-    actorFor: ({ errors }) => bogusActor(errors),
+    // If other answers validate, the DS record is right, and the signer is at fault.
+    actorFor: ({ errors, caa }) => (caa === undefined ? bogusActor(errors) : 'dns_provider'),
     check: dnssecBogus,
-    explain: ({ hostname, errors, ...finding }) => {
-      const zone = foreign(finding.zone);
-      return {
-        summary: `DNSSEC of ${zone} is broken: much of the internet rejects its answers, and no certificate can be issued for ${hostname}.`,
-        expected: `Signatures of ${zone} that match the DS record at ${keeperOf(finding.zone)}, or no DS record.`,
-        found:
-          errors.length === 0
-            ? 'Validating resolvers fail; without validation they answer.'
-            : `Validating resolvers fail: ${lines(errors.map(describeExtendedError), '; ')}`,
-        action: repairOf(errors)(zone, keeperOf(finding.zone)),
-      };
-    },
+    explain: (finding) =>
+      finding.caa === undefined ? brokenWords(finding) : caaWords(finding, finding.caa),
   },
 };
 
+function brokenWords({ hostname, errors, ...finding }: DnssecFinding): Words {
+  const zone = foreign(finding.zone);
+  return {
+    summary: `DNSSEC of ${zone} is broken: much of the internet rejects its answers, and no certificate can be issued for ${hostname}.`,
+    expected: `Signatures of ${zone} that match the DS record at ${keeperOf(finding.zone)}, or no DS record.`,
+    found:
+      errors.length === 0
+        ? 'Validating resolvers fail; without validation they answer.'
+        : `Validating resolvers fail: ${lines(errors.map(describeExtendedError), '; ')}`,
+    action: repairOf(errors)(zone, keeperOf(finding.zone)),
+  };
+}
+
+/** Mostly the proof that there is no CAA record. */
+function caaWords(
+  { hostname, errors, ...finding }: DnssecFinding,
+  { at, isDenial }: NonNullable<DnssecFinding['caa']>,
+): Words {
+  const [zone, name] = [foreign(finding.zone), foreignName(at)];
+  const bad = isDenial
+    ? `the proof that ${name} has no CAA record does not validate`
+    : `the CAA records of ${name} do not validate`;
+  const why =
+    errors.length === 0
+      ? '; without validation they answer.'
+      : `: ${lines(errors.map(describeExtendedError), '; ')}`;
+  return {
+    summary: `DNSSEC of ${zone} is broken in one place: ${bad}, so no certificate can be issued for ${hostname}.`,
+    expected: `An answer to the CAA query for ${name} that validates${isDenial ? ', also if it says that there is no record' : ''}.`,
+    found: `Other answers validate. Validating resolvers fail for CAA at ${name}${why}`,
+    action: `Ask your DNS provider to sign ${zone} again: ${isDenial ? `its proofs that a record is missing (NSEC or NSEC3) are broken, at least for CAA at ${name}` : `the signature of the CAA records of ${name} is broken`}. The DS record is right: keep it. We check again automatically.`,
+  };
+}
+
 /**
  * A failing resolver must blame the signatures: by extended error, or by answering once validation
- * is disabled. Another validating resolver that answers proves the opposite.
+ * is disabled. Another validating resolver that answers proves the opposite. While the record is
+ * wrong, the zone's SOA record stands for it.
  */
 function dnssecBogus(input: DiagnosisInput): DnssecFinding | undefined {
-  if (input.pointing !== 'right' || input.unregistered) return undefined;
-  const honest = input.observation.world.filter(isHonest);
-  const failing = honest.filter(
-    (resolver) => fails(resolver, input.apex) && blamesSignatures(resolver),
-  );
-  if (failing.length === 0 || honest.some((resolver) => answers(resolver, input.apex))) {
-    return undefined;
+  const { pointing, unregistered, observation, apex, expected, zone } = input;
+  if (unregistered || pointing === 'unknown') return undefined;
+  const { world, signatures = [] } = observation;
+  const asked =
+    pointing === 'right'
+      ? world.map((one) => ofResolver(one, apex))
+      : signatures.filter(({ type }) => type === 'SOA').map(ofView);
+  const failing = rejecting(asked);
+  if (failing.length === 0) return badCaa(input);
+  return {
+    code: 'dnssec_bogus',
+    hostname: expected.hostname,
+    zone,
+    errors: foreignErrors(failing),
+  };
+}
+
+/** The nearest level whose CAA answer is rejected. */
+function badCaa({ observation, expected, zone }: DiagnosisInput): DnssecFinding | undefined {
+  const { caa, signatures = [] } = observation;
+  for (const { name, publishedAt = name, answer } of caa ?? []) {
+    const about = signatures.filter((one) => one.type === 'CAA' && one.name === name);
+    const failing = rejecting(about.map(ofView));
+    if (failing.length === 0) continue;
+    // If only resolvers were queried, the answer without validation shows what exists.
+    const kinds = isConclusive(answer) ? [answer.kind] : about.map(({ unchecked }) => unchecked);
+    const isWithin = publishedAt === zone || publishedAt.endsWith(`.${zone}`);
+    return {
+      code: 'dnssec_bogus',
+      hostname: expected.hostname,
+      zone: isWithin ? zone : splitAtZone(publishedAt).zone,
+      errors: foreignErrors(failing),
+      caa: { at: name, isDenial: !kinds.includes('records') },
+    };
   }
-  const { hostname } = input.expected;
-  return { code: 'dnssec_bogus', hostname, zone: input.zone, errors: foreignErrors(failing) };
+  return undefined;
+}
+
+/** One resolver and query. */
+type Validated = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
+  readonly answers: boolean;
+  readonly fails: boolean;
+};
+
+/** Those that reject the signatures; none if one resolver answers. */
+function rejecting(asked: readonly Validated[]): readonly Validated[] {
+  const honest = asked.filter(isHonest);
+  if (honest.some(({ answers }) => answers)) return [];
+  return honest.filter((one) => one.fails && blamesSignatures(one));
+}
+
+function ofResolver(resolver: ResolverView, apex: boolean): Validated {
+  const { answersUnchecked, errors } = resolver;
+  const counts = whatCounts(resolver, apex);
+  const fails = counts.some(({ kind }) => kind === 'servfail');
+  return { answersUnchecked, errors, fails, answers: !fails && counts.some(isConclusive) };
+}
+
+function ofView({ outcome, answersUnchecked, errors }: ValidationView): Validated {
+  const answers = outcome === 'records' || outcome === 'nodata' || outcome === 'nxdomain';
+  return { answersUnchecked, errors, answers, fails: outcome === 'servfail' };
 }
 
 /** A filter reflects the resolver's operator, not the domain. */
-export function isHonest({ errors }: ResolverView): boolean {
+export function isHonest({ errors }: Pick<ResolverView, 'errors'>): boolean {
   return !errors.some(({ code }) => isFilter(code));
 }
 
 /** At a subdomain only the CNAME counts: a failure behind it belongs to our target. */
-function fails(resolver: ResolverView, apex: boolean): boolean {
-  return whatCounts(resolver, apex).some(({ kind }) => kind === 'servfail');
-}
-
-function answers(resolver: ResolverView, apex: boolean): boolean {
-  return !fails(resolver, apex) && whatCounts(resolver, apex).some(isConclusive);
-}
-
 function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly DnsAnswer<string>[] {
   return apex ? [a, aaaa] : [cname];
 }
 
 /** After any other error, the second query can have succeeded by chance. */
-function blamesSignatures({ answersUnchecked, errors }: ResolverView): boolean {
+function blamesSignatures({ answersUnchecked, errors }: Validated): boolean {
   return (
     errors.some(({ code }) => isBogus(code)) || (errors.length === 0 && answersUnchecked === true)
   );

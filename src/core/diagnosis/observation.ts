@@ -112,6 +112,16 @@ export type ResolverView = {
   readonly rttMs: number | null;
 };
 
+/** A validating resolver's answer beyond the host name; the rest is as in `ResolverView`. */
+export type ValidationView = Pick<ResolverView, 'server' | 'answersUnchecked' | 'errors'> & {
+  readonly name: string;
+  /** `SOA` of the zone while the record is wrong; `CAA` at a level of the climb. */
+  readonly type: 'SOA' | 'CAA';
+  readonly outcome: DnsAnswer<unknown>['kind'];
+  /** After a failure: the answer without validation. */
+  readonly unchecked?: DnsAnswer<unknown>['kind'];
+};
+
 export type NearbyName = {
   readonly name: string;
   readonly cname: DnsAnswer<string>;
@@ -161,6 +171,8 @@ export type Observation = {
   readonly servers: readonly [ServerView, ...ServerView[]];
   /** Empty unless the zone is right: an earlier query would cache a negative answer. */
   readonly world: readonly ResolverView[];
+  /** Missing: nothing was queried. */
+  readonly signatures?: readonly ValidationView[];
   readonly nearby: Nearby;
   /**
    * Nearest level first, up to the first with a set or without an answer. Assumes that the record

@@ -15,6 +15,8 @@
  * | SOA zone                    | each              | not in an earlier answer     | servers[].soa       | this file       |
  * | CAA target, then upward     | each name's zone  | a server answers             | caa                 | caa.ts          |
  * | A, AAAA name, with DO       | two resolvers     | right                        | world               | world.ts        |
+ * | SOA zone, with DO           | one resolver      | wrong                        | signatures          | signatures.ts   |
+ * | CAA own levels, with DO     | one resolver      | zone is signed               | signatures          | signatures.ts   |
  */
 import type {
   CaaLevel,
@@ -51,13 +53,14 @@ import {
 } from './nearby.ts';
 import { zoneAtSameServers } from './same-servers.ts';
 import { allOf, answering, type ServerSeen, silent, untoldView } from './server-view.ts';
+import { observeSignatures } from './signatures.ts';
 import { lookupTarget, pointingOfViews, targetAddressesOf } from './target.ts';
 import { thoseThatAnswer, viewInTurns, viewServers } from './view-servers.ts';
 import { observeWorld } from './world.ts';
 
 type ZoneObservation = Pick<
   Observation,
-  'servers' | 'world' | 'nearby' | 'caa' | 'targetAddresses'
+  'servers' | 'world' | 'signatures' | 'nearby' | 'caa' | 'targetAddresses'
 > & {
   readonly delegation: Delegation | null;
 };
@@ -112,12 +115,14 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   const pointing = pointingOfViews(check, views, targetAddresses);
   const servers = new Set(answered.map(({ server }) => server.name));
   const climbing = climbAsIfPointed(context, { zone, servers });
-  const [around, caa, world] = await Promise.all([
+  // Resolvers are only queried once the record is right: an earlier query would make them cache its
+  // absence (RFC 2308, 5).
+  const asking = pointing === 'right' ? observeWorld(context) : Promise.resolve([]);
+  const [around, caa, world, signatures] = await Promise.all([
     observeAround(context, zone, seen, pointing, climbing),
     climbing,
-    // Resolvers are only queried once the record is right: an earlier query would make them cache
-    // its absence (RFC 2308, 5).
-    pointing === 'right' ? observeWorld(context) : [],
+    asking,
+    observeSignatures(context, { zone, pointing, views, world: asking, caa: climbing }),
   ]);
   const { nearby } = around;
   const isBesideApex = nearby.wrongHosts.some(({ a }) => a?.kind === 'records');
@@ -126,7 +131,8 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
     servers: around.servers,
     nearby,
     caa,
-    world,
+    world: world.map(({ view }) => view),
+    ...(signatures.length > 0 && { signatures }),
     targetAddresses:
       isBesideApex && targetAddresses.length === 0 ? await lookupTarget(context) : targetAddresses,
   };

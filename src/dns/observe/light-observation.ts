@@ -1,25 +1,17 @@
 /** Most checks find the name unchanged with a few queries. Any difference leads to a full check. */
 
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
-import {
-  type CaaLevel,
-  type DnsAnswer,
-  isConclusive,
-  type Observation,
-  type ResolverView,
-  type ServerView,
-} from '../../core/diagnosis/observation.ts';
+import type { DnsAnswer, Observation, ServerView } from '../../core/diagnosis/observation.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
-import { classifyRecursive, type NameServer } from '../servers/reply.ts';
+import type { NameServer } from '../servers/reply.ts';
 import { QUERIED_MAX } from '../servers/turns.ts';
 import { withOwnServers, type Zone } from '../servers/zone.ts';
-import { levelAgain } from './caa-of-check.ts';
+import { isSameBeyond, wasWell } from './compared-beyond.ts';
 import { type Comparison, compareServer } from './compared-server.ts';
 import { inZone, type ObservationContext } from './context.ts';
 import { sameServersBefore } from './same-servers.ts';
 import { answerOf, isSame, sameNames } from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
-import { askResolver } from './world.ts';
 
 type Start = Zone | Unregistered | NoZone;
 
@@ -184,75 +176,6 @@ function isSameBeside(alias: DnsAnswer<string>, { cname, aaaa }: ServerView): bo
 
 function wasAskedForAaaa({ cname, a }: ServerView): boolean {
   return cname.kind === 'nodata' || (cname.kind === 'records' && a.kind === 'records');
-}
-
-/** If the record was right, DNSSEC or CAA was the problem, so that is queried again. */
-async function isSameBeyond(
-  context: ObservationContext,
-  zone: Zone,
-  previous: Observation,
-): Promise<boolean> {
-  const { check, parts } = context;
-  if (pointingOfViews(check, previous.servers, previous.targetAddresses) !== 'right') return true;
-  const failing = previous.world.filter(fails);
-  const still = await Promise.all(
-    failing.map(async ({ server }) => {
-      const resolver = parts.recursive.servers.find(({ address }) => address === server);
-      if (resolver === undefined) return false;
-      return (
-        classifyRecursive(await askResolver(context, resolver, 'A', false)).kind === 'servfail'
-      );
-    }),
-  );
-  return !still.includes(false) && (await areSameLevels(context, zone, previous.caa ?? []));
-}
-
-/** The deciding level and closer ones, where a new set takes precedence. Skips the platform's. */
-async function areSameLevels(
-  context: ObservationContext,
-  zone: Zone,
-  caa: readonly CaaLevel[],
-): Promise<boolean> {
-  const { hostname, apex } = context.check;
-  const last = caa.at(-1);
-  if (last === undefined || !decides(last)) return true;
-  const levels = caa.filter((level) => level === last || apex || level.name !== hostname);
-  const same = await Promise.all(
-    levels.map(async (level) => {
-      const again = await levelAgain(context, level, zone);
-      // A failure can occur at a different name of the chain each time.
-      const moved = again.answer.kind === 'records' && again.publishedAt !== level.publishedAt;
-      return !moved && isSame(again.answer, level.answer) && isSameByServer(again, level);
-    }),
-  );
-  return !same.includes(false);
-}
-
-function isSameByServer({ servers: some = [] }: CaaLevel, { servers = [] }: CaaLevel): boolean {
-  return (
-    some.length === servers.length &&
-    servers.every((one, i) => {
-      const again = some[i];
-      return again?.server === one.server && isSame(again.answer, one.answer);
-    })
-  );
-}
-
-/** A SERVFAIL can be caused by DNSSEC. Silence and refusals are the resolver's own problem. */
-function fails({ a }: ResolverView): boolean {
-  return a.kind === 'servfail';
-}
-
-function decides({ answer, servers = [] }: CaaLevel): boolean {
-  return answer.kind === 'records' || servers.length > 0 || !isConclusive(answer);
-}
-
-function wasWell({ check }: ObservationContext, previous: Observation): boolean {
-  return (
-    pointingOfViews(check, previous.servers, previous.targetAddresses) === 'right' &&
-    (!previous.world.some(fails) || previous.world.some(({ a }) => isConclusive(a))) &&
-    !previous.caa?.some(decides)
-  );
 }
 
 function isSameEnd(start: Unregistered | NoZone, { delegation, servers }: Observation): boolean {

@@ -7,6 +7,7 @@ import { climbAsIfPointed } from './caa-of-check.ts';
 import type { ObservationContext } from './context.ts';
 import { aliasIn, followChain, nothingNearby } from './nearby.ts';
 import { allOf, answering, nothingMore, untoldView } from './server-view.ts';
+import { observeFailedLevels } from './signatures.ts';
 import { targetAddressesOf } from './target.ts';
 import { askResolver, type ResolverSeen, viewOfResolver } from './world.ts';
 
@@ -29,6 +30,8 @@ export async function observeRecursively(
   const isKnown = view.cname.kind === 'records' || view.state === 'answers';
   // After the name itself: if that has no answer, the remaining budget does not matter.
   const targetAddresses = await targetAddressesOf(context, [view], true);
+  const caa = isKnown ? await climbAsIfPointed(context, null) : null;
+  const signatures = await observeFailedLevels(context, caa ?? []);
   return {
     hostname: context.check.hostname,
     at: context.at,
@@ -38,7 +41,8 @@ export async function observeRecursively(
     servers: [view],
     world: world.map((seen) => seen.view),
     nearby: { ...nothingNearby, chain: await chainIn(context, speaker) },
-    caa: isKnown ? await climbAsIfPointed(context, null) : null,
+    caa,
+    ...(signatures.length > 0 && { signatures }),
     targetAddresses,
     cost: context.cost(),
   };

@@ -19,14 +19,16 @@ export type ResolverSeen = {
 /** Two suffice to detect a resolver with an outdated cache. */
 const RESOLVERS_MAX = 2;
 
+/** In configuration order, so that observations can be compared. */
+export function observeWorld(context: ObservationContext): Promise<readonly ResolverSeen[]> {
+  const preferred = resolversFor(context);
+  const resolvers = context.parts.recursive.servers.filter((server) => preferred.includes(server));
+  return Promise.all(resolvers.map((resolver) => viewOfResolver(context, resolver)));
+}
+
 /** Prefers resolvers that answered recently. */
-export async function observeWorld(context: ObservationContext): Promise<readonly ResolverView[]> {
-  const { servers, inTurn } = context.parts.recursive;
-  const preferred = inTurn().slice(0, RESOLVERS_MAX);
-  // In configuration order, so that observations can be compared.
-  const resolvers = servers.filter((server) => preferred.includes(server));
-  const seen = await Promise.all(resolvers.map((resolver) => viewOfResolver(context, resolver)));
-  return seen.map(({ view }) => view);
+export function resolversFor({ parts }: ObservationContext): readonly SocketAddress[] {
+  return parts.recursive.inTurn().slice(0, RESOLVERS_MAX);
 }
 
 /** DO makes the answer report DNSSEC validation (RFC 4035, 3.2.1). */
@@ -35,7 +37,9 @@ export async function viewOfResolver(
   resolver: SocketAddress,
 ): Promise<ResolverSeen> {
   const { hostname } = context.check;
-  const { answer, answersUnchecked, errors } = await askConfirmed(context, resolver);
+  const { answer, answersUnchecked, errors } = await askConfirmed((unchecked) =>
+    askResolver(context, resolver, 'A', unchecked),
+  );
   const reply = classifyRecursive(answer);
   const message = answer.kind === 'response' ? answer.message : null;
   const shown = await shownBy(context, resolver, reply);
@@ -70,17 +74,17 @@ async function shownBy(
 
 type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
   readonly answer: WireAnswer;
+  /** The answer with CD, if the failure was confirmed. */
+  readonly unchecked?: WireAnswer;
 };
 
 /**
  * With CD, a resolver answers despite invalid signatures (RFC 4035, 3.2.2). A third query checks
  * that the failure was not temporary; without an answer, the cause stays unknown.
  */
-async function askConfirmed(
-  context: ObservationContext,
-  resolver: SocketAddress,
+export async function askConfirmed(
+  ask: (checkingDisabled: boolean) => Promise<WireAnswer>,
 ): Promise<Confirmed> {
-  const ask = (unchecked: boolean) => askResolver(context, resolver, 'A', unchecked);
   const answer = await ask(false);
   const first = { answer, answersUnchecked: null, errors: errorsIn(answer) };
   if (!isServfail(answer)) return first;
@@ -88,7 +92,8 @@ async function askConfirmed(
   if (classifyRecursive(unchecked).kind !== 'message') return { ...first, answersUnchecked: false };
   const again = await ask(false);
   if (isServfail(again)) {
-    return { answer, answersUnchecked: true, errors: bothErrors(first.errors, errorsIn(again)) };
+    const errors = bothErrors(first.errors, errorsIn(again));
+    return { answer, answersUnchecked: true, errors, unchecked };
   }
   const good = classifyRecursive(again).kind === 'message';
   return good ? { answer: again, answersUnchecked: null, errors: errorsIn(again) } : first;
@@ -111,13 +116,14 @@ function bothErrors(
   return first.some(blames) ? first : [...first, ...second.filter(blames)];
 }
 
-/** With DO. `checkingDisabled` sets CD (RFC 4035, 3.2.2). */
+/** With DO; about the host name by default. `checkingDisabled` sets CD (RFC 4035, 3.2.2). */
 export function askResolver(
   { parts, budget, check }: ObservationContext,
   resolver: SocketAddress,
   type: RecordType,
   checkingDisabled: boolean,
+  name = check.hostname,
 ): Promise<WireAnswer> {
-  const question = { name: check.hostname, type, dnssecOk: true, checkingDisabled };
+  const question = { name, type, dnssecOk: true, checkingDisabled };
   return parts.recursive.askOne(question, resolver, budget);
 }

@@ -103,6 +103,21 @@ const resolverView = z
   })
   .meta({ id: 'ResolverView', description: "One resolver's answers about the host name" });
 
+/** Beyond the host name (src/core/diagnosis/observation.ts). */
+const validationView = z
+  .object({
+    server: z.string().meta(said('Its address')),
+    name: z.string(),
+    type: z.enum(['SOA', 'CAA']).meta(said('SOA while the record is wrong')),
+    outcome: answerKind,
+    unchecked: answerKind.optional().meta(said('The answer without validation')),
+    answersUnchecked: z
+      .nullable(z.boolean())
+      .meta(said('Whether it answers with validation disabled')),
+    errors: z.array(extendedError),
+  })
+  .meta({ id: 'ValidationView', description: "A resolver's validation of the zone's signatures" });
+
 const caaRecord = z
   .object({
     flags: wholeNumber({ min: 0, max: 255 }),
@@ -165,6 +180,7 @@ const observation = z
       .meta(said('Null if the parent zone was not queried or did not answer')),
     servers: z.array(serverView).meta(said('One entry per address of each name server')),
     world: z.array(resolverView).meta(said('Empty unless the name servers have the right records')),
+    signatures: z.array(validationView).optional().meta(said('Missing if nothing was queried')),
     caa: z.nullable(z.array(caaLevel)).meta(said('Closest level first')),
     targetAddresses: names.meta(said('The addresses that an apex domain must resolve to')),
     cost: z

@@ -14,9 +14,11 @@ import { comparedWith } from '../laboratory.ts';
 import { authority, TARGET } from '../real/check.ts';
 import { lacksNameServers } from '../real/world.ts';
 import type { Case } from './case.ts';
+import { bogusAndWrong } from './cases/bogus-and-wrong.ts';
 import { caa } from './cases/caa.ts';
 import { caaDiffers } from './cases/caa-differs.ts';
 import { circles } from './cases/circles.ts';
+import { denials } from './cases/denials.ts';
 import { manyServers } from './cases/many-servers.ts';
 import { programs } from './cases/programs.ts';
 import { sickServers } from './cases/sick-servers.ts';
@@ -34,6 +36,8 @@ const families: Readonly<Record<string, readonly Case[]>> = {
   'each program': programs,
   'failing servers': sickServers,
   'values of records': values,
+  'negative answers that do not validate': denials,
+  'bad signatures and a wrong record': bogusAndWrong,
 };
 
 const all = Object.values(families).flat();
