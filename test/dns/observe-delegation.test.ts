@@ -64,7 +64,7 @@ describe('a registered domain', () => {
       'old.shop.test answers',
       'new.shop.test answers',
     ]);
-    expect(asked(child).filter((one) => one === 'docs.shop.test A')).toHaveLength(3);
+    expect(asked(child).filter((one) => /^docs\.shop\.test (A|MX)$/.test(one))).toHaveLength(3);
     // The delegation has glue, so resolvers are not asked for those addresses.
     expect(asked(recursive).filter((one) => / A rd$/.test(one))).toEqual([
       'ns1.test A rd',

@@ -20,7 +20,7 @@ describe('a light check of a known problem', () => {
   });
 
   /** bench/ladder/ladders.ts relies on these numbers. */
-  it('costs one query where a full comparison costs two, and a full check eleven', async () => {
+  it('costs one query where a full comparison costs two, and a full check twelve', async () => {
     const { observer, openAnother, count, forget } = await openZone([]);
     const previous = await observer.observe(checkTarget);
     const counted = async (one: Observer, earlier?: Earlier) => {

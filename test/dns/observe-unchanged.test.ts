@@ -26,8 +26,9 @@ describe('a full check of a healthy subdomain with two name servers', () => {
     ).toEqual([
       '*.shop.test A',
       'docs.shop.test A',
-      'docs.shop.test A',
       'docs.shop.test A rd',
+      // It shows the alias as well as A does, and mail beside it.
+      'docs.shop.test MX',
       'p1.edge.test CAA rd',
       // From each server, because they can differ; a negative answer carries the serial number.
       'shop.test CAA',

@@ -10,7 +10,12 @@ import { addressRecords, foreign, listed, recordIn, type Wanted } from './words.
 
 export type BesideFinding =
   /** `exchanges`: `10 mx.example.net`. A CNAME would stop mail to this name (RFC 1034, 3.6.2). */
-  | (Wanted & { readonly code: 'mail_at_name'; readonly exchanges: readonly string[] })
+  | (Wanted & {
+      readonly code: 'mail_at_name';
+      readonly exchanges: readonly string[];
+      /** The CNAME exists already. */
+      readonly beside?: true;
+    })
   /** `wildcard`: `*.example.com`. */
   | (Wanted & { readonly code: 'wildcard_answers'; readonly wildcard: string })
   | (Wanted & {
@@ -28,6 +33,7 @@ export const beside: FamilyOf<BesideFinding> = {
     check: mailAtName,
     explain: (finding) => {
       const { hostname } = finding;
+      if (finding.beside) return besideAlias(finding);
       return {
         summary: `${hostname} receives mail. A CNAME record would end that, because no other record can share its name.`,
         expected: `No MX records at ${hostname}, beside: ${recordIn(finding)}`,
@@ -80,9 +86,21 @@ export const beside: FamilyOf<BesideFinding> = {
 function mailAtName(
   input: DiagnosisInput,
 ): (BesideFinding & { readonly code: 'mail_at_name' }) | undefined {
-  if (input.pointing === 'right' || input.unregistered) return undefined;
+  if (input.unregistered) return undefined;
   const { exchanges } = mailIn(input);
-  return exchanges === undefined ? undefined : { code: 'mail_at_name', ...input.wanted, exchanges };
+  if (exchanges === undefined) return undefined;
+  const beside = input.pointing === 'right' ? ({ beside: true } as const) : {};
+  return { code: 'mail_at_name', ...input.wanted, exchanges, ...beside };
+}
+
+/** Some servers keep both. A mail server that cached the CNAME finds no MX records (RFC 2181, section 10.1). */
+function besideAlias({ hostname, exchanges }: BesideFinding & { readonly code: 'mail_at_name' }) {
+  return {
+    summary: `${hostname} has MX records beside its CNAME record. Mail is lost when a mail server has cached the CNAME.`,
+    expected: `Only the CNAME record at ${hostname}.`,
+    found: `MX ${listed(exchanges)}`,
+    action: `At your DNS provider, delete the MX records of ${hostname} if mail addresses that end in @${hostname} are unused. Otherwise move the mail to another name first.`,
+  };
 }
 
 /** Sorted. Empty at an apex, where an ALIAS allows MX records. */

@@ -3,7 +3,8 @@
  *
  * | question                    | servers           | condition                    | stored in           | file            |
  * | --------------------------- | ----------------- | ---------------------------- | ------------------- | --------------- |
- * | A name                      | each              | always                       | servers[].cname, a  | server-view.ts  |
+ * | A name                      | each              | no alias in answer to MX     | servers[].cname, a  | server-view.ts  |
+ * | MX name                     | last of several   | not an apex                  | servers[].mx        | server-view.ts  |
  * | AAAA name                   | each              | name exists, no CNAME        | servers[].aaaa      | server-view.ts  |
  * | NS zone                     | first             | one answers, zone delegated  | delegation.atZone   | this file       |
  * | SOA name, SOA its parent    | first             | no negative answer; 10 min   | delegation.zone     | same-servers.ts |

@@ -30,15 +30,20 @@ export type ServerSeen = {
   readonly soaOwner: string | null;
 };
 
-/** Sends one or two queries. The caller follows referrals. */
+/**
+ * Sends one to three queries. The caller follows referrals. `mailFirst`: begins with MX, which shows an alias
+ * as well as A does, and the MX records that a few servers keep beside one.
+ */
 export async function viewOfServer(
   context: ObservationContext,
   zone: Zone,
   server: NameServer,
+  mailFirst = false,
 ): Promise<ServerSeen | Referral> {
   const { hostname } = context.check;
-  const ask = (type: 'A' | 'AAAA') => context.askServer(zone, server, { name: hostname, type });
-  const { address, reply } = await ask('A');
+  const ask = (type: 'A' | 'AAAA' | 'MX') =>
+    context.askServer(zone, server, { name: hostname, type });
+  const { address, reply, mx } = await firstContact(hostname, ask, mailFirst);
   if (reply.kind === 'referral') return reply;
   if (reply.kind !== 'message') {
     return (await aliasAlone(context, zone, server, reply)) ?? silent(server, address, reply);
@@ -52,8 +57,33 @@ export async function viewOfServer(
     server,
     message: reply.message,
     soaOwner: soaOwner(reply.message, hostname) ?? (second && soaOwner(second, hostname)),
-    view: { ...where, ...answering(reply), ...view, mx: null, txt: null, soa: soa ?? null },
+    view: { ...where, ...answering(reply), ...view, mx, txt: null, soa: soa ?? null },
   };
+}
+
+type Contact = Awaited<ReturnType<ObservationContext['askServer']>>;
+
+/** A, too, unless MX showed an alias, a referral or silence. */
+async function firstContact(
+  hostname: string,
+  ask: (type: 'A' | 'MX') => Promise<Contact>,
+  mailFirst: boolean,
+) {
+  const mail = mailFirst ? await ask('MX') : null;
+  const contact = mail !== null && isEnough(mail.reply, hostname) ? mail : await ask('A');
+  return { ...contact, mx: mailIn(mail, hostname) };
+}
+
+function isEnough(reply: Contact['reply'], hostname: string): boolean {
+  if (reply.kind === 'referral') return true;
+  if (reply.kind !== 'message') return reply.rcode === null;
+  return textsAt(reply.message, hostname, 'CNAME').kind === 'records';
+}
+
+function mailIn(mail: Contact | null, hostname: string): DnsAnswer<string> | null {
+  if (mail?.reply.kind !== 'message') return null;
+  const mx = textsAt(mail.reply.message, hostname, 'MX');
+  return mx.kind === 'records' ? mx : null;
 }
 
 /**

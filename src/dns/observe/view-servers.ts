@@ -1,4 +1,5 @@
 /** What the servers of a zone answer for the host name: some of many, and more if those are silent. */
+import type { ServerView } from '../../core/diagnosis/observation.ts';
 import type { NameServer, Referral } from '../servers/reply.ts';
 import { inTurns } from '../servers/turns.ts';
 import type { Zone } from '../servers/zone.ts';
@@ -30,9 +31,22 @@ export async function viewServers(
   zone: Zone,
   servers: readonly NameServer[],
 ): Promise<readonly ServerSeen[] | Referral> {
-  const all = await Promise.all(servers.map((server) => viewOfServer(context, zone, server)));
+  // For the last of several, MX takes the place of A. An apex can have mail.
+  const last = servers.length > 1 && !context.check.apex ? servers.at(-1) : undefined;
+  const all = await Promise.all(
+    servers.map((server) => viewOfServer(context, zone, server, server === last)),
+  );
   const referral = all.find((one): one is Referral => 'kind' in one);
-  return referral ?? all.filter((one): one is ServerSeen => !('kind' in one));
+  if (referral !== undefined) return referral;
+  const seen = all.filter((one): one is ServerSeen => !('kind' in one));
+  if (last === undefined || !seen.some(({ view }) => hasBoth(view))) return seen;
+  // Only the A query shows addresses beside an alias.
+  const again = await viewOfServer(context, zone, last);
+  return 'kind' in again ? again : [...seen.slice(0, -1), again];
+}
+
+function hasBoth({ cname, a }: ServerView): boolean {
+  return cname.kind === 'records' && a.kind === 'records';
 }
 
 /** In the same order. */

@@ -180,6 +180,17 @@ export const recordRows: readonly Row[] = [
     words: ['mx.other.test', 'docs.shop.test'],
   },
   {
+    title: 'receives mail beside the record, which a few servers allow',
+    world: twoServers(
+      ['docs CNAME p1.edge.test.', 'docs MX 10 mx.other.test.'],
+      ['docs CNAME p1.edge.test.', 'docs MX 10 mx.other.test.'],
+    ),
+    verdict: 'right',
+    codes: ['mail_at_name'],
+    evidence: { exchanges: ['10 mx.other.test'], beside: true },
+    words: ['has MX records beside its CNAME record', 'delete the MX records of docs.shop.test'],
+  },
+  {
     title: 'receives mail at a name without an address record',
     world: ['docs MX 10 mx.other.test.'],
     verdict: 'wrong',
