@@ -86,7 +86,7 @@ export const beside: FamilyOf<BesideFinding> = {
 function mailAtName(
   input: DiagnosisInput,
 ): (BesideFinding & { readonly code: 'mail_at_name' }) | undefined {
-  if (input.unregistered) return undefined;
+  if (input.hasNoZone) return undefined;
   const { exchanges } = mailIn(input);
   if (exchanges === undefined) return undefined;
   const beside = input.pointing === 'right' ? ({ beside: true } as const) : {};

@@ -1,5 +1,6 @@
 import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput, unique } from './input.ts';
+import type { ParkingKind } from './parking.ts';
 import { areOfSeveralProviders } from './providers.ts';
 import { isOther } from './server-pointing.ts';
 import { showing } from './shows.ts';
@@ -12,6 +13,15 @@ export type DelegationFinding =
       readonly domain: string;
       /** The parent zone, such as `com`. */
       readonly registry: string;
+    }
+  /** `by`: null if unknown. */
+  | {
+      readonly code: 'domain_parked';
+      readonly hostname: string;
+      readonly domain: string;
+      readonly kind: ParkingKind;
+      readonly by: string | null;
+      readonly servers: readonly string[];
     }
   /** `right`: servers that have the record. `others`: the rest, with what they return. */
   | (Wanted & {
@@ -46,6 +56,23 @@ export const delegation: FamilyOf<DelegationFinding> = {
         expected: `${domain} in the registry.`,
         found: `The registry of .${foreign(finding.registry)} says that ${domain} does not exist (NXDOMAIN).`,
         action: `Check the spelling. If it is right, register ${domain}, or renew it at your registrar if it has expired or is on hold. A new domain appears within minutes to hours.`,
+      };
+    },
+  },
+  domain_parked: {
+    meaning: 'The domain has the name servers of a parking page or a registrar’s notice',
+    severity: 'blocks',
+    actor: 'customer',
+    order: 12,
+    check: domainParked,
+    explain: ({ hostname, kind, servers, by, ...finding }) => {
+      const domain = foreign(finding.domain);
+      const whose = by === null ? '' : ` of ${foreign(by)}`;
+      return {
+        summary: `${domain} ${parkedWords[kind].state}. Its name servers${whose} do not hold your records, so ${hostname} cannot point here.`,
+        expected: `Name servers for ${domain} where you can edit its records.`,
+        found: `Name servers at your registrar: ${listed(servers)}`,
+        action: parkedWords[kind].action(domain),
       };
     },
   },
@@ -103,6 +130,37 @@ function domainUnregistered({
   if (delegation?.kind !== 'unregistered') return undefined;
   const { zone: domain, parent: registry } = delegation;
   return { code: 'domain_unregistered', hostname: expected.hostname, domain, registry };
+}
+
+const parkedWords: {
+  readonly [K in ParkingKind]: {
+    readonly state: string;
+    readonly action: (domain: string) => string;
+  };
+} = {
+  parked: {
+    state: 'is parked',
+    action: (domain) =>
+      `At your registrar, replace these with the name servers of the provider where you want to edit the records of ${domain}. Then create the record there.`,
+  },
+  expired: {
+    state: 'seems to have expired',
+    action: (domain) =>
+      `Renew ${domain} at your registrar. It restores your own name servers, usually within hours. We check again automatically.`,
+  },
+  unverified: {
+    state: 'is suspended',
+    action: (domain) =>
+      `Confirm your contact data for ${domain} at your registrar: it sent an email with a link, and suspends the domain until you follow it.`,
+  },
+};
+
+function domainParked({
+  parking,
+  zone: domain,
+  expected: { hostname },
+}: DiagnosisInput): (DelegationFinding & { readonly code: 'domain_parked' }) | undefined {
+  return parking === null ? undefined : { code: 'domain_parked', hostname, domain, ...parking };
 }
 
 /** Some of the zone's servers already have the record, or still have it. */

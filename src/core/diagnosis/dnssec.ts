@@ -83,8 +83,8 @@ function caaWords(
  * wrong, the zone's SOA record stands for it.
  */
 function dnssecBogus(input: DiagnosisInput): DnssecFinding | undefined {
-  const { pointing, unregistered, observation, apex, expected, zone } = input;
-  if (unregistered || pointing === 'unknown') return undefined;
+  const { pointing, hasNoZone, observation, apex, expected, zone } = input;
+  if (hasNoZone || pointing === 'unknown') return undefined;
   const { world, signatures = [] } = observation;
   const asked =
     pointing === 'right'

@@ -6,6 +6,7 @@ import { splitAtZone } from '../names/zone.ts';
 import { type CaaVerdict, evaluateCaa } from './caa/caa.ts';
 import type { CaaAuthority } from './caa/caa-set.ts';
 import { type Observation, recordsOf, type ServerView } from './observation.ts';
+import { parkingOf } from './parking.ts';
 import { type Provider, providerOf } from './providers.ts';
 import {
   isOther,
@@ -37,7 +38,10 @@ export type DiagnosisInput = {
   readonly servers: readonly PointedServer[];
   /** Of all servers combined. */
   readonly pointing: Verdict;
-  readonly unregistered: boolean;
+  /** Unregistered or parked: no record can be created before that changes. */
+  readonly hasNoZone: boolean;
+  /** Null unless the record is wrong and all name servers are a parking provider's. */
+  readonly parking: Parking | null;
   /** Some of the zone's servers are right, and others are conclusively wrong. */
   readonly disagree: boolean;
   /** With wrong or missing records. Empty if another finding covers these. */
@@ -46,7 +50,7 @@ export type DiagnosisInput = {
   readonly isOwn: (address: string) => boolean;
   /** Operates the zone's name servers; null if unknown. */
   readonly provider: Provider | null;
-  /** Null: no conclusive answer from any server, or an unregistered domain. */
+  /** Null: no conclusive answer from any server, or a domain without a zone. */
   readonly caa: CaaVerdict | null;
 };
 
@@ -61,8 +65,9 @@ export function gatherInput(observation: Observation, expected: Expected): Diagn
     view,
     pointing: pointingOf(view, record, targetAddresses),
   }));
-  const unregistered = delegation?.kind === 'unregistered';
   const pointing = pointingOfAll(servers.map((server) => server.pointing));
+  const parking = pointing === 'wrong' ? parkingIn(observation) : null;
+  const hasNoZone = delegation?.kind === 'unregistered' || parking !== null;
   const others = servers.filter((server) => isOther(server.pointing));
   // Resolvers are not the zone's name servers: if they differ, one has an old answer cached.
   const disagree =
@@ -78,13 +83,24 @@ export function gatherInput(observation: Observation, expected: Expected): Diagn
     zone: delegation?.zone ?? splitAtZone(hostname).zone,
     servers,
     pointing,
-    unregistered,
-    disagree: disagree && !unregistered,
-    wrong: disagree || unregistered ? [] : others,
+    hasNoZone,
+    parking,
+    disagree: disagree && !hasNoZone,
+    wrong: disagree || hasNoZone ? [] : others,
     isOwn: ownAddresses(targetAddresses),
     provider: providerOf(zoneServers(observation)),
-    caa: unregistered ? null : climbVerdict(observation, expected.ca, pointing),
+    caa: hasNoZone ? null : climbVerdict(observation, expected.ca, pointing),
   };
+}
+
+/** `servers`: sorted. */
+type Parking = NonNullable<ReturnType<typeof parkingOf>> & { readonly servers: readonly string[] };
+
+/** By the registrar's list: that is what a registrar changes to park a domain. */
+function parkingIn({ delegation }: Observation): Parking | null {
+  const servers = delegation?.kind === 'delegated' ? unique(delegation.atParent) : [];
+  const found = parkingOf(servers);
+  return found && { ...found, servers };
 }
 
 /**

@@ -34,7 +34,7 @@ function reservedAddress(
   input: DiagnosisInput,
 ): (ReservedFinding & { readonly code: 'reserved_address' }) | undefined {
   const { hostname, allowPrivate } = input.expected;
-  if (allowPrivate || input.unregistered) return undefined;
+  if (allowPrivate || input.hasNoZone) return undefined;
   const atName = input.servers
     .filter(({ pointing }) => pointing.kind !== 'unknown' && pointing.kind !== 'incomparable')
     .flatMap(({ view }) => [...recordsOf(view.a), ...recordsOf(view.aaaa)])

@@ -124,9 +124,9 @@ function anyPoints({ servers }: DiagnosisInput): boolean {
 function misbehaving<C extends FailingCode>(
   code: C,
   states: ReadonlySet<ServerState>,
-  { observation, expected, zone, unregistered }: DiagnosisInput,
+  { observation, expected, zone, hasNoZone }: DiagnosisInput,
 ): FailingServers<C> | undefined {
-  if (observation.view !== 'authoritative' || unregistered) return undefined;
+  if (observation.view !== 'authoritative' || hasNoZone) return undefined;
   const answering = new Set(
     observation.servers.filter(({ state }) => state === 'answers').map(({ server }) => server),
   );
@@ -142,7 +142,7 @@ function misbehaving<C extends FailingCode>(
 function dnsUnknown(
   input: DiagnosisInput,
 ): (ServerFinding & { readonly code: 'dns_unknown' }) | undefined {
-  if (input.pointing !== 'unknown' || input.unregistered) return undefined;
+  if (input.pointing !== 'unknown' || input.hasNoZone) return undefined;
   const { hostname, target } = input.expected;
   const aboutTarget = input.servers.some(({ pointing }) => pointing.kind === 'incomparable');
   if (aboutTarget) return { code: 'dns_unknown', hostname: target, servers: [] };

@@ -48,10 +48,9 @@ export const world: FamilyOf<WorldFinding> = {
 };
 
 function oldAnswerCached(input: DiagnosisInput): WorldFinding | undefined {
-  const { observation, unregistered } = input;
+  const { observation, hasNoZone } = input;
   // If only resolvers were queried, no answer is known to be older than another.
-  if (input.pointing !== 'right' || observation.view === 'recursive' || unregistered)
-    return undefined;
+  if (input.pointing !== 'right' || observation.view === 'recursive' || hasNoZone) return undefined;
   const old = observation.world
     .filter(isHonest)
     .map((resolver) => ({ resolver, shown: atName(resolver, input.apex) }))

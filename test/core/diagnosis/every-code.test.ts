@@ -43,6 +43,18 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
     'wrong',
     { domain: APEX, registry: 'com' },
   ],
+  domain_parked: [
+    observed(SUB, [server({ a: records('151.101.1.7') })], {
+      delegation: delegated(['ns1.sedoparking.com', 'ns2.sedoparking.com']),
+    }),
+    'wrong',
+    {
+      domain: APEX,
+      kind: 'parked',
+      by: 'Sedo',
+      servers: ['ns1.sedoparking.com', 'ns2.sedoparking.com'],
+    },
+  ],
   name_servers_disagree: [
     observed(SUB, [right, server({ server: 'ns2', a: records('151.101.1.7') })]),
     'wrong',

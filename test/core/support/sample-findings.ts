@@ -96,6 +96,14 @@ function samplesWith(text: string, count = 1): Samples {
       onlyAtZone: [],
     },
     domain_unregistered: { code: 'domain_unregistered', hostname, domain: text, registry: text },
+    domain_parked: {
+      code: 'domain_parked',
+      hostname,
+      domain: text,
+      kind: 'parked',
+      by: text,
+      servers: texts,
+    },
     wildcard_answers: { code: 'wildcard_answers', ...about, wildcard: text },
     proxied: { code: 'proxied', ...about, by: text, addresses: texts },
     reserved_address: {

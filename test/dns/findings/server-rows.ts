@@ -30,6 +30,14 @@ const lameRows = lame.map(
 export const serverRows: readonly Row[] = [
   ...lameRows,
   {
+    title: 'has the name servers of a parking page',
+    world: { zones: { 'shop.test': { 'ns1.parkingcrew.net': ['* A 198.51.100.7'] } } },
+    verdict: 'wrong',
+    codes: ['domain_parked'],
+    evidence: { domain: 'shop.test', kind: 'parked', by: 'ParkingCrew' },
+    words: ['shop.test is parked', 'replace these with the name servers of the provider'],
+  },
+  {
     title: 'has a silent name server',
     world: silent,
     fails: [['ns2.shop.test', 'timeout']],

@@ -18,6 +18,7 @@ import { bogusAndWrong } from './cases/bogus-and-wrong.ts';
 import { caa } from './cases/caa.ts';
 import { caaDiffers } from './cases/caa-differs.ts';
 import { circles } from './cases/circles.ts';
+import { delegations } from './cases/delegations.ts';
 import { denials } from './cases/denials.ts';
 import { manyServers } from './cases/many-servers.ts';
 import { programs } from './cases/programs.ts';
@@ -35,6 +36,7 @@ const families: Readonly<Record<string, readonly Case[]>> = {
   CAA: caa,
   'each program': programs,
   'failing servers': sickServers,
+  delegations,
   'values of records': values,
   'negative answers that do not validate': denials,
   'bad signatures and a wrong record': bogusAndWrong,
