@@ -115,7 +115,9 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
   await untilUp(config.storage, log, () => migrate(database.pool));
   const { vault, loadSecrets } = await openVault(config, database);
   const secrets = await loadSecrets();
-  const backend = await openQueueBackend(config.storage, database, log);
+  // An edge has no queue, so its errors do not matter there.
+  const queueLog = config.role === 'edge' ? log.child({}, { level: 'error' }) : log;
+  const backend = await openQueueBackend(config.storage, database, queueLog);
   closings.push(() => backend.close());
   opened.backend = backend;
   closings.push(await joinFleet({ config, database, backend, secrets, log, metrics }));

@@ -21,11 +21,13 @@ export type FleetStore = {
   register(process: NewProcess, isAlone: boolean): Promise<void>;
   /** Registers it again if its record was lost. */
   report(process: NewProcess, report: FleetReport): Promise<void>;
-  /** In place of an earlier refusal there, which stays until then: a supervisor tries again and again. */
+  /** In place of the same refusal there: a supervisor tries again and again. */
   refuse(process: NewProcess, problem: string): Promise<void>;
   /** Of this role on this host. */
   forgetRefused(process: NewProcess): Promise<void>;
   leave(id: string): Promise<void>;
+  /** If no other process reported for `goneMs`: everything was stopped in between. */
+  endAcceptance(id: string, goneMs: number): Promise<void>;
   /** Without those that were refused, or seen for the last time, some time ago. */
   load(): Promise<{
     readonly now: Date;
@@ -64,13 +66,21 @@ export function createFleetStore(prisma: PrismaClient, acceptedForMs: number): F
       await update();
     },
     async refuse(process, problem) {
-      await forgetRefused(process);
+      await prisma.$executeRaw`
+        DELETE FROM fleet_process WHERE refused_at IS NOT NULL
+          AND role = ${process.role} AND host = ${process.host} AND problem = ${problem}`;
       await prisma.$executeRaw`
         UPDATE fleet_process SET refused_at = now(), problem = ${problem} WHERE id = ${process.id}::uuid`;
     },
     forgetRefused,
     async leave(id) {
       await prisma.$executeRaw`DELETE FROM fleet_process WHERE id = ${id}::uuid`;
+    },
+    async endAcceptance(id, goneMs) {
+      await prisma.$executeRaw`
+        DELETE FROM fleet_acceptance WHERE NOT EXISTS (SELECT 1 FROM fleet_process
+          WHERE id <> ${id}::uuid AND refused_at IS NULL
+            AND seen_at > now() - ${goneMs} * interval '1 millisecond')`;
     },
     load: () => load(prisma, acceptedForMs),
     async accept(id) {

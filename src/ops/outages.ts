@@ -4,7 +4,12 @@ import { MINUTE } from '../core/time.ts';
 import type { Dependency, DependencyState, Readiness } from './readiness.ts';
 
 /** Where a dependency is, for people: the variable, and the host without credentials. */
-type Place = { readonly variable: string; readonly host: string };
+type Place = {
+  readonly variable: string;
+  readonly host: string;
+  /** Of a URL: the database, or the index of a Redis. */
+  readonly path: string;
+};
 
 export type OutageLog = { note(readiness: Pick<Readiness, 'dependencies'>): void };
 
@@ -27,7 +32,7 @@ export function createOutageLog(
     if (outage !== undefined && at - outage.loggedAt < MINUTE) return;
     const since = outage?.since ?? at;
     outages.set(dependency, { since, loggedAt: at });
-    const about = { dependency, ...placeOf(dependency, storage), seconds: secondsSince(since) };
+    const about = { dependency, ...shownPlace(dependency), seconds: secondsSince(since) };
     log.warn(about, 'a dependency does not answer');
   }
 
@@ -36,15 +41,17 @@ export function createOutageLog(
     if (outage === undefined) return;
     outages.delete(dependency);
     const seconds = secondsSince(outage.since);
-    log.info(
-      { dependency, ...placeOf(dependency, storage), seconds },
-      'a dependency answers again',
-    );
+    log.info({ dependency, ...shownPlace(dependency), seconds }, 'a dependency answers again');
   }
 
   function noteOne(dependency: Dependency, state: DependencyState | undefined): void {
     if (state === 'down') lost(dependency);
     if (state === 'up') back(dependency);
+  }
+
+  function shownPlace(dependency: Dependency) {
+    const { variable, host } = placeOf(dependency, storage);
+    return { variable, host };
   }
 
   const secondsSince = (at: number) => Math.round((now() - at) / 1_000);
@@ -59,15 +66,15 @@ export function createOutageLog(
 
 /** On embedded storage and PostgreSQL, the queue is in the database. */
 export function placeOf(dependency: Dependency, storage: Config['storage']): Place {
-  if (storage.kind === 'embedded') return { variable: 'DATA_DIR', host: storage.dataDir };
+  if (storage.kind === 'embedded') return { variable: 'DATA_DIR', host: storage.dataDir, path: '' };
   if (dependency === 'queue' && storage.kind === 'postgres_redis') {
-    return { variable: 'REDIS_URL', host: hostIn(storage.redisUrl) };
+    return { variable: 'REDIS_URL', ...placeIn(storage.redisUrl) };
   }
-  return { variable: 'DATABASE_URL', host: hostIn(storage.databaseUrl) };
+  return { variable: 'DATABASE_URL', ...placeIn(storage.databaseUrl) };
 }
 
 /** Without user and password. */
-function hostIn(url: string): string {
-  const { host, searchParams } = new URL(url);
-  return searchParams.get('host') ?? host;
+function placeIn(url: string): Pick<Place, 'host' | 'path'> {
+  const { host, pathname, searchParams } = new URL(url);
+  return { host: searchParams.get('host') ?? host, path: pathname };
 }

@@ -32,10 +32,10 @@ export type QueueBackend = {
   /** Whether Redis or PostgreSQL answers within two seconds. Never rejects. */
   probe(): Promise<boolean>;
   /**
-   * Whether the queue carries the installation's mark, a text; with `isNew`, an unmarked one gets
-   * it. Detects another Redis, one of another installation included. Never rejects.
+   * Whether the queue carries the installation's mark, and a process used it within `aliveMs`; with
+   * `isNew`, it gets both, unless it is another installation's. Never rejects.
    */
-  readMark(installation: string, isNew: boolean): Promise<QueueMark>;
+  readMark(installation: string, aliveMs: number, isNew: boolean): Promise<QueueMark>;
   /** Null if the queue is not in Redis, or its limit is unknown. Rejects if it does not answer. */
   readMemory(): Promise<QueueMemory | null>;
   /** For the `error` events of queues. Logs at most one error per ten seconds. */
@@ -52,6 +52,8 @@ const WEEK_SECONDS = 7 * 24 * 3_600;
 /** Beside other applications' keys. Installations need a Redis or a database index each. */
 const PREFIX = 'signpost';
 const MARK = `${PREFIX}:installation`;
+/** Expires when no process of the installation uses this Redis any more. */
+const ALIVE = `${PREFIX}:alive`;
 
 /**
  * A killed worker's job runs again within lock + 2 × interval = 20 s. Retention is set here:
@@ -118,7 +120,7 @@ async function openRedis(
     workerOptions: { connection: {}, prefix: PREFIX, ...workerDefaults, ...jobTelemetry() },
     factory,
     probe: () => answersInTime(producer.ping()),
-    readMark: (installation, isNew) => readMark(producer, installation, isNew),
+    readMark: (...about) => readMark(producer, ...about),
     readMemory: () => readMemory(producer),
     reportError,
     close: async () => producer.disconnect(),
@@ -132,12 +134,18 @@ async function readMemory(client: Redis): Promise<QueueMemory | null> {
   return max === 0 ? null : { used: bytes('used_memory'), max };
 }
 
-async function readMark(client: Redis, installation: string, isNew: boolean): Promise<QueueMark> {
+/** A Redis that the installation used earlier, or a copy of one, has its mark, but is not alive. */
+async function readMark(
+  client: Redis,
+  ...[installation, aliveMs, isNew]: Parameters<QueueBackend['readMark']>
+): Promise<QueueMark> {
   try {
     if (isNew) await client.set(MARK, installation, 'NX');
     const mark = await client.get(MARK);
     if (mark === null) return 'missing';
-    return mark === installation ? 'ours' : 'foreign';
+    if (mark !== installation) return 'foreign';
+    if (isNew) await client.set(ALIVE, 1, 'PX', aliveMs);
+    return (await client.exists(ALIVE)) === 1 ? 'ours' : 'missing';
   } catch {
     return 'unknown';
   }

@@ -84,7 +84,7 @@ function createMember(parts: MemberParts): Member {
   const hasQueue = self.settings.REDIS_URL !== undefined;
   const installation = installationOf(secrets.target);
   const readMark = (isNew: boolean): Promise<QueueMark> =>
-    hasQueue ? backend.readMark(installation, isNew) : Promise.resolve('ours');
+    hasQueue ? backend.readMark(installation, 2 * goneMs, isNew) : Promise.resolve('ours');
   // A pure worker can do nothing without its queue; the others go on and find out later.
   const needsQueue = rolesOf(config).every((role) => role === 'worker');
   let isQueueKnown = false;
@@ -114,7 +114,10 @@ function createMember(parts: MemberParts): Member {
       if (decision.kind === 'refuse') await store.refuse(self, decision.problem);
       else {
         const isJoined = decision.kind === 'join';
-        if (isJoined) await store.forgetRefused(self);
+        if (isJoined) {
+          await store.forgetRefused(self);
+          await store.endAcceptance(self.id, goneMs);
+        }
         const isQueueSeen = isJoined && hasQueue && isQueueKnown;
         await store.report(self, {
           ...{ isJoined, isQueueSeen },
@@ -126,7 +129,7 @@ function createMember(parts: MemberParts): Member {
     async beat() {
       const mark = isQueueKnown ? await readMark(true) : null;
       const problem = mark === null || mark === 'foreign' ? await checkQueue() : null;
-      if (problem !== null && problem !== lastProblem) {
+      if (problem !== null && lastProblem === null) {
         log.error({ problem }, 'the configuration differs from other processes');
       }
       lastProblem = problem;

@@ -28,8 +28,8 @@ function problemAt(
   storage: Config['storage'],
   { message }: Error,
 ): string {
-  const { variable, host } = placeOf(dependency, storage);
-  return `${variable} ${host} refuses access: ${message}`;
+  const { variable, host, path } = placeOf(dependency, storage);
+  return `${variable} ${host}${path} cannot be used: ${message}`;
 }
 
 type SystemFault = NodeJS.ErrnoException & { readonly port?: number };

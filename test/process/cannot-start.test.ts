@@ -167,7 +167,7 @@ describe.skipIf(lacksServers)('Storage that refuses the connection', () => {
     closings.push(fresh.close);
     const url = Object.assign(new URL(fresh.env[variable] ?? ''), part);
     const problem = await refusal({ ...fresh.env, [variable]: url.href });
-    expect(problem).toContain(`${variable} ${url.host} refuses access: `);
+    expect(problem).toContain(`${variable} ${url.host}${url.pathname} cannot be used: `);
     expect(problem.split(': ')[1]).toMatch(/does not exist|out of range|WRONGPASS/);
   });
 
@@ -186,7 +186,9 @@ describe.skipIf(lacksServers)('Storage that refuses the connection', () => {
         ACME_DIRECTORY_URL: 'local',
         KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       };
-      expect(await refusal(env)).toBe(`DATABASE_URL ${url.host} refuses access: ${reason}`);
+      expect(await refusal(env)).toBe(
+        `DATABASE_URL ${url.host}${url.pathname} cannot be used: ${reason}`,
+      );
     },
   );
 });

@@ -1,5 +1,6 @@
 /** Processes of one installation whose configuration differs. */
 import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { signpost } from '../cli/cli.ts';
 import { closeAfterEach } from '../support/closings.ts';
@@ -96,6 +97,31 @@ describe.skipIf(without)('A process starts', () => {
     expect(await first.stop()).toBe(0);
     await second.kill();
     await run({ ...env, ACME_DIRECTORY_URL: 'local' });
+  });
+
+  it('not with an accepted configuration after everything was stopped', async () => {
+    const { env } = await installation();
+    const API_KEY = randomBytes(16).toString('hex');
+    const api = await run({ ...env, ROLE: 'api', API_KEY });
+    const changed = { ...env, ACME_DIRECTORY_URL: 'local' };
+    await refusal(changed);
+    const cli = { SIGNPOST_API_KEY: API_KEY, SIGNPOST_URL: readyLine(api)['api'] ?? '' };
+    expect(await signpost(['fleet', 'accept'], cli)).toMatchObject({ code: 0 });
+    expect(await api.stop()).toBe(0);
+    await run(env);
+    expect(await refusal(changed)).toContain('ACME_DIRECTORY_URL is local');
+  });
+
+  it('not on a Redis that the installation used earlier', async () => {
+    const { env } = await installation();
+    expect(await (await run(env)).stop()).toBe(0);
+    const earlier = new Redis(env.REDIS_URL);
+    closings.push(async () => earlier.disconnect());
+    await until('no process uses it', async () => (await earlier.exists('signpost:alive')) === 0);
+    const next = await startRedis();
+    closings.push(next.close);
+    await run({ ...env, REDIS_URL: next.url });
+    expect(await refusal(env)).toContain(' is another Redis than ');
   });
 
   it('while the queue was emptied', async () => {

@@ -14,6 +14,7 @@ const shownProcess = z.object({
   id: z.string(),
   role: z.string(),
   host: z.string(),
+  pid: z.bigint(),
   version: z.string(),
   state: z.string(),
   startedAt: z.string(),
@@ -32,15 +33,21 @@ export async function listProcesses({ url, json }: Common, io: Io): Promise<CliE
   const { processes, text } = loaded;
   io.out(json ? `${text}\n` : inColumns([headings, ...processes.map(rowOf)]));
   const troubled = processes.filter((one) => problemsOf(one).length > 0);
-  if (!json) for (const one of troubled) io.out(`\n${one.id}: ${problemsOf(one).join(' ')}\n`);
+  if (!json) for (const one of troubled) io.out(`\n${nameOf(one)}: ${problemsOf(one).join(' ')}\n`);
   return troubled.length === 0 ? exitDone : { kind: 'negative' };
 }
 
-const headings = ['ROLE', 'HOST', 'STATE', 'VERSION', 'STARTED', 'LAST REPORT'];
+const headings = ['ROLE', 'HOST', 'PID', 'STATE', 'VERSION', 'STARTED', 'LAST REPORT'];
 
-function rowOf({ role, host, state, version, startedAt, seenAt }: ShownProcess): readonly string[] {
+function rowOf(shown: ShownProcess): readonly string[] {
+  const { role, host, pid, state, version, startedAt, seenAt } = shown;
   const times = [startedAt, seenAt].map(toSeconds);
-  return [role, printable(host, 40), state, printable(version, 20), ...times];
+  return [role, printable(host, 40), String(pid), state, printable(version, 20), ...times];
+}
+
+/** `worker on host-a (PID 7)`. */
+function nameOf({ role, host, pid }: ShownProcess): string {
+  return `${role} on ${printable(host, 40)} (PID ${pid})`;
 }
 
 function problemsOf({ problem, differs }: ShownProcess): readonly string[] {
@@ -70,7 +77,7 @@ export async function acceptConfiguration(
   const answer = await loaded.call('POST', path);
   if (!answer.ok) return answer.refusal;
   if (json) io.out(`${answer.text}\n`);
-  const where = `${refused.role} on ${printable(refused.host, 40)}`;
+  const where = nameOf(refused);
   io.err(
     `Accepted the configuration of ${where} for an hour. ${problemsOf(refused).join(' ')} Start it again, then restart the other processes with it.\n`,
   );

@@ -99,7 +99,9 @@ export type JoinDecision =
  */
 export function decideJoin(joining: Joining): JoinDecision {
   const { self, queue } = joining;
-  const earlier = joining.others.filter((other) => startedBefore(other, self));
+  const earlier = joining.others
+    .filter((other) => startedBefore(other, self))
+    .toSorted((a, b) => a.startedAt.getTime() - b.startedAt.getTime());
   if (queue === 'foreign') return refuse(foreignQueue(self), advice.foreignQueue);
   const conflicts = earlier.flatMap((other) => {
     const found = conflictsWith(other, joining);
@@ -237,7 +239,12 @@ export function seeFleet(
   return newest.map((one) => {
     const state = stateOf(one);
     const differs = state === 'running' ? differences(one.settings, current) : [];
-    return { ...one, state, differs, isCutOff: state === 'running' && isCutOff(one, goneMs) };
+    return {
+      ...one,
+      state,
+      differs,
+      isCutOff: state === 'running' && one.problem === null && isCutOff(one, goneMs),
+    };
   });
 }
 

@@ -19,8 +19,8 @@ ${table(
     {
       heading: 'Process',
       names: true,
-      cell: ({ role, host, version }) =>
-        html`${role} on ${host} <span class="quiet">${version}</span>`,
+      cell: ({ role, host, pid, version }) =>
+        html`${role} on ${host} <span class="quiet">PID ${pid} · ${version}</span>`,
     },
     { heading: 'State', cell: ({ state }) => badges[state] },
     { heading: 'Started', cell: ({ startedAt }) => relativeTime(startedAt, now) },
