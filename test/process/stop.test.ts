@@ -46,7 +46,7 @@ describe('A process that waits for its database', () => {
       KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     });
     closings.push(waiting.kill);
-    await waiting.printed('does not answer yet');
+    await waiting.printed('a dependency does not answer');
     waiting.signal(signal);
     expect(await waiting.ended).toBe(0);
   });
@@ -64,7 +64,7 @@ describe('A process that waits for its database', () => {
       KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     });
     closings.push(waiting.kill);
-    await waiting.printed('does not answer yet');
+    await waiting.printed('a dependency does not answer');
     waiting.signal('SIGTERM');
     expect(await waiting.ended).toBe(0);
   });

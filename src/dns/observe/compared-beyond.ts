@@ -1,4 +1,4 @@
-/** Whether DNSSEC validation and the CAA records are as before. */
+/** Whether DNSSEC validation and the CAA records are unchanged. */
 import {
   type CaaLevel,
   isConclusive,

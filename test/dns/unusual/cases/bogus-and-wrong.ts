@@ -5,7 +5,7 @@ const wrong = { verdict: 'wrong', also: ['dnssec_bogus'] } as const;
 
 export const bogusAndWrong: readonly Case[] = [
   {
-    title: 'the CNAME leads elsewhere, and signatures ran out',
+    title: 'the CNAME leads elsewhere and signatures have expired',
     zones: [{ name: 'late.test', records: ['docs CNAME other.edge.test.'], signing: 'expired' }],
     hostname: 'docs.late.test',
     ...wrong,
@@ -15,7 +15,7 @@ export const bogusAndWrong: readonly Case[] = [
     quick: true,
   },
   {
-    title: 'an address stands there, and the DS record is of another key',
+    title: 'an address blocks the CNAME and the DS record is for another key',
     zones: [
       {
         name: 'late1.test',
@@ -31,7 +31,7 @@ export const bogusAndWrong: readonly Case[] = [
     says: 'Delete the A record 198.51.100.7',
   },
   {
-    title: 'the record is missing, and nothing is signed though there is a DS record',
+    title: 'the record is missing and a zone with a DS record is unsigned',
     zones: [{ name: 'late2.test', records: [], signing: 'stripped' }],
     hostname: 'docs.late2.test',
     ...wrong,
@@ -40,7 +40,7 @@ export const bogusAndWrong: readonly Case[] = [
     says: 'enter only “docs”',
   },
   {
-    title: 'the apex shows foreign addresses, and signatures begin in the future',
+    title: 'the apex has foreign addresses and signatures are not valid yet',
     zones: [
       {
         name: 'late3.test',

@@ -6,7 +6,7 @@ const [ours, foreign] = ['CAA 0 issue "letsencrypt.org"', 'CAA 0 issue "ca.examp
 
 export const caaDiffers: readonly Case[] = [
   {
-    title: 'the second server alone forbids',
+    title: 'only the second server forbids',
     zones: [
       {
         name: 'split.test',
@@ -23,7 +23,7 @@ export const caaDiffers: readonly Case[] = [
     quick: true,
   },
   {
-    title: 'the first server alone forbids, and the second has no CAA records',
+    title: 'only the first server forbids and the second has no CAA records',
     zones: [{ name: 'split1.test', records: [right], apart: { nsd: [`@ ${foreign}`] } }],
     hostname: 'docs.split1.test',
     verdict: 'wrong',
@@ -32,7 +32,7 @@ export const caaDiffers: readonly Case[] = [
     says: 'a.bind.test has no CAA records, a.nsd.test has 0 issue "ca.example"',
   },
   {
-    title: 'one of three servers forbids at a level in between',
+    title: 'one of three servers forbids between the name and the zone',
     zones: [
       {
         name: 'split3.test',
@@ -48,7 +48,7 @@ export const caaDiffers: readonly Case[] = [
     says: 'a.knot.test has no CAA records, a.pdns.test has 0 issue "ca.example"',
   },
   {
-    title: 'the level in between allows at one server, the domain forbids at both',
+    title: 'a level between allows at one server and the domain forbids at both',
     zones: [
       {
         name: 'split4.test',
@@ -63,7 +63,7 @@ export const caaDiffers: readonly Case[] = [
     says: 'without any, those of split4.test count: 0 issue "ca.example"',
   },
   {
-    title: 'an apex with our addresses, where the second server alone forbids',
+    title: 'only the second server of a right apex forbids',
     zones: [
       {
         name: 'split5.test',
@@ -78,7 +78,7 @@ export const caaDiffers: readonly Case[] = [
     says: 'a.bind.test has no CAA records',
   },
   {
-    title: 'the record leads elsewhere, and one server alone forbids: both are said',
+    title: 'the record leads elsewhere and only one server forbids',
     zones: [
       {
         name: 'split6.test',
@@ -94,7 +94,7 @@ export const caaDiffers: readonly Case[] = [
     says: 'CNAME docs → other.edge.test',
   },
   {
-    title: 'a zone of its own at the same servers, where one forbids',
+    title: 'one of the servers of a separate zone at the same servers forbids',
     zones: [
       { name: 'split7.test', records: ['team NS a.nsd.test.', 'team NS a.bind.test.'] },
       {

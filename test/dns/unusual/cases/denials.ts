@@ -44,7 +44,7 @@ export const denials: readonly Case[] = [
     says: 'Validating resolvers fail for CAA at denial2.test',
   },
   {
-    title: 'denials do not validate, and the domain has a CAA record that forbids',
+    title: 'negative answers do not validate and CAA forbids',
     zones: [
       {
         name: 'denial3.test',
@@ -59,7 +59,7 @@ export const denials: readonly Case[] = [
     says: 'do not let any certificate authority issue',
   },
   {
-    title: 'the signature of its CAA record alone does not match',
+    title: 'only the signature of its CAA record does not match',
     zones: [
       {
         name: 'denial7.test',
@@ -73,7 +73,7 @@ export const denials: readonly Case[] = [
     says: 'the signature of the CAA records of denial7.test is broken',
   },
   {
-    title: 'the level in between is denied badly, too',
+    title: 'the negative answer of a level between does not validate',
     zones: [
       {
         name: 'denial4.test',
@@ -88,7 +88,7 @@ export const denials: readonly Case[] = [
     says: 'the proof that team.denial4.test has no CAA record does not validate',
   },
   {
-    title: 'an apex with our addresses, whose CAA denial does not validate',
+    title: 'the negative CAA answer of a right apex does not validate',
     zones: [
       { name: 'denial5.test', records: ours, servers: ['a.nsd.test'], signing: 'bad_denials' },
     ],
@@ -98,7 +98,7 @@ export const denials: readonly Case[] = [
     says: 'the proof that denial5.test has no CAA record does not validate',
   },
   {
-    title: 'the record leads elsewhere, and denials do not validate: both are said',
+    title: 'the record leads elsewhere and negative answers do not validate',
     zones: [
       {
         name: 'denial6.test',

@@ -7,7 +7,7 @@ const names = (operator: string, letter: string, count: number) =>
 
 export const manyServers: readonly Case[] = [
   {
-    title: 'eight servers at two providers, of which the second lacks the record',
+    title: 'the second of two providers with eight servers lacks the record',
     zones: [
       {
         name: 'eight.test',
@@ -24,7 +24,7 @@ export const manyServers: readonly Case[] = [
     quick: true,
   },
   {
-    title: 'six servers at four providers, of which one lacks the record',
+    title: 'one of four providers with six servers lacks the record in its own copy',
     zones: [
       {
         name: 'six.test',
@@ -40,7 +40,7 @@ export const manyServers: readonly Case[] = [
     says: null,
   },
   {
-    title: 'thirty servers, of which the first four are dead: the record is right',
+    title: 'the first four of thirty servers are dead',
     zones: [
       {
         name: 'thirty.test',
@@ -55,7 +55,7 @@ export const manyServers: readonly Case[] = [
     says: 'are unreachable',
   },
   {
-    title: 'six servers of which five are dead: the record is missing',
+    title: 'five of six servers are dead and the record is missing',
     zones: [{ name: 'five.test', records: [], servers: [...names('dead', 'a', 5), 'z.nsd.test'] }],
     hostname: 'docs.five.test',
     verdict: 'wrong',

@@ -11,39 +11,39 @@ const chain = (length: number, end: string) =>
 export const values = table(
   'value',
   `
-*only the first label of the target               | nsd bind | docs CNAME p1 | docs | wrong cname_mismatch CNAME docs | p1.{z}
-only the first label, with a dot                  | nsd bind | docs CNAME p1. | docs | wrong cname_mismatch CNAME docs | only the first part
-the zone behind the target                        | nsd bind | docs CNAME p1.edge.test | docs | wrong cname_mismatch CNAME docs | dot
-*the end of the target twice                      | nsd bind | docs CNAME p1.edge.test.edge.test. | docs | wrong cname_mismatch CNAME docs | twice
-one letter wrong                                  | nsd bind | docs CNAME p1.egde.test. | docs | wrong cname_mismatch CNAME docs | p1.edge.test
-another domain's target of ours                   | nsd bind | docs CNAME p2.edge.test. | docs | wrong cname_mismatch CNAME docs | another
-the target with a scheme                          | nsd nsd2 | docs CNAME https://p1.edge.test/. | docs | wrong cname_mismatch CNAME docs | https
-the name of the zone twice                        | nsd bind | docs.{z} CNAME p1.edge.test. | docs | wrong record_missing CNAME docs | docs.{z}.{z}
-the record at the apex of a wildcard              | nsd bind | www.docs CNAME p1.edge.test. | docs | wrong record_missing CNAME docs | www.docs.{z}
-the target as a text                              | nsd bind | docs TXT "p1.edge.test" | docs | wrong record_missing CNAME docs | TXT
-our own address at a subdomain                    | nsd bind | docs A 203.0.113.10 | docs | wrong conflicting_a CNAME docs | when our addresses change
-mail beside what is missing                       | nsd bind | docs MX 10 mx.edge.test. | docs | wrong record_missing +mail_at_name CNAME docs | MX
-mail beside an address                            | nsd bind | docs A 198.51.100.7 ; docs MX 10 mx.edge.test. | docs | wrong conflicting_a +mail_at_name CNAME docs | MX
-two names that lead here by way of another        | nsd bind | docs CNAME step ; step CNAME p1.edge.test. | docs | wrong cname_mismatch CNAME docs | It reaches p1.edge.test
-a chain of nine names that leads here             | nsd bind | ${chain(9, 'p1.edge.test.')} | docs | wrong cname_mismatch CNAME docs | c1.{z}
-a chain of thirty names that leads here           | nsd bind | ${chain(30, 'p1.edge.test.')} | docs | wrong cname_mismatch CNAME docs | c1.{z}
-a CNAME to a name that does not exist             | nsd bind | docs CNAME gone.{z}. | docs | wrong cname_mismatch CNAME docs | gone.{z}
-a CNAME to a domain that nobody has               | nsd bind | docs CNAME gone.nobody-has-it.test. | docs | wrong cname_mismatch CNAME docs | nobody-has-it
-*the apex leads here and www is missing           | nsd bind | ${ours} | www | wrong record_missing CNAME www | {z} points here already
-the wildcard leads here and the apex is missing   | nsd bind | * CNAME p1.edge.test. | @ | wrong record_missing ALIAS @ | ALIAS
-an apex with foreign addresses                    | nsd bind | @ A 198.51.100.7 | @ | wrong apex_elsewhere ALIAS @ | Delete these records of {z}: A 198.51.100.7
-an apex with ours and a foreign address           | nsd bind | ${ours} ; @ A 198.51.100.7 | @ | wrong apex_mixed ALIAS @ | 198.51.100.7
-an apex with one of our addresses                 | nsd bind | @ A 203.0.113.10 | @ | right apex_partial ALIAS @ | 203.0.113.11
-an apex with our A and a foreign AAAA             | nsd bind | @ A 203.0.113.10 ; @ A 203.0.113.11 ; @ AAAA 2001:db8::bad | @ | wrong conflicting_aaaa ALIAS @ | 2001:db8::bad
-an apex over IPv6 only                            | nsd bind | @ AAAA 2001:db8:1::10 | @ | right apex_partial ALIAS @ | 203.0.113.10
-a subdomain over IPv6 only, elsewhere             | nsd bind | docs AAAA 2001:db8::bad | docs | wrong conflicting_aaaa CNAME docs | 2001:db8::bad
-an apex with nothing                              | nsd bind | docs TXT "x" | @ | wrong record_missing ALIAS @ | points to a missing name resolves to nothing
-an HTTPS record with our addresses                | nsd knot | ${ours} ; @ HTTPS 1 . alpn=h2 ipv4hint=203.0.113.10 | @ | right - ALIAS @ |
-a proxy in front of the name                      | nsd bind | docs A 104.16.0.1 ; docs A 104.17.0.1 | docs | wrong conflicting_a +proxied CNAME docs | Delete the A records 104.16.0.1
-a CNAME beside mail, which PowerDNS shows nobody  | pdns | docs CNAME p1.edge.test. ; docs MX 10 mx.edge.test. | docs | right - CNAME docs |
-a CNAME beside an address, which it shows nobody  | pdns | docs CNAME p1.edge.test. ; docs A 198.51.100.7 | docs | right - CNAME docs |
-a CNAME at the apex                               | pdns | @ CNAME p1.edge.test. | @ | wrong cname_at_apex ALIAS @ | not allowed there
-the record differs between two programs           | nsd knot | nsd: docs CNAME p1.edge.test. ; knot: docs A 198.51.100.7 | docs | wrong name_servers_disagree CNAME docs | A 198.51.100.7
-a name of which nobody knows the letters          | nsd bind | DOCS CNAME P1.Edge.TEST. | docs | right - CNAME docs |
+*the value is the first label of the target | nsd bind | docs CNAME p1 | docs | wrong cname_mismatch CNAME docs | p1.{z}
+the value is the first label with a dot | nsd bind | docs CNAME p1. | docs | wrong cname_mismatch CNAME docs | only the first part
+the zone was appended to the target | nsd bind | docs CNAME p1.edge.test | docs | wrong cname_mismatch CNAME docs | dot
+*the value has the end of the target twice | nsd bind | docs CNAME p1.edge.test.edge.test. | docs | wrong cname_mismatch CNAME docs | twice
+one letter is wrong | nsd bind | docs CNAME p1.egde.test. | docs | wrong cname_mismatch CNAME docs | p1.edge.test
+the value is the target of another domain | nsd bind | docs CNAME p2.edge.test. | docs | wrong cname_mismatch CNAME docs | another
+the value has a scheme | nsd nsd2 | docs CNAME https://p1.edge.test/. | docs | wrong cname_mismatch CNAME docs | https
+the record has the name of the zone twice | nsd bind | docs.{z} CNAME p1.edge.test. | docs | wrong record_missing CNAME docs | docs.{z}.{z}
+the record is at www of the name | nsd bind | www.docs CNAME p1.edge.test. | docs | wrong record_missing CNAME docs | www.docs.{z}
+a text has the target | nsd bind | docs TXT "p1.edge.test" | docs | wrong record_missing CNAME docs | TXT
+a subdomain has our address | nsd bind | docs A 203.0.113.10 | docs | wrong conflicting_a CNAME docs | when our addresses change
+a name without the record has mail | nsd bind | docs MX 10 mx.edge.test. | docs | wrong record_missing +mail_at_name CNAME docs | MX
+a name with an address has mail | nsd bind | docs A 198.51.100.7 ; docs MX 10 mx.edge.test. | docs | wrong conflicting_a +mail_at_name CNAME docs | MX
+an alias leads here through another name | nsd bind | docs CNAME step ; step CNAME p1.edge.test. | docs | wrong cname_mismatch CNAME docs | It reaches p1.edge.test
+a chain of nine names leads here | nsd bind | ${chain(9, 'p1.edge.test.')} | docs | wrong cname_mismatch CNAME docs | c1.{z}
+a chain of thirty names leads here | nsd bind | ${chain(30, 'p1.edge.test.')} | docs | wrong cname_mismatch CNAME docs | c1.{z}
+the CNAME leads to a missing name | nsd bind | docs CNAME gone.{z}. | docs | wrong cname_mismatch CNAME docs | gone.{z}
+the CNAME leads to an unregistered domain | nsd bind | docs CNAME gone.nobody-has-it.test. | docs | wrong cname_mismatch CNAME docs | nobody-has-it
+*the apex points here and www is missing | nsd bind | ${ours} | www | wrong record_missing CNAME www | {z} points here already
+the wildcard points here and the apex is missing | nsd bind | * CNAME p1.edge.test. | @ | wrong record_missing ALIAS @ | ALIAS
+an apex has foreign addresses | nsd bind | @ A 198.51.100.7 | @ | wrong apex_elsewhere ALIAS @ | Delete these records of {z}: A 198.51.100.7
+an apex has ours and a foreign address | nsd bind | ${ours} ; @ A 198.51.100.7 | @ | wrong apex_mixed ALIAS @ | 198.51.100.7
+an apex has one of our addresses | nsd bind | @ A 203.0.113.10 | @ | right apex_partial ALIAS @ | 203.0.113.11
+an apex has our A and a foreign AAAA | nsd bind | @ A 203.0.113.10 ; @ A 203.0.113.11 ; @ AAAA 2001:db8::bad | @ | wrong conflicting_aaaa ALIAS @ | 2001:db8::bad
+an apex has only our IPv6 address | nsd bind | @ AAAA 2001:db8:1::10 | @ | right apex_partial ALIAS @ | 203.0.113.10
+a subdomain has a foreign IPv6 address | nsd bind | docs AAAA 2001:db8::bad | docs | wrong conflicting_aaaa CNAME docs | 2001:db8::bad
+an apex has no addresses | nsd bind | docs TXT "x" | @ | wrong record_missing ALIAS @ | points to a missing name resolves to nothing
+an HTTPS record has our addresses | nsd knot | ${ours} ; @ HTTPS 1 . alpn=h2 ipv4hint=203.0.113.10 | @ | right - ALIAS @ |
+a proxy is in front of the name | nsd bind | docs A 104.16.0.1 ; docs A 104.17.0.1 | docs | wrong conflicting_a +proxied CNAME docs | Delete the A records 104.16.0.1
+mail beside the CNAME is hidden by PowerDNS | pdns | docs CNAME p1.edge.test. ; docs MX 10 mx.edge.test. | docs | right - CNAME docs |
+an address beside the CNAME is hidden by PowerDNS | pdns | docs CNAME p1.edge.test. ; docs A 198.51.100.7 | docs | right - CNAME docs |
+the apex has a CNAME | pdns | @ CNAME p1.edge.test. | @ | wrong cname_at_apex ALIAS @ | not allowed there
+the record differs between two servers | nsd knot | nsd: docs CNAME p1.edge.test. ; knot: docs A 198.51.100.7 | docs | wrong name_servers_disagree CNAME docs | A 198.51.100.7
+the zone is written in upper case | nsd bind | DOCS CNAME P1.Edge.TEST. | docs | right - CNAME docs |
 `,
 );

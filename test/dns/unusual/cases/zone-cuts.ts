@@ -37,7 +37,7 @@ export const zoneCuts: readonly Case[] = [
     says: 'enter only “docs”',
   },
   {
-    title: 'a separate zone at the same servers, with our addresses',
+    title: 'a separate zone at the same servers has our addresses',
     zones: [
       { name: 'cut.test', records: ['docs NS a.nsd.test.', 'docs NS a.bind.test.'] },
       { name: 'docs.cut.test', records: ours },
@@ -50,7 +50,7 @@ export const zoneCuts: readonly Case[] = [
     quick: true,
   },
   {
-    title: 'a separate zone at the same servers, without an NS record above',
+    title: 'a separate zone at the same servers has no NS record above',
     zones: [
       { name: 'cut1.test', records: [] },
       { name: 'docs.cut1.test', records: ours },
@@ -62,7 +62,7 @@ export const zoneCuts: readonly Case[] = [
     says: null,
   },
   {
-    title: 'a separate zone at the same servers, with foreign addresses',
+    title: 'a separate zone at the same servers has foreign addresses',
     zones: [
       { name: 'cut2.test', records: ['docs NS a.knot.test.'], servers: ['a.knot.test'] },
       { name: 'docs.cut2.test', records: ['@ A 198.51.100.7'], servers: ['a.knot.test'] },
@@ -74,7 +74,7 @@ export const zoneCuts: readonly Case[] = [
     says: 'Delete these records of docs.cut2.test: A 198.51.100.7',
   },
   {
-    title: 'a separate zone at the same servers, with nothing',
+    title: 'a separate zone at the same servers has no addresses',
     zones: [
       { name: 'cut3.test', records: ['docs NS a.pdns.test.'], servers: ['a.pdns.test'] },
       { name: 'docs.cut3.test', records: [], servers: ['a.pdns.test'] },
@@ -87,7 +87,7 @@ export const zoneCuts: readonly Case[] = [
   },
   {
     // NSD, BIND and Knot refuse such a zone.
-    title: 'a separate zone at the same servers, with a CNAME at its apex',
+    title: 'a separate zone at the same servers has a CNAME at its apex',
     zones: [
       { name: 'alias.test', records: [], servers: ['a.pdns.test', 'b.pdns.test'] },
       {
@@ -103,7 +103,7 @@ export const zoneCuts: readonly Case[] = [
     says: 'not allowed there',
   },
   {
-    title: 'a separate zone at the only server, with a CNAME at its apex',
+    title: 'a separate zone at the only server has a CNAME at its apex',
     zones: [
       { name: 'alone.test', records: [], servers: ['a.pdns.test'] },
       {
@@ -119,7 +119,7 @@ export const zoneCuts: readonly Case[] = [
     says: 'not allowed there',
   },
   {
-    title: 'a name in a zone below at the same servers: the record is missing',
+    title: 'the record is missing in a zone below at the same servers',
     zones: [
       { name: 'deep.test', records: ['team NS a.nsd.test.', 'team NS a.bind.test.'] },
       { name: 'team.deep.test', records: [] },
@@ -132,7 +132,7 @@ export const zoneCuts: readonly Case[] = [
     quick: true,
   },
   {
-    title: 'a name in a zone below at the same servers: the record is right',
+    title: 'the record is right in a zone below at the same servers',
     zones: [
       { name: 'deep1.test', records: ['team NS a.nsd.test.', 'team NS a.bind.test.'] },
       { name: 'team.deep1.test', records: [right] },
@@ -144,7 +144,7 @@ export const zoneCuts: readonly Case[] = [
     says: null,
   },
   {
-    title: 'a name in a zone below at the same servers: the CNAME leads elsewhere',
+    title: 'the CNAME leads elsewhere in a zone below at the same servers',
     zones: [
       { name: 'deep2.test', records: ['team NS a.nsd.test.', 'team NS a.bind.test.'] },
       { name: 'team.deep2.test', records: ['docs CNAME other.edge.test.'] },
@@ -156,7 +156,7 @@ export const zoneCuts: readonly Case[] = [
     says: 'CNAME docs → other.edge.test',
   },
   {
-    title: 'a name in a zone below at the same servers: addresses block the CNAME',
+    title: 'addresses block the CNAME in a zone below at the same servers',
     zones: [
       { name: 'deep3.test', records: ['team NS a.pdns.test.'], servers: ['a.pdns.test'] },
       { name: 'team.deep3.test', records: ['docs A 198.51.100.7'], servers: ['a.pdns.test'] },

@@ -4,7 +4,7 @@ import { table } from '../table.ts';
 const ours = '@ A 203.0.113.10 ; @ A 203.0.113.11 ; @ AAAA 2001:db8:1::10';
 const right = 'docs CNAME p1.edge.test.';
 
-export const sickServers = table(
+export const failingServers = table(
   'sick',
   `
 answers over UDP are always truncated: right        | front:truncates | ${right} | docs | right - CNAME docs |

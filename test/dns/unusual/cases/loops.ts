@@ -1,7 +1,7 @@
 /** A CNAME that leads to itself, as each program answers it. */
 import type { Case } from '../case.ts';
 
-export const circles: readonly Case[] = (['nsd', 'bind', 'knot', 'pdns'] as const).flatMap(
+export const loops: readonly Case[] = (['nsd', 'bind', 'knot', 'pdns'] as const).flatMap(
   (program): readonly Case[] => {
     const [self, pair] = [`self-${program}.test`, `pair-${program}.test`];
     const servers = [`a.${program}.test`];
