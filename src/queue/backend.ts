@@ -134,7 +134,7 @@ async function readMemory(client: Redis): Promise<QueueMemory | null> {
   return max === 0 ? null : { used: bytes('used_memory'), max };
 }
 
-/** A Redis that the installation used earlier, or a copy of one, has its mark, but is not alive. */
+/** `idle`: after a stop of everything, or a Redis used earlier, or a copy of one. */
 async function readMark(
   client: Redis,
   ...[installation, aliveMs, isNew]: Parameters<QueueBackend['readMark']>
@@ -145,7 +145,7 @@ async function readMark(
     if (mark === null) return 'missing';
     if (mark !== installation) return 'foreign';
     if (isNew) await client.set(ALIVE, 1, 'PX', aliveMs);
-    return (await client.exists(ALIVE)) === 1 ? 'ours' : 'missing';
+    return (await client.exists(ALIVE)) === 1 ? 'ours' : 'idle';
   } catch {
     return 'unknown';
   }

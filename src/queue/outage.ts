@@ -1,6 +1,6 @@
 import { isUnavailable } from '../db/engine/unavailable.ts';
 
-/** The database or the queue does not answer, or cannot store anything. Also checks causes. */
+/** The database or the queue does not answer, or cannot store anything. */
 export function isOutage(fault: unknown): boolean {
   return isUnavailable(fault) || isQueueUnavailable(fault);
 }

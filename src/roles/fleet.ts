@@ -98,7 +98,7 @@ function createMember(parts: MemberParts): Member {
     let queue = await readMark(false);
     const decision = decideJoin({ self: registered, others, accepted, queue, now, goneMs });
     if (decision.kind !== 'join') return decision;
-    if (queue === 'missing') queue = await readMark(true);
+    if (queue === 'missing' || queue === 'idle') queue = await readMark(true);
     isQueueKnown = queue === 'ours';
     return isQueueKnown || !needsQueue ? decision : { kind: 'wait', reason: 'queue' };
   }

@@ -176,6 +176,14 @@ const table: readonly (readonly [
     },
     'join',
   ],
+  ['its Redis is idle, and the others crashed', { queue: 'idle', now: at(126) }, 'join'],
+  ['its Redis is idle, and the others could still report', { queue: 'idle', now: at(101) }, 'wait'],
+  [
+    'its Redis is idle, and that of the others is not',
+    { queue: 'idle', others: [{ ...worker, ...seen }] },
+    'refuse',
+    'REDIS_URL redis://cache:6379/0 is another Redis than redis://cache:6379/0 of worker on host-a',
+  ],
   ['its Redis does not answer', { queue: 'unknown' }, 'join'],
   [
     'it has a newer schema',

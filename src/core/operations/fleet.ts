@@ -72,10 +72,10 @@ function isSame(name: SharedSettingName, one: string, other: string): boolean {
 }
 
 /**
- * The mark in a Redis: ours, another installation's, none, or it does not answer. `ours` also for a
- * queue in the database, and for a role that has no queue.
+ * The mark in a Redis: ours, ours but unused for a while, another installation's, none, or it does not
+ * answer. `ours` also for a queue in the database, and for a role that has no queue.
  */
-export type QueueMark = 'ours' | 'foreign' | 'missing' | 'unknown';
+export type QueueMark = 'ours' | 'idle' | 'foreign' | 'missing' | 'unknown';
 
 export type Joining = {
   /** As registered. */
@@ -114,19 +114,23 @@ export function decideJoin(joining: Joining): JoinDecision {
   if (conflicts.some(({ other }) => isStillPossible(other, joining))) {
     return { kind: 'wait', reason: 'processes' };
   }
-  return queue === 'missing' ? decideUnmarked(earlier, joining) : { kind: 'join' };
+  const isUnmarked = queue === 'missing' || queue === 'idle';
+  return isUnmarked ? decideUnmarked(earlier, joining) : { kind: 'join' };
 }
 
-/** The queue is new, was emptied, or is another than that of the others. */
+/** The queue is new, was emptied or idle, or is another than that of the others. */
 function decideUnmarked(
   earlier: readonly FleetProcess[],
-  joining: Pick<Joining, 'self' | 'now' | 'goneMs'>,
+  joining: Pick<Joining, 'self' | 'queue' | 'now' | 'goneMs'>,
 ): JoinDecision {
-  const { self } = joining;
+  const { self, queue, now, goneMs } = joining;
   const sharing = earlier.filter(({ settings }) => (settings.REDIS_URL ?? NOT_SET) !== NOT_SET);
   const marked = sharing.find(({ queueSeenAt }) => queueSeenAt && queueSeenAt > self.startedAt);
   if (marked) return refuse(otherQueue(self, marked), advice.otherQueue);
-  const isOpen = sharing.some((other) => isStillPossible(other, joining));
+  // An idle one follows a stop or crash of everything, which must not delay the start.
+  const isOpen = sharing.some((other) =>
+    queue === 'idle' ? isReporting(other, now, goneMs) : isStillPossible(other, joining),
+  );
   return isOpen ? { kind: 'wait', reason: 'processes' } : { kind: 'join' };
 }
 
