@@ -9,6 +9,7 @@ import type { ExplainedHint } from './hints.ts';
 import { type PointingFinding, pointing } from './pointing.ts';
 import { type ReservedFinding, reserved } from './reserved.ts';
 import { type ServerFinding, servers } from './servers.ts';
+import { type UnknownFinding, unknown } from './unknown.ts';
 import type { Words } from './words.ts';
 import { type WorldFinding, world } from './world.ts';
 
@@ -21,6 +22,7 @@ export type Finding =
   | BesideFinding
   | ApexFinding
   | ServerFinding
+  | UnknownFinding
   | ReservedFinding
   | DnssecFinding
   | WorldFinding
@@ -37,6 +39,7 @@ const families: FamilyOf<Finding> = {
   ...beside,
   ...apex,
   ...servers,
+  ...unknown,
   ...reserved,
   ...dnssec,
   ...world,
