@@ -82,7 +82,9 @@ export function readReport(json: string): Report | null {
 }
 
 /** For src/core/diagnosis/. `records` without records becomes `nodata`. */
-export function answerIn({ kind, records = [], ttlSeconds = 0 }: AnswerShown): DnsAnswer<string> {
+export function answerIn(answer: AnswerShown): DnsAnswer<string> {
+  const { kind, records = [], ttlSeconds = 0 } = answer;
+  if (kind === 'timeout' && answer.cutOff) return { kind, cutOff: true };
   if (kind !== 'records') return { kind };
   const [first, ...rest] = records;
   return first === undefined ? { kind: 'nodata' } : { kind, records: [first, ...rest], ttlSeconds };

@@ -132,7 +132,7 @@ it('the cached NS set of a zone is dropped when its delegation changes', async (
       },
       'test',
     );
-  const own = ['ns.old.test', 'ns.older.test'];
+  const own = ['ns.old.test', 'ns.older.test'].map((name) => ({ name, glue: [] }));
   await authorities.ownServers(zoneAt('ns.old.test'), startBudget(defaultLimits), async () => ({
     value: own,
     ttlMs: 60_000,

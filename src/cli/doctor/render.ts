@@ -147,6 +147,9 @@ function delegationLines(
       `${plain(zone)} is not registered, according to the registry of ${plain(parent)}`,
     );
   }
+  if (kind === 'undelegated') {
+    return line('zone', `${plain(zone)} has no name servers at the registry of ${plain(parent)}`);
+  }
   const above = `${plain(zone)}, delegated by ${named(parent)} for ${durationInWords(ttlSeconds)}`;
   const same = atZone !== null && atZone.join(' ') === atParent.join(' ');
   return [
@@ -161,18 +164,22 @@ function delegationLines(
 function caaLines({ observation: { caa } }: Report, page: TextLayout): readonly string[] {
   if (caa === null) return [];
   const labelWidth = Math.min(34, 2 + Math.max(0, ...caa.map(({ name }) => lengthOf(plain(name)))));
-  return caa.flatMap(({ name, answer }) => {
-    const texts = recordsIn(answer);
+  return caa.flatMap((level) => {
+    const { name } = level;
+    const texts = recordsIn(level);
     return texts.flatMap((text, index) =>
       labelled(index === 0 ? plain(name) : '', text, { indent: 2, labelWidth }, page),
     );
   });
 }
 
-function recordsIn(
-  answer: NonNullable<ReportObservation['caa']>[number]['answer'],
-): readonly string[] {
+function recordsIn({
+  answer,
+  endless,
+}: NonNullable<ReportObservation['caa']>[number]): readonly string[] {
   const { kind, records = [] } = answer;
+  if (endless) return ['alias loop'];
+  if (answer.cutOff) return ['not read: our own limits'];
   if (kind === 'records') return records.map((record) => plain(presentationOf(record)));
   return [kind === 'nodata' || kind === 'nxdomain' ? 'no records' : answerWords[kind]];
 }

@@ -179,6 +179,7 @@ const stateWords: { readonly [S in ServerState]: string } = {
   malformed: 'garbled',
   timeout: 'silent',
   no_address: 'no address',
+  alias_name: 'alias',
   reserved_address: 'unreachable',
   not_asked: 'not queried',
 };

@@ -1,6 +1,7 @@
 /** An apex cannot have a CNAME, so it is compared by its addresses. */
 import { recordFor } from '../names/instructions.ts';
 import type { FamilyOf } from './finding.ts';
+import { type Hint, hinted, hintsIn, ownZoneHint } from './hints.ts';
 import {
   addressesInTheWay,
   choicesIn,
@@ -21,6 +22,7 @@ export type ApexFinding =
       readonly found: string;
       readonly provider?: string;
       readonly ourAddresses?: readonly string[];
+      readonly hints?: readonly Hint[];
     })
   /** `addresses`: only ours, but not all of them. `missing`: the rest. */
   | (Wanted & {
@@ -39,6 +41,7 @@ export type ApexFinding =
       readonly provider?: string;
       /** For A and AAAA records if the provider has no ALIAS. */
       readonly ourAddresses?: readonly string[];
+      readonly hints?: readonly Hint[];
     });
 
 export const apex: FamilyOf<ApexFinding> = {
@@ -47,6 +50,7 @@ export const apex: FamilyOf<ApexFinding> = {
     severity: 'blocks',
     actor: 'customer',
     order: 80,
+    hints: hintsIn,
     check: cnameAtApex,
     explain: (finding) => {
       const { hostname } = finding;
@@ -95,6 +99,7 @@ export const apex: FamilyOf<ApexFinding> = {
     severity: 'blocks',
     actor: 'customer',
     order: 100,
+    hints: hintsIn,
     check: apexElsewhere,
     explain: (finding) => {
       const { hostname, addresses } = finding;
@@ -114,7 +119,8 @@ function cnameAtApex(
 ): (ApexFinding & { readonly code: 'cname_at_apex' }) | undefined {
   const [found] = wrongAliases(input);
   if (found === undefined || !input.apex) return undefined;
-  return { code: 'cname_at_apex', ...input.wanted, found, ...choicesIn(input) };
+  const hints = hinted(ownZoneHint(input));
+  return { code: 'cname_at_apex', ...input.wanted, found, ...choicesIn(input), ...hints };
 }
 
 /**
@@ -160,6 +166,7 @@ function apexElsewhere(
     ...input.wanted,
     addresses: found.addresses,
     ...choicesIn(input),
+    ...hinted(ownZoneHint(input)),
   };
 }
 

@@ -14,6 +14,13 @@ export type DelegationFinding =
       /** The parent zone, such as `com`. */
       readonly registry: string;
     }
+  /** Registered, but the registry lists no name servers. */
+  | {
+      readonly code: 'no_name_servers';
+      readonly hostname: string;
+      readonly domain: string;
+      readonly registry: string;
+    }
   /** `by`: null if unknown. */
   | {
       readonly code: 'domain_parked';
@@ -56,6 +63,22 @@ export const delegation: FamilyOf<DelegationFinding> = {
         expected: `${domain} in the registry.`,
         found: `The registry of .${foreign(finding.registry)} says that ${domain} does not exist (NXDOMAIN).`,
         action: `Check the spelling. If it is right, register ${domain}, or renew it at your registrar if it has expired or is on hold. A new domain appears within minutes to hours.`,
+      };
+    },
+  },
+  no_name_servers: {
+    meaning: 'The domain is registered without name servers',
+    severity: 'blocks',
+    actor: 'customer',
+    order: 11,
+    check: noNameServers,
+    explain: ({ hostname, ...finding }) => {
+      const [domain, registry] = [foreign(finding.domain), foreign(finding.registry)];
+      return {
+        summary: `${domain} is registered, but has no name servers, so ${hostname} cannot be looked up.`,
+        expected: `Name servers for ${domain} at your registrar.`,
+        found: `The registry of .${registry} has ${domain}, but lists no name servers for it.`,
+        action: `At your registrar, enter the name servers of the provider where you want to edit the records of ${domain}. They appear within minutes to hours.`,
       };
     },
   },
@@ -154,6 +177,20 @@ const parkedWords: {
       `Confirm your contact data for ${domain} at your registrar: it sent an email with a link, and suspends the domain until you follow it.`,
   },
 };
+
+function noNameServers({
+  observation: { delegation },
+  expected: { hostname },
+  hasNoZone,
+}: DiagnosisInput): (DelegationFinding & { readonly code: 'no_name_servers' }) | undefined {
+  if (delegation?.kind !== 'undelegated' || !hasNoZone) return undefined;
+  return {
+    code: 'no_name_servers',
+    hostname,
+    domain: delegation.zone,
+    registry: delegation.parent,
+  };
+}
 
 function domainParked({
   parking,

@@ -5,7 +5,9 @@ import { type ClaimFinding, claims } from './claims.ts';
 import { type DelegationFinding, delegation } from './delegation.ts';
 import { type DnssecFinding, dnssec } from './dnssec.ts';
 import type { Actor, FamilyOf, FindingRule, Severity } from './finding.ts';
+import { type GlueFinding, glue } from './glue.ts';
 import type { ExplainedHint } from './hints.ts';
+import { type HttpsRecordFinding, httpsRecord } from './https-record.ts';
 import { type PointingFinding, pointing } from './pointing.ts';
 import { type ReservedFinding, reserved } from './reserved.ts';
 import { type ServerFinding, servers } from './servers.ts';
@@ -21,7 +23,9 @@ export type Finding =
   | PointingFinding
   | BesideFinding
   | ApexFinding
+  | HttpsRecordFinding
   | ServerFinding
+  | GlueFinding
   | UnknownFinding
   | ReservedFinding
   | DnssecFinding
@@ -38,7 +42,9 @@ const families: FamilyOf<Finding> = {
   ...pointing,
   ...beside,
   ...apex,
+  ...httpsRecord,
   ...servers,
+  ...glue,
   ...unknown,
   ...reserved,
   ...dnssec,

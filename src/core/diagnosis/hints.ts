@@ -3,11 +3,11 @@ import { recordFor } from '../names/instructions.ts';
 import { printable } from '../names/printable.ts';
 import { splitAtZone } from '../names/zone.ts';
 import type { CaaHint } from './caa/caa-set.ts';
-import { byText, type DiagnosisInput, unique } from './input.ts';
+import { byText, type DiagnosisInput, ownZoneIn, unique } from './input.ts';
 import { type NearbyName, recordsOf } from './observation.ts';
 import { isSameName } from './server-pointing.ts';
 import { differenceOf, type TargetSlip, targetSlip } from './target-slips.ts';
-import { foreign, foreignName, lines, type Wanted } from './words.ts';
+import { deleteOwnZone, foreign, foreignName, lines, type Wanted } from './words.ts';
 
 export type Hint =
   /** Reaches the target through the names `via`, but the exact value is required. */
@@ -26,6 +26,8 @@ export type Hint =
   | { readonly code: 'dname_above'; readonly owner: string; readonly to: string }
   /** The domain of this `www` name points here already. */
   | { readonly code: 'apex_points_here'; readonly apex: string }
+  /** The host name is a zone of its own below `parent`. */
+  | { readonly code: 'own_zone'; readonly parent: string }
   | TargetSlip;
 
 export type HintCode = Hint['code'];
@@ -58,7 +60,14 @@ export function hintsForMissing(
     ...(text === undefined ? [] : [{ code: 'txt_instead_of_cname', text } as const]),
     ...wildcardHint(input, isBareWildcard(input, seen)),
     ...apexHint(input),
+    ...ownZoneHint(input),
   ];
+}
+
+/** A CNAME becomes possible without the host name's own zone. */
+export function ownZoneHint(input: DiagnosisInput): readonly Hint[] {
+  const { ownZone } = ownZoneIn(input);
+  return ownZone === undefined ? [] : [{ code: 'own_zone', parent: ownZone.parent }];
 }
 
 /** Its owner can think that `www` is covered. */
@@ -192,6 +201,8 @@ export const hintWords: {
     `The DNAME record of ${foreignName(owner)} redirects every name below it to ${foreignName(to)}. Records of ${hostname} itself are ignored.`,
   apex_points_here: ({ apex }, { hostname }) =>
     `${foreign(apex)} points here already, but that does not cover ${hostname}, which needs its own record.`,
+  own_zone: ({ parent }, { hostname, target }) =>
+    `${hostname} is a zone of its own, where a CNAME is not allowed. If it does not need to be one: ${deleteOwnZone(hostname, { parent, target })}`,
   trailing_junk: ({ found }, { target }) =>
     `The value has extra characters: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or spaces.`,
   partial_target: ({ typed }, { target }) =>

@@ -38,7 +38,7 @@ export type DiagnosisInput = {
   readonly servers: readonly PointedServer[];
   /** Of all servers combined. */
   readonly pointing: Verdict;
-  /** Unregistered or parked: no record can be created before that changes. */
+  /** Unregistered, parked or without name servers: no record can be created before that changes. */
   readonly hasNoZone: boolean;
   /** Null unless the record is wrong and all name servers are a parking provider's. */
   readonly parking: Parking | null;
@@ -67,8 +67,14 @@ export function gatherInput(observation: Observation, expected: Expected): Diagn
   }));
   const pointing = pointingOfAll(servers.map((server) => server.pointing));
   const parking = pointing === 'wrong' ? parkingIn(observation) : null;
-  const hasNoZone = delegation?.kind === 'unregistered' || parking !== null;
   const others = servers.filter((server) => isOther(server.pointing));
+  const hasNoZone =
+    delegation?.kind === 'unregistered' ||
+    parking !== null ||
+    // Some registries hold their customers' records themselves.
+    (delegation?.kind === 'undelegated' &&
+      others.length > 0 &&
+      others.every((server) => server.pointing.kind === 'missing'));
   // Resolvers are not the zone's name servers: if they differ, one has an old answer cached.
   const disagree =
     observation.view === 'authoritative' &&
@@ -113,6 +119,21 @@ export function zoneServers({ view, delegation, servers }: Observation): readonl
   }
   return view === 'authoritative' ? unique(servers.map(({ server }) => server)) : [];
 }
+
+/**
+ * Empty unless the host name, though no registry sells it, is a zone of its own, where no CNAME is
+ * allowed.
+ */
+export function ownZoneIn({ observation, expected: { hostname, target } }: DiagnosisInput): {
+  readonly ownZone?: OwnZone;
+} {
+  const { delegation } = observation;
+  if (delegation?.kind !== 'delegated' || zoneBelow(observation) !== hostname) return {};
+  return { ownZone: { parent: delegation.parent, target } };
+}
+
+/** `parent`: the zone that delegates the host name. */
+export type OwnZone = { readonly parent: string; readonly target: string };
 
 export function wrongAliases({ wrong }: DiagnosisInput): readonly string[] {
   return unique(
@@ -160,7 +181,7 @@ export function byText<T>(textOf: (item: T) => string): (one: T, other: T) => nu
 
 /**
  * The climb assumes that the record exists, so the customer can fix everything at once. If the name
- * points here, a missing climb counts as a timeout: it can hide a set that forbids.
+ * points here, a missing climb is an unknown one: it can hide a set that forbids.
  */
 function climbVerdict(
   { hostname, caa }: Observation,
@@ -169,5 +190,5 @@ function climbVerdict(
 ): CaaVerdict | null {
   if (pointing === 'unknown') return null;
   if (caa !== null && caa.length > 0) return evaluateCaa(caa, ca, { wildcard: false });
-  return pointing === 'right' ? { kind: 'unknown', name: hostname, outcome: 'timeout' } : null;
+  return pointing === 'right' ? { kind: 'unknown', name: hostname, outcome: 'cut_off' } : null;
 }

@@ -11,12 +11,17 @@ export type DnsAnswer<R> =
   | { readonly kind: 'nxdomain' }
   | { readonly kind: 'servfail' }
   | { readonly kind: 'refused' }
-  | { readonly kind: 'timeout' };
+  /** `cutOff`: our own limits or this host ended the query, so it says nothing about the server. */
+  | { readonly kind: 'timeout'; readonly cutOff?: true };
 
 export type Conclusive<R> = Extract<DnsAnswer<R>, { kind: 'records' | 'nodata' | 'nxdomain' }>;
 
 export function isConclusive<R>(answer: DnsAnswer<R>): answer is Conclusive<R> {
   return answer.kind === 'records' || answer.kind === 'nodata' || answer.kind === 'nxdomain';
+}
+
+export function wasCutOff(answer: DnsAnswer<unknown>): boolean {
+  return answer.kind === 'timeout' && answer.cutOff === true;
 }
 
 /** Empty for an answer without records, and for a query that was not sent. */
@@ -31,15 +36,20 @@ export type CaaRecord = { readonly flags: number; readonly tag: string; readonly
 export type CaaLevel = {
   readonly name: string;
   readonly publishedAt?: string;
+  /** Its aliases form a loop or a chain that is too long: no server can answer. */
+  readonly endless?: true;
   readonly answer: DnsAnswer<CaaRecord>;
   /** By server, if conclusive answers differ; `answer` is then the first queried server's. */
   readonly servers?: readonly ServerCaa[];
 };
 
-export type ServerCaa = Pick<CaaLevel, 'publishedAt' | 'answer'> & { readonly server: string };
+export type ServerCaa = Pick<CaaLevel, 'publishedAt' | 'endless' | 'answer'> & {
+  readonly server: string;
+};
 
 /**
- * From `refused` to `malformed`, the server is listed for the zone but does not serve it.
+ * From `refused` to `malformed`, the server is listed for the zone but does not serve it. `alias_name`:
+ * its name is an alias, which resolvers do not follow (RFC 2181, section 10.3).
  * `not_asked`: our own limits prevented the query, so its state is unknown.
  */
 export type ServerState =
@@ -50,6 +60,7 @@ export type ServerState =
   | 'malformed'
   | 'timeout'
   | 'no_address'
+  | 'alias_name'
   | 'reserved_address'
   | 'not_asked';
 
@@ -89,8 +100,19 @@ export type Delegation =
       readonly atZone: readonly string[] | null;
       /** Of the delegation in the parent zone. */
       readonly ttlSeconds: number;
+      /** Name servers inside the zone whose address at the parent the zone does not have. */
+      readonly glue?: readonly GlueDifference[];
     }
-  | { readonly kind: 'unregistered'; readonly zone: string; readonly parent: string };
+  | { readonly kind: 'unregistered'; readonly zone: string; readonly parent: string }
+  /** The registry has `zone` without name servers; the servers of `parent` were queried instead. */
+  | { readonly kind: 'undelegated'; readonly zone: string; readonly parent: string };
+
+/** Addresses of one family at least, sorted. */
+export type GlueDifference = {
+  readonly server: string;
+  readonly atParent: readonly string[];
+  readonly atZone: readonly string[];
+};
 
 /** RFC 8914. `text` is foreign: bytes outside printable ASCII are escaped as \DDD. */
 export type ExtendedError = { readonly code: number; readonly text: string };
@@ -131,6 +153,20 @@ export type NearbyName = {
   readonly a?: DnsAnswer<string>;
 };
 
+/** Where an HTTPS record (RFC 9460) sends browsers. */
+export type HttpsRecord = {
+  /** 0: `target` replaces the name (AliasMode). */
+  readonly priority: number;
+  /** `.`: the name itself. */
+  readonly target: string;
+  /** Null: 443. */
+  readonly port: number | null;
+  /** Addresses of both families. */
+  readonly hints: readonly string[];
+  /** Whether it has a key for Encrypted Client Hello (RFC 9849). */
+  readonly ech: boolean;
+};
+
 /** Records around the host name that explain a mistake. */
 export type Nearby = {
   /** A random sibling: what `*.example.com` returns (RFC 4592). Null: not queried. */
@@ -149,6 +185,8 @@ export type Nearby = {
   } | null;
   /** The DNAME record above the host name that its alias comes from (RFC 6672). */
   readonly dname?: { readonly owner: string; readonly target: string };
+  /** Only of an apex: a CNAME excludes it. */
+  readonly https?: DnsAnswer<HttpsRecord>;
 };
 
 /** `unchanged`: a few queries found no difference from the earlier observation, given here. */
@@ -181,6 +219,11 @@ export type Observation = {
   readonly caa: readonly CaaLevel[] | null;
   /** What the target resolves to, or PLATFORM_ADDRESSES. Empty: not needed or unknown. */
   readonly targetAddresses: readonly string[];
+  /**
+   * Whether our resolvers find the servers of the top-level domain. Only queried if a resolver's failure
+   * left the check without an answer; false: the failure is ours.
+   */
+  readonly resolversWork?: boolean;
   /** Messages sent (including retries and TCP), bytes received, milliseconds. */
   readonly cost: { readonly questions: number; readonly bytes: number; readonly ms: number };
 };

@@ -6,7 +6,22 @@ import { isConclusive, recordsOf, type ServerState, type ServerView } from './ob
 
 export type QueryFailure = 'servfail' | 'refused' | 'timeout';
 
-export type Unasked = Extract<ServerState, 'no_address' | 'reserved_address' | 'not_asked'>;
+export type Unasked = Extract<
+  ServerState,
+  'no_address' | 'alias_name' | 'reserved_address' | 'not_asked'
+>;
+
+const unaskedStates: readonly ServerState[] = [
+  'no_address',
+  'alias_name',
+  'reserved_address',
+  'not_asked',
+];
+
+/** Whether nothing was sent to the server. */
+export function isUnasked(state: ServerState): state is Unasked {
+  return unaskedStates.includes(state);
+}
 
 export type Pointing =
   | { readonly kind: 'right' }
@@ -31,6 +46,7 @@ const unresponsive: { readonly [S in ServerState]?: QueryFailure } = {
   not_authoritative: 'refused',
   malformed: 'servfail',
   no_address: 'timeout',
+  alias_name: 'timeout',
   reserved_address: 'timeout',
   not_asked: 'timeout',
 };

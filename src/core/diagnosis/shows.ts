@@ -5,7 +5,13 @@ import type { DnsRecord } from '../names/instructions.ts';
 import { shortList } from '../names/printable.ts';
 import { unique } from './input.ts';
 import { type DnsAnswer, type Observation, recordsOf, type ServerView } from './observation.ts';
-import { type Pointing, type PointingView, pointingOf, type Unasked } from './server-pointing.ts';
+import {
+  isUnasked,
+  type Pointing,
+  type PointingView,
+  pointingOf,
+  type Unasked,
+} from './server-pointing.ts';
 import { foreign } from './words.ts';
 
 export type ServerShows = {
@@ -49,6 +55,7 @@ export const answerWords: { readonly [K in DnsAnswer<unknown>['kind']]: string }
 
 const unaskedWords: { readonly [S in Unasked]: string } = {
   no_address: 'not queried: its name has no address',
+  alias_name: 'not queried: its name is an alias (CNAME)',
   reserved_address: 'not queried: its address cannot be reached from the internet',
   not_asked: 'not queried this time',
 };
@@ -57,9 +64,7 @@ const types = ['CNAME', 'A', 'AAAA'] as const;
 
 /** One line, printable. */
 export function shownInWords({ state, cname, a, aaaa }: PointingView): string {
-  if (state === 'no_address' || state === 'reserved_address' || state === 'not_asked') {
-    return unaskedWords[state];
-  }
+  if (isUnasked(state)) return unaskedWords[state];
   const answers = [cname, a, aaaa];
   const present = answers.flatMap((answer, at) => recordLine(types[at] ?? '', answer));
   const missed = missedIn(answers);

@@ -2,11 +2,17 @@
 import ipaddr from 'ipaddr.js';
 import { describeExtendedError, foreignErrors } from './extended-errors.ts';
 import type { FamilyOf } from './finding.ts';
-import type { DiagnosisInput } from './input.ts';
-import type { ExtendedError, ServerState, ServerView } from './observation.ts';
-import type { QueryFailure, Unasked } from './server-pointing.ts';
+import { type DiagnosisInput, type OwnZone, ownZoneIn } from './input.ts';
+import {
+  type DnsAnswer,
+  type ExtendedError,
+  isConclusive,
+  type ServerView,
+  wasCutOff,
+} from './observation.ts';
+import { isUnasked, type QueryFailure, type Unasked } from './server-pointing.ts';
 import { distinct, states } from './servers.ts';
-import { foreign, lines } from './words.ts';
+import { deleteOwnZone, foreign, keeperOf, lines } from './words.ts';
 
 export type UnknownFinding = {
   readonly code: 'dns_unknown';
@@ -18,6 +24,15 @@ export type UnknownFinding = {
   }[];
   /** RFC 8914. */
   readonly errors?: readonly ExtendedError[];
+  /** Our resolvers fail for other names, too. */
+  readonly ours?: true;
+  /** If its own servers were queried. */
+  readonly zone?: string;
+  readonly ownZone?: OwnZone;
+  /** All servers that answer fail for this type, but not for the other one. */
+  readonly failing?: 'A' | 'AAAA';
+  /** At an apex with a failing server: what its ALIAS must point to. */
+  readonly target?: string;
 };
 
 export const unknown: FamilyOf<UnknownFinding> = {
@@ -26,12 +41,15 @@ export const unknown: FamilyOf<UnknownFinding> = {
     severity: 'informs',
     actor: 'dns_provider',
     order: 250,
-    actorFor: (finding) => (isOurs(finding) ? 'platform' : 'dns_provider'),
+    actorFor: (finding) => {
+      if (isOurs(finding)) return 'platform';
+      return isAtRegistrar(finding) ? 'customer' : 'dns_provider';
+    },
     check: dnsUnknown,
     explain: (finding) => {
       const { hostname, servers, errors = [] } = finding;
       return {
-        summary: `We couldn’t check ${hostname}: no usable DNS answer.`,
+        summary: `We couldn’t check ${hostname}: ${whyNot(finding)}.`,
         expected: `An answer from the name servers of ${hostname}.`,
         found:
           servers.length === 0
@@ -52,35 +70,67 @@ function dnsUnknown(input: DiagnosisInput): UnknownFinding | undefined {
   const { hostname, target } = input.expected;
   const aboutTarget = input.servers.some(({ pointing }) => pointing.kind === 'incomparable');
   if (aboutTarget) return { code: 'dns_unknown', hostname: target, servers: [] };
-  const { view, world } = input.observation;
+  const { view, world, resolversWork } = input.observation;
   const errors = view === 'recursive' ? foreignErrors(world) : [];
-  const servers = silentServers(input);
-  return { code: 'dns_unknown', hostname, servers, ...(errors.length === 0 ? {} : { errors }) };
+  return {
+    code: 'dns_unknown',
+    hostname,
+    servers: silentServers(input),
+    ...(errors.length === 0 ? {} : { errors }),
+    ...(resolversWork === false ? { ours: true } : {}),
+    ...atServers(input),
+  };
+}
+
+/** Nothing if resolvers were queried instead of the zone's servers. */
+function atServers(input: DiagnosisInput): Partial<UnknownFinding> {
+  const { observation, expected, apex, zone, servers } = input;
+  const { delegation, view } = observation;
+  if (view !== 'authoritative' || delegation?.kind !== 'delegated') return {};
+  const failing = failingType(servers.map((server) => server.view));
+  const failed = servers.some(
+    ({ pointing }) => pointing.kind === 'unknown' && pointing.outcome === 'servfail',
+  );
+  return {
+    zone,
+    ...ownZoneIn(input),
+    ...(failing === undefined ? {} : { failing }),
+    ...(apex && failed ? { target: expected.target } : {}),
+  };
+}
+
+function failingType(views: readonly ServerView[]): 'A' | 'AAAA' | undefined {
+  const answering = views.filter(({ state }) => state === 'answers');
+  if (answering.length === 0) return undefined;
+  if (answering.every(({ a, aaaa }) => isConclusive(a) && fails(aaaa))) return 'AAAA';
+  return answering.every(({ a, aaaa }) => fails(a) && isConclusive(aaaa)) ? 'A' : undefined;
+}
+
+function fails(answer: DnsAnswer<string>): boolean {
+  return !isConclusive(answer) && !wasCutOff(answer);
+}
+
+function whyNot({ hostname, failing, ownZone }: UnknownFinding): string {
+  if (failing !== undefined) return `its name servers fail for ${failing} records`;
+  return ownZone === undefined
+    ? 'no usable DNS answer'
+    : `NS records in ${foreign(ownZone.parent)} delegate ${hostname} to name servers that give no usable answer`;
 }
 
 /** Servers that were not queried count only if there are no others: their state is unknown. */
-function silentServers({ servers }: DiagnosisInput): readonly {
-  readonly server: string;
-  readonly outcome: QueryFailure | Unasked;
-}[] {
-  const namesWhere = (wanted: (view: ServerView) => boolean) =>
-    servers.flatMap(({ view, pointing }) =>
-      pointing.kind === 'unknown' && wanted(view)
-        ? { server: view.server, outcome: unasked(view.state) ?? pointing.outcome }
-        : [],
-    );
-  const asked = namesWhere(({ state }) => state !== 'not_asked');
-  return distinct(asked.length > 0 ? asked : namesWhere(() => true));
+function silentServers({ servers }: DiagnosisInput): UnknownFinding['servers'] {
+  const found = servers.flatMap(({ view, pointing }) =>
+    pointing.kind === 'unknown'
+      ? { server: view.server, outcome: isUnasked(view.state) ? view.state : pointing.outcome }
+      : [],
+  );
+  const asked = found.filter(({ outcome }) => outcome !== 'not_asked');
+  return distinct(asked.length > 0 ? asked : found);
 }
 
-function unasked(state: ServerState): Unasked | undefined {
-  return state === 'no_address' || state === 'reserved_address' || state === 'not_asked'
-    ? state
-    : undefined;
-}
-
-/** Our target or resolvers failed. A resolver's SERVFAIL means that the zone fails. */
-function isOurs({ servers }: UnknownFinding): boolean {
+/** Our target or resolvers failed. A resolver's SERVFAIL means that the zone fails, unless all names fail. */
+function isOurs({ servers, ours }: UnknownFinding): boolean {
+  if (ours) return true;
   return servers.every(({ server, outcome }) => {
     if (outcome === 'not_asked') return true;
     return ipaddr.isValid(server) ? outcome !== 'servfail' : !server.includes('.');
@@ -96,8 +146,39 @@ function nextWhere(finding: UnknownFinding): string {
   }
   return finding.servers.some(({ server }) => ipaddr.isValid(server))
     ? `Nothing to change yet: we check again automatically. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`
-    : 'Nothing to change yet: we check again automatically. If it lasts, ask your DNS provider why these servers fail.';
+    : atProvider(finding);
 }
+
+function atProvider(finding: UnknownFinding): string {
+  const { hostname, servers, ownZone, failing, zone = hostname, target } = finding;
+  if (ownZone !== undefined) {
+    return `If ${hostname} does not need its own zone: ${deleteOwnZone(hostname, ownZone)} Otherwise correct those NS records. We check again automatically.`;
+  }
+  const alias =
+    target === undefined
+      ? ''
+      : ` If there is an ALIAS record, first check its value, which must be exactly ${target}: servers fail like this if it points to a missing name.`;
+  if (failing !== undefined) {
+    return `Ask your DNS provider why its servers fail for ${failing} records of ${hostname}: visitors and certificate authorities query those, too.${alias} We check again automatically.`;
+  }
+  if (isAtRegistrar(finding)) {
+    return `At ${keeperOf(zone)}, check that these are the name servers of the provider where you edit the records of ${foreign(zone)}, and correct them if not. If they are, ask that provider why ${servers.length === 1 ? 'it does' : 'they do'} not answer. We check again automatically.`;
+  }
+  return `Nothing to change yet: we check again automatically. If it lasts, ask your DNS provider why these servers fail.${alias}`;
+}
+
+/** Nothing was received from any server, so the list of name servers can be wrong. */
+function isAtRegistrar({ servers, zone, ownZone }: UnknownFinding): boolean {
+  if (ownZone !== undefined) return true;
+  return zone !== undefined && servers.every(({ outcome }) => silence.has(outcome));
+}
+
+const silence: ReadonlySet<QueryFailure | Unasked> = new Set([
+  'timeout',
+  'no_address',
+  'alias_name',
+  'reserved_address',
+]);
 
 /** A zone's servers are listed by name, our resolvers by address. */
 function named(server: string): string {

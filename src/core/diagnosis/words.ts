@@ -78,6 +78,20 @@ function zoneInWords({ zone }: Wanted): string {
   return zone === undefined ? '' : `, in the zone ${foreign(zone)}`;
 }
 
+/** A sentence: how the host name gets a CNAME in `parent` instead of its own zone. */
+export function deleteOwnZone(
+  hostname: string,
+  { parent, target }: Omit<Wanted, 'hostname'> & { readonly parent: string },
+): string {
+  const isBelow = splitAtZone(hostname).zone !== parent && hostname.endsWith(`.${parent}`);
+  const { type, name, value, ttl } = recordFor({
+    hostname,
+    target,
+    ...(isBelow ? { zone: parent } : {}),
+  });
+  return `In the zone ${foreign(parent)}, delete the NS records of ${hostname}, then create: ${type} ${name} → ${value}, TTL ${ttl}.`;
+}
+
 export function isApex(finding: Wanted): boolean {
   return recordFor(finding).type === 'ALIAS';
 }

@@ -19,7 +19,7 @@ import type { Loaded } from '../wire/shared.ts';
 import type { ObserverParts } from './context.ts';
 
 /** `at`: the name where the records are published. */
-export type Level = { readonly answer: DnsAnswer<CaaRecord>; readonly at: string };
+export type Level = Pick<CaaLevel, 'answer' | 'endless'> & { readonly at: string };
 
 export type CaaAsking = Pick<AskOptions, 'answering' | 'askServer'> & {
   readonly parts: ObserverParts;
@@ -56,8 +56,8 @@ export async function climb(
   return levels;
 }
 
-export function shownAt(name: string, { answer, at }: Level): CaaLevel {
-  return at === name ? { name, answer } : { name, publishedAt: at, answer };
+export function shownAt(name: string, { at, ...level }: Level): CaaLevel {
+  return at === name ? { name, ...level } : { name, publishedAt: at, ...level };
 }
 
 /** Only a proven absence continues the climb. */
@@ -69,7 +69,9 @@ export function isEnd({ answer }: Pick<Level, 'answer'>): boolean {
 export async function lookupSet(level: string, ask: AskName): Promise<Level> {
   const end = await followAliases(level, ask);
   const { at } = end;
-  if (end.kind === 'failure') return { answer: end.failure, at };
+  if (end.kind === 'failure') {
+    return { answer: end.failure, at, ...(end.endless && { endless: true }) };
+  }
   return { answer: readSet(end.message, at), at };
 }
 

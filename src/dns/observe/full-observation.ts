@@ -6,11 +6,12 @@
  * | A name                      | each              | no alias in answer to MX     | servers[].cname, a  | server-view.ts  |
  * | MX name                     | last of several   | not an apex                  | servers[].mx        | server-view.ts  |
  * | AAAA name                   | each              | name exists, no CNAME        | servers[].aaaa      | server-view.ts  |
- * | NS zone                     | first             | one answers, zone delegated  | delegation.atZone   | this file       |
+ * | NS zone                     | first             | one answers, zone delegated  | delegation.atZone   | view-zone.ts    |
  * | SOA name, SOA its parent    | first             | no negative answer; 10 min   | delegation.zone     | same-servers.ts |
  * | A, AAAA target              | the target's zone | apex, or addresses found     | targetAddresses     | target.ts       |
  * | A random sibling            | first             | not an apex                  | nearby.sibling      | nearby.ts       |
  * | CNAME name.zone, www.name … | first             | wrong                        | nearby.doubled, …   | nearby.ts       |
+ * | HTTPS name                  | first             | apex                         | nearby.https        | nearby.ts       |
  * | MX, TXT name                | first without one | wrong, not an apex, no CNAME | servers[].mx, txt   | nearby.ts       |
  * | A along a foreign CNAME     | each name's zone  | wrong                        | nearby.chain        | nearby.ts       |
  * | SOA zone                    | each              | not in an earlier answer     | servers[].soa       | this file       |
@@ -18,6 +19,7 @@
  * | A, AAAA name, with DO       | two resolvers     | right                        | world               | world.ts        |
  * | SOA zone, with DO           | one resolver      | wrong                        | signatures          | signatures.ts   |
  * | CAA own levels, with DO     | one resolver      | zone is signed               | signatures          | signatures.ts   |
+ * | NS top-level domain         | the resolvers     | no server or address found   | resolversWork       | own-resolvers.ts |
  */
 import type {
   CaaLevel,
@@ -26,24 +28,17 @@ import type {
   Observation,
   ServerView,
 } from '../../core/diagnosis/observation.ts';
-import type { OwnServers } from '../servers/authorities.ts';
-import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
+import type { NoZone, Unregistered } from '../servers/delegation.ts';
 import { NOBODY } from '../servers/recursive.ts';
-import { type NameServer, type Referral, untold } from '../servers/reply.ts';
-import { recordsAt, shortestTtl, soaIn } from '../servers/select.ts';
-import {
-  delegationOf,
-  loadedFailure,
-  rememberMs,
-  sortedNames,
-  withOwnServers,
-  type Zone,
-} from '../servers/zone.ts';
+import { type NameServer, untold } from '../servers/reply.ts';
+import { soaIn } from '../servers/select.ts';
+import { delegationOf, registrableDomain, type Zone } from '../servers/zone.ts';
 import { isWithin } from '../wire/name.ts';
 import { climbAsIfPointed } from './caa-of-check.ts';
 import { inZone, type ObservationContext } from './context.ts';
 import {
   askBeside,
+  askHttps,
   askMistakes,
   askSiblings,
   chainOf,
@@ -52,16 +47,18 @@ import {
   type Siblings,
   siblingOf,
 } from './nearby.ts';
+import { resolversWork } from './own-resolvers.ts';
 import { zoneAtSameServers } from './same-servers.ts';
-import { allOf, answering, type ServerSeen, silent, untoldView } from './server-view.ts';
+import { allOf, answering, type ServerSeen, untoldView } from './server-view.ts';
 import { observeSignatures } from './signatures.ts';
 import { lookupTarget, pointingOfViews, targetAddressesOf } from './target.ts';
-import { thoseThatAnswer, viewInTurns, viewServers } from './view-servers.ts';
+import { thoseThatAnswer } from './view-servers.ts';
+import { viewZone } from './view-zone.ts';
 import { observeWorld } from './world.ts';
 
 type ZoneObservation = Pick<
   Observation,
-  'servers' | 'world' | 'signatures' | 'nearby' | 'caa' | 'targetAddresses'
+  'servers' | 'world' | 'signatures' | 'nearby' | 'caa' | 'targetAddresses' | 'resolversWork'
 > & {
   readonly delegation: Delegation | null;
 };
@@ -71,7 +68,8 @@ export async function observeInFull(
   context: ObservationContext,
   start: Zone | Unregistered | NoZone,
 ): Promise<Observation> {
-  const found = start.kind === 'zone' ? await observeZone(context, start) : withoutZone(start);
+  const found =
+    start.kind === 'zone' ? await observeZone(context, start) : await withoutZone(context, start);
   return {
     hostname: context.check.hostname,
     at: context.at,
@@ -83,12 +81,16 @@ export async function observeInFull(
 }
 
 /** The only view is the registry's denial or the resolver's failure. */
-function withoutZone(start: Unregistered | NoZone): ZoneObservation {
+async function withoutZone(
+  context: ObservationContext,
+  start: Unregistered | NoZone,
+): Promise<ZoneObservation> {
   const nothing = { world: [], nearby: nothingNearby, caa: null, targetAddresses: [] };
   if (start.kind !== 'unregistered') {
     const address = start.server === NOBODY ? null : start.server;
     const view = untoldView(start.server, address, untold(start.kind));
-    return { ...nothing, delegation: null, servers: [view] };
+    const works = start.kind === 'servfail' ? { resolversWork: await resolversWork(context) } : {};
+    return { ...nothing, delegation: null, servers: [view], ...works };
   }
   const { zone, parent, server, address, reply } = start;
   const view: ServerView = {
@@ -108,7 +110,8 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   const answered = thoseThatAnswer(seen);
   if (answered.length === 0) return withoutAnswer(given, above, seen);
   const zone = await zoneAtSameServers(given, above, answered);
-  const delegation = delegationOf(zone, zone === above ? atZone : null);
+  const delegation =
+    undelegatedIn(given, zone) ?? delegationOf(zone, zone === above ? atZone : null);
   const context = inZone(given, delegation);
   const { check } = context;
   const views = seen.map(({ view }) => view);
@@ -123,7 +126,9 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
     observeAround(context, zone, seen, pointing, climbing),
     climbing,
     asking,
-    observeSignatures(context, { zone, pointing, views, world: asking, caa: climbing }),
+    delegation?.kind === 'undelegated'
+      ? []
+      : observeSignatures(context, { zone, pointing, views, world: asking, caa: climbing }),
   ]);
   const { nearby } = around;
   const isBesideApex = nearby.wrongHosts.some(({ a }) => a?.kind === 'records');
@@ -139,13 +144,24 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   };
 }
 
-/** Drops the zone from the cache, so the next check looks up the delegation again. */
-function withoutAnswer(
-  { parts, check }: ObservationContext,
+/** The parent's servers answered for the registrable domain instead of referring to others. */
+function undelegatedIn({ check: { hostname } }: ObservationContext, zone: Zone): Delegation | null {
+  const domain = registrableDomain(hostname);
+  if (!domain.endsWith(`.${zone.name}`)) return null;
+  return { kind: 'undelegated', zone: domain, parent: zone.name };
+}
+
+/**
+ * Drops the zone from the cache, so the next check looks up the delegation again. A missing address can
+ * be our resolvers' fault.
+ */
+async function withoutAnswer(
+  context: ObservationContext,
   zone: Zone,
   [first, ...rest]: readonly [ServerSeen, ...ServerSeen[]],
-): ZoneObservation {
-  parts.authorities.forget(zone, check.hostname);
+): Promise<ZoneObservation> {
+  context.parts.authorities.forget(zone, context.check.hostname);
+  const isUnaddressed = [first, ...rest].some(({ view }) => view.state === 'no_address');
   return {
     delegation: delegationOf(zone, null),
     servers: [first.view, ...rest.map(({ view }) => view)],
@@ -153,6 +169,7 @@ function withoutAnswer(
     nearby: nothingNearby,
     caa: null,
     targetAddresses: [],
+    ...(isUnaddressed ? { resolversWork: await resolversWork(context) } : {}),
   };
 }
 
@@ -167,11 +184,13 @@ async function observeAround(
   const [one] = answered;
   const wrong = pointing === 'wrong' && one !== undefined;
   const names = new Set(answered.map(({ server }) => server.name));
-  const [siblings, mistakes, beside, chain] = await Promise.all([
+  const { apex } = context.check;
+  const [siblings, mistakes, beside, chain, https] = await Promise.all([
     askSiblings(context, zone, answered.slice(0, 1)),
     wrong ? askMistakes(context, zone, one) : { doubled: null, wrongHosts: [] },
-    wrong && !context.check.apex ? askBeside(context, zone, answered) : null,
+    wrong && !apex ? askBeside(context, zone, answered) : null,
     wrong ? chainOf(context, answered, names) : null,
+    apex && one !== undefined ? askHttps(context, zone, one) : null,
   ]);
   const caa = await climbing;
   const views = await withSoa(context, zone, seen, { siblings, caa, pointing });
@@ -185,57 +204,9 @@ async function observeAround(
       sibling: siblingOf(siblings),
       chain,
       ...(wrong ? dnameOf(answered, context.check.hostname) : {}),
+      ...(https === null ? {} : { https }),
     },
   };
-}
-
-/** One view per server of a zone. */
-type ZoneViews = {
-  /** After following referrals. */
-  readonly zone: Zone;
-  readonly seen: readonly [ServerSeen, ...ServerSeen[]];
-  /** The zone's own NS set; null if no server answered. */
-  readonly atZone: OwnServers;
-};
-
-/** Concurrently, and after a referral the child zone's servers. Endless referrals fail. */
-async function viewZone(context: ObservationContext, start: Zone): Promise<ZoneViews> {
-  let zone = start;
-  for (let referrals = 0; referrals <= REFERRALS_MAX; referrals++) {
-    const views = await viewAll(context, zone);
-    if (!('kind' in views)) return views;
-    zone = context.parts.authorities.delegated(views, zone);
-  }
-  return { zone, seen: atLeastOne(zone, []), atZone: null };
-}
-
-/** The delegated servers and, if one answers, those listed only by the zone itself. */
-async function viewAll(context: ObservationContext, zone: Zone): Promise<ZoneViews | Referral> {
-  const seen = await viewInTurns(context, zone);
-  if ('kind' in seen) return seen;
-  const atZone = await ownServers(context, zone, thoseThatAnswer(seen));
-  const whole = withOwnServers(zone, atZone);
-  const others = await viewServers(context, whole, whole.servers.slice(zone.servers.length));
-  if ('kind' in others) return others;
-  return { zone: whole, seen: atLeastOne(zone, [...seen, ...others]), atZone };
-}
-
-/** Skipped if there is nothing to compare. */
-async function ownServers(
-  context: ObservationContext,
-  zone: Zone,
-  [one]: readonly ServerSeen[],
-): Promise<OwnServers> {
-  if (one === undefined || zone.delegation === null) return null;
-  return context.parts.authorities.ownServers(zone, context.budget, async () => {
-    const question = { name: zone.name, type: 'NS' } as const;
-    const { reply } = await context.askServer(zone, one.server, question);
-    const records =
-      reply.kind === 'message' ? recordsAt(reply.message.answers, zone.name, 'NS') : [];
-    if (records.length === 0) return loadedFailure(null);
-    const value = sortedNames(records.map(({ target }) => target));
-    return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
-  });
 }
 
 type SoaSources = {
@@ -272,14 +243,4 @@ function withSoa(
       return { ...view, soa: await soaFrom(server, zone.name, 'SOA') };
     }),
   );
-}
-
-/** An unusable delegation or endless referrals result in one failed view. */
-function atLeastOne(
-  zone: Zone,
-  seen: readonly ServerSeen[],
-): readonly [ServerSeen, ...ServerSeen[]] {
-  const [first, ...rest] = seen;
-  if (first !== undefined) return [first, ...rest];
-  return [silent({ name: zone.name, glue: [] }, null, untold('servfail'))];
 }

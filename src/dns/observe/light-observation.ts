@@ -5,7 +5,7 @@ import type { DnsAnswer, Observation, ServerView } from '../../core/diagnosis/ob
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
 import type { NameServer } from '../servers/reply.ts';
 import { QUERIED_MAX } from '../servers/turns.ts';
-import { withOwnServers, type Zone } from '../servers/zone.ts';
+import { type OwnServers, withOwnServers, type Zone } from '../servers/zone.ts';
 import { isSameBeyond, wasWell } from './compared-beyond.ts';
 import { type Comparison, compareServer } from './compared-server.ts';
 import { inZone, type ObservationContext } from './context.ts';
@@ -144,9 +144,14 @@ async function isSameTarget(
 }
 
 /** If it is not cached, the earlier one: only a full check queries it. */
-function ownServersNow({ parts }: ObservationContext, zone: Zone, { delegation }: Observation) {
+function ownServersNow(
+  { parts }: ObservationContext,
+  zone: Zone,
+  { delegation }: Observation,
+): OwnServers {
   const before = delegation?.kind === 'delegated' ? delegation.atZone : null;
-  return parts.authorities.knownOwnServers(zone) ?? before;
+  const known = parts.authorities.knownOwnServers(zone);
+  return known ?? before?.map((name) => ({ name, glue: [] })) ?? null;
 }
 
 /** While one server that was wrong is unchanged, the name is still wrong. */
@@ -178,11 +183,14 @@ function wasAskedForAaaa({ cname, a }: ServerView): boolean {
   return cname.kind === 'nodata' || (cname.kind === 'records' && a.kind === 'records');
 }
 
-function isSameEnd(start: Unregistered | NoZone, { delegation, servers }: Observation): boolean {
+/** If our resolvers failed for every name, only a full check shows whether they still do. */
+function isSameEnd(start: Unregistered | NoZone, previous: Observation): boolean {
+  const { delegation, servers, resolversWork } = previous;
   if (start.kind === 'unregistered') {
     return delegation?.kind === 'unregistered' && delegation.zone === start.zone;
   }
   const [view] = servers;
+  if (resolversWork === false) return false;
   return delegation === null && view.server === start.server && view.cname.kind === start.kind;
 }
 
@@ -191,11 +199,17 @@ function isSameDelegation(
   zone: Zone,
   { delegation }: Observation,
 ): boolean {
+  if (delegation?.kind === 'undelegated') return delegation.parent === zone.name;
   if (zone.delegation === null || delegation === null) return zone.delegation === delegation;
   if (delegation.kind !== 'delegated' || delegation.zone !== zone.name) return false;
   const known = parts.authorities.knownOwnServers(zone);
   return (
     sameNames(delegation.atParent, zone.delegation.atParent) &&
-    (!known || delegation.atZone === null || sameNames(known, delegation.atZone))
+    (!known ||
+      delegation.atZone === null ||
+      sameNames(
+        known.map(({ name }) => name),
+        delegation.atZone,
+      ))
   );
 }

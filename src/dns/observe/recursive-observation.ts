@@ -6,6 +6,7 @@ import { textsAt } from '../servers/select.ts';
 import { climbAsIfPointed } from './caa-of-check.ts';
 import type { ObservationContext } from './context.ts';
 import { aliasIn, followChain, nothingNearby } from './nearby.ts';
+import { resolversWork } from './own-resolvers.ts';
 import { allOf, answering, nothingMore, untoldView } from './server-view.ts';
 import { observeFailedLevels } from './signatures.ts';
 import { targetAddressesOf } from './target.ts';
@@ -32,6 +33,7 @@ export async function observeRecursively(
   const targetAddresses = await targetAddressesOf(context, [view], true);
   const caa = isKnown ? await climbAsIfPointed(context, null) : null;
   const signatures = await observeFailedLevels(context, caa ?? []);
+  const isFailure = !isKnown && view.cname.kind === 'servfail';
   return {
     hostname: context.check.hostname,
     at: context.at,
@@ -44,6 +46,7 @@ export async function observeRecursively(
     caa,
     ...(signatures.length > 0 && { signatures }),
     targetAddresses,
+    ...(isFailure && { resolversWork: await resolversWork(context) }),
     cost: context.cost(),
   };
 }

@@ -12,7 +12,8 @@ export type AskName = (name: string) => Promise<NameReply>;
 /** `at`: the last name; the first if it is not an alias or the chain has no end. */
 export type ChainEnd = (
   | { readonly kind: 'message'; readonly message: Message }
-  | { readonly kind: 'failure'; readonly failure: Failure }
+  /** `endless`: a loop, or a chain that is too long. */
+  | { readonly kind: 'failure'; readonly failure: Failure; readonly endless?: true }
 ) & { readonly at: string };
 
 /** Loops and chains over ALIASES_MAX end in `servfail`. Rejects only if `ask` does. */
@@ -32,5 +33,5 @@ export async function followAliases(name: string, ask: AskName): Promise<ChainEn
     // An authoritative reply stops at the alias; the target's own servers are queried next.
     at = target;
   }
-  return { kind: 'failure', failure: { kind: 'servfail' }, at: name };
+  return { kind: 'failure', failure: { kind: 'servfail' }, endless: true, at: name };
 }

@@ -18,10 +18,7 @@ import {
   zoneOf,
 } from './delegation.ts';
 import type { Referral } from './reply.ts';
-import { CACHE_MAX, registrableDomain, rememberMs, type Zone } from './zone.ts';
-
-/** Reported by the zone's own servers, sorted; null if none answered. */
-export type OwnServers = readonly string[] | null;
+import { CACHE_MAX, type OwnServers, registrableDomain, rememberMs, type Zone } from './zone.ts';
 
 /** Only `zoneFor` and `ownServers` can send queries. */
 export type NameServers = {

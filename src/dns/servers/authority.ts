@@ -73,7 +73,7 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
 
   async function askFamily(family: Family, ...[zone, server, question, budget]: Asked) {
     const found = await hosts.find(server, family, budget);
-    if (found.kind === 'none' || found.kind === 'failed') {
+    if (found.kind !== 'address' && found.kind !== 'reserved') {
       return { address: null, reply: untold(stateWithout(found, budget)) };
     }
     // `askAt` refuses reserved addresses.
@@ -95,6 +95,7 @@ function isWorthAnother(contact: Contact): boolean {
 /** Any answer outranks silence; a missing address ranks last. */
 const weights: { readonly [S in NoReply['state']]?: number } = {
   no_address: 0,
+  alias_name: 0,
   reserved_address: 1,
   not_asked: 2,
   timeout: 3,
@@ -112,9 +113,10 @@ function stateOf({ reply }: Contact): NoReply['state'] | undefined {
 
 /** A silent or refusing resolver is our own problem and says nothing about the server. */
 function stateWithout(
-  found: Extract<HostAddress, { readonly kind: 'none' | 'failed' }>,
+  found: Extract<HostAddress, { readonly kind: 'none' | 'alias' | 'failed' }>,
   budget: QueryBudget,
 ): NoReply['state'] {
   if (found.kind === 'none') return 'no_address';
+  if (found.kind === 'alias') return 'alias_name';
   return found.failure.kind === 'servfail' && !isSpent(budget) ? 'no_address' : 'not_asked';
 }

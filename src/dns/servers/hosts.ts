@@ -14,6 +14,8 @@ export type Family = 4 | 6;
 export type HostAddress =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'none' }
+  /** The name is an alias, so it has no addresses of its own (RFC 2181, 10.3). */
+  | { readonly kind: 'alias' }
   | { readonly kind: 'reserved'; readonly address: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -35,7 +37,7 @@ export type HostsOptions = {
 
 /** One per process: large providers use the same servers for thousands of zones. */
 export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
-  const known = createShared<readonly string[] | Failure>({ max: CACHE_MAX });
+  const known = createShared<Found>({ max: CACHE_MAX });
 
   const mayAsk = (address: string) => allowPrivate || reservedRange(address) === null;
 
@@ -50,6 +52,7 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
         : await known.get(`${family} ${server.name}`, budget, () =>
             lookup(recursive, server.name, family, budget),
           );
+    if (addresses === 'alias') return { kind: 'alias' };
     if ('kind' in addresses) return { kind: 'failed', failure: addresses };
     const sorted = addresses.toSorted();
     const [first] = sorted;
@@ -63,18 +66,23 @@ export function createHosts({ recursive, allowPrivate }: HostsOptions): Hosts {
   return { find, mayAsk };
 }
 
+type Found = readonly string[] | 'alias' | Failure;
+
 /** A name server's name must not be an alias (RFC 2181, 10.3): only its own addresses count. */
 async function lookup(
   recursive: Recursive,
   name: string,
   family: Family,
   budget: QueryBudget,
-): Promise<Loaded<readonly string[] | Failure>> {
+): Promise<Loaded<Found>> {
   const type = family === 4 ? 'A' : 'AAAA';
   const { reply } = await recursive.ask(name, type, budget);
   if (reply.kind !== 'message') return loadedFailure(failureOf(reply));
   const records = recordsAt(reply.message.answers, name, type);
-  if (records.length === 0) return loadedFailure([]);
+  if (records.length === 0) {
+    const isAlias = recordsAt(reply.message.answers, name, 'CNAME').length > 0;
+    return loadedFailure(isAlias ? 'alias' : []);
+  }
   const value = serverAddresses(records, name);
   return { value, ttlMs: rememberMs(shortestTtl(records)), failed: false };
 }

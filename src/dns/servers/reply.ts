@@ -44,6 +44,7 @@ const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
   malformed: 'servfail',
   timeout: 'timeout',
   no_address: 'servfail',
+  alias_name: 'servfail',
   reserved_address: 'servfail',
   not_asked: 'timeout',
 };
@@ -63,8 +64,14 @@ function stateWithout(answer: Exclude<WireAnswer, { kind: 'response' }>): NoRepl
 }
 
 /** As observations store it. */
-export function failureOf({ kind }: Failure): Failure {
-  return { kind };
+export function failureOf(failure: {
+  readonly kind: Failure['kind'];
+  readonly state?: NoReply['state'];
+  readonly cutOff?: true;
+}): Failure {
+  const { kind, state, cutOff } = failure;
+  const isOurs = state === 'not_asked' || cutOff === true;
+  return kind === 'timeout' && isOurs ? { kind, cutOff: true } : { kind };
 }
 
 /** Without recursion, a resolver only answers from its own data: refused. */

@@ -57,7 +57,7 @@ export function shortestTtl(records: readonly { readonly ttlSeconds: number }[])
 
 /**
  * An alias excludes other types (RFC 1034, 3.6.2), and NXDOMAIN is about the last name of the chain
- * (RFC 6604, 3). An oversized set is `servfail`.
+ * (RFC 6604, 3). Our own limits leave out an oversized set.
  */
 export function answerAt<T extends ResourceRecord['type'], R>(
   message: Message,
@@ -67,7 +67,7 @@ export function answerAt<T extends ResourceRecord['type'], R>(
 ): DnsAnswer<R> {
   const records = recordsAt(message.answers, name, type);
   const [first, ...rest] = records;
-  if (isTooLarge(records)) return { kind: 'servfail' };
+  if (isTooLarge(records)) return { kind: 'timeout', cutOff: true };
   if (first !== undefined) {
     return {
       kind: 'records',
@@ -100,6 +100,8 @@ function charsOf(record: ResourceRecord): number {
       return record.texts.reduce((sum, { length }) => sum + length, 0);
     case 'CAA':
       return record.tag.length + record.value.length;
+    case 'HTTPS':
+      return record.target.length + record.hints.join().length;
     default:
       return 0;
   }

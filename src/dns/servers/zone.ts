@@ -1,6 +1,8 @@
+import { isIP } from 'node:net';
 import { getDomain } from 'tldts';
-import type { Delegation } from '../../core/diagnosis/observation.ts';
+import type { Delegation, GlueDifference } from '../../core/diagnosis/observation.ts';
 import { icannOnly } from '../../core/names/zone.ts';
+import { isWithin } from '../wire/name.ts';
 import type { Loaded } from '../wire/shared.ts';
 import type { NameServer } from './reply.ts';
 import { QUERIED_MAX } from './turns.ts';
@@ -17,6 +19,12 @@ export type Zone = {
     readonly ttlSeconds: number;
   } | null;
 };
+
+/**
+ * Reported by the zone's own servers, sorted by name, each with the addresses beside it; null if none
+ * answered.
+ */
+export type OwnServers = readonly NameServer[] | null;
 
 /** Bounds memory under hostile zones. */
 export const CACHE_MAX = 10_000;
@@ -47,18 +55,51 @@ export function sortedServers(servers: readonly NameServer[]): readonly NameServ
 }
 
 /** Up to four in total, because some resolvers query these servers, too (RFC 2181, 5.4.1). */
-export function withOwnServers(zone: Zone, atZone: readonly string[] | null): Zone {
+export function withOwnServers(zone: Zone, own: OwnServers): Zone {
   const atParent = zone.delegation?.atParent;
-  if (atParent === undefined || atZone === null) return zone;
-  const others = sortedNames(atZone).filter((name) => !atParent.includes(name));
+  if (atParent === undefined || own === null) return zone;
+  const others = namesOf(own).filter((name) => !atParent.includes(name));
   const added = others.slice(0, Math.max(0, QUERIED_MAX - zone.servers.length));
   if (added.length === 0) return zone;
   return { ...zone, servers: [...zone.servers, ...added.map((name) => ({ name, glue: [] }))] };
 }
 
 /** Null if only a resolver answered. */
-export function delegationOf(zone: Zone, atZone: readonly string[] | null): Delegation | null {
-  return zone.delegation && { kind: 'delegated', zone: zone.name, ...zone.delegation, atZone };
+export function delegationOf(zone: Zone, own: OwnServers): Delegation | null {
+  if (zone.delegation === null) return null;
+  const atZone = own && namesOf(own);
+  const glue = glueDifferences(zone, own ?? []);
+  const differing = glue.length === 0 ? {} : { glue };
+  return { kind: 'delegated', zone: zone.name, ...zone.delegation, atZone, ...differing };
+}
+
+function namesOf(servers: readonly NameServer[]): readonly string[] {
+  return sortedNames(servers.map(({ name }) => name));
+}
+
+/**
+ * Of name servers inside the zone, which need glue. Families are compared separately, because a server
+ * can leave out the addresses of one.
+ */
+function glueDifferences(zone: Zone, own: readonly NameServer[]): readonly GlueDifference[] {
+  return zone.servers
+    .filter(({ name }) => isWithin(name, zone.name))
+    .flatMap(({ name, glue }) => {
+      const addresses = own.find((server) => server.name === name)?.glue ?? [];
+      const differing = [4, 6].flatMap((family) => {
+        const ofFamily = (list: readonly string[]) =>
+          list.filter((address) => isIP(address) === family);
+        const [above, here] = [ofFamily(glue), ofFamily(addresses)];
+        const isOld = here.length > 0 && above.some((address) => !here.includes(address));
+        return isOld ? { above, here } : [];
+      });
+      if (differing.length === 0) return [];
+      return {
+        server: name,
+        atParent: differing.flatMap(({ above }) => above.toSorted()),
+        atZone: differing.flatMap(({ here }) => here.toSorted()),
+      };
+    });
 }
 
 export function sortedNames(names: readonly string[]): readonly string[] {

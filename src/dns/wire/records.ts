@@ -1,6 +1,7 @@
 /** Resource records (RFC 1035, 4.1.3) of the types that Signpost reads, and EDNS (RFC 6891). */
 import ipaddr from 'ipaddr.js';
-import type { ExtendedError } from '../../core/diagnosis/observation.ts';
+import type { ExtendedError, HttpsRecord } from '../../core/diagnosis/observation.ts';
+import { decodeHttps } from './https-record.ts';
 import { decodeName } from './name.ts';
 import { MalformedMessage, type MessageReader, readText, u8, u16, u32 } from './reader.ts';
 
@@ -12,6 +13,7 @@ export const typeCodes = {
   MX: 15,
   TXT: 16,
   AAAA: 28,
+  HTTPS: 65,
   CAA: 257,
 } as const;
 export type RecordType = keyof typeof typeCodes;
@@ -25,6 +27,8 @@ type Data =
   | { readonly type: 'NS'; readonly target: string }
   /** Redirects every name below its owner (RFC 6672). */
   | { readonly type: 'DNAME'; readonly target: string }
+  /** RFC 9460: the parameters that decide how a browser connects. */
+  | ({ readonly type: 'HTTPS' } & HttpsRecord)
   | {
       readonly type: 'SOA';
       readonly mname: string;
@@ -108,6 +112,8 @@ function decodeData(
       return { type: 'CNAME', name, ttlSeconds, target: decodeName(reader) };
     case DNAME:
       return { type: 'DNAME', name, ttlSeconds, target: decodeName(reader) };
+    case typeCodes.HTTPS:
+      return { type: 'HTTPS', name, ttlSeconds, ...decodeHttps(reader, end) };
     case typeCodes.NS:
       return { type: 'NS', name, ttlSeconds, target: decodeName(reader) };
     case typeCodes.SOA:

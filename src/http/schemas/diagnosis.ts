@@ -38,6 +38,10 @@ const answerOf = <R extends z.ZodType>(record: R) => ({
   kind: answerKind,
   records: z.array(record).optional(),
   ttlSeconds: seconds().optional(),
+  cutOff: z
+    .literal(true)
+    .optional()
+    .meta(said('With `timeout`: our own limits ended the query, so the server may be fine')),
 });
 
 const answer = z
@@ -58,6 +62,7 @@ const serverState = explainedEnum('ServerState', 'Health of a server', {
   malformed: 'It sends malformed DNS messages',
   timeout: 'It did not answer in time',
   no_address: 'Its name has no address',
+  alias_name: 'Its name is an alias, which is not allowed (RFC 2181, 10.3)',
   reserved_address: 'Its address is reserved and unreachable from the internet',
   not_asked: 'It was not queried because of our own rate limits',
 });
@@ -134,12 +139,14 @@ const caaLevel = z
       .string()
       .optional()
       .meta(said('The name after following its aliases, where the records are published')),
+    endless: z.literal(true).optional().meta(said('Its aliases form a loop')),
     answer: z.object(answerOf(caaRecord)),
     servers: z
       .array(
         z.object({
           server: z.string(),
           publishedAt: z.string().optional(),
+          endless: z.literal(true).optional(),
           answer: z.object(answerOf(caaRecord)),
         }),
       )
@@ -148,15 +155,23 @@ const caaLevel = z
   })
   .meta({ id: 'CaaLevel', description: 'CAA records at one level of the lookup' });
 
-/** For `unregistered`, the name servers are omitted. */
+/** The name servers only for `delegated`. */
 const delegation = z
   .object({
-    kind: z.enum(['delegated', 'unregistered']),
+    kind: explainedEnum('DelegationKind', 'Whether the parent zone delegates the zone', {
+      delegated: 'It lists name servers',
+      undelegated: 'The domain is registered, but has no name servers',
+      unregistered: 'The domain does not exist in its registry',
+    }),
     zone: z.string(),
     parent: z.string().meta(said('The parent zone')),
     atParent: names.optional().meta(said('The name servers listed by the parent zone')),
     atZone: z.nullable(names).optional().meta(said('The name servers listed by the zone itself')),
     ttlSeconds: seconds().optional(),
+    glue: z
+      .array(z.object({ server: z.string(), atParent: names, atZone: names }))
+      .optional()
+      .meta(said('Name servers whose address at the parent zone is not in the zone')),
   })
   .meta({ id: 'Delegation', description: "Delegation of the host name's zone" });
 
@@ -182,6 +197,10 @@ const observation = z
     world: z.array(resolverView).meta(said('Empty unless the name servers have the right records')),
     signatures: z.array(validationView).optional().meta(said('Missing if nothing was queried')),
     caa: z.nullable(z.array(caaLevel)).meta(said('Closest level first')),
+    resolversWork: z
+      .boolean()
+      .optional()
+      .meta(said('Set if a failure of our resolvers left no answer. `false`: they fail for all')),
     targetAddresses: names.meta(said('The addresses that an apex domain must resolve to')),
     cost: z
       .object({ questions: count(), bytes: count(), ms: milliseconds() })

@@ -43,6 +43,52 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
     'wrong',
     { domain: APEX, registry: 'com' },
   ],
+  no_name_servers: [
+    observed(SUB, [mute({ cname: nxdomain, a: nxdomain, aaaa: nxdomain })], {
+      delegation: { kind: 'undelegated', zone: APEX, parent: 'com' },
+    }),
+    'wrong',
+    { domain: APEX, registry: 'com' },
+  ],
+  glue_mismatch: [
+    observed(SUB, [right], {
+      delegation: {
+        kind: 'delegated',
+        zone: APEX,
+        parent: 'com',
+        atParent: ['ns1.example.com'],
+        atZone: ['ns1.example.com'],
+        ttlSeconds: 86_400,
+        glue: [{ server: 'ns1.example.com', atParent: ['192.0.2.53'], atZone: ['192.0.2.54'] }],
+      },
+    }),
+    'right',
+    {
+      zone: APEX,
+      parent: 'com',
+      servers: [{ server: 'ns1.example.com', atParent: ['192.0.2.53'], atZone: ['192.0.2.54'] }],
+    },
+  ],
+  https_record_mismatch: [
+    observed(
+      APEX,
+      [server({ a: records('192.0.2.1', '192.0.2.2'), aaaa: records('2001:db8::1') })],
+      {
+        nearby: {
+          ...nothingNearby,
+          https: records({
+            priority: 1,
+            target: '.',
+            port: null,
+            hints: ['151.101.1.7'],
+            ech: true,
+          }),
+        },
+      },
+    ),
+    'right',
+    { records: ['HTTPS 1 . ipv4hint=151.101.1.7 ech=…'] },
+  ],
   domain_parked: [
     observed(SUB, [server({ a: records('151.101.1.7') })], {
       delegation: delegated(['ns1.sedoparking.com', 'ns2.sedoparking.com']),

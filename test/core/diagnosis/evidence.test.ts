@@ -94,6 +94,7 @@ describe('the evidence', () => {
           { server: 'ns1.example.com', outcome: 'refused' },
           { server: 'ns2.example.com', outcome: 'timeout' },
         ],
+        zone: 'example.com',
       },
     ],
   ];
@@ -160,7 +161,7 @@ describe('CAA', () => {
   it.each([null, []])('that was not queried is no permission: %j', (caa) => {
     expect(diagnosed([right], caa)).toEqual({
       verdict: 'unknown',
-      findings: [{ code: 'caa_unknown', hostname: SUB, name: SUB, ours: true, outcome: 'timeout' }],
+      findings: [{ code: 'caa_unknown', hostname: SUB, name: SUB, ours: true, outcome: 'cut_off' }],
     });
   });
 

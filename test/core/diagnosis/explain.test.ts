@@ -71,6 +71,9 @@ describe('the actor', () => {
     ...samples.reserved_address,
     addresses: names.map((at) => ({ at, address: '10.0.0.1', range: 'private' })),
   });
+  const unknown = { code: 'dns_unknown', hostname, zone: 'example.com' } as const;
+  const refusing = { server: 'ns1.example.com', outcome: 'refused' } as const;
+  const silent = { server: 'ns1.example.com', outcome: 'timeout' } as const;
   const rows: readonly (readonly [who: string, why: string, finding: Finding])[] = [
     ['platform', 'our own target', { code: 'dns_unknown', hostname: target, servers: [] }],
     [
@@ -103,7 +106,17 @@ describe('the actor', () => {
         servers: [{ server: '2001:db8::53', outcome: 'servfail' }],
       },
     ],
-    ['dns_provider', 'silent servers', samples.dns_unknown],
+    ['dns_provider', 'servers that refuse', { ...unknown, servers: [refusing] }],
+    ['customer', 'silent servers, which can be the wrong ones', { ...unknown, servers: [silent] }],
+    ['customer', 'NS records at the name', samples.dns_unknown],
+    ['platform', 'resolvers that fail for all', { ...unknown, servers: [refusing], ours: true }],
+    ['customer', 'a CAA alias loop', { ...samples.caa_unknown, outcome: 'endless' }],
+    ['platform', 'our own limits for CAA', { ...samples.caa_unknown, outcome: 'cut_off' }],
+    [
+      'customer',
+      'a zone without any usable name server',
+      { ...samples.name_server_unreachable, all: true },
+    ],
     ['dns_provider', 'signatures that ran out', bogus(7)],
     ['dns_provider', 'signatures of the future, reported with the general error', bogus(6, 8)],
     ['dns_provider', 'a broken proof', bogus(12)],

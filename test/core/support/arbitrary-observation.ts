@@ -5,6 +5,7 @@ import type {
   CaaRecord,
   Delegation,
   DnsAnswer,
+  HttpsRecord,
   Nearby,
   Observation,
   ResolverView,
@@ -17,6 +18,7 @@ const silence: fc.Arbitrary<DnsAnswer<never>> = fc.constantFrom<DnsAnswer<never>
   { kind: 'servfail' },
   { kind: 'refused' },
   { kind: 'timeout' },
+  { kind: 'timeout', cutOff: true },
 );
 
 const answer = <R>(record: fc.Arbitrary<R>): fc.Arbitrary<DnsAnswer<R>> =>
@@ -67,6 +69,7 @@ const states: readonly ServerState[] = [
   'malformed',
   'timeout',
   'no_address',
+  'alias_name',
   'reserved_address',
   'not_asked',
 ];
@@ -107,6 +110,7 @@ export const silentView: fc.Arbitrary<ServerView> = fc.oneof(
       'not_authoritative',
       'malformed',
       'no_address',
+      'alias_name',
       'reserved_address',
       'not_asked',
     ),
@@ -143,16 +147,23 @@ const delegation: fc.Arbitrary<Delegation> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.constant<Delegation>({
-      kind: 'unregistered',
-      zone: 'example.com',
-      parent: 'com',
-    }),
+    arbitrary: fc.constantFrom<Delegation>(
+      { kind: 'unregistered', zone: 'example.com', parent: 'com' },
+      { kind: 'undelegated', zone: 'example.com', parent: 'com' },
+    ),
   },
 );
 
+const httpsRecord: fc.Arbitrary<HttpsRecord> = fc.record({
+  priority: fc.nat({ max: 65_535 }),
+  target: fc.oneof(name, fc.constant('.')),
+  port: fc.option(fc.nat({ max: 65_535 })),
+  hints: fc.array(address, { maxLength: 2 }),
+  ech: fc.boolean(),
+});
 const nearbyName = fc.record({ name, cname: answer(name) });
 const nearby: fc.Arbitrary<Nearby> = fc.record({
+  https: answer(httpsRecord),
   sibling: fc.option(fc.record({ cname: answer(name), a: answer(address) })),
   doubled: fc.option(nearbyName),
   wrongHosts: fc.array(nearbyName, { maxLength: 2 }),

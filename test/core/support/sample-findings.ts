@@ -29,6 +29,7 @@ export function hintsWith(text: string): { readonly [C in HintCode]: Hint & { re
     wildcard_stops: { code: 'wildcard_stops', wildcard: text },
     dname_above: { code: 'dname_above', owner: text, to: text },
     apex_points_here: { code: 'apex_points_here', apex: text },
+    own_zone: { code: 'own_zone', parent: text },
     partial_target: { code: 'partial_target', typed: text },
     doubled_end: { code: 'doubled_end', typed: text },
     misspelled_target: { code: 'misspelled_target', typed: text },
@@ -96,6 +97,14 @@ function samplesWith(text: string, count = 1): Samples {
       onlyAtZone: [],
     },
     domain_unregistered: { code: 'domain_unregistered', hostname, domain: text, registry: text },
+    no_name_servers: { code: 'no_name_servers', hostname, domain: text, registry: text },
+    glue_mismatch: {
+      code: 'glue_mismatch',
+      ...zone,
+      parent: text,
+      servers: texts.map((server) => ({ server, atParent: texts, atZone: texts })),
+    },
+    https_record_mismatch: { code: 'https_record_mismatch', ...apex, records: texts },
     domain_parked: {
       code: 'domain_parked',
       hostname,
@@ -117,6 +126,9 @@ function samplesWith(text: string, count = 1): Samples {
       hostname,
       servers: texts.map((server) => ({ server, outcome: 'refused' })),
       errors,
+      zone: text,
+      ownZone: { parent: text, target },
+      target,
     },
     old_answer_cached: {
       code: 'old_answer_cached',

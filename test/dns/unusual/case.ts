@@ -18,7 +18,7 @@ export type Case = {
   /** A phrase in the text of the leading finding or its hints; null without a finding. */
   readonly says: string | null;
   /** How our own resolver fails. */
-  readonly resolver?: 'silent' | 'refuses';
+  readonly resolver?: 'silent' | 'refuses' | 'fails';
   /** Private addresses are reported, as outside of test labs. */
   readonly strict?: true;
   /** Part of `npm test`: about a tenth, only on NSD, BIND and Unbound. */

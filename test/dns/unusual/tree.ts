@@ -10,6 +10,7 @@ import {
 import { freePort } from '../../support/servers.ts';
 import { sign } from '../real/signing.ts';
 import {
+  CUT_OFF,
   type Holder,
   holdersOf,
   netZone,
@@ -27,8 +28,8 @@ import {
 } from './zones.ts';
 
 export type Tree = {
-  /** Stand in for a failing resolver: no answer, or REFUSED. */
-  readonly sick: { readonly silent: SocketAddress; readonly refuses: SocketAddress };
+  /** Stand in for a failing resolver: no answer, REFUSED, or SERVFAIL. */
+  readonly sick: Readonly<Record<'silent' | 'refuses' | 'fails', SocketAddress>>;
   /** The resolver, and the port of every server. */
   readonly resolver: SocketAddress;
   readonly close: () => Promise<void>;
@@ -62,12 +63,18 @@ export async function startTree(customers: readonly TreeZone[]): Promise<Tree> {
     ...['.', ...topLevels].map((zone) => ({ zone, servers: [at(REGISTRY)] })),
     ...zones.map((zone) => ({ zone: zone.name, servers: addressesOf(zone).map(at) })),
   ];
-  const sick = { silent: at(operators.dead), refuses: at(operators.nsd) };
+  const sick = { silent: at(operators.dead), refuses: at(operators.nsd), fails: at(CUT_OFF) };
   return startAll({ resolver: at(RESOLVER), sick }, [
     startNsd(at(REGISTRY), [rootZone(), registry, netZone(zones)]),
     ...holders.map((holder) => starts[holder](at(operators[holder]), served(holder))),
     ...fronts(zones, at),
     startUnbound({ at: at(RESOLVER), trustAnchors: [anchor], stubs }),
+    // Its root server refuses everything.
+    startUnbound({
+      at: at(CUT_OFF),
+      trustAnchors: [],
+      stubs: [{ zone: '.', servers: [at(operators.nsd)] }],
+    }),
   ]);
 }
 

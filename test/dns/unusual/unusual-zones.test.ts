@@ -22,6 +22,7 @@ import { denials } from './cases/denials.ts';
 import { failingServers } from './cases/failing-servers.ts';
 import { loops } from './cases/loops.ts';
 import { manyServers } from './cases/many-servers.ts';
+import { ourSide } from './cases/our-side.ts';
 import { programs } from './cases/programs.ts';
 import { values } from './cases/values.ts';
 import { zoneCuts } from './cases/zone-cuts.ts';
@@ -40,6 +41,7 @@ const families: Readonly<Record<string, readonly Case[]>> = {
   'values of records': values,
   'negative answers that do not validate': denials,
   'bad signatures and a wrong record': bogusAndWrong,
+  'our own side': ourSide,
 };
 
 const all = Object.values(families).flat();

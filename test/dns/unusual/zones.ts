@@ -26,7 +26,7 @@ export type Operator = keyof typeof operators;
 /** Operators that have zones. */
 export type Holder = Exclude<Operator, 'front' | 'dead' | 'nameless'>;
 
-export const [REGISTRY, RESOLVER] = ['127.0.1.1', '127.0.1.8'] as const;
+export const [REGISTRY, RESOLVER, CUT_OFF] = ['127.0.1.1', '127.0.1.8', '127.0.1.10'] as const;
 
 /** The registry's top levels. */
 export const topLevels = ['test', 'net'] as const;

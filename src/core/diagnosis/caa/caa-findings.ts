@@ -1,12 +1,13 @@
 import { splitAtZone } from '../../names/zone.ts';
 import type { FamilyOf } from '../finding.ts';
 import { type DiagnosisInput, unique } from '../input.ts';
-import { isSameName, type QueryFailure } from '../server-pointing.ts';
-import { foreign, foreignName, listed, outcomes, type Words } from '../words.ts';
+import { isSameName } from '../server-pointing.ts';
+import { foreign, foreignName, listed } from '../words.ts';
 import { advice, type CaaDifference, type CaaWarning, caaHintWords } from './caa.ts';
 import { differingActor, isSplit, saidByEach, splitWords } from './caa-differ.ts';
 import { caaPlace } from './caa-place.ts';
 import type { CaaDenial, CaaHint } from './caa-set.ts';
+import { actorForUnknown, type CaaUnknownFinding, unknownWords } from './caa-unknown.ts';
 import { withoutParameters } from './caa-value.ts';
 
 export type CaaFinding =
@@ -34,21 +35,7 @@ export type CaaFinding =
       /** If the servers differ: the rest is from one that forbids. */
       readonly differ?: CaaDifference;
     }
-  | {
-      readonly code: 'caa_unknown';
-      readonly hostname: string;
-      readonly name: string;
-      /** As in `caa_blocks`. */
-      readonly publishedAt?: string;
-      readonly ours?: true;
-      /**
-       * Missing: the servers of the name's own zone. `resolver`: our resolvers instead. `registry`:
-       * our resolvers, for a name above the registrable domain.
-       */
-      readonly asked?: 'resolver' | 'registry';
-      /** `nxdomain` only for a top-level domain, where it cannot be correct. */
-      readonly outcome: QueryFailure | 'nxdomain';
-    }
+  | CaaUnknownFinding
   /** Our CA can issue, but the records should be fixed. */
   | {
       readonly code: 'caa_warns';
@@ -90,9 +77,9 @@ export const caaFindings: FamilyOf<CaaFinding> = {
     severity: 'blocks',
     actor: 'dns_provider',
     order: 140,
-    actorFor: (finding) => (isOurQuestion(finding) ? 'platform' : 'dns_provider'),
+    actorFor: actorForUnknown,
     check: caaUnknown,
-    explain: unknown,
+    explain: unknownWords,
   },
   caa_warns: {
     meaning: 'Our certificate authority can issue, but the CAA records are fragile',
@@ -136,9 +123,7 @@ function caaBlocks(
 }
 
 /** This matters only once the name points here. */
-function caaUnknown(
-  input: DiagnosisInput,
-): (CaaFinding & { readonly code: 'caa_unknown' }) | undefined {
+function caaUnknown(input: DiagnosisInput): CaaUnknownFinding | undefined {
   const { wanted, caa, pointing } = input;
   if (caa?.kind !== 'unknown' || pointing !== 'right') return undefined;
   const { name, outcome } = caa;
@@ -237,38 +222,4 @@ function removal(
 ): string {
   const toAllow = [toAdd, ...orToAdd].join(' or ');
   return `Delete from ${foundAt}, or set to flags 0: ${listed(toRemove)}. If an issue record remains there, add: ${toAllow}`;
-}
-
-function unknown(finding: Unknown): Words {
-  const { hostname, outcome, asked } = finding;
-  const name = caaPlace(finding.name, finding.publishedAt);
-  const by = asked === undefined ? '' : ' (from our resolvers)';
-  return {
-    summary: `The CAA records of ${name} could not be read. A certificate authority must treat that as a refusal to issue for ${hostname}.`,
-    expected: `An answer to the CAA query for ${name}: records, or none.`,
-    found: `${name}${by}: ${outcomes[outcome]}`,
-    action: whomToAsk(finding),
-  };
-}
-
-type Unknown = CaaFinding & { readonly code: 'caa_unknown' };
-
-/** SERVFAIL or a timeout can come from the zone; a resolver that refuses is our problem. */
-function isOurQuestion({ ours, asked, outcome }: Unknown): boolean {
-  return ours === true || asked === 'registry' || (asked === 'resolver' && outcome === 'refused');
-}
-
-function whomToAsk(finding: Unknown): string {
-  const { ours, name, publishedAt = name, asked } = finding;
-  const at = foreignName(publishedAt);
-  if (ours) {
-    return 'Nothing for you to do: these records are those of our target. We check again automatically.';
-  }
-  if (isOurQuestion(finding)) {
-    const whose = asked === 'registry' ? `${at} belongs to a registry, and ` : '';
-    return `Nothing for you to do: ${whose}our resolvers could not read it. We check again automatically.`;
-  }
-  return asked === 'resolver'
-    ? `Nothing to change yet: we check again automatically. If it lasts, ask the DNS provider of ${at} whether its servers answer CAA queries (type 257).`
-    : `Ask the DNS provider of ${at} why its servers do not answer CAA queries (type 257). We check again automatically.`;
 }

@@ -1,6 +1,6 @@
 /** The CAA climb (RFC 8659, section 3): which names to query, and what the answers mean. */
 import { isLaboratoryTld } from '../../names/zone.ts';
-import { type CaaLevel, type CaaRecord, recordsOf } from '../observation.ts';
+import { type CaaLevel, type CaaRecord, recordsOf, wasCutOff } from '../observation.ts';
 import type { QueryFailure } from '../server-pointing.ts';
 import {
   authorityReading,
@@ -58,8 +58,11 @@ export type CaaVerdict =
       readonly kind: 'unknown';
       readonly name: string;
       readonly publishedAt?: string;
-      readonly outcome: QueryFailure | 'nxdomain';
+      readonly outcome: CaaFailure;
     };
+
+/** `endless`: an alias loop. `cut_off`: our own limits ended the query. */
+export type CaaFailure = QueryFailure | 'nxdomain' | 'endless' | 'cut_off';
 
 /** What each server of a zone says at one level; sorted by server, at least two. */
 export type CaaDifference = {
@@ -134,7 +137,7 @@ function evaluateLevel(
   ca: CaaAuthority,
   wildcard: boolean,
 ): CaaVerdict | undefined {
-  const outcome = missing(level.name, level.answer.kind);
+  const outcome = failureAt(level);
   // A failed query can hide a set that forbids us (RFC 8659, section 3).
   if (outcome !== undefined) {
     return { kind: 'unknown', name: level.name, ...endOf(level), outcome };
@@ -147,11 +150,10 @@ function endOf({ publishedAt }: CaaLevel): { readonly publishedAt?: string } {
   return publishedAt === undefined ? {} : { publishedAt };
 }
 
-function missing(
-  name: string,
-  kind: CaaLevel['answer']['kind'],
-): QueryFailure | 'nxdomain' | undefined {
-  switch (kind) {
+function failureAt({ name, answer, endless }: CaaLevel): CaaFailure | undefined {
+  if (endless) return 'endless';
+  if (wasCutOff(answer)) return 'cut_off';
+  switch (answer.kind) {
     case 'records':
     case 'nodata':
       return undefined;
@@ -162,7 +164,7 @@ function missing(
     case 'servfail':
     case 'refused':
     case 'timeout':
-      return kind;
+      return answer.kind;
   }
 }
 

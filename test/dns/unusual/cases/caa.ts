@@ -26,7 +26,9 @@ CAA forbids while the name is missing | nsd bind | @ CAA 0 issue "ca.example" | 
 a nearer set allows what the zone forbids | nsd bind | docs.team CNAME p1.edge.test. ; team CAA 0 issue "letsencrypt.org" ; @ CAA 0 issue "ca.example" | docs.team | right - CNAME docs.team |
 a nearer set forbids what the zone allows | nsd bind | docs.team CNAME p1.edge.test. ; team CAA 0 issue "ca.example" ; @ CAA 0 issue "letsencrypt.org" | docs.team | wrong caa_blocks CNAME docs.team | team.{z}
 the level above is an alias of a set that forbids | nsd bind | docs.team CNAME p1.edge.test. ; team CNAME other ; other CAA 0 issue "ca.example" | docs.team | wrong caa_blocks CNAME docs.team | other.{z}
+the level above is an alias loop | nsd bind | docs.team CNAME p1.edge.test. ; team CNAME team | docs.team | unknown caa_unknown CNAME docs.team | does not lead back to itself
 a set has twenty records | nsd bind | ${right} ; ${Array.from({ length: 20 }, (_, i) => `@ CAA 0 issue "ca${i}.example"`).join(' ; ')} | docs | wrong caa_blocks CNAME docs | letsencrypt.org
 a set is as large as a message | nsd knot | ${right} ; @ CAA 0 issue "letsencrypt.org" ; ${Array.from({ length: 30 }, (_, i) => `@ CAA 0 x${i} "${'y'.repeat(200)}"`).join(' ; ')} | docs | right - CNAME docs |
+a set is larger than one check reads | nsd | ${right} ; ${Array.from({ length: 80 }, (_, i) => `@ CAA 0 x${i} "${'y'.repeat(230)}"`).join(' ; ')} | docs | unknown caa_unknown CNAME docs | our own limits for one check
 `,
 );

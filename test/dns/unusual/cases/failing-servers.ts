@@ -19,6 +19,8 @@ answers come over UDP only                        | front:udp_only bind | ${righ
 answers are late                              | front:slow bind | ${right} | docs | right - CNAME docs |
 every answer of both servers is late              | front*2:slow | docs A 198.51.100.7 | docs | wrong conflicting_a CNAME docs | Delete the A record
 one of two servers is silent                      | front:drops bind | ${right} | docs | right name_server_unreachable CNAME docs | ask your DNS provider about this server
+both servers are silent | front*2:drops | ${right} | docs | unknown dns_unknown CNAME docs | ask that provider why they do not answer
+all servers are dead | dead*2 | ${right} | docs | unknown dns_unknown CNAME docs | check that these are the name servers of the provider
 one of two servers refuses                        | front:refuses bind | ${right} | docs | right name_server_lame CNAME docs | does not serve it
 all servers refuse                                | front*2:refuses | ${right} | docs | unknown name_server_lame +dns_unknown CNAME docs | Add it there, or ask your DNS provider to
 one of two servers fails                          | front:fails bind | ${right} | docs | right name_server_lame CNAME docs | the server failed (SERVFAIL)
@@ -28,6 +30,8 @@ all servers fail                                  | front*2:fails | ${right} | d
 no server has the zone              | nsd!unknown bind!unknown | ${right} | docs | unknown name_server_lame +dns_unknown CNAME docs | a.bind.test
 no server implements queries                     | front:not_implemented | ${right} | docs | unknown dns_unknown CNAME docs | ask your DNS provider
 one of two servers is dead                        | nsd dead | ${right} | docs | right name_server_unreachable CNAME docs | is unreachable
+A is right and AAAA fails at an apex | front:fails_aaaa | ${ours} | @ | unknown dns_unknown ALIAS @ | fail for AAAA records
+AAAA queries get no answer at an apex | front:drops_aaaa | ${ours} | @ | unknown dns_unknown ALIAS @ | fail for AAAA records
 AAAA is right and A fails at an apex              | front:fails_a | ${ours} | @ | unknown dns_unknown ALIAS @ | ask your DNS provider why these servers fail
 AAAA does not exist though A does                 | front:denies_aaaa | @ A 203.0.113.10 ; @ A 203.0.113.11 | @ | right - ALIAS @ |
 CAA queries get no answer                | front:drops_caa | ${right} | docs | unknown caa_unknown CNAME docs | Ask the DNS provider of {z}

@@ -38,6 +38,9 @@ an apex has our A and a foreign AAAA | nsd bind | @ A 203.0.113.10 ; @ A 203.0.1
 an apex has only our IPv6 address | nsd bind | @ AAAA 2001:db8:1::10 | @ | right apex_partial ALIAS @ | 203.0.113.10
 a subdomain has a foreign IPv6 address | nsd bind | docs AAAA 2001:db8::bad | docs | wrong conflicting_aaaa CNAME docs | 2001:db8::bad
 an apex has no addresses | nsd bind | docs TXT "x" | @ | wrong record_missing ALIAS @ | points to a missing name resolves to nothing
+an HTTPS record hints at another address | nsd knot | ${ours} ; @ HTTPS 1 . ipv4hint=198.51.100.7 | @ | right https_record_mismatch ALIAS @ | 198.51.100.7
+an HTTPS record leads to another name | nsd knot | ${ours} ; @ HTTPS 0 other.edge.test. | @ | right https_record_mismatch ALIAS @ | other.edge.test
+an HTTPS record has an old ECH key | nsd knot | ${ours} ; @ HTTPS 1 . alpn=h2 ech="AEX+DQBB" | @ | right https_record_mismatch ALIAS @ | a key for Encrypted Client Hello that is not ours
 an HTTPS record has our addresses | nsd knot | ${ours} ; @ HTTPS 1 . alpn=h2 ipv4hint=203.0.113.10 | @ | right - ALIAS @ |
 a proxy is in front of the name | nsd bind | docs A 104.16.0.1 ; docs A 104.17.0.1 | docs | wrong conflicting_a +proxied CNAME docs | Delete the A records 104.16.0.1
 mail beside the CNAME is hidden by PowerDNS | pdns | docs CNAME p1.edge.test. ; docs MX 10 mx.edge.test. | docs | right - CNAME docs |
