@@ -30,6 +30,17 @@ describe('An ACME problem', () => {
     expect(toProblem({ type, detail: '', subproblems: [] }).type).toBe(ours);
   });
 
+  it.each([
+    ['connection', 'During secondary validation: 192.0.2.1: Timeout', 'secondary_validation'],
+    ['caa', 'During secondary CAA checking: CAA forbids', 'secondary_validation'],
+    ['dns', 'DNS problem: query timed out during secondary validation: x', 'dns'],
+    ['rateLimited', 'During secondary validation: x', 'rate_limited'],
+    ['unknown', 'During secondary validation: x', 'other'],
+  ])('of type %s with the detail “%s” maps to %s', (type, detail, ours) => {
+    const problem = toProblem({ type: `${acme}${type}`, detail, subproblems: [] });
+    expect(problem).toMatchObject({ type: ours, detail });
+  });
+
   it('with subproblems takes its type and detail from the first', () => {
     const subproblems = [{ type: `${acme}caa`, detail: 'CAA forbids' }];
     const problem = toProblem({ type: `${acme}compound`, detail: 'two things', subproblems });

@@ -20,13 +20,20 @@ describe('the renewal of a certificate', () => {
   it.each([
     ['90 days', 90, 60, 55.5],
     ['45 days', 45, 30, 27.75],
-    ['6 days', 6, 4, 3.7],
-  ])('of %s is due with a third of its life left, or slightly earlier', (_, days, last, first) => {
-    const life = { issuedAt: noon, expiresAt: later(noon, days * DAY) };
-    const daysUntil = (jitter: number) => (renewAt(life, jitter).getTime() - noon.getTime()) / DAY;
-    expect(daysUntil(0)).toBeCloseTo(last, 6);
-    expect(daysUntil(1)).toBeCloseTo(first, 6);
-  });
+    ['10 days', 10, 20 / 3, 20 / 3 - 0.5],
+    ['less than 10 days', 9.9, 4.95, 4.455],
+    ['6 days', 6, 3, 2.7],
+    ['an hour', 1 / 24, 1 / 48, 0.45 / 24],
+  ])(
+    'of %s is due with a third of its life left, below 10 days with half, or slightly earlier',
+    (_, days, last, first) => {
+      const life = { issuedAt: noon, expiresAt: later(noon, days * DAY) };
+      const daysUntil = (jitter: number) =>
+        (renewAt(life, jitter).getTime() - noon.getTime()) / DAY;
+      expect(daysUntil(0)).toBeCloseTo(last, 6);
+      expect(daysUntil(1)).toBeCloseTo(first, 6);
+    },
+  );
 
   it('is checked again in an hour when the DNS was wrong, scaled by TIME_SCALE', () => {
     expect(renewalCheckAt(noon, 1)).toEqual(later(noon, HOUR));
@@ -73,10 +80,11 @@ describe('a renewal with a window from its CA', () => {
     ['is due with a quarter of its life left at the latest', 90, [80, 85], 0, 0, 67.5],
     ['is spread slightly earlier, like our own plan', 90, [80, 85], 0.5, 0, 65.25],
     ['has the same limit with 45 days', 45, [44, 46], 0, 0, 33.75],
-    ['has the same limit with 6 days', 6, [5, 5.5], 0, 0, 4.5],
+    ['is due with half of its life left at the latest with 6 days', 6, [5, 5.5], 0, 0, 3],
+    ['is due early when the CA wants it with 6 days', 6, [2, 2.5], 0, 0, 2],
     ['has the same limit when the window starts after expiry', 90, [900, 901], 0, 0, 67.5],
     ['is overdue after the limit, regardless of the window', 90, [80, 85], 0, 70, 67.5],
-    ['uses our own plan with a life of minutes', 0.02, [0.019, 0.0195], 0, 0, (0.02 * 2) / 3],
+    ['uses our own plan with a life of minutes', 0.02, [0.019, 0.0195], 0, 0, 0.01],
     ['uses our own plan without a window', 90, null, 0, 0, 60],
     ['uses our own plan with its spread without a window', 90, null, 0.5, 0, 57.75],
   ];
@@ -156,8 +164,8 @@ describe('the escalation of an overdue renewal', () => {
     ['5 days with one day left', 5 * DAY, DAY],
     ['a day', DAY, 4.8 * HOUR],
     ['slightly more than an hour', HOUR + MINUTE, 12.2 * MINUTE],
-    ['an hour, as soon as the renewal is due', HOUR, 20 * MINUTE],
-    ['5 minutes, as soon as the renewal is due', 5 * MINUTE, (5 / 3) * MINUTE],
+    ['an hour, as soon as the renewal is due', HOUR, 30 * MINUTE],
+    ['5 minutes, as soon as the renewal is due', 5 * MINUTE, 2.5 * MINUTE],
   ];
   it.each(table)('comes in time for a certificate valid for %s', (_, lifeMs, leftMs) => {
     const life = { issuedAt: noon, expiresAt: later(noon, lifeMs) };

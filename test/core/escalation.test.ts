@@ -88,11 +88,9 @@ describe('the likeliest cause is the first that applies', () => {
       'too many failed for that reason',
       { ...unreached, budget: { ...budget, limit: 'failed_authorizations' } },
     ],
-    ['challenge_unreachable', 'the CA cannot connect', problem('connection')],
-    ['challenge_unreachable', 'the CA reached another server', problem('unauthorized')],
-    ['challenge_unreachable', 'the CA read another response', problem('incorrect_response')],
-    ['challenge_unreachable', 'the CA was redirected to bad TLS', problem('tls')],
-    ['challenge_unreachable', 'the CA cannot resolve the name', problem('dns')],
+    ...['connection', 'unauthorized', 'incorrect_response', 'tls', 'dns'].map(
+      (type) => ['challenge_unreachable', `the CA refused: ${type}`, problem(type)] as const,
+    ),
     ['challenge_unreachable', 'an address fails', { probes: [reachable, refused] }],
     [
       'challenge_unreachable',
@@ -103,6 +101,12 @@ describe('the likeliest cause is the first that applies', () => {
       'challenge_unreachable',
       'an address times out, and the account was refused',
       { ...problem('malformed'), probes: [{ address: '192.0.2.1', outcome: 'timeout' }] },
+    ],
+    ['secondary_validation', 'only remote perspectives failed', problem('secondary_validation')],
+    [
+      'challenge_unreachable',
+      'an address fails for us too',
+      { ...problem('secondary_validation'), probes: [reachable, refused] },
     ],
     ['authority_refused', 'a refusal', problem('rejected_identifier')],
     ['authority_refused', 'a refusal, then an outage', { ...problem('caa'), ...setback }],
@@ -206,6 +210,12 @@ describe('the texts of an escalation', () => {
       'challenge_unreachable',
       { problem: { type: 'connection', detail: 'Refused.' }, nextAttempt: nextNew },
       'The certificate authority cannot fetch its challenge from the domain. It says: “Refused.”',
+      'A new order is placed at 2026-11-20 12:30 UTC; if it fails, the next one follows at 2026-11-20 13:59 UTC.',
+    ],
+    [
+      'secondary_validation',
+      { problem: { type: 'secondary_validation', detail: 'Timeout' }, nextAttempt: nextNew },
+      'The certificate authority reached the domain from its own network, but not from other regions of the world. Typical causes: access is blocked by country, a firewall or bot protection stops it, or a name server does not answer in one region. It says: “Timeout”',
       'A new order is placed at 2026-11-20 12:30 UTC; if it fails, the next one follows at 2026-11-20 13:59 UTC.',
     ],
     [

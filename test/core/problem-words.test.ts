@@ -9,6 +9,7 @@ const rows: readonly (readonly [type: string, actor: string, action: RegExp])[] 
   ['incorrect_response', 'customer', /Remove other A and AAAA records/],
   ['tls', 'customer', /Remove other A and AAAA records/],
   ['connection', 'customer', /Remove other A and AAAA records/],
+  ['secondary_validation', 'customer', /answer queries from every region/],
   ['rejected_identifier', 'customer', /another host name/],
   ['unsupported_identifier', 'customer', /another host name/],
   ['rate_limited', 'platform', /No action needed: .*when the authority accepts it/],

@@ -52,8 +52,26 @@ export function toProblem(document: ProblemDocument, retryAfter: Date | null = n
     document.type === `${NAMESPACE}compound` ? (document.subproblems[0] ?? document) : document;
   const name = type.startsWith(NAMESPACE) ? type.slice(NAMESPACE.length) : '';
   const known = Object.hasOwn(typeOf, name) ? typeOf[name] : undefined;
-  return { type: known ?? 'other', detail: plainLine(detail), retryAfter };
+  const isFromAfar = known !== undefined && ofValidation.has(known) && SECONDARY.test(detail);
+  const kind = isFromAfar ? 'secondary_validation' : (known ?? 'other');
+  return { type: kind, detail: plainLine(detail), retryAfter };
 }
+
+const ofValidation: ReadonlySet<ProblemType> = new Set([
+  'caa',
+  'connection',
+  'dns',
+  'incorrect_response',
+  'malformed',
+  'tls',
+  'unauthorized',
+]);
+
+/**
+ * How Boulder, the software of Let's Encrypt, begins the detail when only its remote perspectives failed
+ * (letsencrypt/boulder, va/va.go).
+ */
+const SECONDARY = /^During secondary [a-z ]+:/i;
 
 export function problemOf(reply: TransportReply): ProblemDocument | null {
   const parsed = problemSchema.safeParse(jsonOrUndefined(reply.body));

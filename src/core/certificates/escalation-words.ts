@@ -54,6 +54,8 @@ const summaries: { readonly [C in EscalationCause]: Sentence } = {
       : `The certificate authority accepts no new order${problem?.retryAfter === undefined ? ' for now' : ` before ${inUtc(problem.retryAfter)}`}.${itsWords(problem)}${alsoSetBack(setback, reader)}`,
   challenge_unreachable: ({ probes, problem }) =>
     `The certificate authority cannot fetch its challenge from the domain.${perAddress(probes)}${itsWords(problem)}`,
+  secondary_validation: ({ problem }) =>
+    `The certificate authority reached the domain from its own network, but not from other regions of the world. Typical causes: access is blocked by country, a firewall or bot protection stops it, or a name server does not answer in one region.${itsWords(problem)}`,
   authority_refused: ({ problem, refusals }) =>
     `The certificate authority refused ${refusals > 1 ? `${refusals} orders` : 'the order'}${problem === null ? '' : ` (${problem.type})`}.${itsWords(problem)}`,
   certificate_not_shown: ({ setback }, reader) =>
@@ -89,6 +91,7 @@ export const nextActions: { readonly [C in EscalationCause]: Sentence } = {
   },
   challenge_unreachable: (evidence, reader) =>
     untilReached(evidence, reader) ?? nextOrder(evidence),
+  secondary_validation: nextOrder,
   authority_refused: nextOrder,
   certificate_not_shown: ({ nextAttempt }) =>
     nextAttempt === null

@@ -11,6 +11,7 @@ export type EscalationCause =
   | 'dns_unknown'
   | 'caa_unknown'
   | 'authority_rate_limited'
+  | 'secondary_validation'
   | 'challenge_unreachable'
   | 'authority_refused'
   | 'certificate_not_shown'
@@ -100,6 +101,10 @@ const ranking: readonly (readonly [EscalationCause, (facts: Facts) => boolean])[
   [
     'authority_rate_limited',
     ({ problem, budget }) => problem?.type === 'rate_limited' || isRateLimitCause(budget),
+  ],
+  [
+    'secondary_validation',
+    ({ problem, probes }) => problem?.type === 'secondary_validation' && !probes.some(isUnreached),
   ],
   [
     'challenge_unreachable',

@@ -31,6 +31,9 @@ export function takeUpAgainAt(since: Date, now: Date, retryAfter: Date | null): 
 export const renewal = {
   /** "A third of their total lifetime left" (letsencrypt.org/docs/integration-guide). */
   shareOfLifetime: 2 / 3,
+  /** "1/2 of lifetime left, if the lifetime is shorter than 10 days" (Certbot 4.0, for Let's Encrypt). */
+  shareOfShortLifetime: 1 / 2,
+  shortLifetimeMs: 10 * DAY,
   /** Spreads certificates that were issued together. */
   spreadShare: 0.05,
   /** Whatever the CA suggests: early enough for four attempts before an operator is notified. */
@@ -50,7 +53,13 @@ export type Renewable = Lifetime & { readonly id: string; readonly window: Renew
 
 /** Without a suggestion of the CA. `jitter`: 0 to 1, 1 is the earliest. */
 export function renewAt(lifetime: Lifetime, jitter: number): Date {
-  return atShare(lifetime, renewal.shareOfLifetime - renewal.spreadShare * jitter);
+  return atShare(lifetime, shareOf(lifetime) - renewal.spreadShare * jitter);
+}
+
+function shareOf(lifetime: Lifetime): number {
+  return lengthOf(lifetime) < renewal.shortLifetimeMs
+    ? renewal.shareOfShortLifetime
+    : renewal.shareOfLifetime;
 }
 
 /**
@@ -84,16 +93,15 @@ export function drawOf(id: string): number {
 
 /** Spread like `renewAt`, since a whole window can be later. */
 function latestRenewalAt(lifetime: Lifetime, draw: number): Date {
-  const latest = isShort(lifetime) ? renewal.shareOfLifetime : renewal.latestShareOfLifetime;
+  const isShort = lengthOf(lifetime) < renewal.shortLifetimeMs;
+  const latest = isShort ? renewal.shareOfShortLifetime : renewal.latestShareOfLifetime;
   return atShare(lifetime, latest - renewal.spreadShare * draw);
 }
 
 /** Always before it expires, never before renewal was due. */
 export function escalateRenewalAt(lifetime: Lifetime): Date {
-  return atShare(
-    lifetime,
-    isShort(lifetime) ? renewal.shareOfLifetime : renewal.escalateShareOfLifetime,
-  );
+  const atOnce = lengthOf(lifetime) <= renewal.escalateAtOnceMs;
+  return atShare(lifetime, atOnce ? shareOf(lifetime) : renewal.escalateShareOfLifetime);
 }
 
 export type ServedTimes = {
@@ -116,13 +124,12 @@ export function servedTimes(
   };
 }
 
-function isShort({ issuedAt, expiresAt }: Lifetime): boolean {
-  return expiresAt.getTime() - issuedAt.getTime() <= renewal.escalateAtOnceMs;
+function lengthOf({ issuedAt, expiresAt }: Lifetime): number {
+  return expiresAt.getTime() - issuedAt.getTime();
 }
 
-function atShare({ issuedAt, expiresAt }: Lifetime, share: number): Date {
-  const lifetime = expiresAt.getTime() - issuedAt.getTime();
-  return new Date(issuedAt.getTime() + Math.round(lifetime * share));
+function atShare(lifetime: Lifetime, share: number): Date {
+  return new Date(lifetime.issuedAt.getTime() + Math.round(lengthOf(lifetime) * share));
 }
 
 export function renewalCheckAt(now: Date, timeScale: number): Date {

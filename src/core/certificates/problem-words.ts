@@ -16,7 +16,7 @@ const byItself = 'No action needed: a new order is placed automatically.';
 const ourSettings =
   'No action needed: the operator of this service has to fix it, and is alerted if it lasts.';
 
-/** The types of RFC 8555, 6.7 in snake_case, then additional ones. */
+/** The types of RFC 8555, 6.7 in snake_case, and additional ones. */
 const words = {
   account_does_not_exist: ours('does not know the account of this service'),
   /** RFC 9773, 7.4. */
@@ -68,6 +68,14 @@ const words = {
   rejected_identifier: {
     summary: 'The certificate authority does not issue for this name.',
     action: otherName,
+    actor: 'customer',
+  },
+  /** Multi-Perspective Issuance Corroboration (CA/Browser Forum Baseline Requirements, 3.2.2.9). */
+  secondary_validation: {
+    summary:
+      'The certificate authority reached the name from its own network, but not from other regions of the world.',
+    action:
+      "Every name server of your domain has to answer queries from every region, without blocking by country. The operator of this service checks the same for its edge, and is alerted if the problem lasts. The authority's message says what failed.",
     actor: 'customer',
   },
   tls: {
