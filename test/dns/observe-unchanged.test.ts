@@ -94,6 +94,32 @@ describe('an earlier check with a problem', () => {
     });
   });
 
+  it.each([
+    ['a new MX record', ['docs A 192.0.2.1'], [], ['docs MX 10 mx']],
+    ['a removed MX record', ['docs A 192.0.2.1', 'docs MX 10 mx'], ['docs MX 10 mx'], []],
+    ['a new TXT record', ['docs A 192.0.2.1'], [], [`docs TXT "${target}"`]],
+    ['a changed TXT record', ['docs TXT "a"'], ['docs TXT "a"'], ['docs TXT "b"']],
+    ['a new AAAA record', ['docs A 192.0.2.1'], [], ['docs AAAA 2001:db8::1']],
+  ])(
+    'is repeated within three checks after %s, though the serial number stays',
+    async (_what, lines, remove, add) => {
+      const { observer, edit } = await openZone(lines);
+      const previous = await observer.observe(checkTarget);
+      for (const depth of ['light', 'compare', 'light'] as const) {
+        const again = await observer.observeAgain(checkTarget, { observation: previous, depth });
+        expect(again.kind).toBe('unchanged');
+      }
+      edit(remove, add);
+      const kinds: string[] = [];
+      for (const depth of ['light', 'compare', 'light'] as const) {
+        const again = await observer.observeAgain(checkTarget, { observation: previous, depth });
+        kinds.push(again.kind);
+        expect(again.observation.servers.map(({ soa }) => soa?.serial)).toEqual([1, 1]);
+      }
+      expect(kinds).toContain('observed');
+    },
+  );
+
   it('is repeated when one of two servers changes', async () => {
     const { observer, both } = await openZone([]);
     const previous = await observer.observe(checkTarget);

@@ -26,7 +26,7 @@ export type Hint =
   | { readonly code: 'dname_above'; readonly owner: string; readonly to: string }
   /** The domain of this `www` name points here already. */
   | { readonly code: 'apex_points_here'; readonly apex: string }
-  /** The host name is a zone of its own below `parent`. */
+  /** The host name is a separate zone below `parent`. */
   | { readonly code: 'own_zone'; readonly parent: string }
   | TargetSlip;
 
@@ -202,7 +202,7 @@ export const hintWords: {
   apex_points_here: ({ apex }, { hostname }) =>
     `${foreign(apex)} points here already, but that does not cover ${hostname}, which needs its own record.`,
   own_zone: ({ parent }, { hostname, target }) =>
-    `${hostname} is a zone of its own, where a CNAME is not allowed. If it does not need to be one: ${deleteOwnZone(hostname, { parent, target })}`,
+    `${hostname} is a separate zone, where a CNAME is not allowed. If it does not need to be one: ${deleteOwnZone(hostname, { parent, target })}`,
   trailing_junk: ({ found }, { target }) =>
     `The value has extra characters: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or spaces.`,
   partial_target: ({ typed }, { target }) =>

@@ -121,7 +121,7 @@ export function zoneServers({ view, delegation, servers }: Observation): readonl
 }
 
 /**
- * Empty unless the host name, though no registry sells it, is a zone of its own, where no CNAME is
+ * Empty unless the host name, though no registry sells it, is a separate zone, where no CNAME is
  * allowed.
  */
 export function ownZoneIn({ observation, expected: { hostname, target } }: DiagnosisInput): {

@@ -45,6 +45,8 @@ export type ObserverParts = {
   readonly registryCaa: RegistryCaa;
   /** The zone of a name according to its servers' SOA records (same-servers.ts). */
   readonly zonesBySoa: Shared<string>;
+  /** By host name: what the next light check queries (light-beside.ts). */
+  readonly besideTurns: Shared<number>;
   /** PLATFORM_ADDRESSES in wire form; empty: use the target's addresses. */
   readonly platform: readonly string[];
   readonly limits: Limits;

@@ -1,7 +1,7 @@
 /** Most checks find the name unchanged with a few queries. Any difference leads to a full check. */
 
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
-import type { DnsAnswer, Observation, ServerView } from '../../core/diagnosis/observation.ts';
+import type { Observation, ServerView } from '../../core/diagnosis/observation.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
 import type { NameServer } from '../servers/reply.ts';
 import { QUERIED_MAX } from '../servers/turns.ts';
@@ -9,8 +9,9 @@ import { type OwnServers, withOwnServers, type Zone } from '../servers/zone.ts';
 import { isSameBeyond, wasWell } from './compared-beyond.ts';
 import { type Comparison, compareServer } from './compared-server.ts';
 import { inZone, type ObservationContext } from './context.ts';
+import { isSameBesideA } from './light-beside.ts';
 import { sameServersBefore } from './same-servers.ts';
-import { answerOf, isSame, sameNames } from './server-view.ts';
+import { isSame, sameNames } from './server-view.ts';
 import { pointingOfViews, targetAddressesOf } from './target.ts';
 
 type Start = Zone | Unregistered | NoZone;
@@ -94,7 +95,7 @@ async function isUnchanged(
   // If our own rate limits skip all servers, nothing was checked.
   if (words.includes('changed') || !words.includes('same')) return false;
   return (
-    (await isSameAaaa(context, zone, previous)) &&
+    (await isSameBesideA(context, zone, previous)) &&
     (await isSameTarget(context, previous)) &&
     (await isSameBeyond(context, zone, previous))
   );
@@ -152,35 +153,6 @@ function ownServersNow(
   const before = delegation?.kind === 'delegated' ? delegation.atZone : null;
   const known = parts.authorities.knownOwnServers(zone);
   return known ?? before?.map((name) => ({ name, glue: [] })) ?? null;
-}
-
-/** While one server that was wrong is unchanged, the name is still wrong. */
-async function isSameAaaa(
-  context: ObservationContext,
-  zone: Zone,
-  { servers, targetAddresses }: Observation,
-): Promise<boolean> {
-  const { check } = context;
-  const asked = servers.filter((view) => view.state === 'answers' && wasAskedForAaaa(view));
-  const view =
-    asked.find((one) => pointingOfViews(check, [one], targetAddresses) !== 'right') ?? asked[0];
-  const server = zone.servers.find(({ name }) => name === view?.server);
-  if (view === undefined || server === undefined) return true;
-  const { reply } = await context.askServer(zone, server, { name: check.hostname, type: 'AAAA' });
-  return (
-    isSame(answerOf(reply, check.hostname, 'AAAA'), view.aaaa) &&
-    isSameBeside(answerOf(reply, check.hostname, 'CNAME'), view)
-  );
-}
-
-/** AAAA records hide an alias. */
-function isSameBeside(alias: DnsAnswer<string>, { cname, aaaa }: ServerView): boolean {
-  if (alias.kind === 'records') return isSame(alias, cname);
-  return cname.kind !== 'records' || aaaa.kind === 'records';
-}
-
-function wasAskedForAaaa({ cname, a }: ServerView): boolean {
-  return cname.kind === 'nodata' || (cname.kind === 'records' && a.kind === 'records');
 }
 
 /** If our resolvers failed for every name, only a full check shows whether they still do. */

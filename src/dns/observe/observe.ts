@@ -106,6 +106,7 @@ function createParts(options: ObserverOptions): ObserverParts {
     reachability,
     registryCaa: createShared({ max: CACHE_MAX }),
     zonesBySoa: createShared({ max: CACHE_MAX }),
+    besideTurns: createShared({ max: CACHE_MAX }),
     platform: platformAddresses.map((address) => ipaddr.parse(address).toString()),
     limits: options.limits ?? defaultLimits,
     now: options.now ?? (() => new Date()),

@@ -14,7 +14,7 @@ export type Family = 4 | 6;
 export type HostAddress =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'none' }
-  /** The name is an alias, so it has no addresses of its own (RFC 2181, 10.3). */
+  /** The name is an alias, so it has no addresses itself (RFC 2181, 10.3). */
   | { readonly kind: 'alias' }
   | { readonly kind: 'reserved'; readonly address: string }
   | { readonly kind: 'failed'; readonly failure: Failure };

@@ -1,4 +1,4 @@
-/** Our own resolvers fail, and addresses that nobody can reach. */
+/** Our own resolvers fail, and addresses that cannot be reached. */
 import type { Case } from '../case.ts';
 import { table } from '../table.ts';
 
