@@ -110,7 +110,8 @@ function fails(answer: DnsAnswer<string>): boolean {
   return !isConclusive(answer) && !wasCutOff(answer);
 }
 
-function whyNot({ hostname, failing, ownZone }: UnknownFinding): string {
+function whyNot({ hostname, failing, ownZone, ours }: UnknownFinding): string {
+  if (ours) return 'our own resolvers fail for every name';
   if (failing !== undefined) return `its name servers fail for ${failing} records`;
   return ownZone === undefined
     ? 'no usable DNS answer'
@@ -142,7 +143,10 @@ function nextWhere(finding: UnknownFinding): string {
     return 'No action needed: this name belongs to the platform. We check again automatically.';
   }
   if (isOurs(finding)) {
-    return 'No action needed: we could not query the DNS. We check again automatically.';
+    const what = finding.ours
+      ? 'our resolvers or our network have to be repaired'
+      : 'we could not query the DNS';
+    return `No action needed: ${what}. We check again automatically.`;
   }
   return finding.servers.some(({ server }) => ipaddr.isValid(server))
     ? `Nothing to change yet: we check again automatically. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`

@@ -5,9 +5,9 @@ import { table } from '../table.ts';
 const right = 'docs CNAME p1.edge.test.';
 
 export const ourSide: readonly Case[] = [
-  ...failing('silent', 'our resolver is silent'),
-  ...failing('refuses', 'our resolver refuses everything'),
-  ...failing('fails', 'our resolver fails for everything'),
+  ...failing('silent', 'our resolver is silent', 'we could not query the DNS'),
+  ...failing('refuses', 'our resolver refuses everything', 'we could not query the DNS'),
+  ...failing('fails', 'our resolver fails for everything', 'our own resolvers fail for every name'),
   ...table(
     'private',
     `
@@ -18,12 +18,16 @@ the address is the one of this host | nsd knot | docs AAAA ::1 | docs | wrong co
   ).map((one): Case => ({ ...one, strict: true })),
 ];
 
-function failing(resolver: NonNullable<Case['resolver']>, title: string): readonly Case[] {
+function failing(
+  resolver: NonNullable<Case['resolver']>,
+  title: string,
+  says: string,
+): readonly Case[] {
   const cases = table(
     resolver,
     `
-${title} | nsd bind | ${right} | docs | unknown dns_unknown CNAME docs | No action needed
-${title} for an apex | nsd bind | @ A 203.0.113.10 | @ | unknown dns_unknown ALIAS @ | we could not query the DNS
+${title} | nsd bind | ${right} | docs | unknown dns_unknown CNAME docs | ${says}
+${title} for an apex | nsd bind | @ A 203.0.113.10 | @ | unknown dns_unknown ALIAS @ | ${says}
 `,
   );
   return cases.map((one): Case => ({ ...one, resolver }));
