@@ -1,4 +1,6 @@
 /** Whether the database is unavailable: up, busy, full, stopped, and disconnected. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
@@ -54,4 +56,33 @@ describe.skipIf(without)('The database', () => {
     await cut();
     expect(await isAway()).toBe(true);
   });
+});
+
+/** One message of the server (PostgreSQL documentation, 54.7). */
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.from(`${type}0000`);
+  head.writeUInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+it('a server that stops while it accepts a connection fails the statement, not the process', async () => {
+  const fatal = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0';
+  const accepted = Buffer.concat([
+    message('R', Buffer.alloc(4)), // AuthenticationOk
+    message('Z', Buffer.from('I')), // ReadyForQuery
+    message('E', Buffer.from(fatal)),
+  ]);
+  const server = createServer((socket) => socket.once('data', () => socket.end(accepted)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo; // it listens on TCP, so it has one
+  const databaseUrl = `postgres://someone@127.0.0.1:${port}/none`;
+  const database = await openDatabase({ kind: 'postgres', databaseUrl }, silent);
+  await expect(database.pool.query('SELECT 1')).rejects.toThrow();
+  const transaction = database.prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`);
+  await expect(transaction).rejects.toThrow();
+  const client = await database.pool.connect();
+  await expect(client.query('SELECT 1')).rejects.toThrow();
+  client.release(true);
+  await database.close();
+  server.close();
 });

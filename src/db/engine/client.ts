@@ -58,8 +58,10 @@ export async function openDatabase(
   const pools: pg.Pool[] = [];
   function openPool(options: PoolOptions): pg.Pool {
     const pool = new pg.Pool({ ...limits(options), ...connection });
-    // Without a listener, losing an idle connection would end the process.
-    pool.on('error', (error) => log.debug({ err: error }, 'a database connection was lost'));
+    // Without listeners, losing a connection would end the process: an idle one, or one that the
+    // server ends before its first statement.
+    const lost = (error: Error) => log.debug({ err: error }, 'a database connection was lost');
+    pool.on('error', lost).on('connect', (client) => void client.on('error', lost));
     pools.push(pool);
     return pool;
   }
