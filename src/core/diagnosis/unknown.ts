@@ -122,11 +122,17 @@ function whyNot({ hostname, failing, ownZone, ours }: UnknownFinding): string {
 function silentServers({ servers }: DiagnosisInput): UnknownFinding['servers'] {
   const found = servers.flatMap(({ view, pointing }) =>
     pointing.kind === 'unknown'
-      ? { server: view.server, outcome: isUnasked(view.state) ? view.state : pointing.outcome }
+      ? { server: view.server, outcome: unaskedAt(view) ?? pointing.outcome }
       : [],
   );
   const asked = found.filter(({ outcome }) => outcome !== 'not_asked');
   return distinct(asked.length > 0 ? asked : found);
+}
+
+/** Also if our own limits cut off an answer of a server that works. */
+function unaskedAt({ state, cname, a, aaaa }: ServerView): Unasked | undefined {
+  if (isUnasked(state)) return state;
+  return state === 'answers' && [cname, a, aaaa].some(wasCutOff) ? 'not_asked' : undefined;
 }
 
 /** Our target or resolvers failed. A resolver's SERVFAIL means that the zone fails, unless all names fail. */
@@ -172,8 +178,9 @@ function atProvider(finding: UnknownFinding): string {
 }
 
 /** Nothing was received from any server, so the list of name servers can be wrong. */
-function isAtRegistrar({ servers, zone, ownZone }: UnknownFinding): boolean {
+function isAtRegistrar({ servers, zone, ownZone, failing }: UnknownFinding): boolean {
   if (ownZone !== undefined) return true;
+  if (failing !== undefined) return false;
   return zone !== undefined && servers.every(({ outcome }) => silence.has(outcome));
 }
 

@@ -78,7 +78,7 @@ function zoneInWords({ zone }: Wanted): string {
   return zone === undefined ? '' : `, in the zone ${foreign(zone)}`;
 }
 
-/** A sentence: how the host name gets a CNAME in `parent` instead of its own zone. */
+/** How the host name gets a CNAME in `parent` instead of a separate zone. */
 export function deleteOwnZone(
   hostname: string,
   { parent, target }: Omit<Wanted, 'hostname'> & { readonly parent: string },
@@ -89,7 +89,7 @@ export function deleteOwnZone(
     target,
     ...(isBelow ? { zone: parent } : {}),
   });
-  return `In the zone ${foreign(parent)}, delete the NS records of ${hostname}, then create: ${type} ${name} → ${value}, TTL ${ttl}.`;
+  return `In the zone ${foreign(parent)}, delete the NS records of ${hostname}. If your DNS provider also has a zone ${hostname}, delete that zone. Then create: ${type} ${name} → ${value}, TTL ${ttl}.`;
 }
 
 export function isApex(finding: Wanted): boolean {

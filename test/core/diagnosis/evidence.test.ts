@@ -1,6 +1,7 @@
 /** The evidence in findings, and the role of CAA. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
+import { explain } from '../../../src/core/diagnosis/findings.ts';
 import type { CaaLevel, Observation, ServerView } from '../../../src/core/diagnosis/observation.ts';
 import {
   expectedFor,
@@ -100,6 +101,13 @@ describe('the evidence', () => {
   ];
   it.each(rows)('%s', (_, servers, finding) => {
     expect(findingsOf(SUB, servers)[0]).toEqual(finding);
+  });
+
+  it('blames nobody for an answer that our own limits cut off', () => {
+    const cutOff = { kind: 'timeout', cutOff: true } as const;
+    const [finding] = findingsOf(APEX, [server({ a: records('192.0.2.1'), aaaa: cutOff })]);
+    expect(finding).toMatchObject({ servers: [{ outcome: 'not_asked' }] });
+    expect(finding && explain(finding).actor).toBe('platform');
   });
 
   it('names our addresses only at an apex without a CNAME', () => {

@@ -108,6 +108,11 @@ describe('the actor', () => {
     ],
     ['dns_provider', 'servers that refuse', { ...unknown, servers: [refusing] }],
     ['customer', 'silent servers, which can be the wrong ones', { ...unknown, servers: [silent] }],
+    [
+      'dns_provider',
+      'servers that are silent for AAAA only',
+      { ...unknown, servers: [silent], failing: 'AAAA' },
+    ],
     ['customer', 'NS records at the name', samples.dns_unknown],
     ['platform', 'resolvers that fail for all', { ...unknown, servers: [refusing], ours: true }],
     ['customer', 'a CAA alias loop', { ...samples.caa_unknown, outcome: 'endless' }],

@@ -38,7 +38,7 @@ function isOurQuestion({ ours, asked, outcome }: CaaUnknownFinding): boolean {
 const failures: { readonly [O in CaaFailure]: string } = {
   ...outcomes,
   endless: 'an alias loop, or a chain that is too long',
-  cut_off: 'not read, because of our own limits for one check',
+  cut_off: 'not read, because of our limits for one check',
 };
 
 export function unknownWords(finding: CaaUnknownFinding): Words {

@@ -29,6 +29,6 @@ the level above is an alias of a set that forbids | nsd bind | docs.team CNAME p
 the level above is an alias loop | nsd bind | docs.team CNAME p1.edge.test. ; team CNAME team | docs.team | unknown caa_unknown CNAME docs.team | does not lead back to itself
 a set has twenty records | nsd bind | ${right} ; ${Array.from({ length: 20 }, (_, i) => `@ CAA 0 issue "ca${i}.example"`).join(' ; ')} | docs | wrong caa_blocks CNAME docs | letsencrypt.org
 a set is as large as a message | nsd knot | ${right} ; @ CAA 0 issue "letsencrypt.org" ; ${Array.from({ length: 30 }, (_, i) => `@ CAA 0 x${i} "${'y'.repeat(200)}"`).join(' ; ')} | docs | right - CNAME docs |
-a set is larger than one check reads | nsd | ${right} ; ${Array.from({ length: 80 }, (_, i) => `@ CAA 0 x${i} "${'y'.repeat(230)}"`).join(' ; ')} | docs | unknown caa_unknown CNAME docs | our own limits for one check
+a set is larger than one check reads | nsd | ${right} ; ${Array.from({ length: 80 }, (_, i) => `@ CAA 0 x${i} "${'y'.repeat(230)}"`).join(' ; ')} | docs | unknown caa_unknown CNAME docs | because of our limits for one check
 `,
 );
