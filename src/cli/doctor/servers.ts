@@ -180,6 +180,7 @@ const stateWords: { readonly [S in ServerState]: string } = {
   timeout: 'silent',
   no_address: 'no address',
   alias_name: 'alias',
+  lookup_failed: 'lookup fails',
   reserved_address: 'unreachable',
   not_asked: 'not queried',
 };

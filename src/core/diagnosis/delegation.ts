@@ -14,7 +14,7 @@ export type DelegationFinding =
       /** The parent zone, such as `com`. */
       readonly registry: string;
     }
-  /** Registered, but the registry lists no name servers. */
+  /** The registry has the name, but lists no name servers. */
   | {
       readonly code: 'no_name_servers';
       readonly hostname: string;
@@ -48,7 +48,7 @@ export type DelegationFinding =
 
 export const delegation: FamilyOf<DelegationFinding> = {
   domain_unregistered: {
-    meaning: 'The domain does not exist in its registry',
+    meaning: 'The domain is not in the DNS of its registry',
     severity: 'blocks',
     actor: 'customer',
     order: 10,
@@ -58,16 +58,16 @@ export const delegation: FamilyOf<DelegationFinding> = {
       return {
         summary:
           hostname === finding.domain
-            ? `${domain} does not exist in its registry.`
-            : `${domain} does not exist in its registry, so ${hostname} cannot exist.`,
-        expected: `${domain} in the registry.`,
-        found: `The registry of .${foreign(finding.registry)} says that ${domain} does not exist (NXDOMAIN).`,
-        action: `Check the spelling. If it is right, register ${domain}, or renew it at your registrar if it has expired or is on hold. A new domain appears within minutes to hours.`,
+            ? `${domain} is not in the DNS of its registry.`
+            : `${domain} is not in the DNS of its registry, so ${hostname} cannot exist.`,
+        expected: `${domain}, with its name servers, in the DNS of the registry.`,
+        found: `The name servers of .${foreign(finding.registry)} say that ${domain} does not exist (NXDOMAIN).`,
+        action: `Check the spelling. If the domain is yours, check at your registrar that it has name servers, has not expired and is not on hold: many registries remove such domains from the DNS. If nobody has it, register ${domain}. Changes appear within minutes to hours.`,
       };
     },
   },
   no_name_servers: {
-    meaning: 'The domain is registered without name servers',
+    meaning: 'The domain exists at its registry, but without name servers',
     severity: 'blocks',
     actor: 'customer',
     order: 11,
@@ -75,10 +75,10 @@ export const delegation: FamilyOf<DelegationFinding> = {
     explain: ({ hostname, ...finding }) => {
       const [domain, registry] = [foreign(finding.domain), foreign(finding.registry)];
       return {
-        summary: `${domain} is registered, but has no name servers, so ${hostname} cannot be looked up.`,
+        summary: `${domain} exists at its registry, but has no name servers, so ${hostname} cannot be looked up.`,
         expected: `Name servers for ${domain} at your registrar.`,
         found: `The registry of .${registry} has ${domain}, but lists no name servers for it.`,
-        action: `At your registrar, enter the name servers of the provider where you want to edit the records of ${domain}. They appear within minutes to hours.`,
+        action: `At your registrar, enter the name servers of the provider where you want to edit the records of ${domain}. If they are entered already, renew the domain or ask the registrar to end the hold. They appear within minutes to hours.`,
       };
     },
   },
@@ -132,9 +132,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
     explain: (finding) => {
       const { hostname, onlyAtParent, onlyAtZone } = finding;
       const zone = foreign(finding.zone);
-      const keeper = keeperOf(finding.zone);
-      const above =
-        keeper === 'the parent zone' ? `${keeper} (${foreign(finding.parent)})` : keeper;
+      const above = keeperOf(finding.zone, finding.parent);
       return {
         summary: `${above.charAt(0).toUpperCase()}${above.slice(1)} lists other name servers for ${zone} than ${zone} itself, so visitors can get different answers for ${hostname}.`,
         expected: `The same name servers at ${above} and in the NS records of ${zone}.`,

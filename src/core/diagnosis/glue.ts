@@ -21,8 +21,8 @@ export const glue: FamilyOf<GlueFinding> = {
     actor: 'customer',
     order: 195,
     check: glueMismatch,
-    explain: ({ hostname, zone, servers }) => {
-      const keeper = keeperOf(zone);
+    explain: ({ hostname, zone, parent, servers }) => {
+      const keeper = keeperOf(zone, parent);
       const names = listed(servers.map(({ server }) => server));
       const isOne = servers.length === 1;
       return {

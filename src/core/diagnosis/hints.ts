@@ -1,5 +1,5 @@
 /** Likely mistakes behind a finding, derived from records at and around the host name. */
-import { recordFor } from '../names/instructions.ts';
+import { recordFor, zoneBelow } from '../names/instructions.ts';
 import { printable } from '../names/printable.ts';
 import { splitAtZone } from '../names/zone.ts';
 import type { CaaHint } from './caa/caa-set.ts';
@@ -28,6 +28,8 @@ export type Hint =
   | { readonly code: 'apex_points_here'; readonly apex: string }
   /** The host name is a separate zone below `parent`. */
   | { readonly code: 'own_zone'; readonly parent: string }
+  /** The host name is in a zone below `parent`, where its records are ignored. */
+  | { readonly code: 'separate_zone'; readonly zone: string; readonly parent: string }
   | TargetSlip;
 
 export type HintCode = Hint['code'];
@@ -61,7 +63,16 @@ export function hintsForMissing(
     ...wildcardHint(input, isBareWildcard(input, seen)),
     ...apexHint(input),
     ...ownZoneHint(input),
+    ...separateZone(input),
   ];
+}
+
+/** A customer who does not know of the zone edits the one above. */
+function separateZone({ observation }: DiagnosisInput): readonly Hint[] {
+  const { delegation, hostname } = observation;
+  const zone = zoneBelow(observation);
+  if (delegation?.kind !== 'delegated' || zone === undefined || zone === hostname) return [];
+  return [{ code: 'separate_zone', zone, parent: delegation.parent }];
 }
 
 /** A CNAME becomes possible without the host name's own zone. */
@@ -113,6 +124,7 @@ export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hi
       : []),
     ...(slip === null ? [] : [slip]),
     ...wildcardHint(input, same),
+    ...separateZone(input),
   ];
 }
 
@@ -123,7 +135,7 @@ export function hintsForAddresses(
 ): readonly Hint[] {
   const beside = recordsOf(input.observation.nearby.sibling?.a ?? null);
   const same = beside.length > 0 && beside.every((address) => addresses.includes(address));
-  return wildcardHint(input, same);
+  return [...wildcardHint(input, same), ...separateZone(input)];
 }
 
 /** `*.example.com` (RFC 4592). */
@@ -203,6 +215,8 @@ export const hintWords: {
     `${foreign(apex)} points here already, but that does not cover ${hostname}, which needs its own record.`,
   own_zone: ({ parent }, { hostname, target }) =>
     `${hostname} is a separate zone, where a CNAME is not allowed. If it does not need to be one: ${deleteOwnZone(hostname, { parent, target })}`,
+  separate_zone: ({ zone, parent }, { hostname }) =>
+    `${foreign(zone)} is a separate zone: what the zone ${foreign(parent)} has for ${hostname} is ignored. Edit the records in ${foreign(zone)}.`,
   trailing_junk: ({ found }, { target }) =>
     `The value has extra characters: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or spaces.`,
   partial_target: ({ typed }, { target }) =>

@@ -1,16 +1,20 @@
-/** An HTTPS record (RFC 9460) at an apex: browsers that read it ignore the addresses. */
+/** An HTTPS record (RFC 9460) at an apex: browsers that read it can ignore the addresses. */
 import type { FamilyOf } from './finding.ts';
 import { type DiagnosisInput, unique } from './input.ts';
 import { type HttpsRecord, recordsOf } from './observation.ts';
-import { isSameName } from './server-pointing.ts';
 import { foreignName, lines, type Wanted } from './words.ts';
+
+/**
+ * What it does to browsers: leads elsewhere; says that there is no service (RFC 9460, section 2.5.1); has
+ * foreign addresses as hints; has a key for Encrypted Client Hello, which our edge cannot decrypt.
+ */
+type Effect = 'elsewhere' | 'no_service' | 'hints' | 'ech';
 
 export type HttpsRecordFinding = Wanted & {
   readonly code: 'https_record_mismatch';
+  readonly effect: Effect;
   /** In presentation form, sorted; without parameters that do not decide where browsers connect. */
   readonly records: readonly string[];
-  /** They only have a key for Encrypted Client Hello, which our edge cannot decrypt. */
-  readonly onlyEch?: true;
 };
 
 export const httpsRecord: FamilyOf<HttpsRecordFinding> = {
@@ -20,10 +24,8 @@ export const httpsRecord: FamilyOf<HttpsRecordFinding> = {
     actor: 'customer',
     order: 205,
     check: httpsRecordMismatch,
-    explain: ({ hostname, target, records, onlyEch }) => ({
-      summary: onlyEch
-        ? `The HTTPS record of ${hostname} has a key for Encrypted Client Hello that is not ours. Browsers that use it cannot connect.`
-        : `The HTTPS record of ${hostname} sends browsers elsewhere, whatever its addresses are.`,
+    explain: ({ hostname, target, effect, records }) => ({
+      summary: `The HTTPS record of ${hostname} ${effects[effect]}`,
       expected: `No HTTPS record at ${hostname}, or one with the addresses of ${target} and without ech.`,
       found: lines(records.map(foreignName), '; '),
       action: `At your DNS provider, delete the HTTPS record (type 65) of ${hostname}. If the provider creates it for its own proxy or CDN, turn that off for ${hostname}.`,
@@ -31,26 +33,39 @@ export const httpsRecord: FamilyOf<HttpsRecordFinding> = {
   },
 };
 
+const effects: { readonly [E in Effect]: string } = {
+  elsewhere: 'sends browsers elsewhere, whatever its addresses are.',
+  no_service: 'says that there is no website. Some browsers then do not connect.',
+  hints: 'has other addresses as hints, which some browsers try first.',
+  ech: 'has a key for Encrypted Client Hello that is not ours. Browsers that use it cannot connect.',
+};
+
+/** The worst effect, with the records that have it. */
 function httpsRecordMismatch(input: DiagnosisInput): HttpsRecordFinding | undefined {
   if (!input.apex || input.hasNoZone) return undefined;
   const all = recordsOf(input.observation.nearby.https ?? null);
-  const elsewhere = all.filter((record) => leadsElsewhere(record, input));
-  const found = elsewhere.length > 0 ? elsewhere : all.filter(({ ech }) => ech);
-  if (found.length === 0) return undefined;
-  return {
-    code: 'https_record_mismatch',
-    ...input.wanted,
-    records: unique(found.map(presented)),
-    ...(elsewhere.length === 0 ? { onlyEch: true } : {}),
-  };
+  for (const effect of Object.keys(checks) as Effect[]) {
+    const found = all.filter((record) => checks[effect](record, input));
+    if (found.length === 0) continue;
+    const records = unique(found.map(presented));
+    return { code: 'https_record_mismatch', ...input.wanted, effect, records };
+  }
+  return undefined;
 }
 
-function leadsElsewhere({ target, port, hints }: HttpsRecord, input: DiagnosisInput): boolean {
-  const { hostname, target: wanted } = input.expected;
-  const isHere = target === '.' || [hostname, wanted].some((name) => isSameName(name, target));
-  if (!isHere || (port ?? 443) !== 443) return true;
-  const isComparable = input.observation.targetAddresses.length > 0;
-  return isComparable && hints.some((hint) => !input.isOwn(hint));
+/** Worst first. */
+const checks: { readonly [E in Effect]: (record: HttpsRecord, input: DiagnosisInput) => boolean } =
+  {
+    elsewhere: (record, input) =>
+      (record.port ?? 443) !== 443 || hasForeign(record.addresses ?? [], input),
+    no_service: ({ priority, target }) => priority === 0 && target === '.',
+    hints: (record, input) => hasForeign(record.hints, input),
+    ech: ({ ech }) => ech,
+  };
+
+/** Only if our own addresses are known. */
+function hasForeign(addresses: readonly string[], { observation, isOwn }: DiagnosisInput): boolean {
+  return observation.targetAddresses.length > 0 && addresses.some((one) => !isOwn(one));
 }
 
 /** `HTTPS 1 . ipv4hint=192.0.2.1`; the key itself is left out. */

@@ -40,7 +40,7 @@ export type DiagnosisInput = {
   readonly pointing: Verdict;
   /** Unregistered, parked or without name servers: no record can be created before that changes. */
   readonly hasNoZone: boolean;
-  /** Null unless the record is wrong and all name servers are a parking provider's. */
+  /** Null if the record is right, or unless all name servers are a parking provider's. */
   readonly parking: Parking | null;
   /** Some of the zone's servers are right, and others are conclusively wrong. */
   readonly disagree: boolean;
@@ -66,7 +66,7 @@ export function gatherInput(observation: Observation, expected: Expected): Diagn
     pointing: pointingOf(view, record, targetAddresses),
   }));
   const pointing = pointingOfAll(servers.map((server) => server.pointing));
-  const parking = pointing === 'wrong' ? parkingIn(observation) : null;
+  const parking = pointing === 'right' ? null : parkingIn(observation);
   const others = servers.filter((server) => isOther(server.pointing));
   const hasNoZone =
     delegation?.kind === 'unregistered' ||
@@ -130,6 +130,17 @@ export function ownZoneIn({ observation, expected: { hostname, target } }: Diagn
   const { delegation } = observation;
   if (delegation?.kind !== 'delegated' || zoneBelow(observation) !== hostname) return {};
   return { ownZone: { parent: delegation.parent, target } };
+}
+
+/** Where the queried servers are listed. `parent`: the zone with that list, unless a registry has it. */
+export function listedIn({ observation: { delegation }, zone: own }: DiagnosisInput): {
+  readonly zone: string;
+  readonly parent?: string;
+} {
+  if (delegation?.kind !== 'delegated') return { zone: own };
+  const { parent, sameServers } = delegation;
+  const zone = sameServers ? parent : own;
+  return sameServers || splitAtZone(zone).zone === zone ? { zone } : { zone, parent };
 }
 
 /** `parent`: the zone that delegates the host name. */

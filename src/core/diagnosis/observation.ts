@@ -49,8 +49,8 @@ export type ServerCaa = Pick<CaaLevel, 'publishedAt' | 'endless' | 'answer'> & {
 
 /**
  * From `refused` to `malformed`, the server is listed for the zone but does not serve it. `alias_name`:
- * its name is an alias, which resolvers do not follow (RFC 2181, section 10.3).
- * `not_asked`: our own limits prevented the query, so its state is unknown.
+ * its name is an alias, which resolvers do not follow (RFC 2181, section 10.3). `lookup_failed`: our
+ * resolver gives SERVFAIL for its name. `not_asked`: our own limits prevented the query, so its state is unknown.
  */
 export type ServerState =
   | 'answers'
@@ -61,6 +61,7 @@ export type ServerState =
   | 'timeout'
   | 'no_address'
   | 'alias_name'
+  | 'lookup_failed'
   | 'reserved_address'
   | 'not_asked';
 
@@ -100,6 +101,8 @@ export type Delegation =
       readonly atZone: readonly string[] | null;
       /** Of the delegation in the parent zone. */
       readonly ttlSeconds: number;
+      /** The servers of `parent` have the zone, too, so `atParent` are those of `parent`. */
+      readonly sameServers?: true;
       /** Name servers inside the zone whose address at the parent the zone does not have. */
       readonly glue?: readonly GlueDifference[];
     }
@@ -165,6 +168,8 @@ export type HttpsRecord = {
   readonly hints: readonly string[];
   /** Whether it has a key for Encrypted Client Hello (RFC 9849). */
   readonly ech: boolean;
+  /** What a foreign `target` resolves to. Missing or empty: unknown, or none. */
+  readonly addresses?: readonly string[];
 };
 
 /** Records around the host name that explain a mistake. */

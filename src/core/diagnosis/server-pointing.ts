@@ -8,12 +8,13 @@ export type QueryFailure = 'servfail' | 'refused' | 'timeout';
 
 export type Unasked = Extract<
   ServerState,
-  'no_address' | 'alias_name' | 'reserved_address' | 'not_asked'
+  'no_address' | 'alias_name' | 'lookup_failed' | 'reserved_address' | 'not_asked'
 >;
 
 const unaskedStates: readonly ServerState[] = [
   'no_address',
   'alias_name',
+  'lookup_failed',
   'reserved_address',
   'not_asked',
 ];
@@ -47,6 +48,7 @@ const unresponsive: { readonly [S in ServerState]?: QueryFailure } = {
   malformed: 'servfail',
   no_address: 'timeout',
   alias_name: 'timeout',
+  lookup_failed: 'timeout',
   reserved_address: 'timeout',
   not_asked: 'timeout',
 };

@@ -56,6 +56,7 @@ export const answerWords: { readonly [K in DnsAnswer<unknown>['kind']]: string }
 const unaskedWords: { readonly [S in Unasked]: string } = {
   no_address: 'not queried: its name has no address',
   alias_name: 'not queried: its name is an alias (CNAME)',
+  lookup_failed: 'not queried: its name cannot be looked up (SERVFAIL)',
   reserved_address: 'not queried: its address cannot be reached from the internet',
   not_asked: 'not queried this time',
 };

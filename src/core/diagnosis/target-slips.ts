@@ -17,6 +17,7 @@ export type TargetSlip =
 const kinds = [
   ['partial_target', isPartOf],
   ['doubled_end', hasDoubledEnd],
+  ['other_target', isNeighbor],
   ['misspelled_target', (typed: string, target: string) => differenceOf(typed, target) !== null],
   ['other_target', isBeside],
 ] as const;
@@ -95,6 +96,14 @@ function isBeside(typed: string, target: string): boolean {
   const above = target.slice(target.indexOf('.'));
   const label = typed.slice(0, -above.length);
   return typed.endsWith(above) && label !== '' && !/[.*]/.test(label);
+}
+
+/** Longer labels are random, so one that differs in one character is a misspelling. */
+const COUNTED_MAX = 6;
+
+/** Such as `p2.edge.test` beside `p1.edge.test`. */
+function isNeighbor(typed: string, target: string): boolean {
+  return target.indexOf('.') <= COUNTED_MAX && isBeside(typed, target);
 }
 
 /** Empty `is`: a character is missing. Empty `wanted`: one too many. `after`: what is before it. */

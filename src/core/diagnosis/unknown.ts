@@ -2,7 +2,7 @@
 import ipaddr from 'ipaddr.js';
 import { describeExtendedError, foreignErrors } from './extended-errors.ts';
 import type { FamilyOf } from './finding.ts';
-import { type DiagnosisInput, type OwnZone, ownZoneIn } from './input.ts';
+import { type DiagnosisInput, listedIn, type OwnZone, ownZoneIn } from './input.ts';
 import {
   type DnsAnswer,
   type ExtendedError,
@@ -26,11 +26,14 @@ export type UnknownFinding = {
   readonly errors?: readonly ExtendedError[];
   /** Our resolvers fail for other names, too. */
   readonly ours?: true;
-  /** If its own servers were queried. */
+  /** Our resolvers fail for this name, but not for others. */
+  readonly othersWork?: true;
+  /** Where its servers are listed, if they were queried, and the zone above. */
   readonly zone?: string;
+  readonly parent?: string;
   readonly ownZone?: OwnZone;
-  /** All servers that answer fail for this type, but not for the other one. */
-  readonly failing?: 'A' | 'AAAA';
+  /** All servers that answer fail for AAAA, but not for A. */
+  readonly failing?: 'AAAA';
   /** At an apex with a failing server: what its ALIAS must point to. */
   readonly target?: string;
 };
@@ -43,7 +46,7 @@ export const unknown: FamilyOf<UnknownFinding> = {
     order: 250,
     actorFor: (finding) => {
       if (isOurs(finding)) return 'platform';
-      return isAtRegistrar(finding) ? 'customer' : 'dns_provider';
+      return isUnserved(finding) ? 'customer' : 'dns_provider';
     },
     check: dnsUnknown,
     explain: (finding) => {
@@ -77,14 +80,15 @@ function dnsUnknown(input: DiagnosisInput): UnknownFinding | undefined {
     hostname,
     servers: silentServers(input),
     ...(errors.length === 0 ? {} : { errors }),
-    ...(resolversWork === false ? { ours: true } : {}),
+    ...(resolversWork === false && { ours: true }),
+    ...(resolversWork === true && { othersWork: true }),
     ...atServers(input),
   };
 }
 
 /** Nothing if resolvers were queried instead of the zone's servers. */
 function atServers(input: DiagnosisInput): Partial<UnknownFinding> {
-  const { observation, expected, apex, zone, servers } = input;
+  const { observation, expected, apex, servers } = input;
   const { delegation, view } = observation;
   if (view !== 'authoritative' || delegation?.kind !== 'delegated') return {};
   const failing = failingType(servers.map((server) => server.view));
@@ -92,18 +96,17 @@ function atServers(input: DiagnosisInput): Partial<UnknownFinding> {
     ({ pointing }) => pointing.kind === 'unknown' && pointing.outcome === 'servfail',
   );
   return {
-    zone,
+    ...listedIn(input),
     ...ownZoneIn(input),
     ...(failing === undefined ? {} : { failing }),
     ...(apex && failed ? { target: expected.target } : {}),
   };
 }
 
-function failingType(views: readonly ServerView[]): 'A' | 'AAAA' | undefined {
+function failingType(views: readonly ServerView[]): 'AAAA' | undefined {
   const answering = views.filter(({ state }) => state === 'answers');
-  if (answering.length === 0) return undefined;
-  if (answering.every(({ a, aaaa }) => isConclusive(a) && fails(aaaa))) return 'AAAA';
-  return answering.every(({ a, aaaa }) => fails(a) && isConclusive(aaaa)) ? 'A' : undefined;
+  const fail = answering.every(({ a, aaaa }) => isConclusive(a) && fails(aaaa));
+  return answering.length > 0 && fail ? 'AAAA' : undefined;
 }
 
 function fails(answer: DnsAnswer<string>): boolean {
@@ -154,14 +157,16 @@ function nextWhere(finding: UnknownFinding): string {
       : 'we could not query the DNS';
     return `No action needed: ${what}. We check again automatically.`;
   }
-  return finding.servers.some(({ server }) => ipaddr.isValid(server))
-    ? `Nothing to change yet: we check again automatically. If it lasts while other names can be looked up, ask your DNS provider why the name servers of ${finding.hostname} fail.`
-    : atProvider(finding);
+  if (!finding.servers.some(({ server }) => ipaddr.isValid(server))) return atProvider(finding);
+  const when = finding.othersWork
+    ? 'Other names can be looked up, so if it lasts,'
+    : 'If it lasts while other names can be looked up,';
+  return `Nothing to change yet: we check again automatically. ${when} ask your DNS provider why the name servers of ${finding.hostname} fail.`;
 }
 
 function atProvider(finding: UnknownFinding): string {
-  const { hostname, servers, ownZone, failing, zone = hostname, target } = finding;
-  if (ownZone !== undefined) {
+  const { hostname, servers, ownZone, failing, zone = hostname, parent, target } = finding;
+  if (ownZone !== undefined && isUnserved(finding)) {
     return `If ${hostname} does not need its own zone: ${deleteOwnZone(hostname, ownZone)} Otherwise correct those NS records. We check again automatically.`;
   }
   const alias =
@@ -171,24 +176,25 @@ function atProvider(finding: UnknownFinding): string {
   if (failing !== undefined) {
     return `Ask your DNS provider why its servers fail for ${failing} records of ${hostname}: visitors and certificate authorities query those, too.${alias} We check again automatically.`;
   }
-  if (isAtRegistrar(finding)) {
-    return `At ${keeperOf(zone)}, check that these are the name servers of the provider where you edit the records of ${foreign(zone)}, and correct them if not. If they are, ask that provider why ${servers.length === 1 ? 'it does' : 'they do'} not answer. We check again automatically.`;
+  if (isUnserved(finding)) {
+    return `At ${keeperOf(zone, parent)}, check that these are the name servers of the provider where you edit the records of ${foreign(zone)}, and correct them if not. If they are, ask that provider why ${servers.length === 1 ? 'it does' : 'they do'} not answer for it. We check again automatically.`;
   }
   return `Nothing to change yet: we check again automatically. If it lasts, ask your DNS provider why these servers fail.${alias}`;
 }
 
-/** Nothing was received from any server, so the list of name servers can be wrong. */
-function isAtRegistrar({ servers, zone, ownZone, failing }: UnknownFinding): boolean {
-  if (ownZone !== undefined) return true;
+/** No server serves the zone, so the list of name servers can be wrong. */
+function isUnserved({ servers, zone, failing }: UnknownFinding): boolean {
   if (failing !== undefined) return false;
-  return zone !== undefined && servers.every(({ outcome }) => silence.has(outcome));
+  return zone !== undefined && servers.every(({ outcome }) => withoutZone.has(outcome));
 }
 
-const silence: ReadonlySet<QueryFailure | Unasked> = new Set([
+const withoutZone: ReadonlySet<QueryFailure | Unasked> = new Set([
   'timeout',
   'no_address',
   'alias_name',
+  'lookup_failed',
   'reserved_address',
+  'refused',
 ]);
 
 /** A zone's servers are listed by name, our resolvers by address. */

@@ -42,9 +42,10 @@ export function foreignName(name: string): string {
   return foreign(plain);
 }
 
-/** Who delegates the zone and keeps its DS record. */
-export function keeperOf(zone: string): string {
-  return splitAtZone(zone).zone === zone ? 'your registrar' : 'the parent zone';
+/** Who delegates the zone and keeps its DS record. `parent`: the zone above, if known. */
+export function keeperOf(zone: string, parent?: string): string {
+  if (splitAtZone(zone).zone === zone) return 'your registrar';
+  return parent === undefined ? 'the parent zone' : `the DNS provider of ${foreign(parent)}`;
 }
 
 /** Foreign texts: made printable. */

@@ -44,7 +44,7 @@ export type ObserverParts = {
   /** Every CAA climb passes public suffixes. */
   readonly registryCaa: RegistryCaa;
   /** The zone of a name according to its servers' SOA records (same-servers.ts). */
-  readonly zonesBySoa: Shared<string>;
+  readonly zonesBySoa: Shared<string | null>;
   /** By host name: what the next light check queries (light-beside.ts). */
   readonly besideTurns: Shared<number>;
   /** PLATFORM_ADDRESSES in wire form; empty: use the target's addresses. */

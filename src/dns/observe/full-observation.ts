@@ -11,7 +11,8 @@
  * | A, AAAA target              | the target's zone | apex, or addresses found     | targetAddresses     | target.ts       |
  * | A random sibling            | first             | not an apex                  | nearby.sibling      | nearby.ts       |
  * | CNAME name.zone, www.name … | first             | wrong                        | nearby.doubled, …   | nearby.ts       |
- * | HTTPS name                  | first             | apex                         | nearby.https        | nearby.ts       |
+ * | HTTPS name                  | first             | apex                         | nearby.https        | https-records.ts |
+ * | A, AAAA its target          | the target's zone | the record leads elsewhere   | nearby.https        | https-records.ts |
  * | MX, TXT name                | first without one | wrong, not an apex, no CNAME | servers[].mx, txt   | nearby.ts       |
  * | A along a foreign CNAME     | each name's zone  | wrong                        | nearby.chain        | nearby.ts       |
  * | SOA zone                    | each              | not in an earlier answer     | servers[].soa       | this file       |
@@ -36,9 +37,9 @@ import { delegationOf, registrableDomain, type Zone } from '../servers/zone.ts';
 import { isWithin } from '../wire/name.ts';
 import { climbAsIfPointed } from './caa-of-check.ts';
 import { inZone, type ObservationContext } from './context.ts';
+import { askHttps } from './https-records.ts';
 import {
   askBeside,
-  askHttps,
   askMistakes,
   askSiblings,
   chainOf,
@@ -151,6 +152,8 @@ function undelegatedIn({ check: { hostname } }: ObservationContext, zone: Zone):
   return { kind: 'undelegated', zone: domain, parent: zone.name };
 }
 
+const unaddressed: ReadonlySet<ServerView['state']> = new Set(['no_address', 'lookup_failed']);
+
 /**
  * Drops the zone from the cache, so the next check looks up the delegation again. A missing address can
  * be our resolvers' fault.
@@ -161,7 +164,7 @@ async function withoutAnswer(
   [first, ...rest]: readonly [ServerSeen, ...ServerSeen[]],
 ): Promise<ZoneObservation> {
   context.parts.authorities.forget(zone, context.check.hostname);
-  const isUnaddressed = [first, ...rest].some(({ view }) => view.state === 'no_address');
+  const isUnaddressed = [first, ...rest].some(({ view }) => unaddressed.has(view.state));
   return {
     delegation: delegationOf(zone, null),
     servers: [first.view, ...rest.map(({ view }) => view)],

@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto';
 import {
   type DnsAnswer,
-  type HttpsRecord,
   type Nearby,
   type NearbyName,
   recordsOf,
@@ -12,8 +11,8 @@ import {
 import { NAME_OCTETS_MAX } from '../../core/names/hostname.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
 import type { NameReply } from '../servers/aliases.ts';
-import { type DnsReply, failureOf, type NameServer } from '../servers/reply.ts';
-import { answerAt, recordsAt } from '../servers/select.ts';
+import type { DnsReply, NameServer } from '../servers/reply.ts';
+import { recordsAt } from '../servers/select.ts';
 import { registrableDomain, type Zone } from '../servers/zone.ts';
 import type { Message } from '../wire/message.ts';
 import { isWithin, parentOf } from '../wire/name.ts';
@@ -107,25 +106,6 @@ async function askApex(
   const name = parentOf(context.check.hostname) ?? '';
   const { reply } = await context.askServer(zone, server, { name, type: 'A' });
   return { name, cname: answerOf(reply, name, 'CNAME'), a: answerOf(reply, name, 'A') };
-}
-
-/** Records of the name itself: AliasMode is not followed. */
-export async function askHttps(
-  context: ObservationContext,
-  zone: Zone,
-  { server }: ServerSeen,
-): Promise<DnsAnswer<HttpsRecord>> {
-  const { hostname: name } = context.check;
-  const { reply } = await context.askServer(zone, server, { name, type: 'HTTPS' });
-  const direct = withoutReferral(reply);
-  if (direct.kind !== 'message') return failureOf(direct);
-  return answerAt(direct.message, name, 'HTTPS', ({ priority, target, port, hints, ech }) => ({
-    priority,
-    target,
-    port,
-    hints,
-    ech,
-  }));
 }
 
 /** It comes with a server's alias (RFC 6672, 3.1). */

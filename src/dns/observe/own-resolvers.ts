@@ -3,8 +3,8 @@ import { recordsAt } from '../servers/select.ts';
 import type { ObservationContext } from './context.ts';
 
 /**
- * Queries the name servers of the top-level domain: every resolver knows these, and they reveal nothing
- * private. At most one query per resolver.
+ * Queries the name servers of the top-level domain, then those of another one: every resolver knows
+ * these, and they reveal nothing private. At most two queries per resolver.
  */
 export async function resolversWork({
   parts,
@@ -12,6 +12,11 @@ export async function resolversWork({
   check: { hostname },
 }: ObservationContext): Promise<boolean> {
   const topLevel = hostname.slice(hostname.lastIndexOf('.') + 1);
-  const { reply } = await parts.recursive.ask(topLevel, 'NS', whole);
-  return reply.kind === 'message' && recordsAt(reply.message.answers, topLevel, 'NS').length > 0;
+  for (const name of [topLevel, topLevel === 'com' ? 'org' : 'com']) {
+    const { reply } = await parts.recursive.ask(name, 'NS', whole);
+    if (reply.kind === 'message' && recordsAt(reply.message.answers, name, 'NS').length > 0) {
+      return true;
+    }
+  }
+  return false;
 }

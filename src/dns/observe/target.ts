@@ -32,20 +32,30 @@ export async function lookupTarget(
 ): Promise<readonly string[]> {
   const { parts } = context;
   if (parts.platform.length > 0) return parts.platform;
+  return addressesBehind(context, context.check.target, recursively);
+}
+
+/** After following aliases, sorted. Empty if the A or AAAA answer is missing. */
+export async function addressesBehind(
+  context: ObservationContext,
+  name: string,
+  recursively = false,
+): Promise<readonly string[]> {
   const answers = await Promise.all(
-    (['A', 'AAAA'] as const).map((type) => addressesBehind(context, type, recursively)),
+    (['A', 'AAAA'] as const).map((type) => askBehind(context, name, type, recursively)),
   );
   return answers.every(isConclusive) ? answers.flatMap(recordsOf).toSorted() : [];
 }
 
 /** At the zone: a resolver that hides IPv6 must not decide which addresses are foreign. */
-async function addressesBehind(
-  { parts, budget, check }: ObservationContext,
+async function askBehind(
+  { parts, budget }: ObservationContext,
+  name: string,
   type: 'A' | 'AAAA',
   recursively: boolean,
 ): Promise<DnsAnswer<string>> {
   const ask = recursively ? askRecursively : askZone;
-  const end = await followAliases(check.target, (at) => ask({ parts, budget }, at, type));
+  const end = await followAliases(name, (at) => ask({ parts, budget }, at, type));
   return end.kind === 'message' ? textsAt(end.message, end.at, type) : end.failure;
 }
 

@@ -7,20 +7,24 @@ import { isSpent } from '../wire/budget.ts';
 import type { ObservationContext } from './context.ts';
 import { type ServerSeen, viewOfServer } from './server-view.ts';
 
-/** Further groups only if none of the first answers, while the budget lasts. */
+/**
+ * Further groups only if none of the first answers, while the budget lasts. After a group with a name
+ * that has no address, only servers whose address the parent zone gives: such names can belong to a
+ * victim that must not get dozens of queries (NXNSAttack).
+ */
 export async function viewInTurns(
   context: ObservationContext,
   zone: Zone,
 ): Promise<readonly ServerSeen[] | Referral> {
   const all: ServerSeen[] = [];
-  for (const servers of inTurns(zone.servers, context.parts.now().getTime())) {
+  for (const turn of inTurns(zone.servers, context.parts.now().getTime())) {
     if (all.length > 0 && isSpent(context.budget)) break;
+    const areAllFound = all.every(({ view }) => view.address !== null);
+    const servers = areAllFound ? turn : turn.filter(({ glue }) => glue.length > 0);
     const seen = await viewServers(context, zone, servers);
     if ('kind' in seen) return seen;
     all.push(...seen);
-    // Names without an address can belong to a victim that must not get dozens of queries (NXNSAttack).
-    const areAllFound = seen.every(({ view }) => view.address !== null);
-    if (thoseThatAnswer(seen).length > 0 || !areAllFound) break;
+    if (thoseThatAnswer(seen).length > 0) break;
   }
   return all;
 }

@@ -96,6 +96,7 @@ function isWorthAnother(contact: Contact): boolean {
 const weights: { readonly [S in NoReply['state']]?: number } = {
   no_address: 0,
   alias_name: 0,
+  lookup_failed: 0,
   reserved_address: 1,
   not_asked: 2,
   timeout: 3,
@@ -118,5 +119,5 @@ function stateWithout(
 ): NoReply['state'] {
   if (found.kind === 'none') return 'no_address';
   if (found.kind === 'alias') return 'alias_name';
-  return found.failure.kind === 'servfail' && !isSpent(budget) ? 'no_address' : 'not_asked';
+  return found.failure.kind === 'servfail' && !isSpent(budget) ? 'lookup_failed' : 'not_asked';
 }

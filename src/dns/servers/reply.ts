@@ -45,6 +45,7 @@ const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
   timeout: 'timeout',
   no_address: 'servfail',
   alias_name: 'servfail',
+  lookup_failed: 'servfail',
   reserved_address: 'servfail',
   not_asked: 'timeout',
 };

@@ -17,6 +17,8 @@ export type Zone = {
     readonly parent: string;
     readonly atParent: readonly string[];
     readonly ttlSeconds: number;
+    /** As in `Observation`. */
+    readonly sameServers?: true;
   } | null;
 };
 

@@ -63,6 +63,7 @@ const serverState = explainedEnum('ServerState', 'Health of a server', {
   timeout: 'It did not answer in time',
   no_address: 'Its name has no address',
   alias_name: 'Its name is an alias, which is not allowed (RFC 2181, 10.3)',
+  lookup_failed: 'Its name cannot be looked up: our resolver gives SERVFAIL',
   reserved_address: 'Its address is reserved and unreachable from the internet',
   not_asked: 'It was not queried because of our own rate limits',
 });
@@ -160,14 +161,18 @@ const delegation = z
   .object({
     kind: explainedEnum('DelegationKind', 'Whether the parent zone delegates the zone', {
       delegated: 'It lists name servers',
-      undelegated: 'The domain is registered, but has no name servers',
-      unregistered: 'The domain does not exist in its registry',
+      undelegated: 'The registry has the domain, but without name servers',
+      unregistered: 'The domain is not in the DNS of its registry',
     }),
     zone: z.string(),
     parent: z.string().meta(said('The parent zone')),
     atParent: names.optional().meta(said('The name servers listed by the parent zone')),
     atZone: z.nullable(names).optional().meta(said('The name servers listed by the zone itself')),
     ttlSeconds: seconds().optional(),
+    sameServers: z
+      .literal(true)
+      .optional()
+      .meta(said('The name servers of the parent zone have this zone, too')),
     glue: z
       .array(z.object({ server: z.string(), atParent: names, atZone: names }))
       .optional()

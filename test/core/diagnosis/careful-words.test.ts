@@ -95,7 +95,7 @@ describe('the texts', () => {
 
   it('do not call a domain on hold unowned', () => {
     const { summary } = explain(samples.domain_unregistered);
-    expect(summary).toContain('does not exist in its registry');
+    expect(summary).toContain('is not in the DNS of its registry');
     expect(summary).not.toContain('owns');
   });
 

@@ -87,7 +87,7 @@ const rows: { readonly [C in Exclude<FindingCode, 'held_elsewhere'>]: Row } = {
       },
     ),
     'right',
-    { records: ['HTTPS 1 . ipv4hint=151.101.1.7 ech=…'] },
+    { effect: 'hints', records: ['HTTPS 1 . ipv4hint=151.101.1.7 ech=…'] },
   ],
   domain_parked: [
     observed(SUB, [server({ a: records('151.101.1.7') })], {

@@ -73,6 +73,7 @@ describe('the actor', () => {
   });
   const unknown = { code: 'dns_unknown', hostname, zone: 'example.com' } as const;
   const refusing = { server: 'ns1.example.com', outcome: 'refused' } as const;
+  const failing = { server: 'ns1.example.com', outcome: 'servfail' } as const;
   const silent = { server: 'ns1.example.com', outcome: 'timeout' } as const;
   const rows: readonly (readonly [who: string, why: string, finding: Finding])[] = [
     ['platform', 'our own target', { code: 'dns_unknown', hostname: target, servers: [] }],
@@ -106,7 +107,25 @@ describe('the actor', () => {
         servers: [{ server: '2001:db8::53', outcome: 'servfail' }],
       },
     ],
-    ['dns_provider', 'servers that refuse', { ...unknown, servers: [refusing] }],
+    ['dns_provider', 'failing servers', { ...unknown, servers: [failing] }],
+    [
+      'customer',
+      'refusing servers, which can be the wrong ones',
+      { ...unknown, servers: [refusing] },
+    ],
+    [
+      'customer',
+      'a zone that none of its name servers has',
+      { ...samples.name_server_lame, all: true },
+    ],
+    [
+      'dns_provider',
+      'a name server that is silent',
+      {
+        ...samples.name_server_unreachable,
+        servers: [{ server: 'ns1.example.com', outcome: 'timeout' }],
+      },
+    ],
     ['customer', 'silent servers, which can be the wrong ones', { ...unknown, servers: [silent] }],
     [
       'dns_provider',
@@ -147,7 +166,12 @@ describe('the actor', () => {
   });
 
   it('is the default of the code for all others', () => {
-    const byEvidence = ['dns_unknown', 'dnssec_bogus', 'reserved_address'];
+    const byEvidence = [
+      'dns_unknown',
+      'dnssec_bogus',
+      'reserved_address',
+      'name_server_unreachable',
+    ];
     for (const finding of Object.values(samples)) {
       if (byEvidence.includes(finding.code)) continue;
       expect(explain(finding).actor).toBe(actors[finding.code]);

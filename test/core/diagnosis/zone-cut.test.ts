@@ -71,12 +71,20 @@ describe('a zone below the registrable domain', () => {
   it('has its own kind of mistakes', () => {
     const relative = `${target}.${ZONE}`;
     expect(diagnosed(SUB, [server({ cname: records(relative) })]).findings).toMatchObject([
-      { zone: ZONE, hints: [{ code: 'relative_target', found: relative }] },
+      {
+        zone: ZONE,
+        hints: [
+          { code: 'relative_target', found: relative },
+          { code: 'separate_zone', zone: ZONE, parent: 'example.com' },
+        ],
+      },
     ]);
     const doubled = { name: `${SUB}.${ZONE}`, cname: records(target) };
     const nearby = { ...nothingNearby, doubled };
     const [finding] = diagnosed(SUB, [server({ cname: nxdomain })], { nearby }).findings;
-    expect(finding).toMatchObject({ hints: [{ code: 'doubled_name', name: doubled.name }] });
+    expect(finding).toMatchObject({
+      hints: [{ code: 'doubled_name', name: doubled.name }, { code: 'separate_zone' }],
+    });
     if (finding !== undefined) expect(explain(finding).hints[0]?.text).toContain('to “docs”');
   });
 
@@ -88,7 +96,7 @@ describe('a zone below the registrable domain', () => {
     expect(finding).toMatchObject({ code: 'delegation_mismatch' });
     if (finding === undefined) return;
     const { summary, expected, found, action } = explain(finding);
-    expect([summary, expected, found, action].join()).toMatch(/parent zone/);
+    expect([summary, expected, found, action].join()).toMatch(/DNS provider of example.com/);
     expect([summary, expected, found, action].join()).not.toMatch(/registrar/);
   });
 });

@@ -70,6 +70,7 @@ const states: readonly ServerState[] = [
   'timeout',
   'no_address',
   'alias_name',
+  'lookup_failed',
   'reserved_address',
   'not_asked',
 ];
@@ -111,6 +112,7 @@ export const silentView: fc.Arbitrary<ServerView> = fc.oneof(
       'malformed',
       'no_address',
       'alias_name',
+      'lookup_failed',
       'reserved_address',
       'not_asked',
     ),

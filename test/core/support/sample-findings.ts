@@ -30,6 +30,7 @@ export function hintsWith(text: string): { readonly [C in HintCode]: Hint & { re
     dname_above: { code: 'dname_above', owner: text, to: text },
     apex_points_here: { code: 'apex_points_here', apex: text },
     own_zone: { code: 'own_zone', parent: text },
+    separate_zone: { code: 'separate_zone', zone: text, parent: text },
     partial_target: { code: 'partial_target', typed: text },
     doubled_end: { code: 'doubled_end', typed: text },
     misspelled_target: { code: 'misspelled_target', typed: text },
@@ -104,7 +105,12 @@ function samplesWith(text: string, count = 1): Samples {
       parent: text,
       servers: texts.map((server) => ({ server, atParent: texts, atZone: texts })),
     },
-    https_record_mismatch: { code: 'https_record_mismatch', ...apex, records: texts },
+    https_record_mismatch: {
+      code: 'https_record_mismatch',
+      ...apex,
+      effect: 'elsewhere',
+      records: texts,
+    },
     domain_parked: {
       code: 'domain_parked',
       hostname,

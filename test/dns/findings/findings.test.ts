@@ -96,8 +96,10 @@ describe('the finding tables', () => {
     'glue_mismatch',
     'https_record_mismatch',
   ];
-  /** `dname_above` and `own_zone`: test/dns/unusual. */
-  const hints: { readonly [C in Exclude<HintCode, 'dname_above' | 'own_zone'>]: true } = {
+  /** `dname_above`, `own_zone` and `separate_zone`: test/dns/unusual. */
+  const hints: {
+    readonly [C in Exclude<HintCode, 'dname_above' | 'own_zone' | 'separate_zone'>]: true;
+  } = {
     cname_indirect: true,
     doubled_name: true,
     wrong_host: true,

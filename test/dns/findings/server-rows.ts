@@ -155,8 +155,9 @@ export const serverRows: readonly Row[] = [
         { server: 'ns1.shop.test', outcome: 'refused' },
         { server: 'ns2.shop.test', outcome: 'not_authoritative' },
       ],
+      all: true,
     },
-    words: ['shop.test is missing at these servers', 'registrar'],
+    words: ['None of the name servers listed for shop.test serves it', 'registrar'],
   },
   {
     title: 'has no record at its second provider',

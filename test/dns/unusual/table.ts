@@ -65,7 +65,7 @@ function zoneOf(name: string, at: string, text: string): TreeZone {
   const entries = text.split(' ; ').filter((entry) => entry !== '');
   const tagged = (tag: string) =>
     entries.flatMap((one) => (one.startsWith(`${tag}: `) ? one.slice(tag.length + 2) : []));
-  const front = words.flatMap((word) => /^front\S*:(\S+)/.exec(word)?.[1] ?? [])[0];
+  const front = words.flatMap((word) => /\bfront\S*:(\S+)/.exec(word)?.[1] ?? [])[0];
   const [atZone] = tagged('@zone');
   return {
     name,

@@ -69,9 +69,9 @@ export function serversOf({ servers = DEFAULT_SERVERS }: TreeZone): readonly str
 }
 
 export function operatorOf(server: string): Operator {
-  if (server.endsWith('.net')) return 'nsd';
   const label = server.split('.').findLast((one) => one in operators);
   if (label !== undefined) return label as Operator;
+  if (server.endsWith('.net')) return 'nsd';
   throw new Error(`no operator for ${server}: its name needs a label such as nsd or bind`);
 }
 

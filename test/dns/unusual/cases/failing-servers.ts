@@ -22,14 +22,14 @@ one of two servers is silent                      | front:drops bind | ${right} 
 both servers are silent | front*2:drops | ${right} | docs | unknown dns_unknown CNAME docs | ask that provider why they do not answer
 all servers are dead | dead*2 | ${right} | docs | unknown dns_unknown CNAME docs | check that these are the name servers of the provider
 one of two servers refuses                        | front:refuses bind | ${right} | docs | right name_server_lame CNAME docs | does not serve it
-all servers refuse                                | front*2:refuses | ${right} | docs | unknown name_server_lame +dns_unknown CNAME docs | Add it there, or ask your DNS provider to
+all servers refuse                                | front*2:refuses | ${right} | docs | unknown name_server_lame +dns_unknown CNAME docs | check that these are the name servers of the provider where
 one of two servers fails                          | front:fails bind | ${right} | docs | right name_server_lame CNAME docs | the server failed (SERVFAIL)
 all servers fail                                  | front*2:fails | ${right} | docs | unknown dns_unknown CNAME docs | ask your DNS provider why these servers fail
-*one of two servers never received the zone        | nsd bind!not_received | ${right} | docs | right name_server_lame CNAME docs | is missing at this server
+*one of two servers never received the zone        | nsd bind!not_received | ${right} | docs | right name_server_lame CNAME docs | often the zone was never received there
 *one of two servers does not have the zone     | nsd bind!unknown | ${right} | docs | right name_server_lame CNAME docs | enter the right name servers
-no server has the zone              | nsd!unknown bind!unknown | ${right} | docs | unknown name_server_lame +dns_unknown CNAME docs | a.bind.test
+no server has the zone              | nsd!unknown bind!unknown | ${right} | docs | unknown name_server_lame +dns_unknown CNAME docs | If they are, add {z} there
 no server implements queries                     | front:not_implemented | ${right} | docs | unknown dns_unknown CNAME docs | ask your DNS provider
-one of two servers is dead                        | nsd dead | ${right} | docs | right name_server_unreachable CNAME docs | is unreachable
+one of two servers is dead                        | nsd dead | ${right} | docs | right name_server_unreachable CNAME docs | Nothing to change now: some servers answer
 A is right and AAAA fails at an apex | front:fails_aaaa | ${ours} | @ | unknown dns_unknown ALIAS @ | fail for AAAA records
 AAAA queries get no answer at an apex | front:drops_aaaa | ${ours} | @ | unknown dns_unknown ALIAS @ | fail for AAAA records
 AAAA is right and A fails at an apex              | front:fails_a | ${ours} | @ | unknown dns_unknown ALIAS @ | ask your DNS provider why these servers fail
@@ -45,7 +45,7 @@ queries with EDNS fail                          | front:fails_edns | ${right} | 
 names do not exist for queries with EDNS        | front:denies_edns | ${right} | docs | wrong record_missing CNAME docs | does not exist
 queries in upper case get no answer              | front:drops_upper_case | ${right} | docs | right - CNAME docs |
 queries in upper case fail                          | front:fails_upper_case | ${right} | docs | unknown dns_unknown CNAME docs | ask your DNS provider why these servers fail
-queries in upper case are refused                   | front:refuses_upper_case | ${right} | docs | unknown name_server_lame CNAME docs | is missing at this server
+queries in upper case are refused                   | front:refuses_upper_case | ${right} | docs | unknown name_server_lame CNAME docs | None of the name servers listed for {z} serves it
 queries in upper case do not exist                  | front:denies_upper_case | ${right} | docs | wrong record_missing CNAME docs | does not exist
 one of two servers denies every name              | front:denies bind | ${right} | docs | wrong name_servers_disagree CNAME docs | no such name
 one of four servers denies every name             | front:denies bind nsd knot | ${right} | docs | wrong name_servers_disagree CNAME docs | no such name

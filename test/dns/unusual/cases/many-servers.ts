@@ -28,16 +28,46 @@ export const manyServers: readonly Case[] = [
     zones: [
       {
         name: 'six.test',
-        records: [right],
+        records: [],
         servers: [...names('nsd', 'a', 3), 'k.knot.test', 'p.pdns.test', 'z.bind.test'],
-        apart: { bind: ['other A 198.51.100.7'] },
+        apart: { nsd: [right], knot: [right], pdns: [right] },
       },
     ],
     hostname: 'docs.six.test',
-    verdict: 'right',
-    leading: null,
+    verdict: 'wrong',
+    leading: 'name_servers_disagree',
     record: 'CNAME docs',
-    says: null,
+    says: 'z.bind.test still shows',
+  },
+  {
+    title: 'the first four of eight servers have no address',
+    zones: [
+      {
+        name: 'half.test',
+        records: [right],
+        servers: [...names('nameless', 'a', 4), ...names('nsd', 'z', 4)],
+      },
+    ],
+    hostname: 'docs.half.test',
+    verdict: 'right',
+    leading: 'name_server_unreachable',
+    record: 'CNAME docs',
+    says: 'or enter a name with public addresses',
+  },
+  {
+    title: 'one of thirty servers has no address and the next three are dead',
+    zones: [
+      {
+        name: 'mixed.test',
+        records: [right],
+        servers: [...names('nameless', 'a', 1), ...names('dead', 'b', 3), ...names('nsd', 'z', 26)],
+      },
+    ],
+    hostname: 'docs.mixed.test',
+    verdict: 'right',
+    leading: 'name_server_unreachable',
+    record: 'CNAME docs',
+    says: 'some servers answer',
   },
   {
     title: 'the first four of thirty servers are dead',

@@ -181,7 +181,7 @@ export const zoneCuts: readonly Case[] = [
     verdict: 'wrong',
     leading: 'record_missing',
     record: 'CNAME docs',
-    says: 'team.hidden.test',
+    says: 'what the zone hidden.test has for docs.team.hidden.test is ignored',
   },
   {
     title: 'a wildcard leads here in a zone below at the same servers',
@@ -194,5 +194,37 @@ export const zoneCuts: readonly Case[] = [
     leading: 'wildcard_answers',
     record: 'CNAME docs',
     says: '*.team.wild.test',
+  },
+  {
+    title: 'only one of two servers has a former zone at the name',
+    zones: [
+      { name: 'stale.test', records: [right] },
+      {
+        name: 'docs.stale.test',
+        records: ['@ A 198.51.100.7'],
+        apart: { nsd: 'unknown' },
+      },
+    ],
+    hostname: 'docs.stale.test',
+    verdict: 'wrong',
+    leading: 'name_servers_disagree',
+    record: 'CNAME docs',
+    says: 'a.bind.test still shows A 198.51.100.7',
+  },
+  {
+    title: 'a server of the zone above a separate zone is dead',
+    zones: [
+      { name: 'above.test', records: [], servers: ['a.nsd.test', 'a.dead.test'] },
+      {
+        name: 'team.above.test',
+        records: [right],
+        servers: ['a.nsd.test', 'a.dead.test'],
+      },
+    ],
+    hostname: 'docs.team.above.test',
+    verdict: 'right',
+    leading: 'name_server_unreachable',
+    record: 'CNAME docs',
+    says: '1 name server of above.test is unreachable',
   },
 ];
