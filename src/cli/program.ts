@@ -119,12 +119,13 @@ function defineDoctor(program: Program, run: Run): void {
       '--target <host>',
       'what its record must point to; runs the check on this machine, without a service or key',
     )
+    .option('--reach', 'also query its addresses at ports 80 and 443, and the CAs')
     .addOption(urlOption())
     .addOption(jsonOption('print the response of GET /v1/diagnosis/{hostname}'))
     .addHelpText(
       'after',
       notes(
-        'Queries every name server once, and shows each answer and who needs to act. Nothing is stored, and the domain need not be attached.',
+        'Queries every name server once, and shows each answer and who needs to act. Nothing is stored, and the domain need not be attached. Only the service can tell its edge from other servers.',
         'Without --target, the running service runs the check; it knows the target of an attached domain. The API key, with the scope domains:read, is read from SIGNPOST_API_KEY or API_KEY. With --target, this machine runs the check, using the service’s DNS_… variables.',
         'Exit 0: set up correctly. Exit 1: check failed. Exit 2: couldn’t check.',
       ),
@@ -281,10 +282,8 @@ function defineForOneKey(keys: Program, run: Run): void {
 
 /** Used for shell completion; the service validates scopes. */
 function scopeOption() {
-  return new Option(
-    '--scope <scope>',
-    'permission of the key; separate several with commas or repeat the option',
-  )
+  const what = 'permission of the key; separate several with commas or repeat the option';
+  return new Option('--scope <scope>', what)
     .choices(scopes)
     .argParser<string[]>((list, before = []) => [
       ...before,

@@ -10,6 +10,8 @@ import type { VisitorRules } from './visitor-limits.ts';
 
 /** They only reject where documented. */
 export type EdgeDeps = {
+  /** The response to our own probe, for any name: only we can make its token. Null: not a probe. */
+  readonly answerProbe: (token: string, hostname: string) => string | null;
   /** The key authorization of this name's token (RFC 8555, 8.3). Only called for held names. */
   readonly findChallenge: (token: string, hostname: string) => Promise<string | null>;
   /** For tls-alpn-01 (RFC 8737, 3), or for the probe with this token. Null: tls-alpn-01 is off. */

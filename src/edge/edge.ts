@@ -51,7 +51,7 @@ export function createEdge(given: EdgeDeps): Edge {
   const known = { ...deps, findRoute: routes.find };
   const connections = createOpenConnections(known, limits);
   const requests = createRequestLimit(deps.requests);
-  const visited = { findRoute: routes.find, bindTo: connections.bindTo, requests, count };
+  const visited = { ...known, bindTo: connections.bindTo, requests, count };
   const watchReader = createReaderWatch(limits, count);
   let redirectPort = 443;
   const guarded = guard(deps.log, count);

@@ -40,7 +40,7 @@ export async function siteFor(
   return { hostname, projectId, certificateId };
 }
 
-type HttpsDeps = Pick<EdgeDeps, 'findRoute'> &
+type HttpsDeps = ChallengeDeps &
   Pick<OpenConnections, 'bindTo'> & {
     readonly requests: RequestLimit;
     readonly count: Pick<EdgeCounters, 'refused' | 'underWay'>;
@@ -48,11 +48,12 @@ type HttpsDeps = Pick<EdgeDeps, 'findRoute'> &
 
 /** Looks up the route again: the domain can be removed at any time. `httpsPort`: for redirects. */
 export async function handleHttps(
-  { findRoute, bindTo, requests, count }: HttpsDeps,
+  deps: HttpsDeps,
   proxy: UpstreamProxy,
   httpsPort: number,
   { request, response, serverName, client, connection }: Visit,
 ): Promise<void> {
+  const { findRoute, bindTo, requests, count } = deps;
   const target = requestTarget(request, httpsPort);
   if (target === null) return sendPage(response, pages.badRequest());
   if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
@@ -61,6 +62,9 @@ export async function handleHttps(
 
   const route = await findRoute(target.hostname);
   if (route === null) return sendPage(response, pages.noLongerServed(target.hostname));
+  // A proxy in front can redirect CAs here. Other tokens can be the deploy's.
+  const proof = await findKeyAuthorization(deps, target);
+  if (proof !== null) return sendKeyAuthorization(response, proof);
   sayHsts(response, route);
   const { redirect, upstream, projectId } = route;
   if (redirect !== null) return followRedirect(response, redirect, target, httpsPort);
@@ -100,20 +104,24 @@ export function serverNameOf(socket: Socket): string | null {
 /** RFC 8555, 8.3: the token is base64url; ours are never longer. */
 const CHALLENGE = /^\/\.well-known\/acme-challenge\/([\w-]{1,128})(?:\?|$)/;
 
-type HttpDeps = Pick<EdgeDeps, 'findChallenge' | 'findRoute'>;
+type ChallengeDeps = Pick<EdgeDeps, 'answerProbe' | 'findChallenge' | 'findRoute'>;
 
 /** `httpsPort`: the port of redirects. Throws what the lookups throw. */
 export async function handleHttp(
-  deps: HttpDeps,
+  deps: ChallengeDeps,
   httpsPort: number,
   { request, response }: Pick<Visit, 'request' | 'response'>,
 ): Promise<void> {
   const target = requestTarget(request, httpsPort);
   if (target === null) return sendPage(response, pages.badRequest());
   if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
-  const [, token] = CHALLENGE.exec(target.path) ?? [];
   // First, because a name with a certificate is challenged again for renewal.
-  if (token !== undefined) return answerChallenge(deps, token, target, response);
+  if (CHALLENGE.test(target.path)) {
+    const proof = await findKeyAuthorization(deps, target);
+    return proof === null
+      ? sendPage(response, pages.noChallenge())
+      : sendKeyAuthorization(response, proof);
+  }
 
   const route = await deps.findRoute(target.hostname);
   if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
@@ -125,16 +133,20 @@ export async function handleHttp(
   redirectToHttps(response, target, httpsPort);
 }
 
-async function answerChallenge(
-  deps: HttpDeps,
-  token: string,
-  { hostname }: RequestTarget,
-  response: ServerResponse,
-): Promise<void> {
+/** Null for other paths and unknown tokens. */
+async function findKeyAuthorization(
+  { answerProbe, findChallenge, findRoute }: ChallengeDeps,
+  { hostname, path }: RequestTarget,
+): Promise<string | null> {
+  const [, token] = CHALLENGE.exec(path) ?? [];
+  if (token === undefined) return null;
+  const probe = answerProbe(token, hostname);
+  if (probe !== null) return probe;
   // From memory, because anyone can request any name.
-  const isHeld = (await deps.findRoute(hostname)) !== null;
-  const keyAuthorization = isHeld ? await deps.findChallenge(token, hostname) : null;
-  if (keyAuthorization === null) return sendPage(response, pages.noChallenge());
+  return (await findRoute(hostname)) === null ? null : findChallenge(token, hostname);
+}
+
+function sendKeyAuthorization(response: ServerResponse, keyAuthorization: string): void {
   response.writeHead(200, {
     'Content-Type': 'text/plain; charset=utf-8',
     'Content-Length': Buffer.byteLength(keyAuthorization),

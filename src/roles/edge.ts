@@ -38,6 +38,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
       total: Math.min(config.edge.requests, descriptors.upstreams),
       perProject: config.edge.requestsPerProject,
     },
+    answerProbe: lookups.answerProbe,
     findChallenge: lookups.findChallenge,
     findChallengeCertificate:
       config.acme.challenge === 'tls-alpn-01'

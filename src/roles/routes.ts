@@ -1,7 +1,7 @@
 import { createApiKeyStore } from '../db/api-keys.ts';
 import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
 import type { DomainDetails, EndedEpoch } from '../db/domains/domains.ts';
-import { createIsHeld, findAttachedTarget } from '../db/domains/domains.ts';
+import { createIsHeld, findAttached } from '../db/domains/domains.ts';
 import { createEventFeedStore, loadTimeline } from '../db/events.ts';
 import { readInstallation } from '../db/installation.ts';
 import { readEmptiest } from '../db/issuance/authority-budget.ts';
@@ -39,6 +39,7 @@ import { forgetJobs } from '../queue/queues.ts';
 import { composeFleet } from './fleet.ts';
 import { createIsMetricsToken } from './metrics-token.ts';
 import { directoriesOf, type Parts } from './parts.ts';
+import { composeExamineReach } from './reach.ts';
 
 export type RoutesDeps = {
   readonly parts: Parts;
@@ -79,7 +80,8 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
     }),
     ...diagnosisRoutes({
       platformDomain: config.platform.domain,
-      targetOf: (hostname) => findAttachedTarget(database.prisma, hostname),
+      findAttached: (hostname) => findAttached(database.prisma, hostname),
+      examineReach: composeExamineReach(parts),
       examine: createExamine({
         observer: parts.observer,
         allowPrivate: config.dns.allowPrivate,

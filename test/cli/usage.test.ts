@@ -46,7 +46,7 @@ describe('signpost', () => {
 
   const options: readonly (readonly [command: string, names: readonly string[]])[] = [
     ['demo', ['--keep']],
-    ['doctor', ['--target', '--url', '--json']],
+    ['doctor', ['--target', '--reach', '--url', '--json']],
     ['domains list', ['--status', '--project', '--url', '--json']],
     ['domains show', ['--project', '--url', '--json']],
     ['domains verify', ['--project', '--url', '--json', '--wait', '--timeout']],

@@ -108,10 +108,11 @@ describe('An address of a customer’s name (http-01)', () => {
     expect(challenges).toEqual([]);
   });
 
-  it('is not reachable when the edge does not know the name', async () => {
+  it('is reachable even if no project holds the name yet', async () => {
     expect(await ask([at], port, true, 'foreign.test')).toEqual([
-      { address: at, outcome: 'other_answer', status: 404 },
+      { address: at, outcome: 'reachable' },
     ]);
+    expect(challenges).toEqual([]);
   });
 
   it('is not reachable when an installation with another key answers', async () => {
@@ -197,8 +198,11 @@ describe('An address of a customer’s name (tls-alpn-01)', () => {
     expect(await shake(tlsPort)).toEqual([{ address: at, method, outcome: 'reachable' }]);
   });
 
-  it('is not reachable when the edge does not know the name or has another key', async () => {
-    expect(await shake(tlsPort, [at], 'foreign.test')).toEqual(answered);
+  it('is reachable even if no project holds the name yet', async () => {
+    expect(await shake(tlsPort, [at], 'foreign.test')).toMatchObject([{ outcome: 'reachable' }]);
+  });
+
+  it('is not reachable when an installation with another key answers', async () => {
     expect(await shake(tlsPort, [at], hostname, createProbes(new Uint8Array(32)))).toEqual(
       answered,
     );

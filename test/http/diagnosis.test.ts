@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { diagnose } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { recordFor } from '../../src/core/names/instructions.ts';
-import { findAttachedTarget } from '../../src/db/domains/domains.ts';
+import { findAttached } from '../../src/db/domains/domains.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
 import type { Examined, ExaminedName } from '../../src/dns/examine.ts';
 import { diagnosisRoutes } from '../../src/http/routes/diagnosis.ts';
@@ -11,6 +11,7 @@ import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 const asked: ExaminedName[] = [];
+const reached: (readonly [hostname: string, domainId: string | null])[] = [];
 /** The next checks wait for this. */
 let door: Promise<void> = Promise.resolve();
 let test: TestApi;
@@ -20,7 +21,11 @@ beforeAll(async () => {
   test = await startTestApi((prisma) =>
     diagnosisRoutes({
       platformDomain: 'edge.signpost.test',
-      targetOf: (hostname) => findAttachedTarget(prisma, hostname),
+      findAttached: (hostname) => findAttached(prisma, hostname),
+      examineReach: async (hostname, domainId) => {
+        reached.push([hostname, domainId]);
+        return { addresses: [], authorities: [] };
+      },
       examine: async (question) => {
         asked.push(question);
         await door;
@@ -31,7 +36,10 @@ beforeAll(async () => {
   key = await test.keyWith('domains:read');
 });
 afterAll(() => test.close());
-beforeEach(() => void asked.splice(0));
+beforeEach(() => {
+  asked.splice(0);
+  reached.splice(0);
+});
 
 const nxdomain = { kind: 'nxdomain' } as const;
 
@@ -153,6 +161,14 @@ describe('GET /v1/diagnosis/{hostname}', () => {
       expect(answer.headers).not.toHaveProperty('etag');
     }
     expect(asked).toHaveLength(2);
+  });
+
+  it('queries addresses and CAs only with reach=true', async () => {
+    const without = await get('docs.shop.test');
+    expect([without.body, reached]).toEqual([expect.not.objectContaining({ reach: {} }), []]);
+    const { body } = await get('docs.shop.test', `?target=${target}&reach=true`);
+    expect(reached).toEqual([['docs.shop.test', null]]);
+    expect(body).toMatchObject({ reach: { addresses: [], authorities: [] } });
   });
 
   it('requires the scope domains:read', async () => {

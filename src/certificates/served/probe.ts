@@ -55,14 +55,17 @@ type Lookups = {
 };
 
 export type Probed = {
+  /** The response to a probe; null for other tokens. No I/O. */
+  readonly answerProbe: Probes['answerTo'];
   /** The name's open tls-alpn-01 key authorization or, with a token, the probe's response. */
   findProof(hostname: string, probeToken: string | null): Promise<string | null>;
 };
 
-/** No I/O. The edge only looks up names that are held here (EdgeDeps). */
+/** No I/O for probes. */
 export function answeringProbes<L extends Lookups>(lookups: L, probes: Probes): L & Probed {
   return {
     ...lookups,
+    answerProbe: probes.answerTo,
     findChallenge: async (token, hostname) =>
       probes.isProbe(token)
         ? probes.answerTo(token, hostname)

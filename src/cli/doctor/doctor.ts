@@ -15,10 +15,17 @@ import { createPaint, wantsColour } from '../layout.ts';
 import { validHostname } from '../lines.ts';
 import { withProgress } from '../progress.ts';
 import { readReport } from '../shown.ts';
+import { reachFromHere } from './reach.ts';
 import { renderReport } from './render.ts';
 
 /** With `target` and without `url`, the check runs on this machine, otherwise in the service. */
-type Asked = { readonly hostname: string; readonly target?: string; readonly url?: string };
+type Asked = {
+  readonly hostname: string;
+  readonly target?: string;
+  readonly url?: string;
+  /** Also query the addresses of the name, and the CAs. */
+  readonly reach?: boolean;
+};
 
 /** Prints a report or the API's JSON. Right is `done`, wrong `negative`, unknown `undecided`. */
 export async function runDoctor(
@@ -52,17 +59,17 @@ const outcomes: { readonly [V in Verdict]: CliExit } = {
 };
 
 /** Without a target, only the service knows what the record must point to. */
-async function check({ hostname, target, url }: Asked, io: Io): Promise<LocalCheck> {
+async function check({ hostname, target, url, reach = false }: Asked, io: Io): Promise<LocalCheck> {
   if (target !== undefined && url === undefined) {
-    return checkFromHere({ hostname, target }, io.env);
+    return checkFromHere({ hostname, target, reach }, io.env);
   }
   if (keyIn(io.env) === '') {
     return { ok: false, refusal: wrongUsage(url === undefined ? bothWays : urlNeedsKey) };
   }
   const connection = connect(url, io.env);
   if (!connection.ok) return connection;
-  const query = target === undefined ? '' : `?target=${encodeURIComponent(target)}`;
-  const path = `/v1/diagnosis/${encodeURIComponent(hostname)}${query}`;
+  const query = new URLSearchParams({ ...(target && { target }), ...(reach && { reach: 'true' }) });
+  const path = `/v1/diagnosis/${encodeURIComponent(hostname)}${query.size > 0 ? `?${query}` : ''}`;
   const answer = await connection.call('GET', path);
   if (answer.ok) return { ok: true, json: answer.text, accountUntold: false };
   return { ok: false, refusal: inOurWords(answer, { hostname, ...(target && { target }) }) };
@@ -94,11 +101,12 @@ type LocalCheck =
   | { readonly ok: false; readonly refusal: CliExit };
 
 /** Others are ignored, even invalid ones. */
-const relevant = /^(?:DNS_|PLATFORM_|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
+const relevant =
+  /^(?:DNS_|PLATFORM_|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL|CA_FILE)$|ACME_(?:CHALLENGE|HTTP_PORT|TLS_PORT)$)/;
 
 /** This machine does not know our CA account: a CAA record that names one passes with a warning. */
 async function checkFromHere(
-  typed: { readonly hostname: string; readonly target: string },
+  typed: { readonly hostname: string; readonly target: string; readonly reach: boolean },
   env: Io['env'],
 ): Promise<LocalCheck> {
   const loaded = loadConfig(Object.fromEntries(Object.entries(env).filter(isRelevant)));
@@ -114,17 +122,23 @@ async function checkFromHere(
   const wire = createWire();
   // Open sockets would keep the process alive.
   try {
+    const observer = createObserver({ wire, config: dns, platformAddresses: platform.addresses });
     const examine = createExamine({
-      observer: createObserver({ wire, config: dns, platformAddresses: platform.addresses }),
+      observer,
       authorities: async () =>
         [acme.issuerDomains, ...(acme.fallback ? [acme.fallback.issuerDomains] : [])].map(
           (issuerDomains) => ({ issuerDomains, accountUri: null, method: acme.challenge }),
         ),
       allowPrivate: dns.allowPrivate,
     });
-    const examined = await examine({ hostname: parsed.hostname.ascii, target: named.target });
+    const hostname = parsed.hostname.ascii;
+    const [examined, reach] = await Promise.all([
+      examine({ hostname, target: named.target }),
+      typed.reach ? reachFromHere({ acme, dns }, observer.lookupAddresses, hostname) : null,
+    ]);
     const accountUntold = examined.diagnosis.findings.some(isAccountUntold);
-    return { ok: true, json: renderJson(reportOf(examined)), accountUntold };
+    const report = { ...reportOf(examined), ...(reach && { reach }) };
+    return { ok: true, json: renderJson(report), accountUntold };
   } finally {
     wire.close();
   }

@@ -14,6 +14,7 @@ import {
 } from '../layout.ts';
 import { findingSections, marks, recordAsWritten, recordLinesOf } from '../lines.ts';
 import type { Report, ReportObservation } from '../shown.ts';
+import { reachSections } from './reach.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
 
 /** `columns`: width of the terminal. `accountUntold`: see lines.ts. */
@@ -36,6 +37,7 @@ export function renderReport(
     titled('The record it needs', record, page),
     ...findingSections(report.findings, { recordAbove, accountUntold }, page),
     report.findings.length === 0 ? [] : wrapped(onceOnly, page.columns),
+    ...reachSections(report, page),
     ...seenSections(report, page),
     titled('Delegation', delegationLines(report, page), page),
     titled('Who may issue certificates (CAA)', caaLines(report, page), page),

@@ -193,14 +193,14 @@ export function createIsHeld(prisma: PrismaClient): (hostname: string) => Promis
 }
 
 /** Of the project that holds the name, otherwise of the last one that added it. */
-export async function findAttachedTarget(
+export async function findAttached(
   prisma: PrismaClient,
   hostname: string,
-): Promise<string | null> {
-  const rows = await prisma.$queryRaw<{ target: string }[]>`
-    SELECT target FROM domain
+): Promise<{ readonly id: string; readonly target: string } | null> {
+  const rows = await prisma.$queryRaw<{ id: string; target: string }[]>`
+    SELECT id::text AS id, target FROM domain
     WHERE hostname = ${hostname} AND removed_at IS NULL
     ORDER BY status IN ('verified', 'live', 'drifted') DESC, added_at DESC, id
     LIMIT 1`;
-  return rows[0]?.target ?? null;
+  return rows[0] ?? null;
 }

@@ -27,8 +27,9 @@ export function answerChallenges(
     return async (socket) => {
       try {
         // From memory, because anyone can request any name.
-        const isHeld = (await findRoute(hostname)) !== null;
-        const certificate = isHeld ? await findChallengeCertificate(hostname, token) : null;
+        // A probe's token is verified first.
+        const mayAsk = token !== null || (await findRoute(hostname)) !== null;
+        const certificate = mayAsk ? await findChallengeCertificate(hostname, token) : null;
         // TLS does not know this protocol and refuses it
         if (certificate === null || socket.destroyed) return false;
         show(socket, certificate, handshakeMs, log);

@@ -1,5 +1,6 @@
 /** Diagnoses a host name that need not be attached to a project. */
 
+import type { ReachReport } from '../../certificates/reach/examine-reach.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import {
@@ -20,11 +21,13 @@ export type DiagnosisRoutesDeps = {
   readonly platformDomain: string;
   /** One check, at most 7 s. Network failures do not reject it. */
   readonly examine: Examine;
-  /** The target of this name (A-labels, lower case) in any project; null if not attached. */
-  targetOf(hostname: string): Promise<string | null>;
+  /** The name (A-labels, lower case) in any project; null if not attached. */
+  findAttached(hostname: string): Promise<{ readonly id: string; readonly target: string } | null>;
+  /** Up to 10 s. `domainId`: null if not attached. Network failures do not reject it. */
+  examineReach(hostname: string, domainId: string | null): Promise<ReachReport>;
 };
 
-/** Per process: one diagnosis takes up to 32 DNS queries and 7 s. */
+/** Per process: one diagnosis takes up to 32 DNS queries and 7 s, with `reach` 10 s. */
 const AT_ONCE_MAX = 10;
 const RETRY_AFTER_SECONDS = '2';
 
@@ -43,7 +46,7 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     operationId: 'diagnoseHostname',
     summary: 'Diagnose a host name',
     description:
-      'Checks the DNS of any host name, attached or not. Returns the findings and the answers of every name server. Stores nothing. Takes up to 7 seconds, for HEAD requests too. Responses are not cacheable.',
+      'Checks the DNS of any host name, attached or not. Returns the findings and the answers of every name server. Stores nothing. Takes up to 7 seconds, with `reach=true` up to 10, for HEAD requests too. Responses are not cacheable.',
     momentary: true,
     success: {
       status: 200,
@@ -62,13 +65,18 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     handle: async ({ params, query }) => {
       const asked = await askedFor(deps, params.hostname, query.target);
       if ('status' in asked) return asked;
+      const { name, domainId } = asked;
       // Checked last, so that an invalid name gets its own error.
       if (underWay >= AT_ONCE_MAX) {
         return refuse('too_many_diagnoses', undefined, { 'retry-after': RETRY_AFTER_SECONDS });
       }
       underWay += 1;
       try {
-        const body = reportOf(await deps.examine(asked));
+        const [examined, reach] = await Promise.all([
+          deps.examine(name),
+          query.reach === 'true' ? deps.examineReach(name.hostname, domainId) : null,
+        ]);
+        const body = { ...reportOf(examined), ...(reach && { reach }) };
         return { status: 200, body, headers: { 'cache-control': 'no-store' } };
       } finally {
         underWay -= 1;
@@ -79,23 +87,20 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
 
 /** Parses the host name first. Without a target in the query, the name must be attached. */
 async function askedFor(
-  { platformDomain, targetOf }: DiagnosisRoutesDeps,
+  { platformDomain, findAttached }: DiagnosisRoutesDeps,
   hostname: string,
   given: string | undefined,
-): Promise<ExaminedName | Refusal> {
+): Promise<{ readonly name: ExaminedName; readonly domainId: string | null } | Refusal> {
   const parsed = parseExamined(hostname, platformDomain);
   if (!parsed.ok) return refuse(parsed.code, parsed.reason);
   const { ascii } = parsed.hostname;
-  if (given !== undefined) {
-    const named = parseTarget(given, ascii);
-    return named.ok
-      ? { hostname: ascii, target: named.target }
-      : refuse('invalid_query', `target: ${named.reason}`);
-  }
-  const target = await targetOf(ascii);
-  return target === null
+  const named = given === undefined ? null : parseTarget(given, ascii);
+  if (named?.ok === false) return refuse('invalid_query', `target: ${named.reason}`);
+  const attached = await findAttached(ascii);
+  const target = named?.target ?? attached?.target;
+  return target === undefined
     ? refuse('invalid_query', `target: is required because no project has ${ascii} attached`)
-    : { hostname: ascii, target };
+    : { name: { hostname: ascii, target }, domainId: attached?.id ?? null };
 }
 
 export type HostnameRoutesDeps = { readonly platformDomain: string };

@@ -4,6 +4,7 @@ import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { explainedEnum } from './common.ts';
 import { dnsRecord, finding, provider } from './domains.ts';
 import { docsDomain } from './examples.ts';
+import { reach } from './reach.ts';
 
 /** The handler parses the target (src/dns/examine.ts). */
 export const diagnosisQuery = z.strictObject({
@@ -11,6 +12,10 @@ export const diagnosisQuery = z.strictObject({
     description:
       'Host name that the record must point to. Optional if the host name is attached to a project',
     example: docsDomain.record.value,
+  }),
+  reach: z.enum(['true', 'false']).optional().meta({
+    description:
+      'Whether to query the addresses of the host name at ports 80 and 443, and the certificate authorities',
   }),
 });
 
@@ -228,6 +233,7 @@ export const diagnosis = z
     provider: z.nullable(provider).meta(said('DNS provider of the zone, if known')),
     findings: z.array(finding).meta(said('Findings, the most important first')),
     observation: observation.meta(said('The DNS answers behind the findings')),
+    reach: reach.optional().meta(said('With `reach=true`')),
   })
   .meta({ id: 'Diagnosis', description: "Diagnosis of a host name's DNS" });
 

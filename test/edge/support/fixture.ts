@@ -134,6 +134,7 @@ export async function startEdgeFixture(
     now: () => new Date(),
   });
   const edge = createEdge({
+    answerProbe: () => null,
     findChallenge: async (token, hostname) => challenges.get(`${hostname}/${token}`) ?? null,
     findChallengeCertificate: createProofCertificates(
       async (hostname, probeToken) =>

@@ -1,0 +1,136 @@
+/** What a certificate needs besides DNS: the name's addresses and the CAs. Stores nothing. */
+import { readFileSync } from 'node:fs';
+import type { Config } from '../../config/config.ts';
+import type { BudgetWait } from '../../core/certificates/budget.ts';
+import type { AddressReach } from '../../core/certificates/reach.ts';
+import {
+  type AuthorityReach,
+  authorityInWords,
+  type ReachExpected,
+  reachInWords,
+} from '../../core/certificates/reach-words.ts';
+import { isPublic } from '../../net/destination.ts';
+import { type AcmeTransport, createTransport } from '../acme/transport.ts';
+import type { Probes } from '../served/probe.ts';
+import { type ReachRules, reachAddresses } from './challenge-path.ts';
+import { knownStatusPage, readStatusPage } from './status-page.ts';
+
+/** Of an attached name. */
+export type OrderLimits = {
+  /** For each CA, in order. */
+  readonly waits: readonly (BudgetWait | null)[];
+  readonly refused:
+    | (NonNullable<AuthorityReach['refused']> & {
+        /** Its directory; null: the first CA. */
+        readonly authority: string | null;
+      })
+    | null;
+};
+
+/** Plain JSON; its schema is in src/http/schemas/reach.ts. */
+export type ReachReport = ReturnType<typeof reportOf>;
+
+/** `limits`: null if the name is not attached. Takes up to 10 s. Network failures do not reject it. */
+export type ExamineReach = (hostname: string, limits: OrderLimits | null) => Promise<ReachReport>;
+
+/** A visitor would not wait longer. */
+const TIMEOUT_MS = 10_000;
+const DIRECTORY_MS = 4_000;
+
+/** `probes`: see `ReachRules`. Throws if a CA file cannot be read. */
+export function createExamineReach(
+  { acme, dns }: Pick<Config, 'acme' | 'dns'>,
+  lookupAddresses: ReachRules['lookupAddresses'],
+  probes: Probes | null,
+): ExamineReach {
+  const rules = reachRules({ acme, dns }, lookupAddresses, probes);
+  const authorities = [acme, ...(acme.fallback ? [acme.fallback] : [])].map(reachedAuthority);
+  return async (hostname, limits) => {
+    const [addresses, states] = await Promise.all([
+      lookupAddresses(hostname).then((found) => reachAddresses(rules, hostname, found)),
+      Promise.all(authorities.map((one, index) => stateOf(one, index, limits))),
+    ]);
+    const expected = { isEdgeKnown: probes !== null, challenge: acme.challenge };
+    return reportOf(addresses, states, expected);
+  };
+}
+
+function reachRules(
+  { acme, dns }: Pick<Config, 'acme' | 'dns'>,
+  lookupAddresses: ReachRules['lookupAddresses'],
+  probes: Probes | null,
+): ReachRules {
+  return {
+    probes,
+    challenge: acme.challenge,
+    ports: { http: acme.httpPort, https: acme.tlsPort },
+    lookupAddresses,
+    isAllowed: (address) => dns.allowPrivate || isPublic(address),
+    timeoutMs: TIMEOUT_MS,
+  };
+}
+
+type ReachedAuthority = {
+  readonly directoryUrl: string | null;
+  readonly transport: AcmeTransport;
+};
+
+/** The status page has a public certificate; the directory can have a private one. */
+const publicTransport = createTransport(null, DIRECTORY_MS);
+
+function reachedAuthority({
+  directoryUrl = null,
+  caFile,
+}: {
+  readonly directoryUrl?: string | undefined | null;
+  readonly caFile: string | undefined;
+}): ReachedAuthority {
+  const trust = caFile === undefined ? null : readFileSync(caFile, 'utf8');
+  return { directoryUrl, transport: createTransport(trust, DIRECTORY_MS) };
+}
+
+async function stateOf(
+  { directoryUrl, transport }: ReachedAuthority,
+  index: number,
+  limits: OrderLimits | null,
+): Promise<AuthorityReach> {
+  const statusUrl = directoryUrl === null ? null : knownStatusPage(directoryUrl);
+  const [directoryAnswers, statusPage] = await Promise.all([
+    directoryUrl === null ? null : answers(transport, directoryUrl),
+    statusUrl === null ? null : readStatusPage(publicTransport, statusUrl),
+  ]);
+  const refused = limits?.refused ?? null;
+  const isItsOwn =
+    refused !== null &&
+    (refused.authority === null ? index === 0 : refused.authority === directoryUrl);
+  return {
+    directoryUrl,
+    directoryAnswers,
+    statusPage,
+    wait: limits?.waits[index] ?? null,
+    refused: isItsOwn ? { type: refused.type, detail: refused.detail } : null,
+  };
+}
+
+async function answers(transport: AcmeTransport, url: string): Promise<boolean> {
+  const reply = await transport({ method: 'GET', url }).catch(() => null);
+  return reply?.status === 200;
+}
+
+function reportOf(
+  addresses: readonly AddressReach[],
+  authorities: readonly AuthorityReach[],
+  expected: ReachExpected,
+) {
+  return {
+    addresses: addresses.map((one) => ({ ...one, ...reachInWords(one, expected) })),
+    authorities: authorities.map((one) => ({
+      directoryUrl: one.directoryUrl,
+      directoryAnswers: one.directoryAnswers,
+      statusPage: one.statusPage,
+      noOrderBefore: one.wait?.until.toISOString() ?? null,
+      refused: one.refused,
+      ...authorityInWords(one),
+    })),
+  };
+}

@@ -1,0 +1,36 @@
+/** Connects the diagnosis of addresses and CAs. */
+import {
+  createExamineReach,
+  type ExamineReach,
+  type OrderLimits,
+  type ReachReport,
+} from '../certificates/reach/examine-reach.ts';
+import type { Parts } from './parts.ts';
+
+/** `domainId`: null if the name is not attached. Rejects if a CA file cannot be read. */
+export function composeExamineReach(
+  parts: Parts,
+): (hostname: string, domainId: string | null) => Promise<ReachReport> {
+  const { config, observer, probes, external } = parts;
+  let examine: ExamineReach | undefined;
+  return async (hostname, domainId) => {
+    // An external edge answers challenges itself.
+    examine ??= createExamineReach(
+      config,
+      observer.lookupAddresses,
+      external === null ? probes : null,
+    );
+    return examine(hostname, domainId === null ? null : await findLimits(parts, domainId));
+  };
+}
+
+async function findLimits(
+  { certificates, now }: Parts,
+  domainId: string,
+): Promise<OrderLimits | null> {
+  const work = await certificates.loadWork(domainId, now());
+  if (work === undefined) return null;
+  const { budgetWaits: waits, lastProblem, recentRefusals } = work;
+  const authority = recentRefusals[0]?.authority ?? null;
+  return { waits, refused: lastProblem && { ...lastProblem, authority } };
+}
