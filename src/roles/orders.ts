@@ -7,7 +7,8 @@ import { createResolveClaim } from '../../workers/resolve-claim.ts';
 import { countChecks, countOrders } from '../../workers/running/worker-counts.ts';
 import { HTTPS_PORT } from '../certificates/authorities/configured.ts';
 import { createAsk } from '../certificates/authorities/health.ts';
-import { probeAddresses } from '../certificates/served/probe.ts';
+import { reachRules } from '../certificates/reach/examine-reach.ts';
+import { probeAddresses } from '../certificates/reach/probe-addresses.ts';
 import {
   createRecordServedCertificate,
   type RecordServedCertificate,
@@ -126,11 +127,10 @@ export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): Escalat
 
 /** The local CA needs no challenge. No probe if our own addresses are unreachable from here. */
 async function probeChallenge({ config, observer, probes }: Parts, hostname: string) {
-  const { directoryUrl, challenge, httpPort, tlsPort } = config.acme;
-  if (directoryUrl === undefined || !config.edge.isProbed) return [];
-  const port = challenge === 'http-01' ? httpPort : tlsPort;
-  const deps = { probes, challenge, port, allowPrivate: config.dns.allowPrivate };
-  return probeAddresses(deps, hostname, await observer.lookupAddresses(hostname));
+  if (config.acme.directoryUrl === undefined || !config.edge.isProbed) return [];
+  const { lookupAddresses } = observer;
+  const rules = { ...reachRules(config, lookupAddresses, probes), probes };
+  return probeAddresses(rules, hostname, await lookupAddresses(hostname));
 }
 
 type ObservedName = { readonly hostname: string; readonly target: string };

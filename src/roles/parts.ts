@@ -9,6 +9,9 @@ import type {
 import { composeAuthorities, composeExternal } from '../certificates/authorities/configured.ts';
 import type { ExternalAuthority } from '../certificates/authorities/external.ts';
 import { type AuthorityHealth, createAuthorityHealth } from '../certificates/authorities/health.ts';
+import { reachAddresses } from '../certificates/reach/challenge-path.ts';
+import { reachRules } from '../certificates/reach/examine-reach.ts';
+import { observingProxies } from '../certificates/reach/observe-proxied.ts';
 import {
   answeringProbes,
   createProbes,
@@ -121,7 +124,7 @@ export function compose(opened: Opened): Parts {
   const queues = openQueues(backend);
   const quarantine = createQuarantineStore(prisma);
   const { edgePool, probes, lookups } = composeLookups(opened);
-  const observer = composeObserver(opened, wire);
+  const observer = composeObserver(opened, wire, probes);
   const targetFor = createTargets(secrets.target, config.platform.domain);
   const keys = createAuthorityKeyStore(prisma);
   const isHeld = async (hostname: string) => (await lookups.findRoute(hostname)) !== null;
@@ -208,13 +211,27 @@ function caaAuthorities(
   return Promise.all(authorities.map(named));
 }
 
-function composeObserver({ config, metrics }: Opened, wire: Wire) {
-  return createObserver({
+/** For all addresses of a proxy together. */
+const PROXY_MS = 5_000;
+
+/** An external edge answers challenges itself, and no proxy passes tls-alpn-01 on. */
+function composeObserver({ config, metrics }: Opened, wire: Wire, probes: Probes): Observer {
+  const observer = createObserver({
     wire,
     config: config.dns,
     platformAddresses: config.platform.addresses,
     ...(metrics && { count: metrics.question }),
   });
+  if (config.certificates.source === 'external' || config.acme.challenge !== 'http-01') {
+    return observer;
+  }
+  const rules = {
+    ...reachRules(config, observer.lookupAddresses, probes),
+    timeoutMs: PROXY_MS,
+  };
+  return observingProxies(observer, (hostname, addresses) =>
+    reachAddresses(rules, hostname, addresses, ['http']),
+  );
 }
 
 function createWake(queues: Queues): Parts['wake'] {

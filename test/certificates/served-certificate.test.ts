@@ -10,11 +10,12 @@ import {
 } from '../../src/certificates/served/served-certificate.ts';
 import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
 import type { ServedCheck } from '../../src/core/certificates/served.ts';
+import type { VisitedDomain } from '../../src/db/domains/served-certificates.ts';
 import { type EdgeFixture, startEdgeFixture } from '../edge/support/fixture.ts';
 import { later, noon } from '../support/builders.ts';
 import { until } from '../support/world.ts';
 
-const domain = { id: 'an id', epoch: 1, hostname: 'docs.shop.test' };
+const domain: VisitedDomain = { id: 'an id', epoch: 1, hostname: 'docs.shop.test', findings: [] };
 const { hostname } = domain;
 const servers: Server[] = [];
 let edge: EdgeFixture;
@@ -67,6 +68,20 @@ function recorder(addresses: readonly string[], more: Partial<RecordServedCertif
     return noted.splice(0);
   };
 }
+
+it('is not recorded behind a proxy, which shows its own certificate', async () => {
+  const noted: ServedCheck[] = [];
+  const recordServedCertificate = createRecordServedCertificate({
+    lookupAddresses: async () => ['127.0.0.1'],
+    port: edge.ports.httpsPort,
+    allowPrivate: true,
+    loadChains: async () => [chainShown()],
+    save: async (_domain, shown) => void noted.push(shown),
+    now: () => noon,
+  });
+  await recordServedCertificate({ ...domain, findings: [{ code: 'proxied' }] });
+  expect(noted).toEqual([]);
+});
 
 async function recorded(...asked: Parameters<typeof recorder>) {
   const [noted, ...others] = await recorder(...asked)();

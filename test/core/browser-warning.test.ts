@@ -59,6 +59,12 @@ const rows: readonly Row[] = [
   ],
   ['is served', live, 'served', /got a different certificate/],
   [
+    'is behind a proxy',
+    { ...live, findings: ['proxied'], ...seen(old) },
+    'served',
+    /A proxy in front of the domain shows its own certificate/,
+  ],
+  [
     'is verified and has the previous certificate',
     { ...live, status: 'verified' },
     'served',

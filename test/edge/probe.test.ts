@@ -10,15 +10,13 @@ import {
 import { text } from 'node:stream/consumers';
 import { connect, createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  answeringProbes,
-  createProbes,
-  probeAddresses,
-} from '../../src/certificates/served/probe.ts';
+import { type ProbeRules, probeAddresses } from '../../src/certificates/reach/probe-addresses.ts';
+import { answeringProbes, createProbes } from '../../src/certificates/served/probe.ts';
 import {
   createProofCertificates,
   showsProof,
 } from '../../src/certificates/served/proof-certificate.ts';
+import { reservedRange } from '../../src/core/names/reserved-addresses.ts';
 import { createEdge, type Edge } from '../../src/edge/edge.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
@@ -84,8 +82,21 @@ async function listening(server: Server): Promise<number> {
 const answering = (answer: RequestListener) => listening(createServer(answer));
 
 function ask(addresses: readonly string[], atPort = port, allowPrivate = true, name = hostname) {
-  const deps = { probes, challenge: 'http-01', port: atPort, allowPrivate } as const;
-  return probeAddresses(deps, name, addresses);
+  return probeAddresses(rulesFor('http-01', atPort, { allowPrivate }), name, addresses);
+}
+
+function rulesFor(
+  challenge: ProbeRules['challenge'],
+  atPort: number,
+  { asking = probes, allowPrivate = true } = {},
+): ProbeRules {
+  return {
+    probes: asking,
+    challenge,
+    ports: { http: atPort, https: atPort },
+    lookupAddresses: async () => [at],
+    isAllowed: (address) => allowPrivate || reservedRange(address) === null,
+  };
 }
 
 const at = '127.0.0.1';
@@ -116,8 +127,7 @@ describe('An address of a customer’s name (http-01)', () => {
   });
 
   it('is not reachable when an installation with another key answers', async () => {
-    const probes = createProbes(new Uint8Array(32));
-    const others = { probes, challenge: 'http-01', port, allowPrivate: true } as const;
+    const others = rulesFor('http-01', port, { asking: createProbes(new Uint8Array(32)) });
     expect(await probeAddresses(others, hostname, [at])).toMatchObject([
       { outcome: 'other_answer', status: 404 },
     ]);
@@ -187,11 +197,7 @@ describe('Another server in place of the edge', () => {
 describe('An address of a customer’s name (tls-alpn-01)', () => {
   const method = 'tls-alpn-01';
   const shake = (atPort: number, addresses = [at], name = hostname, asking = probes) =>
-    probeAddresses(
-      { probes: asking, challenge: method, port: atPort, allowPrivate: true },
-      name,
-      addresses,
-    );
+    probeAddresses(rulesFor(method, atPort, { asking }), name, addresses);
   const answered = [{ address: at, method, outcome: 'other_answer', status: null }];
 
   it('is reachable when an edge of this installation answers, even during a CA challenge', async () => {

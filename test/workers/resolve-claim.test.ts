@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProofs } from '../../src/certificates/vault/derived-secrets.ts';
-import type { DnsAnswer } from '../../src/core/diagnosis/observation.ts';
+import type { DnsAnswer, Observation } from '../../src/core/diagnosis/observation.ts';
 import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
 import { proofNameOf } from '../../src/core/names/proof.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
@@ -35,7 +35,7 @@ async function two(hostname: string, status: DomainStatus): Promise<Two> {
 }
 
 /** The TXT records that `answers` makes of the two values are at the queried name. */
-function checkRight({ claimant, holder }: Two, txt: Txt) {
+function checkRight({ claimant, holder }: Two, txt: Txt, more: Partial<Observation> = {}) {
   const store = createCheckStore(stored.database);
   const values = [claimant, holder].map(({ projectId, hostname }) => proofFor(projectId, hostname));
   const resolveClaim = createResolveClaim({
@@ -53,7 +53,7 @@ function checkRight({ claimant, holder }: Two, txt: Txt) {
     rules: checkRules,
     now: () => noon,
   };
-  const observed = { kind: 'observed', observation: anObservation() } as const;
+  const observed = { kind: 'observed', observation: { ...anObservation(), ...more } } as const;
   const saved = saveCheck(deps, { domain: claimant, observed }, right);
   return saved.then((outcome) => ({ outcome, followed }));
 }
@@ -74,8 +74,10 @@ const answers = {
 } as const satisfies Readonly<Record<string, (mine: string, theirs: string) => DnsAnswer<string>>>;
 type Txt = keyof typeof answers;
 
-type Case = { readonly place: 'apex' | 'sub'; readonly status: DomainStatus; readonly txt: Txt };
-const rows: readonly Case[] = (['apex', 'sub'] as const).flatMap((place) =>
+/** `proxied`: a subdomain whose CNAME is hidden by a proxy that passes challenges on. */
+type Place = 'apex' | 'sub' | 'proxied';
+type Case = { readonly place: Place; readonly status: DomainStatus; readonly txt: Txt };
+const rows: readonly Case[] = (['apex', 'sub', 'proxied'] as const).flatMap((place) =>
   statuses.flatMap((status) =>
     (Object.keys(answers) as Txt[]).map((txt) => ({ place, status, txt })),
   ),
@@ -91,6 +93,13 @@ function aPair({ place, status }: Case): Promise<Two> {
   return two(place === 'apex' ? `claim-${count}.example` : `docs.claim-${count}.example`, status);
 }
 
+const passing = [{ address: '104.16.0.1', result: 'edge', status: 200 }] as const;
+const observedAt: { readonly [P in Place]: Partial<Observation> } = {
+  apex: {},
+  sub: {},
+  proxied: { proxy: passing },
+};
+
 function claimEvents(domainId: string) {
   const where = { domainId, type: 'domain.claimed_elsewhere' };
   return stored.database.prisma.event.findMany({ where, select: { data: true } });
@@ -99,7 +108,7 @@ function claimEvents(domainId: string) {
 describe('a right check of a name that another project has added', () => {
   it.each(free)('verifies it at the $place when theirs is $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
-    const { followed } = await checkRight(pair, row.txt);
+    const { followed } = await checkRight(pair, row.txt, observedAt[row.place]);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
     expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
     expect(await claimEvents(pair.holder.id)).toEqual([]);
@@ -109,7 +118,7 @@ describe('a right check of a name that another project has added', () => {
   const taken = held.filter(isTaken);
   it.each(taken)('takes it at the $place when theirs is $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
-    const { followed } = await checkRight(pair, row.txt);
+    const { followed } = await checkRight(pair, row.txt, observedAt[row.place]);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
     const lost = await stored.load(pair.holder.id);
     expect(lost).toMatchObject({ epoch: 2, state: { status: 'pending', pendingSince: noon } });
@@ -130,13 +139,14 @@ describe('a right check of a name that another project has added', () => {
   const kept = rows.filter((row) => !isFree(row) && !isTaken(row));
   it.each(kept)('leaves it at the $place, $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
-    const { outcome, followed } = await checkRight(pair, row.txt);
+    const { outcome, followed } = await checkRight(pair, row.txt, observedAt[row.place]);
     expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
     expect(await claimEvents(pair.holder.id)).toEqual([]);
     const { projectId, hostname } = pair.claimant;
     const value = proofFor(projectId, hostname);
     const fullName = `_signpost.${hostname}`;
-    const record = { type: 'TXT', name: '_signpost', fullName, value };
+    const name = row.place === 'proxied' ? '_signpost.docs' : '_signpost';
+    const record = { type: 'TXT', name, fullName, value };
     const proof = { record, seen: seen[row.txt as keyof typeof seen] };
     const { state, findings } = await stored.load(pair.claimant.id);
     expect(state.status).toBe('pending');

@@ -55,7 +55,7 @@ export function createExamineReach(
   };
 }
 
-function reachRules(
+export function reachRules(
   { acme, dns }: Pick<Config, 'acme' | 'dns'>,
   lookupAddresses: ReachRules['lookupAddresses'],
   probes: Probes | null,

@@ -129,6 +129,8 @@ export function createRecordServedCertificate({
   const silent = new LRUCache<string, true>({ max: SILENT_MAX, ttl: SILENT_MS });
   const rules = { handshakeMs: HANDSHAKE_MS, ...deps, trust: null };
   return async (domain) => {
+    // A proxy in front shows its own certificate.
+    if (domain.findings.some(({ code }) => code === 'proxied')) return;
     // Chains are loaded after the handshakes, so that a newer certificate is recognized.
     const checkedAt = deps.now();
     const addresses = addressesToAsk(await lookupAddresses(domain.hostname));

@@ -1,6 +1,6 @@
 /** Why a domain has no certificate, or an expiring one. Causes: docs/understand/certificates.md. */
 
-import { type Finding, severities } from '../diagnosis/findings.ts';
+import { type Finding, severityOf } from '../diagnosis/findings.ts';
 import type { AuthorityLimit } from './budget.ts';
 import { mayOrderAt, nextAttemptAt, type OrderRefusal } from './plan.ts';
 
@@ -145,8 +145,8 @@ export function isUnreached({ outcome }: Probe): boolean {
   return outcome === 'refused' || outcome === 'timeout' || outcome === 'other_answer';
 }
 
-export function takesBack({ code }: Finding): boolean {
-  return severities[code] === 'blocks' && !otherwiseBlocking.has(code);
+export function takesBack(finding: Finding): boolean {
+  return severityOf(finding) === 'blocks' && !otherwiseBlocking.has(finding.code);
 }
 
 function has(...codes: readonly Finding['code'][]) {

@@ -133,6 +133,7 @@ function classify(visited: Visited, shown: ServedCheck | null, now: Date): Class
   if (status === 'pending' || status === 'failed') {
     return { state: 'not_reaching_us', summary: notServed };
   }
+  if (visited.findings.includes('proxied')) return { state: 'served', summary: behindProxy };
   return (shown && problemOf(shown)) ?? whileServed(visited, certificate, shown, now);
 }
 
@@ -189,6 +190,9 @@ const untrusted =
 
 const oldAnswers =
   'The certificate is served, but some of the DNS still gives the old answer. A browser that shows a warning reached the old server. The findings say what is cached, and for how long.';
+
+const behindProxy =
+  'A proxy in front of the domain shows its own certificate to visitors. The proxy checks the one here, if it is set to. A browser warning is about the proxy’s certificate.';
 
 const lastHour = 'The certificate was stored within the last hour.';
 const everywhere = 'The certificate is served: every address that could be checked serves it.';

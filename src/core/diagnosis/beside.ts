@@ -1,12 +1,11 @@
-/** Findings about mail, a wildcard or a proxy at the name. */
+/** Findings about mail or a wildcard at the name. */
 
 import type { FamilyOf } from './finding.ts';
 import { type Hint, wildcardFor } from './hints.ts';
 import { type DiagnosisInput, unique } from './input.ts';
 import { recordsOf } from './observation.ts';
-import { isProxiedHere, proxyInTheWay } from './proxies.ts';
 import { isSameName, ownAddresses } from './server-pointing.ts';
-import { addressRecords, foreign, listed, recordIn, type Wanted } from './words.ts';
+import { foreign, listed, recordIn, type Wanted } from './words.ts';
 
 export type BesideFinding =
   /** `exchanges`: `10 mx.example.net`. A CNAME would stop mail to this name (RFC 1034, 3.6.2). */
@@ -17,12 +16,7 @@ export type BesideFinding =
       readonly beside?: true;
     })
   /** `wildcard`: `*.example.com`. */
-  | (Wanted & { readonly code: 'wildcard_answers'; readonly wildcard: string })
-  | (Wanted & {
-      readonly code: 'proxied';
-      readonly by: string;
-      readonly addresses: readonly string[];
-    });
+  | (Wanted & { readonly code: 'wildcard_answers'; readonly wildcard: string });
 
 export const beside: FamilyOf<BesideFinding> = {
   mail_at_name: {
@@ -56,28 +50,6 @@ export const beside: FamilyOf<BesideFinding> = {
         expected: recordIn(finding),
         found: `A random name beside ${hostname} gets the same answer.`,
         action: `If you created a separate record for ${hostname}, there is nothing to do. Otherwise create one, so that it keeps working when ${wildcard} changes: ${recordIn(finding)}.`,
-      };
-    },
-  },
-  proxied: {
-    meaning: 'A proxy hides the CNAME',
-    severity: 'blocks',
-    actor: 'customer',
-    order: 30,
-    // In other zones, the addresses can belong to another site behind the same proxy.
-    orderFor: (input) => (isProxiedHere(input) ? 30 : 105),
-    check: proxied,
-    explain: (finding) => {
-      const { hostname, target, addresses } = finding;
-      const by = foreign(finding.by);
-      return {
-        summary: `${hostname} resolves to ${by}’s proxy, which hides the record. Certificate orders can fail.`,
-        expected: `${recordIn(finding)}, not proxied`,
-        found: `Addresses of ${by}: ${addressRecords(addresses)}`,
-        action:
-          finding.by === 'Cloudflare'
-            ? `If this is your own site behind Cloudflare: at Cloudflare, open DNS → Records and edit ${hostname}. Set “Proxy status” to “DNS only”. The value must be exactly ${target}. If it is another site: delete these addresses at your DNS provider, and create the record.`
-            : `If this is your own site behind ${by}: turn the proxy off there for ${hostname}, so that the DNS shows the record. Its value must be exactly ${target}.`,
       };
     },
   },
@@ -150,11 +122,4 @@ function wildcardAnswers(
   return same
     ? { code: 'wildcard_answers', ...input.wanted, wildcard: wildcardFor(hostname) }
     : undefined;
-}
-
-function proxied(
-  input: DiagnosisInput,
-): (BesideFinding & { readonly code: 'proxied' }) | undefined {
-  const found = proxyInTheWay(input);
-  return found === undefined ? undefined : { code: 'proxied', ...input.wanted, ...found };
 }

@@ -4,13 +4,13 @@ import type { FamilyOf } from './finding.ts';
 import { listed } from './words.ts';
 
 export type ClaimFinding =
-  /** An apex moves only once `proof.record` exists. Old findings have no `proof`. */
+  /** It moves only once `proof.record` exists. Old findings have no `proof`. */
   { readonly code: 'held_elsewhere'; readonly hostname: string; readonly proof?: Proof };
 
 /** Produced by workers/resolve-claim.ts, not by an observation. */
 export const claims: FamilyOf<ClaimFinding> = {
   held_elsewhere: {
-    meaning: 'Another project on this platform also has this apex',
+    meaning: 'Another project also has this apex, or this name behind a proxy',
     severity: 'blocks',
     actor: 'customer',
     order: 150,

@@ -1,9 +1,10 @@
 import type { Verdict } from '../life/lifecycle.ts';
 import type { CaaAuthority } from './caa/caa-set.ts';
-import { compareSeverity, type Finding, type FindingOf, rules, severities } from './findings.ts';
+import { compareSeverity, type Finding, type FindingOf, rules, severityOf } from './findings.ts';
 import { type DiagnosisInput, type Expected, gatherInput } from './input.ts';
 import type { Observation } from './observation.ts';
 import type { Provider } from './providers.ts';
+import { isProxiedHere, passageOf } from './proxies.ts';
 
 export type { Expected } from './input.ts';
 
@@ -18,9 +19,10 @@ export type Diagnosis = {
 export function diagnose(observation: Observation, expected: Expected): Diagnosis {
   const input = gatherInput(observation, expected);
   const findings = rules
-    .flatMap(({ severity, order, orderFor, check }) => {
+    .flatMap(({ order, orderFor, check }) => {
       const finding = check?.(input);
-      return finding === undefined ? [] : { finding, severity, order: orderFor?.(input) ?? order };
+      if (finding === undefined) return [];
+      return { finding, severity: severityOf(finding), order: orderFor?.(input) ?? order };
     })
     .sort((a, b) => compareSeverity(a.severity, b.severity) || a.order - b.order)
     .map(({ finding }) => finding);
@@ -28,9 +30,11 @@ export function diagnose(observation: Observation, expected: Expected): Diagnosi
 }
 
 /** An unanswered CAA query blocks, but is `unknown`, so no progress is undone. */
-function verdictOf({ pointing }: DiagnosisInput, findings: readonly Finding[]): Verdict {
-  const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
+function verdictOf(input: DiagnosisInput, findings: readonly Finding[]): Verdict {
+  const blocking = findings.filter((finding) => severityOf(finding) === 'blocks');
   if (blocking.some(({ code }) => code !== 'caa_unknown')) return 'wrong';
+  const passes = passageOf(input.observation.proxy) === 'passes' && isProxiedHere(input);
+  const pointing = passes ? 'right' : input.pointing;
   return pointing === 'right' && blocking.length === 0 ? 'right' : 'unknown';
 }
 

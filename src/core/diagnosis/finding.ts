@@ -16,6 +16,8 @@ export type FindingRule<F> = {
   readonly actor: Actor;
   /** Replaces `actor` if the evidence is more specific than the code. */
   readonly actorFor?: (finding: F) => Actor;
+  /** Replaces `severity`, likewise. */
+  readonly severityFor?: (finding: F) => Severity;
   /** Position within a severity: the order in which a customer would fix findings. Unique. */
   readonly order: number;
   /** Replaces `order` if the position depends on the observation. */

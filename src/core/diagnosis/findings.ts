@@ -9,6 +9,7 @@ import { type GlueFinding, glue } from './glue.ts';
 import type { ExplainedHint } from './hints.ts';
 import { type HttpsRecordFinding, httpsRecord } from './https-record.ts';
 import { type PointingFinding, pointing } from './pointing.ts';
+import { type ProxiedFinding, proxied } from './proxied.ts';
 import { type ReservedFinding, reserved } from './reserved.ts';
 import { type ServerFinding, servers } from './servers.ts';
 import { type UnknownFinding, unknown } from './unknown.ts';
@@ -22,6 +23,7 @@ export type Finding =
   | DelegationFinding
   | PointingFinding
   | BesideFinding
+  | ProxiedFinding
   | ApexFinding
   | HttpsRecordFinding
   | ServerFinding
@@ -41,6 +43,7 @@ const families: FamilyOf<Finding> = {
   ...delegation,
   ...pointing,
   ...beside,
+  ...proxied,
   ...apex,
   ...httpsRecord,
   ...servers,
@@ -77,7 +80,7 @@ export const rules: readonly FindingRule<Finding>[] = codes.map(
   (code) => families[code] as FindingRule<Finding>,
 );
 
-/** The most severe code first. */
+/** The most severe code first; `severityOf` can differ. */
 export const severities = tableOf(({ severity }) => severity);
 
 /** Without evidence; `actorOf` can differ. */
@@ -111,6 +114,16 @@ export function actorOf(finding: Finding): Actor {
   return actorBy(finding.code, finding);
 }
 
+/** By its evidence. */
+export function severityOf(finding: Finding): Severity {
+  return severityBy(finding.code, finding);
+}
+
+function severityBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Severity {
+  const { severity, severityFor } = ruleOf(code);
+  return severityFor === undefined ? severity : severityFor(finding);
+}
+
 function actorBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Actor {
   const { actor, actorFor } = ruleOf(code);
   return actorFor === undefined ? actor : actorFor(finding);
@@ -129,10 +142,10 @@ export function isOurTrouble(finding: Finding): boolean {
 }
 
 function explainBy<C extends FindingCode>(code: C, finding: FindingOf<C>): Explanation {
-  const { severity, explain, hints } = ruleOf(code);
+  const { explain, hints } = ruleOf(code);
   return {
     code,
-    severity,
+    severity: severityBy(code, finding),
     actor: actorBy(code, finding),
     ...explain(finding),
     hints: hints === undefined ? [] : hints(finding),

@@ -2,6 +2,7 @@
 import type { FamilyOf } from './finding.ts';
 import { type DiagnosisInput, unique } from './input.ts';
 import { type HttpsRecord, recordsOf } from './observation.ts';
+import { isProxiedHere } from './proxies.ts';
 import { foreignName, lines, type Wanted } from './words.ts';
 
 /**
@@ -42,7 +43,8 @@ const effects: { readonly [E in Effect]: string } = {
 
 /** The worst effect, with the records that have it. */
 function httpsRecordMismatch(input: DiagnosisInput): HttpsRecordFinding | undefined {
-  if (!input.apex || input.hasNoZone) return undefined;
+  // A proxy has its own HTTPS records.
+  if (!input.apex || input.hasNoZone || isProxiedHere(input)) return undefined;
   const all = recordsOf(input.observation.nearby.https ?? null);
   for (const effect of Object.keys(checks) as Effect[]) {
     const found = all.filter((record) => checks[effect](record, input));

@@ -109,11 +109,16 @@ function parkingIn({ delegation }: Observation): Parking | null {
   return found && { ...found, servers };
 }
 
+/** What names the servers of a zone. */
+export type ServersView = Pick<Observation, 'view' | 'delegation'> & {
+  readonly servers: readonly ServerView[];
+};
+
 /**
  * From the parent zone and the zone itself, sorted. Without delegation data, the queried servers.
  * Empty if only resolvers were queried.
  */
-export function zoneServers({ view, delegation, servers }: Observation): readonly string[] {
+export function zoneServers({ view, delegation, servers }: ServersView): readonly string[] {
   if (delegation?.kind === 'delegated') {
     return unique([...delegation.atParent, ...(delegation.atZone ?? [])]);
   }

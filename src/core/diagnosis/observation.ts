@@ -194,6 +194,15 @@ export type Nearby = {
   readonly https?: DnsAnswer<HttpsRecord>;
 };
 
+/** What a proxy in front of the name answered at one address where a CA sends its challenge. */
+export type ProxyAnswer = {
+  readonly address: string;
+  /** `edge`: our edge, behind it. `redirect`: to where no CA follows. `none`: no response. */
+  readonly result: 'edge' | 'other' | 'redirect' | 'none';
+  /** Of the last response. */
+  readonly status: number | null;
+};
+
 /** `unchanged`: a few queries found no difference from the earlier observation, given here. */
 export type Observed = {
   readonly kind: 'unchanged' | 'observed';
@@ -229,6 +238,8 @@ export type Observation = {
    * left the check without an answer; false: the failure is ours.
    */
   readonly resolversWork?: boolean;
+  /** Only if a proxy of the zone's own provider is all that the name shows; not from every machine. */
+  readonly proxy?: readonly ProxyAnswer[];
   /** Messages sent (including retries and TCP), bytes received, milliseconds. */
   readonly cost: { readonly questions: number; readonly bytes: number; readonly ms: number };
 };

@@ -1,6 +1,14 @@
 /** Addresses of reverse proxies that replace and hide a customer's record. */
 import ipaddr from 'ipaddr.js';
-import { addressesInTheWay, type DiagnosisInput, unique, zoneServers } from './input.ts';
+import {
+  addressesInTheWay,
+  type DiagnosisInput,
+  type ServersView,
+  unique,
+  zoneServers,
+} from './input.ts';
+import { type Observation, type ProxyAnswer, recordsOf } from './observation.ts';
+import { ownAddresses } from './server-pointing.ts';
 
 /** Published at https://www.cloudflare.com/ips-v4 and /ips-v6. */
 const cloudflare = [
@@ -58,10 +66,58 @@ export function proxyInTheWay(
 }
 
 export function isProxiedHere(input: DiagnosisInput): boolean {
-  const { delegation } = input.observation;
+  return isOfProvider(input.observation) && proxyInTheWay(input) !== undefined;
+}
+
+/**
+ * The addresses of a proxy that is operated by the zone's provider; empty if the name shows anything
+ * else, or if the platform is behind the same proxy.
+ */
+export function proxiedAddresses(observation: ProxiedView): readonly string[] {
+  const views = observation.servers.filter(({ state }) => state === 'answers');
+  if (views.some(({ cname }) => cname.kind === 'records')) return [];
+  const addresses = unique(views.flatMap(({ a, aaaa }) => [...recordsOf(a), ...recordsOf(aaaa)]));
+  const isOwn = ownAddresses(observation.targetAddresses);
+  const isProxied = proxyOf(addresses) !== null && !addresses.some(isOwn);
+  return isProxied && isOfProvider(observation) ? addresses : [];
+}
+
+type ProxiedView = ServersView & Pick<Observation, 'targetAddresses'>;
+
+function isOfProvider(observation: ServersView): boolean {
+  const { delegation } = observation;
   const lists =
     delegation?.kind === 'delegated'
       ? [delegation.atParent, delegation.atZone ?? []]
-      : [zoneServers(input.observation)];
-  return lists.some(areCloudflareServers) && proxyInTheWay(input) !== undefined;
+      : [zoneServers(observation)];
+  return lists.some(areCloudflareServers);
+}
+
+/**
+ * What a proxy does with a challenge. `unknown`: it did not answer, or could not connect to us.
+ * `redirect`: it leads where no CA follows, or to HTTPS while there is no certificate yet.
+ * `firewall`: a rule stops it. `elsewhere`: it passes requests on to another server.
+ */
+export type ProxyPassage = 'passes' | 'unknown' | 'redirect' | 'firewall' | 'elsewhere';
+
+/** The most telling of all addresses. Undefined if none was queried. */
+export function passageOf(answers: readonly ProxyAnswer[] = []): ProxyPassage | undefined {
+  const found = answers.map(passageAt);
+  return telling.find((passage) => found.includes(passage));
+}
+
+/** One address that stops challenges is enough for a CA to fail. */
+const telling = ['redirect', 'firewall', 'elsewhere', 'unknown', 'passes'] as const;
+
+const firewallStatuses: readonly (number | null)[] = [401, 403, 429, 503];
+
+/** Cloudflare's own 52x and 530: developers.cloudflare.com/support/troubleshooting/http-status-codes. */
+function passageAt({ result, status }: ProxyAnswer): ProxyPassage {
+  if (result === 'edge') return 'passes';
+  if (result === 'redirect') return 'redirect';
+  if (result === 'none' || status === null) return 'unknown';
+  // Its TLS handshake with us failed, so it tried HTTPS.
+  if (status === 525 || status === 526) return 'redirect';
+  if (status >= 520 && status <= 530) return 'unknown';
+  return firewallStatuses.includes(status) ? 'firewall' : 'elsewhere';
 }

@@ -1,6 +1,6 @@
 /** The part of `decide` for a check. */
 
-import { type Finding, type FindingCode, isOurTrouble, severities } from '../diagnosis/findings.ts';
+import { type Finding, type FindingCode, isOurTrouble, severityOf } from '../diagnosis/findings.ts';
 import { scaledMs } from '../time.ts';
 import type { DomainChange } from './change.ts';
 import { eventOfCheck, findingsChanged } from './events.ts';
@@ -156,7 +156,7 @@ const onlyForNextCertificate: readonly FindingCode[] = ['caa_blocks', 'caa_unkno
 
 /** Tolerated findings keep the domain waiting, but never move it back. */
 function verdictFor(state: DomainState, { verdict, findings }: Diagnosed): Verdict {
-  const blocking = findings.filter(({ code }) => severities[code] === 'blocks');
+  const blocking = findings.filter((finding) => severityOf(finding) === 'blocks');
   if (blocking.length === 0) return verdict;
   const isConclusive = !findings.some(({ code }) => code === 'dns_unknown');
   const pointsHere = blocking.every(({ code }) => onlyForNextCertificate.includes(code));

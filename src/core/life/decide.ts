@@ -1,6 +1,6 @@
 /** Decides every change of a domain: an occurrence in, a `DomainChange` out. */
 import { drawOf, type Renewable, servedTimes } from '../certificates/plan.ts';
-import { severities } from '../diagnosis/findings.ts';
+import { severityOf } from '../diagnosis/findings.ts';
 import type { DomainChange } from './change.ts';
 import { type CheckedDomain, type CheckResult, type CheckRules, decideCheck } from './check.ts';
 import type { DomainEvent } from './events.ts';
@@ -68,7 +68,7 @@ function stored(
   const renewed = { ...unchanged(domain), kind: step.kind, to: step.to, escalateAt, served };
   // Already served: the DNS decides its state and next check, not the certificate.
   if (step.kind === 'stayed') return { ...renewed, closes: 'certificate_issued' };
-  const findings = domain.findings.filter(({ code }) => severities[code] === 'warns');
+  const findings = domain.findings.filter((finding) => severityOf(finding) === 'warns');
   const { expiresAt } = certificate;
   return {
     ...renewed,

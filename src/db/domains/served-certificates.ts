@@ -1,4 +1,5 @@
 import { hasProblem, type ServedCheck } from '../../core/certificates/served.ts';
+import type { Finding } from '../../core/diagnosis/findings.ts';
 import { recheckWaits } from '../../core/life/ladder.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { schedule } from './commit.ts';
@@ -10,6 +11,7 @@ export type VisitedDomain = {
   readonly id: string;
   readonly epoch: number;
   readonly hostname: string;
+  readonly findings: readonly Pick<Finding, 'code'>[];
 };
 
 export type ServedCertificateStore = {

@@ -1,4 +1,5 @@
 import type { Observation, Observed } from '../../core/diagnosis/observation.ts';
+import { passageOf } from '../../core/diagnosis/proxies.ts';
 import type { DomainChange } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
 import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
@@ -150,14 +151,14 @@ async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
     SELECT 1 FROM domain WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
 }
 
-/** A CNAME to its own target proves ownership. An apex needs its TXT record. */
+/** A CNAME to its own target proves ownership. An apex needs its TXT record, as does a hidden CNAME. */
 function proofOf(
-  { domain: { hostname, target }, observed, provenAgainst }: CheckSave,
+  { domain: { hostname, target }, observed: { observation }, provenAgainst }: CheckSave,
   rivalProjectId: string,
 ): Proof | null {
-  const zone = zoneBelow({ hostname, delegation: observed.observation.delegation });
+  const zone = zoneBelow({ hostname, delegation: observation.delegation });
   const { type } = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
-  if (type === 'CNAME') return 'cname';
+  if (type === 'CNAME' && passageOf(observation.proxy) !== 'passes') return 'cname';
   return provenAgainst === rivalProjectId ? 'txt' : null;
 }
 

@@ -34,15 +34,16 @@ import { isSame } from './server-view.ts';
 type Answering = { readonly zone: Zone; readonly servers: ReadonlySet<string> } | null;
 
 /**
- * A subdomain's own level is the target's CAA set. Continues upward if one server has no set at a level
- * where another one has.
+ * A subdomain's own level is the target's CAA set, except behind a proxy, which shows no alias. Continues
+ * upward if one server has no set at a level where another one has.
  */
 export async function climbAsIfPointed(
   context: ObservationContext,
   answering: Answering,
+  isProxied = false,
 ): Promise<readonly CaaLevel[]> {
   const { hostname, apex } = context.check;
-  if (apex) return climbCompared(context, hostname, answering);
+  if (apex || isProxied) return climbCompared(context, hostname, answering);
   const { level, confirmed } = await targetLevel(context, answering === null);
   if (isEnd(level)) return [shownAt(hostname, level)];
   const above = await climbCompared(context, parentOf(hostname) ?? '.', answering);

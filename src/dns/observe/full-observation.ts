@@ -29,6 +29,7 @@ import type {
   Observation,
   ServerView,
 } from '../../core/diagnosis/observation.ts';
+import { proxiedAddresses } from '../../core/diagnosis/proxies.ts';
 import type { NoZone, Unregistered } from '../servers/delegation.ts';
 import { NOBODY } from '../servers/recursive.ts';
 import { type NameServer, untold } from '../servers/reply.ts';
@@ -119,7 +120,9 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   const targetAddresses = await targetAddressesOf(context, views, false);
   const pointing = pointingOfViews(check, views, targetAddresses);
   const servers = new Set(answered.map(({ server }) => server.name));
-  const climbing = climbAsIfPointed(context, { zone, servers });
+  const seenSoFar = { view: 'authoritative', delegation, servers: views, targetAddresses } as const;
+  const isProxied = proxiedAddresses(seenSoFar).length > 0;
+  const climbing = climbAsIfPointed(context, { zone, servers }, isProxied);
   // Resolvers are only queried once the record is right: an earlier query would make them cache its
   // absence (RFC 2308, 5).
   const asking = pointing === 'right' ? observeWorld(context) : Promise.resolve([]);

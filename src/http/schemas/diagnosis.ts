@@ -211,6 +211,21 @@ const observation = z
       .boolean()
       .optional()
       .meta(said('Set if a failure of our resolvers left no answer. `false`: they fail for all')),
+    proxy: z
+      .array(
+        z.object({
+          address: z.string(),
+          result: explainedEnum('ProxyResult', 'What a proxy does with a challenge', {
+            edge: 'It passes it on to our edge',
+            other: 'Another server, or the proxy itself, answers',
+            redirect: 'It redirects to where no CA follows',
+            none: 'No response',
+          }),
+          status: z.nullable(wholeNumber({ min: 0, max: 999 })),
+        }),
+      )
+      .optional()
+      .meta(said('Only if the name shows nothing but a proxy of its DNS provider')),
     targetAddresses: names.meta(said('The addresses that an apex domain must resolve to')),
     cost: z
       .object({ questions: count(), bytes: count(), ms: milliseconds() })

@@ -1,7 +1,8 @@
 /** Delegation, unreachable addresses, proxies and mail: findings beside the record. */
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/core/diagnosis/diagnosis.ts';
-import type { Observation } from '../../../src/core/diagnosis/observation.ts';
+import { explain } from '../../../src/core/diagnosis/findings.ts';
+import type { Observation, ProxyAnswer } from '../../../src/core/diagnosis/observation.ts';
 import { areCloudflareServers, proxyOf } from '../../../src/core/diagnosis/proxies.ts';
 import {
   delegated,
@@ -130,6 +131,63 @@ describe('a proxy', () => {
     expect(outcome(observed(APEX, [proxied]))).toEqual(['wrong', 'apex_elsewhere', 'proxied']);
     const unknown = observed(SUB, [proxied], { delegation: null });
     expect(outcome(unknown)).toEqual(['wrong', 'conflicting_a', 'proxied']);
+  });
+
+  const at = (result: ProxyAnswer['result'], status: number | null = null): ProxyAnswer => ({
+    address: '104.16.0.1',
+    result,
+    status,
+  });
+  const passages: readonly (readonly [
+    what: string,
+    proxy: readonly ProxyAnswer[],
+    verdict: string,
+    severity: string,
+    words: RegExp,
+  ])[] = [
+    ['our edge answers', [at('edge', 200)], 'right', 'warns', /“Full \(strict\)” once docs/],
+    [
+      'one of two addresses answers otherwise',
+      [at('edge', 200), at('other', 404)],
+      'wrong',
+      'blocks',
+      /leads to another server/,
+    ],
+    ['it redirects', [at('redirect', 301)], 'wrong', 'blocks', /turn off “Always Use HTTPS”/],
+    ['it cannot connect to us over TLS', [at('other', 525)], 'wrong', 'blocks', /redirects chall/],
+    ['a rule stops it', [at('other', 403)], 'wrong', 'blocks', /add a rule that skips all others/],
+    ['it cannot connect to us', [at('other', 522)], 'unknown', 'warns', /an error 52x means/],
+    ['it is silent', [at('none')], 'unknown', 'warns', /no usable answer this time/],
+    [
+      'one of two is silent',
+      [at('edge', 200), at('none')],
+      'unknown',
+      'warns',
+      /no usable answer this time/,
+    ],
+  ];
+  it.each(passages)('in front of us is judged by a challenge: %s', (...row) => {
+    const [, proxy, verdict, severity, words] = row;
+    const seen = observed(SUB, [proxied], { ...theirs, proxy });
+    const result = diagnose(seen, expectedFor(SUB));
+    const [finding] = result.findings;
+    expect([result.verdict, finding?.code]).toEqual([verdict, 'proxied']);
+    if (finding === undefined) return;
+    const { summary, action, ...explained } = explain(finding);
+    expect(explained.severity).toBe(severity);
+    expect(`${summary} ${action}`).toMatch(words);
+  });
+
+  it('that passes challenges on does not hide that CAA forbids the certificate', () => {
+    const caa = [{ name: APEX, answer: records({ flags: 0, tag: 'issue', value: 'ca.com' }) }];
+    const seen = observed(SUB, [proxied], { ...theirs, proxy: [at('edge', 200)], caa });
+    expect(outcome(seen)).toEqual(['wrong', 'caa_blocks', 'proxied']);
+  });
+
+  it('counts only while the name shows nothing but the proxy', () => {
+    const other = server({ a: records('151.101.1.7') });
+    const seen = observed(SUB, [other], { ...theirs, proxy: [at('edge', 200)] });
+    expect(outcome(seen)).toEqual(['wrong', 'conflicting_a']);
   });
 
   it('is not assumed from one of many addresses or from ours', () => {

@@ -94,6 +94,7 @@ export type FixtureOptions = {
   readonly publicHttpsPort?: number;
   readonly front?: Front;
   readonly clock?: () => Date;
+  readonly answerProbe?: EdgeDeps['answerProbe'];
 };
 /** All edges are one installation. */
 const ticketSecret = new Uint8Array(32);
@@ -113,6 +114,7 @@ export async function startEdgeFixture(
     publicHttpsPort,
     front = 'own',
     clock = () => new Date(),
+    answerProbe = () => null,
   }: FixtureOptions = {},
 ) {
   // Caddy is in front: its ports have to be known before the edge starts.
@@ -134,7 +136,7 @@ export async function startEdgeFixture(
     now: () => new Date(),
   });
   const edge = createEdge({
-    answerProbe: () => null,
+    answerProbe,
     findChallenge: async (token, hostname) => challenges.get(`${hostname}/${token}`) ?? null,
     findChallengeCertificate: createProofCertificates(
       async (hostname, probeToken) =>

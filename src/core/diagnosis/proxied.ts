@@ -1,0 +1,95 @@
+/** A reverse proxy in front of the name, which hides its record. */
+import type { FamilyOf } from './finding.ts';
+import type { DiagnosisInput } from './input.ts';
+import {
+  CLOUDFLARE,
+  isProxiedHere,
+  type ProxyPassage,
+  passageOf,
+  proxyInTheWay,
+} from './proxies.ts';
+import { addressRecords, foreign, recordIn, type Wanted } from './words.ts';
+
+export type ProxiedFinding = Wanted & {
+  readonly code: 'proxied';
+  readonly by: string;
+  readonly addresses: readonly string[];
+  /** What happens to challenges; missing: not checked. */
+  readonly passage?: ProxyPassage;
+};
+
+export const proxied: FamilyOf<ProxiedFinding> = {
+  proxied: {
+    meaning: 'A proxy hides the CNAME',
+    severity: 'blocks',
+    // Only a proxy that stops challenges is known to be in the way.
+    severityFor: ({ passage }) =>
+      passage === 'passes' || passage === 'unknown' ? 'warns' : 'blocks',
+    actor: 'customer',
+    order: 30,
+    // In other zones, the addresses can belong to another site behind the same proxy.
+    orderFor: (input) => (isProxiedHere(input) ? 30 : 105),
+    check: proxiedBy,
+    explain: (finding) => {
+      const { hostname, addresses, passage } = finding;
+      const by = foreign(finding.by);
+      return {
+        summary: summaries[passage ?? 'unchecked'](hostname, by),
+        expected:
+          passage === 'passes'
+            ? `${recordIn(finding)}, not proxied. Proxied works, too.`
+            : `${recordIn(finding)}, not proxied`,
+        found: `Addresses of ${by}: ${addressRecords(addresses)}`,
+        action: actions[passage ?? 'unchecked'](finding),
+      };
+    },
+  },
+};
+
+type Case = ProxyPassage | 'unchecked';
+
+const summaries: { readonly [C in Case]: (hostname: string, by: string) => string } = {
+  passes: (hostname, by) =>
+    `${hostname} is behind ${by}’s proxy, which passes challenges on to us, so it can be used.`,
+  unknown: (hostname, by) =>
+    `${hostname} is behind ${by}’s proxy, and our test request got no usable answer this time.`,
+  redirect: (hostname, by) =>
+    `${hostname} is behind ${by}’s proxy, which redirects challenges to HTTPS or elsewhere, so no certificate can be issued.`,
+  firewall: (hostname, by) =>
+    `${hostname} is behind ${by}’s proxy, where a security rule stops challenges, so no certificate can be issued.`,
+  elsewhere: (hostname, by) =>
+    `${hostname} is behind ${by}’s proxy, which leads to another server, so no certificate can be issued.`,
+  unchecked: (hostname, by) =>
+    `${hostname} resolves to ${by}’s proxy, which hides the record. Certificate orders can fail.`,
+};
+
+const PATH = '/.well-known/acme-challenge/';
+
+/** The first way needs no rule and has no cost, so it is always mentioned. */
+const actions: { readonly [C in Case]: (finding: ProxiedFinding) => string } = {
+  passes: ({ hostname }) =>
+    `No action needed. The cost: visitors get the proxy’s certificate, ours is renewed over HTTP through the proxy only, and we cannot see the record. At Cloudflare, set SSL/TLS → Overview to “Full (strict)” once ${hostname} is live: “Flexible” causes endless redirects. Without the proxy (“DNS only”), there is none of this.`,
+  unknown: (finding) =>
+    `We check again automatically. If it lasts: ${dnsOnly(finding)} With the proxy, an error 52x means that Cloudflare cannot connect to the record’s value, which must be exactly ${finding.target}.`,
+  redirect: (finding) =>
+    `${dnsOnly(finding)} Or keep the proxy: turn off “Always Use HTTPS” under SSL/TLS → Edge Certificates, and redirect rules that match ${PATH}, until the certificate is there.`,
+  firewall: (finding) =>
+    `${dnsOnly(finding)} Or keep the proxy: under Security → Security rules, add a rule that skips all others if the URI path starts with ${PATH}.`,
+  elsewhere: (finding) =>
+    `${dnsOnly(finding)} Or keep the proxy, if the value of the record is exactly ${finding.target} and no rule sends requests elsewhere.`,
+  unchecked: (finding) =>
+    finding.by === CLOUDFLARE
+      ? `If this is your own site behind Cloudflare: ${dnsOnly(finding, 'at')} If it is another site: delete these addresses at your DNS provider, and create the record.`
+      : `If this is your own site behind ${foreign(finding.by)}: turn the proxy off there for ${finding.hostname}, so that the DNS shows the record. Its value must be exactly ${finding.target}.`,
+};
+
+function dnsOnly({ hostname, target }: ProxiedFinding, at: 'At' | 'at' = 'At'): string {
+  return `${at} Cloudflare, open DNS → Records and edit ${hostname}. Set “Proxy status” to “DNS only”. The value must be exactly ${target}.`;
+}
+
+function proxiedBy(input: DiagnosisInput): ProxiedFinding | undefined {
+  const found = proxyInTheWay(input);
+  if (found === undefined) return undefined;
+  const passage = isProxiedHere(input) ? passageOf(input.observation.proxy) : undefined;
+  return { code: 'proxied', ...input.wanted, ...found, ...(passage && { passage }) };
+}
