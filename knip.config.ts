@@ -29,7 +29,7 @@ const config: KnipConfig = {
   ],
   // Prisma's generated client imports the first; tests start the other two by their paths.
   ignoreDependencies: ['@prisma/client', '@redocly/cli', '@stoplight/prism-cli'],
-  ignoreBinaries: ['script', 'openssl'],
+  ignoreBinaries: ['script', 'openssl', 'ruby'],
   ignoreExportsUsedInFile: argv.includes('--production'),
 };
 

@@ -41,6 +41,7 @@ export async function siteFor(
 }
 
 type HttpsDeps = ChallengeDeps &
+  Pick<EdgeDeps, 'log'> &
   Pick<OpenConnections, 'bindTo'> & {
     readonly requests: RequestLimit;
     readonly count: Pick<EdgeCounters, 'refused' | 'underWay'>;
@@ -63,7 +64,10 @@ export async function handleHttps(
   const route = await findRoute(target.hostname);
   if (route === null) return sendPage(response, pages.noLongerServed(target.hostname));
   // A proxy in front can redirect CAs here. Other tokens can be the deploy's.
-  const proof = await findKeyAuthorization(deps, target);
+  const proof = await findKeyAuthorization(deps, target).catch((err: unknown) => {
+    deps.log.warn({ err }, 'a challenge over HTTPS could not be looked up');
+    return null;
+  });
   if (proof !== null) return sendKeyAuthorization(response, proof);
   sayHsts(response, route);
   const { redirect, upstream, projectId } = route;

@@ -225,13 +225,11 @@ function composeObserver({ config, metrics }: Opened, wire: Wire, probes: Probes
   if (config.certificates.source === 'external' || config.acme.challenge !== 'http-01') {
     return observer;
   }
-  const rules = {
-    ...reachRules(config, observer.lookupAddresses, probes),
-    timeoutMs: PROXY_MS,
-  };
-  return observingProxies(observer, (hostname, addresses) =>
-    reachAddresses(rules, hostname, addresses, ['http']),
-  );
+  const rules = reachRules(config, observer.lookupAddresses, probes);
+  return observingProxies(observer, (hostname, addresses) => {
+    const signal = AbortSignal.timeout(PROXY_MS);
+    return reachAddresses({ ...rules, signal }, hostname, addresses, ['http']);
+  });
 }
 
 function createWake(queues: Queues): Parts['wake'] {

@@ -14,12 +14,13 @@ export function composeExamineReach(
   const { config, observer, probes, external } = parts;
   let examine: ExamineReach | undefined;
   return async (hostname, domainId) => {
-    // An external edge answers challenges itself.
-    examine ??= createExamineReach(
+    // An external edge answers challenges itself, for certificates of its own CA.
+    examine ??= createExamineReach({
       config,
-      observer.lookupAddresses,
-      external === null ? probes : null,
-    );
+      lookupAddresses: observer.lookupAddresses,
+      probes: external === null ? probes : null,
+      isAuthorityKnown: external === null,
+    });
     return examine(hostname, domainId === null ? null : await findLimits(parts, domainId));
   };
 }
@@ -30,7 +31,8 @@ async function findLimits(
 ): Promise<OrderLimits | null> {
   const work = await certificates.loadWork(domainId, now());
   if (work === undefined) return null;
-  const { budgetWaits: waits, lastProblem, recentRefusals } = work;
+  const { budgetWaits: waits, lastProblem, recentRefusals, usable } = work;
   const authority = recentRefusals[0]?.authority ?? null;
-  return { waits, refused: lastProblem && { ...lastProblem, authority } };
+  const refused = lastProblem && { ...lastProblem, authority };
+  return { hasCertificate: usable !== null, waits, refused };
 }

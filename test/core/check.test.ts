@@ -1,6 +1,7 @@
 /** Which blocking findings set a domain back. */
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
+import type { ProxyPassage } from '../../src/core/diagnosis/proxies.ts';
 import { decideCheck } from '../../src/core/life/check.ts';
 import type { DomainState, Verdict } from '../../src/core/life/lifecycle.ts';
 import { later, noon } from '../support/builders.ts';
@@ -28,6 +29,13 @@ const forbidden: Finding = {
   records: ['0 issue "ca.example"'],
   toAdd: '0 issue "letsencrypt.org"',
 };
+const proxied = (passage: ProxyPassage): Finding => ({
+  code: 'proxied',
+  ...about,
+  by: 'Cloudflare',
+  addresses: ['104.16.0.1'],
+  passage,
+});
 
 const verified: DomainState = { status: 'verified', verifiedAt: noon };
 /** First missed a quarter of an hour ago: the next miss means drift. */
@@ -55,6 +63,12 @@ const table: readonly (readonly [DomainState, readonly Finding[], string])[] = [
   [live, [bogus], 'live'],
   [live, [forbidden], 'live'],
   [live, [bogus, missing], 'drifted'],
+  [verified, [proxied('elsewhere')], 'pending'],
+  [verified, [proxied('no_certificate')], 'verified'],
+  [live, [proxied('elsewhere')], 'drifted'],
+  [live, [proxied('redirect')], 'drifted'],
+  [live, [proxied('no_certificate')], 'live'],
+  [live, [proxied('firewall')], 'live'],
 ];
 
 const caaSilent: Finding = {

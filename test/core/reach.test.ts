@@ -20,6 +20,7 @@ describe('a redirect', () => {
     ['/elsewhere', 'http://docs.shop.test/elsewhere'],
     ['https://docs.shop.test/x', 'https://docs.shop.test/x'],
     ['//other.test/x', 'http://other.test/x'],
+    ['http://other.test./x', 'http://other.test./x'],
     ['http://other.test:443/x', 'http://other.test:443/x'],
   ])('to %s is followed', (location, to) => {
     expect(readRedirect(location, from, ports)).toEqual({ to: new URL(to) });
@@ -34,6 +35,8 @@ describe('a redirect', () => {
     ['ftp://docs.shop.test/x', 'scheme'],
     ['javascript:alert(1)', 'scheme'],
     ['http://', 'unreadable'],
+    ['http://a..b/', 'unreadable'],
+    [`http://${'a'.repeat(64)}.test/`, 'unreadable'],
   ])('to %s is not: %s', (location, problem) => {
     expect(readRedirect(location, from, ports)).toEqual({ problem });
   });
@@ -70,17 +73,25 @@ const cloudflare = { name: 'Cloudflare', header: 'cf-ray' };
 
 type End = Pick<AddressReach, 'outcome'> & Partial<Pick<AddressReach, 'redirect'>>;
 
-function said(end: End, more: Partial<AddressReach> = {}, isEdgeKnown = true) {
+const unanswered = { answers: [] };
+
+function said(
+  end: End,
+  more: Partial<AddressReach> = {},
+  isEdgeKnown = true,
+  hasCertificate = false,
+) {
   const reach = {
     address: '192.0.2.1',
     port: 80,
     scheme: 'http',
     answers: [answer()],
     redirect: null,
+    lastUrl: 'http://next.test/',
     ...end,
     ...more,
   } as const;
-  return reachInWords(reach, { isEdgeKnown, challenge: 'http-01' });
+  return reachInWords(reach, { isEdgeKnown, hasCertificate, challenge: 'http-01' });
 }
 
 const https = { scheme: 'https', port: 443 } as const;
@@ -113,32 +124,44 @@ describe('an address in words', () => {
       false,
       /status 404\.$/,
     ],
-    ['a deploy at the other port', said(other, https), false, /^Port 443 .* status 404\.$/],
+    ['another server at the other port', said(other, https), true, /^Port 443 .*not our edge/],
     [
       'a redirect that was followed',
       said(other, { answers: [answer({ status: 301 }), answer({ url: 'https://other.test/' })] }),
       true,
       /status 404 after a redirect to https:\/\/other\.test\/, which is not our edge/,
     ],
-    ['refused', said({ outcome: 'refused' }), true, /refuses .*The CA connects there/],
+    ['refused', said({ outcome: 'refused' }, unanswered), true, /refuses .*The CA connects there/],
     [
       'refused at 443',
-      said({ outcome: 'refused' }, https),
+      said({ outcome: 'refused' }, { ...https, ...unanswered }),
       true,
       /refuses .*Visitors connect there/,
     ],
-    ['silent', said({ outcome: 'timeout' }), true, /a firewall may drop/],
+    ['silent', said({ outcome: 'timeout' }, unanswered), true, /a firewall may drop/],
     [
       'no certificate yet',
-      said({ outcome: 'no_tls' }, https),
+      said({ outcome: 'no_tls' }, { ...https, ...unanswered }),
       false,
       /has no certificate for this name yet/,
     ],
-    ['no HTTP', said({ outcome: 'no_http' }), true, /answers, but not with HTTP/],
-    ['no route', said({ outcome: 'no_route' }), false, /no route to it/],
+    [
+      'no TLS though there is a certificate',
+      said({ outcome: 'no_tls' }, { ...https, ...unanswered }, true, true),
+      true,
+      /completes no TLS handshake for this name\. Visitors connect there/,
+    ],
+    [
+      'a refused redirect',
+      said({ outcome: 'refused' }),
+      true,
+      /^Port 80 of 192\.0\.2\.1 redirects to http:\/\/next\.test\/, which refuses the connection/,
+    ],
+    ['no HTTP', said({ outcome: 'no_http' }, unanswered), true, /answers, but not with HTTP/],
+    ['no route', said({ outcome: 'no_route' }, unanswered), false, /no route to it/],
     [
       'a reserved address',
-      said({ outcome: 'reserved' }),
+      said({ outcome: 'reserved' }, unanswered),
       true,
       /cannot be reached from the internet/,
     ],
@@ -158,9 +181,13 @@ describe('an address in words', () => {
   });
 
   it('is a problem without a handshake if the CA needs one', () => {
-    const end = { outcome: 'no_tls', redirect: null } as const;
+    const end = { outcome: 'no_tls', redirect: null, lastUrl: null } as const;
     const reach = { address: '192.0.2.1', ...https, answers: [], ...end };
-    const { isProblem } = reachInWords(reach, { isEdgeKnown: true, challenge: 'tls-alpn-01' });
+    const { isProblem } = reachInWords(reach, {
+      isEdgeKnown: true,
+      hasCertificate: false,
+      challenge: 'tls-alpn-01',
+    });
     expect(isProblem).toBe(true);
   });
 });

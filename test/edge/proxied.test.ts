@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reachAddresses } from '../../src/certificates/reach/challenge-path.ts';
 import { observingProxies } from '../../src/certificates/reach/observe-proxied.ts';
 import { createProbes } from '../../src/certificates/served/probe.ts';
+import type { AddressReach } from '../../src/core/certificates/reach.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
 import { closeInternet, diagnosed, openInternet, TARGET } from '../dns/findings/internet.ts';
 import { comparedWith } from '../dns/laboratory.ts';
@@ -59,7 +60,7 @@ async function behindProxy(first: RequestListener, records = ['docs A 104.16.1.1
     ports: { http: proxy, https: 1 },
     lookupAddresses: async () => ['127.0.0.1'],
     isAllowed: () => true,
-    timeoutMs: 5_000,
+    signal: AbortSignal.timeout(20_000),
   } as const;
   const observer: Observer = observingProxies(internet.observer, (name, addresses) => {
     asked.push(...addresses);
@@ -80,6 +81,43 @@ const verdictOf = (seen: Parameters<typeof diagnosed>[0]) => {
 };
 
 describe('A name behind its provider’s proxy', () => {
+  const reached = (address: string, outcome: AddressReach['outcome']): AddressReach => ({
+    address,
+    port: 80,
+    scheme: 'http',
+    outcome,
+    redirect: null,
+    answers: [],
+    lastUrl: null,
+  });
+
+  it.each([
+    ['this machine has no IPv6', ['edge', 'no_route'], 'right'],
+    ['this machine has no route at all', ['no_route', 'no_route'], 'unknown'],
+    ['this machine cannot recognize our edge', [], 'unknown'],
+  ] as const)(
+    'is judged by the addresses that could be queried: %s',
+    async (_what, ends, verdict) => {
+      const records = ['docs A 104.16.1.1', 'docs AAAA 2606:4700::1'];
+      const internet = await openInternet({
+        zones: { 'shop.test': { 'ada.ns.cloudflare.com': records } },
+      });
+      const observer = observingProxies(internet.observer, async (_name, addresses) =>
+        ends.map((outcome, at) => reached(addresses[at] ?? '', outcome)),
+      );
+      expect(verdictOf(await observer.observe(check))).toEqual([verdict, 'proxied']);
+    },
+  );
+
+  it('is judged in the same way if only resolvers can be queried', async () => {
+    const zones = { 'shop.test': { 'ada.ns.cloudflare.com': ['docs A 104.16.1.1'] } };
+    const internet = await openInternet({ zones, authoritative: false });
+    const through = (outcome: AddressReach['outcome']) =>
+      observingProxies(internet.observer, async ([...name]) => [reached(name.join(''), outcome)]);
+    expect(verdictOf(await through('edge').observe(check))).toEqual(['right', 'proxied']);
+    expect(verdictOf(await through('timeout').observe(check))).toEqual(['unknown', 'proxied']);
+  });
+
   it('is right if the proxy passes a challenge on to our edge', async () => {
     const { observer, asked } = await behindProxy(passOn);
     const observation = await observer.observe(check);

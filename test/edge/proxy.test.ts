@@ -56,6 +56,18 @@ describe('A request to a published domain', () => {
     });
   });
 
+  it('reaches the deploy on the challenge path, unless a CA asks there', async () => {
+    await publishDeploy(echo);
+    edge.challenges.set(`${hostname}/of-a-ca`, 'of-a-ca.thumbprint');
+    const get = (token: string) =>
+      edge.https({ hostname, path: `/.well-known/acme-challenge/${token}` });
+    expect((await get('of-a-ca')).body).toBe('of-a-ca.thumbprint');
+    const own = { url: '/.well-known/acme-challenge/of-the-deploy' };
+    expect(JSON.parse((await get('of-the-deploy')).body)).toMatchObject(own);
+    edge.database.isUp = false;
+    expect(JSON.parse((await get('of-the-deploy')).body)).toMatchObject(own);
+  });
+
   it('is forwarded below the path of the upstream', async () => {
     await publishDeploy(echo, '/site/');
     const { body } = await edge.https({ hostname, path: '/page?x=1' });

@@ -49,7 +49,7 @@ async function ask(http: number, more: Partial<ReachRules> = {}, https = CLOSED)
     ports: { http, https },
     lookupAddresses: async () => [at],
     isAllowed: () => true,
-    timeoutMs: 2_000,
+    signal: AbortSignal.timeout(20_000),
     ...more,
   };
   const reached = await reachAddresses(rules, hostname, [at, at]);
@@ -125,7 +125,7 @@ describe('an address', () => {
 
   it('that is silent ends when the time for all is over', async () => {
     const silent = await listening(createTcpServer(() => {}));
-    expect((await ask(silent, { timeoutMs: 300 })).first.outcome).toBe('timeout');
+    expect((await ask(silent, { signal: AbortSignal.timeout(300) })).first.outcome).toBe('timeout');
   });
 });
 

@@ -1,4 +1,3 @@
-/** GET /v1/diagnosis/{hostname} without a name server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { diagnose } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
@@ -165,7 +164,8 @@ describe('GET /v1/diagnosis/{hostname}', () => {
 
   it('queries addresses and CAs only with reach=true', async () => {
     const without = await get('docs.shop.test');
-    expect([without.body, reached]).toEqual([expect.not.objectContaining({ reach: {} }), []]);
+    expect(without.body).not.toHaveProperty('reach');
+    expect(reached).toEqual([]);
     const { body } = await get('docs.shop.test', `?target=${target}&reach=true`);
     expect(reached).toEqual([['docs.shop.test', null]]);
     expect(body).toMatchObject({ reach: { addresses: [], authorities: [] } });

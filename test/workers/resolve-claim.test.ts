@@ -156,6 +156,32 @@ describe('a right check of a name that another project has added', () => {
   });
 });
 
+describe('a subdomain behind a proxy that another project held', () => {
+  const former: readonly (readonly [string, object])[] = [
+    ['removed', { removedAt: noon, verifiedAt: noon }],
+    ['lost', { status: 'failed', failedAt: noon, verifiedAt: noon }],
+  ];
+  it.each(former)('needs the TXT record though the other was %s', async (_how, data) => {
+    const pair = await aPair({ place: 'proxied', status: 'live', txt: 'none' });
+    await stored.database.prisma.domain.update({ where: { id: pair.holder.id }, data });
+    await checkRight(pair, 'none', observedAt.proxied);
+    const waiting = await stored.load(pair.claimant.id);
+    expect(waiting).toMatchObject({
+      state: { status: 'pending' },
+      findings: [{ code: 'held_elsewhere' }],
+    });
+    await checkRight({ ...pair, claimant: waiting }, 'claimant', observedAt.proxied);
+    expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
+    expect(await claimEvents(pair.holder.id)).toEqual([]);
+  });
+
+  it('needs none for its own former claim, or if the other never held it', async () => {
+    const pair = await aPair({ place: 'proxied', status: 'failed', txt: 'none' });
+    await checkRight(pair, 'none', observedAt.proxied);
+    expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
+  });
+});
+
 describe('a project that loses a name', () => {
   it('loses its order, escalation, renewal and visitors, and gets a new check', async () => {
     const pair = await two('everything.example', 'live');

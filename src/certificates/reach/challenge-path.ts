@@ -26,8 +26,8 @@ export type ReachRules = {
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;
   /** Decides for every address, also of redirects. */
   readonly isAllowed: (address: string) => boolean;
-  /** For all addresses together. */
-  readonly timeoutMs: number;
+  /** Ends all requests and lookups. */
+  readonly signal: AbortSignal;
 };
 
 const TEXT_MAX = 80;
@@ -43,15 +43,15 @@ export function reachAddresses(
   addresses: readonly string[],
   schemes: readonly AddressReach['scheme'][] = ['http', 'https'],
 ): Promise<readonly AddressReach[]> {
-  const asking = { ...rules, hostname, signal: AbortSignal.timeout(rules.timeoutMs) };
+  const asking = { ...rules, hostname };
   const distinct = addressesToAsk(addresses);
   return Promise.all(
     schemes.flatMap((scheme) => distinct.map((address) => reachAddress(asking, scheme, address))),
   );
 }
 
-type Asking = ReachRules & { readonly hostname: string; readonly signal: AbortSignal };
-type End = Pick<AddressReach, 'outcome' | 'redirect'>;
+type Asking = ReachRules & { readonly hostname: string };
+type End = Pick<AddressReach, 'outcome' | 'redirect' | 'lastUrl'>;
 
 async function reachAddress(
   asking: Asking,
@@ -61,8 +61,9 @@ async function reachAddress(
   const place = { address, port: asking.ports[scheme], scheme };
   const answers: ReachAnswer[] = [];
   const end = async (): Promise<End> => {
-    if (!asking.isAllowed(address)) return ended('reserved');
-    if (scheme === 'https' && (await provesByHandshake(asking, address))) return ended('edge');
+    if (!asking.isAllowed(address)) return ended('reserved', null);
+    if (scheme === 'https' && (await provesByHandshake(asking, address)))
+      return ended('edge', null);
     return follow(asking, place, answers);
   };
   return { ...place, ...(await end()), answers };
@@ -93,14 +94,15 @@ async function follow(
   let next: Hop = { url: new URL(`${scheme}://${hostname}:${port}${PATH}${token}`), address };
   for (;;) {
     const got = await getFrom(next.url, next.address, signal);
-    if ('outcome' in got) return ended(got.outcome);
-    answers.push(answerOf(got, next, token));
+    const lastUrl = shown(next.url, token);
+    if ('outcome' in got) return ended(got.outcome, lastUrl);
+    answers.push(answerOf(got, next, lastUrl));
     const isEdge = got.status === 200 && got.body === expected;
-    if (got.location === null) return ended(isEdge ? 'edge' : 'other_answer');
+    if (got.location === null) return ended(isEdge ? 'edge' : 'other_answer', lastUrl);
     const hop = await hopTo(asking, next.url, got.location, answers.length);
     if ('problem' in hop) {
       const redirect = { problem: hop.problem, to: printable(got.location, TEXT_MAX) };
-      return { outcome: 'bad_redirect', redirect };
+      return { outcome: 'bad_redirect', redirect, lastUrl };
     }
     next = hop;
   }
@@ -113,7 +115,7 @@ function newQuestion({ probes, hostname }: Asking) {
 }
 
 async function hopTo(
-  { ports, lookupAddresses, isAllowed }: Asking,
+  { ports, lookupAddresses, isAllowed, signal }: Asking,
   from: URL,
   location: string,
   before: number,
@@ -121,19 +123,36 @@ async function hopTo(
   if (before > REDIRECTS_FOLLOWED_MAX) return { problem: 'too_many' };
   const redirect = readRedirect(location, from, ports);
   if ('problem' in redirect) return redirect;
-  const [address] = await lookupAddresses(redirect.to.hostname);
+  const name = redirect.to.hostname.replace(/\.$/, '');
+  const [address] = await beforeAbort(signal, lookupAddresses(name));
   if (address === undefined) return { problem: 'unresolved' };
   return isAllowed(address) ? { url: redirect.to, address } : { problem: 'not_public' };
 }
 
-function ended(outcome: AddressReach['outcome']): End {
-  return { outcome, redirect: null };
+/** An empty list if the time is over first. */
+export async function beforeAbort(
+  signal: AbortSignal,
+  lookup: Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  if (signal.aborted) return [];
+  const over = new Promise<readonly string[]>((resolve) => {
+    signal.addEventListener('abort', () => resolve([]), { once: true });
+  });
+  return Promise.race([lookup.catch(() => []), over]);
 }
 
-function answerOf(got: Got, { url, address }: Hop, token: string): ReachAnswer {
+function ended(outcome: AddressReach['outcome'], lastUrl: string | null): End {
+  return { outcome, redirect: null, lastUrl };
+}
+
+function shown(url: URL, token: string): string {
+  return printable(url.href.replace(token, ''), 2 * TEXT_MAX);
+}
+
+function answerOf(got: Got, { address }: Hop, url: string): ReachAnswer {
   const { server } = got.headers;
   return {
-    url: printable(url.href.replace(token, ''), 2 * TEXT_MAX),
+    url,
     address,
     status: got.status,
     server: server === undefined ? null : printable(String(server), TEXT_MAX),

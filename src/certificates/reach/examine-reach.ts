@@ -12,11 +12,12 @@ import {
 import { isPublic } from '../../net/destination.ts';
 import { type AcmeTransport, createTransport } from '../acme/transport.ts';
 import type { Probes } from '../served/probe.ts';
-import { type ReachRules, reachAddresses } from './challenge-path.ts';
+import { beforeAbort, type ReachRules, reachAddresses } from './challenge-path.ts';
 import { knownStatusPage, readStatusPage } from './status-page.ts';
 
 /** Of an attached name. */
 export type OrderLimits = {
+  readonly hasCertificate: boolean;
   /** For each CA, in order. */
   readonly waits: readonly (BudgetWait | null)[];
   readonly refused:
@@ -37,20 +38,34 @@ export type ExamineReach = (hostname: string, limits: OrderLimits | null) => Pro
 const TIMEOUT_MS = 10_000;
 const DIRECTORY_MS = 4_000;
 
-/** `probes`: see `ReachRules`. Throws if a CA file cannot be read. */
-export function createExamineReach(
-  { acme, dns }: Pick<Config, 'acme' | 'dns'>,
-  lookupAddresses: ReachRules['lookupAddresses'],
-  probes: Probes | null,
-): ExamineReach {
-  const rules = reachRules({ acme, dns }, lookupAddresses, probes);
-  const authorities = [acme, ...(acme.fallback ? [acme.fallback] : [])].map(reachedAuthority);
+export type ReachParts = {
+  readonly config: Pick<Config, 'acme' | 'dns'>;
+  readonly lookupAddresses: ReachRules['lookupAddresses'];
+  readonly probes: ReachRules['probes'];
+  /** Whether the configuration says which CAs are in use. */
+  readonly isAuthorityKnown: boolean;
+};
+
+/** Throws if a CA file cannot be read. */
+export function createExamineReach({
+  config: { acme, dns },
+  lookupAddresses,
+  probes,
+  isAuthorityKnown,
+}: ReachParts): ExamineReach {
+  const authorities = isAuthorityKnown
+    ? [acme, ...(acme.fallback ? [acme.fallback] : [])].map(reachedAuthority)
+    : [];
   return async (hostname, limits) => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const rules = { ...reachRules({ acme, dns }, lookupAddresses, probes), signal };
+    const found = beforeAbort(signal, lookupAddresses(hostname));
     const [addresses, states] = await Promise.all([
-      lookupAddresses(hostname).then((found) => reachAddresses(rules, hostname, found)),
+      found.then((all) => reachAddresses(rules, hostname, all)),
       Promise.all(authorities.map((one, index) => stateOf(one, index, limits))),
     ]);
-    const expected = { isEdgeKnown: probes !== null, challenge: acme.challenge };
+    const hasCertificate = limits?.hasCertificate ?? false;
+    const expected = { isEdgeKnown: probes !== null, hasCertificate, challenge: acme.challenge };
     return reportOf(addresses, states, expected);
   };
 }
@@ -59,14 +74,13 @@ export function reachRules(
   { acme, dns }: Pick<Config, 'acme' | 'dns'>,
   lookupAddresses: ReachRules['lookupAddresses'],
   probes: Probes | null,
-): ReachRules {
+): Omit<ReachRules, 'signal'> {
   return {
     probes,
     challenge: acme.challenge,
     ports: { http: acme.httpPort, https: acme.tlsPort },
     lookupAddresses,
     isAllowed: (address) => dns.allowPrivate || isPublic(address),
-    timeoutMs: TIMEOUT_MS,
   };
 }
 

@@ -8,7 +8,7 @@ import { type ReachRules, reachAddresses } from './challenge-path.ts';
 /** Let's Encrypt allows 10 s per connection; above this limit an address counts as slow. */
 const TIMEOUT_MS = 3_000;
 
-export type ProbeRules = Omit<ReachRules, 'probes' | 'timeoutMs'> & {
+export type ProbeRules = Omit<ReachRules, 'probes' | 'signal'> & {
   readonly probes: NonNullable<ReachRules['probes']>;
 };
 
@@ -19,7 +19,7 @@ export async function probeAddresses(
   addresses: readonly string[],
 ): Promise<readonly Probe[]> {
   if (rules.challenge === 'http-01') {
-    const all = { ...rules, timeoutMs: TIMEOUT_MS };
+    const all = { ...rules, signal: AbortSignal.timeout(TIMEOUT_MS) };
     return (await reachAddresses(all, hostname, addresses, ['http'])).map(probeOf);
   }
   const distinct = addressesToAsk(addresses);

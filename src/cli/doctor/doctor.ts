@@ -1,5 +1,6 @@
 /** `signpost doctor`: checks a host name once, from this machine or through the service. */
 
+import { observingProxies } from '../../certificates/reach/observe-proxied.ts';
 import type { ConfigProblem } from '../../config/combinations.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { Finding } from '../../core/diagnosis/findings.ts';
@@ -122,7 +123,8 @@ async function checkFromHere(
   const wire = createWire();
   // Open sockets would keep the process alive.
   try {
-    const observer = createObserver({ wire, config: dns, platformAddresses: platform.addresses });
+    const own = createObserver({ wire, config: dns, platformAddresses: platform.addresses });
+    const observer = observingProxies(own, async () => []);
     const examine = createExamine({
       observer,
       authorities: async () =>
@@ -132,13 +134,16 @@ async function checkFromHere(
       allowPrivate: dns.allowPrivate,
     });
     const hostname = parsed.hostname.ascii;
-    const [examined, reach] = await Promise.all([
-      examine({ hostname, target: named.target }),
-      typed.reach ? reachFromHere({ acme, dns }, observer.lookupAddresses, hostname) : null,
-    ]);
+    const reaching =
+      typed.reach && reachFromHere({ acme, dns }, observer.lookupAddresses, hostname);
+    const examined = await examine({ hostname, target: named.target });
+    const reach = await reaching;
     const accountUntold = examined.diagnosis.findings.some(isAccountUntold);
     const report = { ...reportOf(examined), ...(reach && { reach }) };
     return { ok: true, json: renderJson(report), accountUntold };
+  } catch (fault) {
+    if (fault instanceof Error && 'path' in fault) return refused(`ACME_CA_FILE: ${fault.message}`);
+    throw fault;
   } finally {
     wire.close();
   }

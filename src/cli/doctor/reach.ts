@@ -5,13 +5,18 @@ import { plain, type TextLayout, titled, wrapped } from '../layout.ts';
 import { marks } from '../lines.ts';
 import type { Report } from '../shown.ts';
 
-/** This machine does not have the key of our probes, so it cannot recognize our edge. */
+/**
+ * This machine does not have the key of our probes, so it cannot recognize our edge. Throws if a CA file
+ * cannot be read.
+ */
 export function reachFromHere(
   config: Pick<Config, 'acme' | 'dns'>,
   lookupAddresses: (hostname: string) => Promise<readonly string[]>,
   hostname: string,
 ): Promise<ReachReport> {
-  return createExamineReach(config, lookupAddresses, null)(hostname, null);
+  const isAuthorityKnown = config.acme.directoryUrl !== undefined;
+  const parts = { config, lookupAddresses, probes: null, isAuthorityKnown };
+  return createExamineReach(parts)(hostname, null);
 }
 
 /** Empty without `--reach`. */
@@ -27,7 +32,11 @@ export function reachSections({ reach }: Report, page: TextLayout): readonly (re
     ),
     titled(
       'Certificate authorities',
-      authorities.flatMap((one) => marked(one, page)),
+      authorities.length === 0
+        ? [
+            '  Not known here: another edge orders the certificates, or ACME_DIRECTORY_URL is not set.',
+          ]
+        : authorities.flatMap((one) => marked(one, page)),
       page,
     ),
   ];

@@ -6,6 +6,7 @@ import { limitInWords } from './budget.ts';
 import {
   type EscalationCause,
   type EscalationEvidence,
+  isProxiedAway,
   isRateLimitCause,
   isUnreached,
   type Probe,
@@ -52,8 +53,8 @@ const summaries: { readonly [C in EscalationCause]: Sentence } = {
     isRateLimitCause(budget)
       ? `The certificate authority allows ${limitInWords(budget)}. That limit is reached; the next order is possible at ${inUtc(budget.until)}.`
       : `The certificate authority accepts no new order${problem?.retryAfter === undefined ? ' for now' : ` before ${inUtc(problem.retryAfter)}`}.${itsWords(problem)}${alsoSetBack(setback, reader)}`,
-  challenge_unreachable: ({ probes, problem }) =>
-    `The certificate authority cannot fetch its challenge from the domain.${perAddress(probes)}${itsWords(problem)}`,
+  challenge_unreachable: ({ findings, probes, problem }) =>
+    `The certificate authority cannot fetch its challenge from the domain.${throughProxy(findings)}${perAddress(probes)}${itsWords(problem)}`,
   secondary_validation: ({ problem }) =>
     `The certificate authority reached the domain from its own network, but not from other regions of the world. Typical causes: access is blocked by country, a firewall or bot protection stops it, or a name server does not answer in one region.${itsWords(problem)}`,
   authority_refused: ({ problem, refusals }) =>
@@ -177,6 +178,11 @@ function itsWords(problem: EscalationEvidence['problem']): string {
 }
 
 /** Lists every address: a wrong AAAA record beside a correct A record is common. */
+function throughProxy(findings: readonly Finding[]): string {
+  const found = findings.find(isProxiedAway);
+  return found === undefined ? '' : ` ${explain(found).summary}`;
+}
+
 function perAddress(probes: readonly Probe[]): string {
   const answered = probes.filter((probe) => isUnreached(probe) || probe.outcome === 'reachable');
   return answered.length === 0 ? '' : ` On ${probesInWords(answered)}.`;

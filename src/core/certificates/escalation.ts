@@ -80,6 +80,7 @@ const otherwiseBlocking: ReadonlySet<string> = new Set([
   'caa_unknown',
   'name_servers_disagree',
   'dnssec_bogus',
+  'proxied',
 ]);
 
 /** Problem types (RFC 8555, 6.7): the CA did not see the challenge at the name. */
@@ -94,6 +95,7 @@ const aboutTheChallenge: ReadonlySet<string> = new Set([
 /** What blocks every order comes before what one order met. */
 const ranking: readonly (readonly [EscalationCause, (facts: Facts) => boolean])[] = [
   ['dns_changed', ({ findings }) => findings.some(takesBack)],
+  ['challenge_unreachable', ({ findings }) => findings.some(isProxiedAway)],
   ['caa_blocks', has('caa_blocks')],
   ['dns_unsettled', has('name_servers_disagree', 'dnssec_bogus')],
   ['dns_unknown', has('dns_unknown')],
@@ -147,6 +149,11 @@ export function isUnreached({ outcome }: Probe): boolean {
 
 export function takesBack(finding: Finding): boolean {
   return severityOf(finding) === 'blocks' && !otherwiseBlocking.has(finding.code);
+}
+
+/** The customer's proxy does not pass challenges on, or it is unknown whether it does. */
+export function isProxiedAway(finding: Finding): boolean {
+  return finding.code === 'proxied' && finding.passage !== 'passes';
 }
 
 function has(...codes: readonly Finding['code'][]) {

@@ -5,6 +5,8 @@ import type { AddressReach, RedirectProblem } from './reach.ts';
 export type ReachExpected = {
   /** Whether our own edge can be told from other servers. */
   readonly isEdgeKnown: boolean;
+  /** Whether our edge has a certificate for the name. */
+  readonly hasCertificate: boolean;
   readonly challenge: 'http-01' | 'tls-alpn-01';
 };
 
@@ -13,10 +15,10 @@ export type ReachWords = { readonly summary: string; readonly isProblem: boolean
 
 /** Pure. */
 export function reachInWords(reach: AddressReach, expected: ReachExpected): ReachWords {
-  const place = placeOf(reach);
+  const place = subjectOf(reach);
   switch (reach.outcome) {
     case 'edge':
-      return fine(`${place} is our edge${via(reach)}.`);
+      return fine(`${placeOf(reach)} is our edge${via(reach)}.`);
     case 'other_answer':
       return otherAnswer(reach, expected);
     case 'refused':
@@ -28,8 +30,8 @@ export function reachInWords(reach: AddressReach, expected: ReachExpected): Reac
         `${place} does not answer in time: a firewall may drop the connection.${who(reach, expected)}`,
       );
     case 'no_tls':
-      return isChallenged(reach, expected)
-        ? problem(`${place} completes no TLS handshake for this name.`)
+      return isChallenged(reach, expected) || expected.hasCertificate
+        ? problem(`${place} completes no TLS handshake for this name.${who(reach, expected)}`)
         : fine(`${place} has no certificate for this name yet.`);
     case 'no_http':
       return problem(`${place} answers, but not with HTTP.${who(reach, expected)}`);
@@ -64,8 +66,7 @@ const redirectProblems: { readonly [P in RedirectProblem]: string } = {
 
 function otherAnswer(reach: AddressReach, expected: ReachExpected): ReachWords {
   const answers = `${placeOf(reach)} answers${describeAnswer(reach)}`;
-  // The other port can belong to the deploy behind our edge.
-  if (!isChallenged(reach, expected) || !expected.isEdgeKnown) return fine(`${answers}.`);
+  if (!expected.isEdgeKnown) return fine(`${answers}.`);
   const proxy = proxyOf(reach);
   const action =
     proxy === null
@@ -106,6 +107,13 @@ function isChallenged(
 function who(reach: AddressReach, expected: ReachExpected): string {
   if (isChallenged(reach, expected)) return ' The CA connects there.';
   return reach.scheme === 'https' ? ' Visitors connect there.' : '';
+}
+
+/** `Port 80 of 192.0.2.1`, or the place that it redirects to. */
+function subjectOf(reach: AddressReach): string {
+  return reach.answers.length === 0
+    ? placeOf(reach)
+    : `${placeOf(reach)} redirects to ${reach.lastUrl}, which`;
 }
 
 function placeOf({ address, port }: Pick<AddressReach, 'address' | 'port'>): string {

@@ -1,4 +1,6 @@
 /** What the addresses of a host name answer where a CA sends its challenge (RFC 8555, 8.3). */
+import { NAME_OCTETS_MAX } from '../names/hostname.ts';
+import { toAsciiName } from '../names/idna.ts';
 
 /** One HTTP response. Foreign text is printable and short. */
 export type ReachAnswer = {
@@ -48,6 +50,8 @@ export type AddressReach = {
   readonly redirect: { readonly problem: RedirectProblem; readonly to: string } | null;
   /** The address's own first, then those that redirects led to. */
   readonly answers: readonly ReachAnswer[];
+  /** Without the token: where the last request went; null: none was sent. */
+  readonly lastUrl: string | null;
 };
 
 /**
@@ -92,6 +96,8 @@ export function readRedirect(
   if (to.protocol !== 'http:' && to.protocol !== 'https:') return { problem: 'scheme' };
   if (to.hostname.endsWith('.well-known')) return { problem: 'missing_slash' };
   if (/^\[|^[\d.]+$/.test(to.hostname)) return { problem: 'address' };
+  const name = toAsciiName(to.hostname.replace(/\.$/, ''));
+  if (!name.ok || name.ascii.length > NAME_OCTETS_MAX) return { problem: 'unreadable' };
   return [80, 443, ports.http, ports.https].includes(portOf(to)) ? { to } : { problem: 'port' };
 }
 

@@ -133,7 +133,8 @@ function classify(visited: Visited, shown: ServedCheck | null, now: Date): Class
   if (status === 'pending' || status === 'failed') {
     return { state: 'not_reaching_us', summary: notServed };
   }
-  if (visited.findings.includes('proxied')) return { state: 'served', summary: behindProxy };
+  const isProxied = visited.findings.includes('proxied') && certificate.isTrusted;
+  if (isProxied) return { state: 'served', summary: behindProxy };
   return (shown && problemOf(shown)) ?? whileServed(visited, certificate, shown, now);
 }
 

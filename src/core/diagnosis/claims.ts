@@ -16,7 +16,7 @@ export const claims: FamilyOf<ClaimFinding> = {
     order: 150,
     check: null,
     explain: ({ hostname, proof }) => {
-      const summary = `Another project also has ${hostname}, and its addresses do not prove who owns it.`;
+      const summary = `Another project also has ${hostname}, or had it, and its addresses do not prove who owns it.`;
       if (proof === undefined) {
         return {
           summary,

@@ -52,9 +52,11 @@ const summaries: { readonly [C in Case]: (hostname: string, by: string) => strin
   passes: (hostname, by) =>
     `${hostname} is behind ${by}’s proxy, which passes challenges on to us, so it can be used.`,
   unknown: (hostname, by) =>
-    `${hostname} is behind ${by}’s proxy, and our test request got no usable answer this time.`,
+    `${hostname} is behind ${by}’s proxy. We could not see whether it passes challenges on to us.`,
   redirect: (hostname, by) =>
-    `${hostname} is behind ${by}’s proxy, which redirects challenges to HTTPS or elsewhere, so no certificate can be issued.`,
+    `${hostname} is behind ${by}’s proxy, which redirects challenges to where no certificate authority follows, so no certificate can be issued.`,
+  no_certificate: (hostname, by) =>
+    `${hostname} is behind ${by}’s proxy, which connects to us over HTTPS. That fails while there is no certificate here.`,
   firewall: (hostname, by) =>
     `${hostname} is behind ${by}’s proxy, where a security rule stops challenges, so no certificate can be issued.`,
   elsewhere: (hostname, by) =>
@@ -70,9 +72,11 @@ const actions: { readonly [C in Case]: (finding: ProxiedFinding) => string } = {
   passes: ({ hostname }) =>
     `No action needed. The cost: visitors get the proxy’s certificate, ours is renewed over HTTP through the proxy only, and we cannot see the record. At Cloudflare, set SSL/TLS → Overview to “Full (strict)” once ${hostname} is live: “Flexible” causes endless redirects. Without the proxy (“DNS only”), there is none of this.`,
   unknown: (finding) =>
-    `We check again automatically. If it lasts: ${dnsOnly(finding)} With the proxy, an error 52x means that Cloudflare cannot connect to the record’s value, which must be exactly ${finding.target}.`,
+    `We check again automatically. If it lasts: ${dnsOnly(finding)} With the proxy, an error 52x means that Cloudflare cannot connect to the value of the record.`,
   redirect: (finding) =>
-    `${dnsOnly(finding)} Or keep the proxy: turn off “Always Use HTTPS” under SSL/TLS → Edge Certificates, and redirect rules that match ${PATH}, until the certificate is there.`,
+    `${dnsOnly(finding)} Or keep the proxy, and turn off the redirect rule that matches ${PATH}.`,
+  no_certificate: (finding) =>
+    `${dnsOnly(finding)} Or keep the proxy: turn off “Always Use HTTPS” under SSL/TLS → Edge Certificates, and set SSL/TLS → Overview to “Flexible”, until ${finding.hostname} is live. Then set it to “Full (strict)”.`,
   firewall: (finding) =>
     `${dnsOnly(finding)} Or keep the proxy: under Security → Security rules, add a rule that skips all others if the URI path starts with ${PATH}.`,
   elsewhere: (finding) =>

@@ -65,13 +65,17 @@ export function proxyInTheWay(
   return by === null || addresses.some(input.isOwn) ? undefined : { by, addresses };
 }
 
+/** Resolvers do not show whose the zone is, but a challenge that is passed on does. */
 export function isProxiedHere(input: DiagnosisInput): boolean {
-  return isOfProvider(input.observation) && proxyInTheWay(input) !== undefined;
+  const { observation } = input;
+  const passage = observation.view === 'recursive' ? passageOf(observation.proxy) : undefined;
+  const isOurs = passage === 'passes' || passage === 'unknown';
+  return (isOurs || isOfProvider(observation)) && proxyInTheWay(input) !== undefined;
 }
 
 /**
- * The addresses of a proxy that is operated by the zone's provider; empty if the name shows anything
- * else, or if the platform is behind the same proxy.
+ * The addresses of a proxy that is operated by the zone's provider, or can be if only resolvers were
+ * queried; empty if the name shows anything else, or if the platform is behind the same proxy.
  */
 export function proxiedAddresses(observation: ProxiedView): readonly string[] {
   const views = observation.servers.filter(({ state }) => state === 'answers');
@@ -79,7 +83,8 @@ export function proxiedAddresses(observation: ProxiedView): readonly string[] {
   const addresses = unique(views.flatMap(({ a, aaaa }) => [...recordsOf(a), ...recordsOf(aaaa)]));
   const isOwn = ownAddresses(observation.targetAddresses);
   const isProxied = proxyOf(addresses) !== null && !addresses.some(isOwn);
-  return isProxied && isOfProvider(observation) ? addresses : [];
+  const mayBeOwn = observation.view === 'recursive' || isOfProvider(observation);
+  return isProxied && mayBeOwn ? addresses : [];
 }
 
 type ProxiedView = ServersView & Pick<Observation, 'targetAddresses'>;
@@ -95,10 +100,16 @@ function isOfProvider(observation: ServersView): boolean {
 
 /**
  * What a proxy does with a challenge. `unknown`: it did not answer, or could not connect to us.
- * `redirect`: it leads where no CA follows, or to HTTPS while there is no certificate yet.
- * `firewall`: a rule stops it. `elsewhere`: it passes requests on to another server.
+ * `redirect`: to where no CA follows. `no_certificate`: it connects to us over HTTPS, which fails before
+ * we have a certificate. `firewall`: a rule stops it. `elsewhere`: another server answers.
  */
-export type ProxyPassage = 'passes' | 'unknown' | 'redirect' | 'firewall' | 'elsewhere';
+export type ProxyPassage =
+  | 'passes'
+  | 'unknown'
+  | 'redirect'
+  | 'no_certificate'
+  | 'firewall'
+  | 'elsewhere';
 
 /** The most telling of all addresses. Undefined if none was queried. */
 export function passageOf(answers: readonly ProxyAnswer[] = []): ProxyPassage | undefined {
@@ -107,17 +118,22 @@ export function passageOf(answers: readonly ProxyAnswer[] = []): ProxyPassage | 
 }
 
 /** One address that stops challenges is enough for a CA to fail. */
-const telling = ['redirect', 'firewall', 'elsewhere', 'unknown', 'passes'] as const;
+const telling = [
+  'redirect',
+  'no_certificate',
+  'firewall',
+  'elsewhere',
+  'unknown',
+  'passes',
+] as const satisfies readonly ProxyPassage[];
 
-const firewallStatuses: readonly (number | null)[] = [401, 403, 429, 503];
-
-/** Cloudflare's own 52x and 530: developers.cloudflare.com/support/troubleshooting/http-status-codes. */
+/** Cloudflare's: developers.cloudflare.com/support/troubleshooting/http-status-codes. */
 function passageAt({ result, status }: ProxyAnswer): ProxyPassage {
   if (result === 'edge') return 'passes';
   if (result === 'redirect') return 'redirect';
   if (result === 'none' || status === null) return 'unknown';
-  // Its TLS handshake with us failed, so it tried HTTPS.
-  if (status === 525 || status === 526) return 'redirect';
-  if (status >= 520 && status <= 530) return 'unknown';
-  return firewallStatuses.includes(status) ? 'firewall' : 'elsewhere';
+  if (status === 525 || status === 526) return 'no_certificate';
+  if (status === 401 || status === 403) return 'firewall';
+  // Its own failure or ours, usually temporary.
+  return status === 429 || status >= 500 ? 'unknown' : 'elsewhere';
 }

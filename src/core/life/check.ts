@@ -152,16 +152,26 @@ const toleratedFindings: { readonly [S in DomainState['status']]: readonly Findi
 };
 
 /** These block only the next certificate of a served domain; its record is correct. */
-const onlyForNextCertificate: readonly FindingCode[] = ['caa_blocks', 'caa_unknown'];
+function isOnlyForNextCertificate(finding: Finding): boolean {
+  // Visitors still reach us through the proxy.
+  if (finding.code === 'proxied') return finding.passage === 'firewall';
+  return finding.code === 'caa_blocks' || finding.code === 'caa_unknown';
+}
+
+/** Our own certificate can be the problem of the proxy. */
+function isTolerated({ status }: DomainState, finding: Finding): boolean {
+  if (finding.code === 'proxied') return finding.passage === 'no_certificate';
+  return toleratedFindings[status].includes(finding.code);
+}
 
 /** Tolerated findings keep the domain waiting, but never move it back. */
 function verdictFor(state: DomainState, { verdict, findings }: Diagnosed): Verdict {
   const blocking = findings.filter((finding) => severityOf(finding) === 'blocks');
   if (blocking.length === 0) return verdict;
   const isConclusive = !findings.some(({ code }) => code === 'dns_unknown');
-  const pointsHere = blocking.every(({ code }) => onlyForNextCertificate.includes(code));
+  const pointsHere = blocking.every(isOnlyForNextCertificate);
   if (isServed(state) && isConclusive && pointsHere) return 'right';
-  const spared = blocking.every(({ code }) => toleratedFindings[state.status].includes(code));
+  const spared = blocking.every((finding) => isTolerated(state, finding));
   return verdict === 'wrong' && spared ? 'unknown' : verdict;
 }
 

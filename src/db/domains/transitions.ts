@@ -94,29 +94,42 @@ async function takeName(
   tx: Tx,
   move: CheckSave,
 ): Promise<Taken | Extract<MoveResult, { kind: 'held_elsewhere' }>> {
-  const rival = await findRival(tx, move.domain);
+  const rival = await findRival(tx, move);
   if (rival === null) return nobodyHadIt;
   const proof = proofOf(move, rival.projectId);
   if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
-  // A pending claim holds nothing to take; its own next check finds the name held.
-  return rival.status === 'pending' ? nobodyHadIt : takeFrom(tx, move, rival, proof);
+  // Others hold nothing to take; a pending one's own next check finds the name held.
+  return isHolding(rival) ? takeFrom(tx, move, rival, proof) : nobodyHadIt;
+}
+
+const holding = ['verified', 'live', 'drifted'] as const satisfies readonly Row['status'][];
+
+function isHolding({ status, removedAt }: Row): boolean {
+  return removedAt === null && holding.some((one) => one === status);
 }
 
 type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
 type Proof = 'cname' | 'txt';
 
-/** The project that holds the name, otherwise the first other one that has it pending. */
-async function findRival(tx: Tx, { id, hostname, state }: LoadedDomain): Promise<Row | null> {
+/**
+ * The project that holds the name, otherwise the first other one that has it pending. Behind a proxy,
+ * otherwise the last one that held it: its record can still lead here.
+ */
+async function findRival(
+  tx: Tx,
+  { domain: { id, projectId, hostname, state }, observed }: CheckSave,
+): Promise<Row | null> {
   if (state.status !== 'pending' && state.status !== 'failed') return null;
-  return tx.domain.findFirst({
-    where: {
-      hostname,
-      id: { not: id },
-      status: { in: ['pending', 'verified', 'live', 'drifted'] },
-      removedAt: null,
-    },
+  const other = { hostname, id: { not: id }, projectId: { not: projectId } };
+  const rival = await tx.domain.findFirst({
+    where: { ...other, status: { in: ['pending', ...holding] }, removedAt: null },
     // In the enum's order: `pending` is the lowest.
     orderBy: [{ status: 'desc' }, { addedAt: 'asc' }, { id: 'asc' }],
+  });
+  if (rival !== null || passageOf(observed.observation.proxy) !== 'passes') return rival;
+  return tx.domain.findFirst({
+    where: { ...other, verifiedAt: { not: null } },
+    orderBy: [{ verifiedAt: 'desc' }, { id: 'asc' }],
   });
 }
 

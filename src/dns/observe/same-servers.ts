@@ -2,7 +2,7 @@
  * Zones that begin below the queried one on the same servers. Those servers answer instead of
  * referring, so only the owner of an SOA record shows the zone cut.
  */
-import type { Delegation } from '../../core/diagnosis/observation.ts';
+import { type Delegation, recordsOf } from '../../core/diagnosis/observation.ts';
 import type { NameServer } from '../servers/reply.ts';
 import { soaOwner } from '../servers/select.ts';
 import { loadedFailure, rememberMs, type Zone } from '../servers/zone.ts';
@@ -10,6 +10,7 @@ import { isWithin, parentOf } from '../wire/name.ts';
 import type { Loaded } from '../wire/shared.ts';
 import type { ObservationContext } from './context.ts';
 import { type ServerSeen, sameNames } from './server-view.ts';
+import { lookupTarget } from './target.ts';
 
 /** How long a new zone at the same servers can go unseen while the host name has records. */
 const REMEMBER_SECONDS = 600;
@@ -25,24 +26,53 @@ export async function zoneAtSameServers(
 ): Promise<Zone> {
   const { parts, budget, check } = context;
   if (check.hostname === zone.name) return zone;
-  const [first] = [...answered].sort((one, other) => hasOwner(other) - hasOwner(one));
-  if (first === undefined) return zone;
-  const found = first.soaOwner ?? (await ownerAt(first.server));
-  if (found === null || !isBelow(found, zone)) return zone;
-  const others = await Promise.all(
-    answered.map(({ server, soaOwner: owner }) => owner ?? ownerAt(server)),
+  const ownerOf = ({ server, soaOwner: owner }: ServerSeen) =>
+    owner ??
+    parts.zonesBySoa.get(`${zone.name} ${check.hostname} ${server.name}`, budget, () =>
+      askForOwner(context, zone, server),
+    );
+  const found = await firstOwner(answered, ownerOf);
+  if (found === null) return zone;
+  // Another server can have the zone if this one does not; an alias would not be at its apex.
+  const isCut = isBelow(found, zone);
+  const owners = await Promise.all(
+    answered.map((seen) => (isCut || showsAddresses(seen) ? ownerOf(seen) : seen.soaOwner)),
   );
-  // Otherwise one of them still has, or already has, a zone that the others do not have.
-  return others.every((owner) => owner === null || owner === found) ? below(zone, found) : zone;
-
-  function ownerAt(server: NameServer): Promise<string | null> {
-    const key = `${zone.name} ${check.hostname} ${server.name}`;
-    return parts.zonesBySoa.get(key, budget, () => askForOwner(context, zone, server));
-  }
+  const cut = owners.find((owner) => owner !== null && isBelow(owner, zone));
+  if (cut === undefined || cut === null) return zone;
+  const agree = owners.every((owner) => owner === null || owner === cut);
+  const having = answered.filter((_, index) => owners[index] === cut);
+  return agree || (await isRightAt(context, cut, having)) ? below(zone, cut) : zone;
 }
 
-function hasOwner({ soaOwner: owner }: ServerSeen): number {
-  return owner === null ? 0 : 1;
+function showsAddresses({ view: { cname, a, aaaa } }: ServerSeen): boolean {
+  return cname.kind !== 'records' && (a.kind === 'records' || aaaa.kind === 'records');
+}
+
+/** Those that are known already come first. */
+async function firstOwner(
+  answered: readonly ServerSeen[],
+  ownerOf: (seen: ServerSeen) => string | null | Promise<string | null>,
+): Promise<string | null> {
+  const known = answered.find(({ soaOwner: owner }) => owner !== null);
+  if (known !== undefined) return known.soaOwner;
+  for (const seen of answered) {
+    const owner = await ownerOf(seen);
+    if (owner !== null) return owner;
+  }
+  return null;
+}
+
+/** If only some servers have the zone, its apex counts only if it has our addresses there. */
+async function isRightAt(
+  context: ObservationContext,
+  cut: string,
+  having: readonly ServerSeen[],
+): Promise<boolean> {
+  if (cut !== context.check.hostname) return false;
+  const own = await lookupTarget(context);
+  const shown = having.flatMap(({ view: { a, aaaa } }) => [...recordsOf(a), ...recordsOf(aaaa)]);
+  return shown.length > 0 && shown.every((address) => own.includes(address));
 }
 
 function isBelow(name: string, zone: Zone): boolean {

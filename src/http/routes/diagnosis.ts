@@ -27,7 +27,7 @@ export type DiagnosisRoutesDeps = {
   examineReach(hostname: string, domainId: string | null): Promise<ReachReport>;
 };
 
-/** Per process: one diagnosis takes up to 32 DNS queries and 7 s, with `reach` 10 s. */
+/** Per process: one diagnosis takes up to 32 DNS queries and 7 s, behind a proxy or with `reach` 12 s. */
 const AT_ONCE_MAX = 10;
 const RETRY_AFTER_SECONDS = '2';
 
@@ -46,7 +46,7 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     operationId: 'diagnoseHostname',
     summary: 'Diagnose a host name',
     description:
-      'Checks the DNS of any host name, attached or not. Returns the findings and the answers of every name server. Stores nothing. Takes up to 7 seconds, with `reach=true` up to 10, for HEAD requests too. Responses are not cacheable.',
+      'Checks the DNS of any host name, attached or not. Returns the findings and the answers of every name server. Stores nothing. Takes up to 7 seconds (up to 12 behind a proxy, or with `reach=true`), for HEAD requests too. Responses are not cacheable.',
     momentary: true,
     success: {
       status: 200,

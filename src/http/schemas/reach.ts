@@ -28,7 +28,7 @@ const addressReach = z
     scheme: z.enum(['http', 'https']),
     outcome: explainedEnum('ReachOutcome', 'Who answered, or why there was no answer', {
       edge: 'Our edge, for this name',
-      other_answer: 'Another server; at port 443, perhaps the deploy behind our edge',
+      other_answer: 'Another server',
       refused: 'The connection was refused',
       timeout: 'No answer in time',
       no_route: 'We have no route to it',
@@ -40,6 +40,7 @@ const addressReach = z
     redirect: z
       .nullable(z.object({ problem: z.string(), to: z.string() }))
       .meta(said('The redirect that was not followed')),
+    lastUrl: z.nullable(z.string()).meta(said('Where the last request went, without the token')),
     answers: z.array(answer).meta(said('The address’s own first, then those after redirects')),
     ...inWords,
   })
@@ -67,6 +68,8 @@ const authorityReach = z
 export const reach = z
   .object({
     addresses: z.array(addressReach).meta(said('At ports 80 and 443; empty if the name has none')),
-    authorities: z.array(authorityReach).meta(said('In order of preference')),
+    authorities: z
+      .array(authorityReach)
+      .meta(said('In order of preference; empty if another edge obtains the certificates')),
   })
   .meta({ id: 'Reach', description: 'What a certificate needs besides DNS' });

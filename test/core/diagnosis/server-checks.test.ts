@@ -153,17 +153,24 @@ describe('a proxy', () => {
       'blocks',
       /leads to another server/,
     ],
-    ['it redirects', [at('redirect', 301)], 'wrong', 'blocks', /turn off “Always Use HTTPS”/],
-    ['it cannot connect to us over TLS', [at('other', 525)], 'wrong', 'blocks', /redirects chall/],
+    ['it redirects', [at('redirect', 301)], 'wrong', 'blocks', /turn off the redirect rule/],
+    [
+      'it cannot connect to us over TLS',
+      [at('other', 525)],
+      'wrong',
+      'blocks',
+      /turn off “Always Use HTTPS”/,
+    ],
+    ['it is overloaded', [at('other', 503)], 'unknown', 'warns', /We could not see whether/],
     ['a rule stops it', [at('other', 403)], 'wrong', 'blocks', /add a rule that skips all others/],
     ['it cannot connect to us', [at('other', 522)], 'unknown', 'warns', /an error 52x means/],
-    ['it is silent', [at('none')], 'unknown', 'warns', /no usable answer this time/],
+    ['it is silent', [at('none')], 'unknown', 'warns', /We could not see whether it passes/],
     [
       'one of two is silent',
       [at('edge', 200), at('none')],
       'unknown',
       'warns',
-      /no usable answer this time/,
+      /We could not see whether it passes/,
     ],
   ];
   it.each(passages)('in front of us is judged by a challenge: %s', (...row) => {

@@ -137,7 +137,10 @@ export async function startEdgeFixture(
   });
   const edge = createEdge({
     answerProbe,
-    findChallenge: async (token, hostname) => challenges.get(`${hostname}/${token}`) ?? null,
+    async findChallenge(token, hostname) {
+      if (!database.isUp) throw new Error('the database is gone');
+      return challenges.get(`${hostname}/${token}`) ?? null;
+    },
     findChallengeCertificate: createProofCertificates(
       async (hostname, probeToken) =>
         probeToken === null ? (tlsChallenges.get(hostname) ?? null) : null,

@@ -227,4 +227,16 @@ export const zoneCuts: readonly Case[] = [
     record: 'CNAME docs',
     says: '1 name server of above.test is unreachable',
   },
+  {
+    title: 'only one of two servers still has the zone at the name, where it is right',
+    zones: [
+      { name: 'lost.test', records: [] },
+      { name: 'docs.lost.test', records: ours, apart: { nsd: 'unknown' } },
+    ],
+    hostname: 'docs.lost.test',
+    verdict: 'wrong',
+    leading: 'name_servers_disagree',
+    record: 'ALIAS @',
+    says: 'a.nsd.test still shows',
+  },
 ];

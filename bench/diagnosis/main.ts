@@ -1,0 +1,103 @@
+/**
+ * `npm run compare:diagnosis`: our diagnosis and that of GitHub's gem `github-pages-health-check` in the
+ * zones of test/dns/unusual, as a table in Markdown. Needs the programs of `npm run test:long`, Ruby and
+ * the gem; `RUBYLIB` can name a folder with its `lib`. Without the gem, only our column is printed.
+ */
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { TARGET } from '../../test/dns/real/check.ts';
+import type { Case } from '../../test/dns/unusual/case.ts';
+import { examineCase } from '../../test/dns/unusual/examine.ts';
+import { families } from '../../test/dns/unusual/families.ts';
+import { startTree, type Tree } from '../../test/dns/unusual/tree.ts';
+
+const DRIVER = 'bench/diagnosis/pages_health_check.rb';
+/** As in the platform's zone of the tree. */
+const ADDRESSES = ['203.0.113.10', '203.0.113.11', '2001:db8:1::10'];
+
+type Result = { readonly name: string; readonly right: boolean; readonly reason: string | null };
+
+const all = Object.values(families).flat();
+const tree = await startTree(all.flatMap(({ zones }) => zones));
+try {
+  const gem = await checkWithGem(tree);
+  const rows: string[] = [];
+  const misses: string[] = [];
+  for (const [family, cases] of Object.entries(families)) {
+    const judged: Judged[] = [];
+    for (const one of cases) judged.push(await judge(tree, one, gem));
+    rows.push(rowOf(family, judged));
+    misses.push(...judged.flatMap(({ miss }) => miss.map((text) => `- ${family}: ${text}`)));
+  }
+  process.stdout.write(
+    [
+      '| family | zones | Signpost: right or not | Signpost: the cause | the gem: right or not |',
+      '|---|---|---|---|---|',
+      ...rows,
+      '',
+      ...(misses.length === 0 ? [] : ['Zones where the gem says otherwise:', '', ...misses, '']),
+    ].join('\n'),
+  );
+} finally {
+  await tree.close();
+}
+
+/** `gem`: null if it was not asked. `miss`: what it said instead. */
+type Judged = {
+  readonly verdict: boolean;
+  readonly cause: boolean;
+  readonly gem: boolean | null;
+  readonly miss: readonly string[];
+};
+
+async function judge(
+  place: Tree,
+  one: Case,
+  gem: ReadonlyMap<string, Result> | null,
+): Promise<Judged> {
+  const isRight = one.verdict === 'right';
+  const { verdict, findings } = (await examineCase(place, one)).diagnosis;
+  const own = {
+    verdict: (verdict === 'right') === isRight,
+    cause: verdict === one.verdict && (findings[0]?.code ?? null) === one.leading,
+  };
+  // It has no resolver of ours that could fail.
+  const result = one.resolver === undefined ? gem?.get(one.hostname) : undefined;
+  if (result === undefined) return { ...own, gem: null, miss: [] };
+  const agrees = result.right === isRight;
+  return {
+    ...own,
+    gem: agrees,
+    miss: agrees ? [] : [`${one.title}: ${result.reason ?? 'right'}`],
+  };
+}
+
+function rowOf(family: string, judged: readonly Judged[]): string {
+  const asked = judged.filter(({ gem }) => gem !== null);
+  const cells = [
+    family,
+    judged.length,
+    judged.filter(({ verdict }) => verdict).length,
+    judged.filter(({ cause }) => cause).length,
+    asked.length === 0 ? '–' : `${asked.filter(({ gem }) => gem).length} of ${asked.length}`,
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** By host name; null if Ruby or the gem is missing. */
+async function checkWithGem({ resolver }: Tree): Promise<ReadonlyMap<string, Result> | null> {
+  const names = all.filter((one) => one.resolver === undefined).map(({ hostname }) => hostname);
+  const child = spawn('ruby', [DRIVER], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const started = await new Promise<boolean>((resolve) => {
+    child.once('spawn', () => resolve(true));
+    child.once('error', () => resolve(false));
+  });
+  if (!started) return null;
+  child.stdin.on('error', () => {}); // the gem is missing
+  child.stdin.end(JSON.stringify({ resolver, target: TARGET, addresses: ADDRESSES, names }));
+  const lines = (await text(child.stdout)).split('\n').filter((line) => line !== '');
+  if (lines.length === 0) return null;
+  // Written by our driver.
+  const results = lines.map((line) => JSON.parse(line) as Result);
+  return new Map(results.map((result) => [result.name, result]));
+}
