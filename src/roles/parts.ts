@@ -213,6 +213,8 @@ function caaAuthorities(
 
 /** For all addresses of a proxy together. */
 const PROXY_MS = 5_000;
+/** A hostile proxy must not cause many DNS queries; the name itself is known. */
+const REDIRECTED_NAMES_MAX = 2;
 
 /** An external edge answers challenges itself, and no proxy passes tls-alpn-01 on. */
 function composeObserver({ config, metrics }: Opened, wire: Wire, probes: Probes): Observer {
@@ -227,8 +229,17 @@ function composeObserver({ config, metrics }: Opened, wire: Wire, probes: Probes
   }
   const rules = reachRules(config, observer.lookupAddresses, probes);
   return observingProxies(observer, (hostname, addresses) => {
+    const known = new Map([[hostname, Promise.resolve(addresses)]]);
+    const lookupAddresses = (name: string): Promise<readonly string[]> => {
+      const found = known.get(name);
+      if (found !== undefined) return found;
+      if (known.size > REDIRECTED_NAMES_MAX) return Promise.resolve([]);
+      const looked = observer.lookupAddresses(name);
+      known.set(name, looked);
+      return looked;
+    };
     const signal = AbortSignal.timeout(PROXY_MS);
-    return reachAddresses({ ...rules, signal }, hostname, addresses, ['http']);
+    return reachAddresses({ ...rules, lookupAddresses, signal }, hostname, addresses, ['http']);
   });
 }
 

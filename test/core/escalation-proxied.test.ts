@@ -42,6 +42,8 @@ describe('a proxy', () => {
       nextAttempt: null,
       servedUntil: null,
     });
-    expect(summary).toContain('Cloudflare’s proxy, where a security rule stops challenges');
+    expect(summary).toContain(
+      'Cloudflare’s proxy, where a security rule probably stops challenges',
+    );
   });
 });

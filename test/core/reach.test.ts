@@ -122,7 +122,7 @@ describe('an address in words', () => {
       'another site, if our edge cannot be told from it',
       said(other, {}, false),
       false,
-      /status 404\.$/,
+      /status 404\. Only the service can tell/,
     ],
     ['another server at the other port', said(other, https), true, /^Port 443 .*not our edge/],
     [

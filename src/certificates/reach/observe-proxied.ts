@@ -4,7 +4,7 @@ import type { Observation, Observed, ProxyAnswer } from '../../core/diagnosis/ob
 import { passageOf, proxiedAddresses } from '../../core/diagnosis/proxies.ts';
 import type { Observer } from '../../dns/observe/observe.ts';
 
-/** Requests a challenge over HTTP from each address. Empty: this machine cannot recognize our edge. */
+/** Requests a challenge over HTTP from each address. */
 export type ReachOverHttp = (
   hostname: string,
   addresses: readonly string[],
@@ -13,16 +13,21 @@ export type ReachOverHttp = (
 /** A proxy answers alike at all of its addresses; two of each family would do. */
 const ADDRESSES_MAX = 4;
 
-/** Adds `Observation.proxy`. DNS answers stay the same while the proxy's rules change. */
-export function observingProxies(observer: Observer, reach: ReachOverHttp): Observer {
+/**
+ * Adds `Observation.proxy`. DNS answers stay the same while the proxy's rules change. `reach`: null if
+ * this machine cannot recognize our edge.
+ */
+export function observingProxies(observer: Observer, reach: ReachOverHttp | null): Observer {
   async function withProxy({ proxy: _, ...seen }: Observation): Promise<Observation> {
     const addresses = proxiedAddresses(seen).slice(0, ADDRESSES_MAX);
     if (addresses.length === 0) return seen;
+    const without = (result: 'none' | 'unseen') =>
+      addresses.map((address) => ({ address, result, status: null }));
+    if (reach === null) return { ...seen, proxy: without('unseen') };
     const reached = await reach(seen.hostname, addresses);
     // No IPv6 here, for example, which says nothing about the proxy.
     const told = reached.filter(({ outcome }) => outcome !== 'no_route');
-    const none = addresses.map((address) => ({ address, result: 'none', status: null }) as const);
-    return { ...seen, proxy: told.length > 0 ? told.map(answerOf) : none };
+    return { ...seen, proxy: told.length > 0 ? told.map(answerOf) : without('none') };
   }
 
   const inFull = async (check: Parameters<Observer['observe']>[0]): Promise<Observed> => ({
@@ -40,10 +45,19 @@ export function observingProxies(observer: Observer, reach: ReachOverHttp): Obse
       const { kind, observation } = await observer.observeAgain(check, earlier);
       const seen = await withProxy(observation);
       const now = passageOf(seen.proxy);
-      if (now === 'passes' && kind === 'unchanged') return inFull(check);
+      if (now === 'passes' && kind === 'unchanged') {
+        const whole = await observer.observe(check);
+        const isSame = `${proxiedAddresses(whole)}` === `${proxiedAddresses(seen)}`;
+        const observation = isSame ? withAnswers(whole, seen) : await withProxy(whole);
+        return { kind: 'observed', observation };
+      }
       return { kind: now === before ? kind : 'observed', observation: seen };
     },
   };
+}
+
+function withAnswers(observation: Observation, { proxy }: Observation): Observation {
+  return proxy === undefined ? observation : { ...observation, proxy };
 }
 
 function answerOf({ address, outcome, redirect, answers }: AddressReach): ProxyAnswer {

@@ -2,13 +2,13 @@
 
 import { observingProxies } from '../../certificates/reach/observe-proxied.ts';
 import type { ConfigProblem } from '../../config/combinations.ts';
-import { loadConfig } from '../../config/config.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
 import type { Finding } from '../../core/diagnosis/findings.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
 import { printable } from '../../core/names/printable.ts';
 import { createExamine, parseExamined, parseTarget, reportOf } from '../../dns/examine.ts';
-import { createObserver } from '../../dns/observe/observe.ts';
-import { createWire } from '../../dns/wire/wire.ts';
+import { createObserver, type Observer } from '../../dns/observe/observe.ts';
+import { createWire, type Wire } from '../../dns/wire/wire.ts';
 import { renderJson } from '../../net/json.ts';
 import { connect, keyIn, type ServiceAnswer } from '../client.ts';
 import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from '../command.ts';
@@ -123,8 +123,7 @@ async function checkFromHere(
   const wire = createWire();
   // Open sockets would keep the process alive.
   try {
-    const own = createObserver({ wire, config: dns, platformAddresses: platform.addresses });
-    const observer = observingProxies(own, async () => []);
+    const observer = observerFromHere(loaded.config, wire);
     const examine = createExamine({
       observer,
       authorities: async () =>
@@ -147,6 +146,12 @@ async function checkFromHere(
   } finally {
     wire.close();
   }
+}
+
+/** As in the service, except that our edge cannot be recognized from here. */
+function observerFromHere({ dns, platform, acme }: Config, wire: Wire): Observer {
+  const own = createObserver({ wire, config: dns, platformAddresses: platform.addresses });
+  return acme.challenge === 'http-01' ? observingProxies(own, null) : own;
 }
 
 function isAccountUntold(finding: Finding): boolean {

@@ -66,12 +66,14 @@ const redirectProblems: { readonly [P in RedirectProblem]: string } = {
 
 function otherAnswer(reach: AddressReach, expected: ReachExpected): ReachWords {
   const answers = `${placeOf(reach)} answers${describeAnswer(reach)}`;
-  if (!expected.isEdgeKnown) return fine(`${answers}.`);
+  if (!expected.isEdgeKnown) {
+    return fine(`${answers}. Only the service can tell whether that is our edge.`);
+  }
   const proxy = proxyOf(reach);
   const action =
     proxy === null
       ? 'Remove this address, so that the name only points here.'
-      : `Turn the proxy of ${proxy.name} off for this name, or let it pass /.well-known/acme-challenge/ on.`;
+      : `Turn ${proxy.header === 'via' ? 'that proxy' : `the proxy of ${proxy.name}`} off for this name, or let it pass /.well-known/acme-challenge/ on.`;
   return problem(`${answers}, which is not our edge. ${action}`);
 }
 

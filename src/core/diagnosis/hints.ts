@@ -7,7 +7,14 @@ import { byText, type DiagnosisInput, ownZoneIn, unique } from './input.ts';
 import { type NearbyName, recordsOf } from './observation.ts';
 import { isSameName } from './server-pointing.ts';
 import { differenceOf, type TargetSlip, targetSlip } from './target-slips.ts';
-import { deleteOwnZone, foreign, foreignName, lines, type Wanted } from './words.ts';
+import {
+  deleteOwnZone,
+  foreign,
+  foreignName,
+  lines,
+  plainAnswerWords,
+  type Wanted,
+} from './words.ts';
 
 export type Hint =
   /** Reaches the target through the names `via`, but the exact value is required. */
@@ -30,6 +37,8 @@ export type Hint =
   | { readonly code: 'own_zone'; readonly parent: string }
   /** The host name is in a zone below `parent`, where its records are ignored. */
   | { readonly code: 'separate_zone'; readonly zone: string; readonly parent: string }
+  /** The servers have the record, but only for queries in lower case without EDNS. */
+  | { readonly code: 'plain_answer' }
   | TargetSlip;
 
 export type HintCode = Hint['code'];
@@ -64,6 +73,7 @@ export function hintsForMissing(
     ...apexHint(input),
     ...ownZoneHint(input),
     ...separateZone(input),
+    ...(input.observation.plainAnswer ? [{ code: 'plain_answer' } as const] : []),
   ];
 }
 
@@ -217,6 +227,7 @@ export const hintWords: {
     `${hostname} is a separate zone, where a CNAME is not allowed. If it does not need to be one: ${deleteOwnZone(hostname, { parent, target })}`,
   separate_zone: ({ zone, parent }, { hostname }) =>
     `${foreign(zone)} is a separate zone: what the zone ${foreign(parent)} has for ${hostname} is ignored. Edit the records in ${foreign(zone)}.`,
+  plain_answer: () => plainAnswerWords,
   trailing_junk: ({ found }, { target }) =>
     `The value has extra characters: ${foreignName(found)}. Enter ${target} alone, without https://, slashes, quotes or spaces.`,
   partial_target: ({ typed }, { target }) =>

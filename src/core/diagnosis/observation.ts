@@ -197,8 +197,11 @@ export type Nearby = {
 /** What a proxy in front of the name answered at one address where a CA sends its challenge. */
 export type ProxyAnswer = {
   readonly address: string;
-  /** `edge`: our edge, behind it. `redirect`: to where no CA follows. `none`: no response. */
-  readonly result: 'edge' | 'other' | 'redirect' | 'none';
+  /**
+   * `edge`: our edge, behind it. `redirect`: to where no CA follows. `none`: no response. `unseen`: this
+   * machine cannot recognize our edge.
+   */
+  readonly result: 'edge' | 'other' | 'redirect' | 'none' | 'unseen';
   /** Of the last response. */
   readonly status: number | null;
 };
@@ -238,6 +241,8 @@ export type Observation = {
    * left the check without an answer; false: the failure is ours.
    */
   readonly resolversWork?: boolean;
+  /** A server that denies, refuses or fails the name has it for a query in lower case without EDNS. */
+  readonly plainAnswer?: true;
   /** Only if a proxy of the zone's own provider is all that the name shows; not from every machine. */
   readonly proxy?: readonly ProxyAnswer[];
   /** Messages sent (including retries and TCP), bytes received, milliseconds. */

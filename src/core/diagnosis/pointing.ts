@@ -176,7 +176,7 @@ function cnameLoop(
   if (!wrongAliases(input).some((alias) => isChainOf(alias, chain.names))) return undefined;
   const names = circleIn([input.wanted.hostname, ...chain.names]);
   const hints = hintsForAlias(input, chain.names[0] ?? '').filter(
-    ({ code }) => code === 'dname_above',
+    ({ code }) => code === 'dname_above' || code === 'separate_zone',
   );
   return { code: 'cname_loop', ...input.wanted, names, ...hinted(hints) };
 }

@@ -69,7 +69,7 @@ export function proxyInTheWay(
 export function isProxiedHere(input: DiagnosisInput): boolean {
   const { observation } = input;
   const passage = observation.view === 'recursive' ? passageOf(observation.proxy) : undefined;
-  const isOurs = passage === 'passes' || passage === 'unknown';
+  const isOurs = passage === 'passes' || passage === 'unknown' || passage === 'unseen';
   return (isOurs || isOfProvider(observation)) && proxyInTheWay(input) !== undefined;
 }
 
@@ -101,7 +101,8 @@ function isOfProvider(observation: ServersView): boolean {
 /**
  * What a proxy does with a challenge. `unknown`: it did not answer, or could not connect to us.
  * `redirect`: to where no CA follows. `no_certificate`: it connects to us over HTTPS, which fails before
- * we have a certificate. `firewall`: a rule stops it. `elsewhere`: another server answers.
+ * we have a certificate. `firewall`: a rule probably stops it. `no_origin`: the proxy cannot resolve the
+ * value of its record. `elsewhere`: another server answers. `unseen`: only the service can tell.
  */
 export type ProxyPassage =
   | 'passes'
@@ -109,7 +110,9 @@ export type ProxyPassage =
   | 'redirect'
   | 'no_certificate'
   | 'firewall'
-  | 'elsewhere';
+  | 'no_origin'
+  | 'elsewhere'
+  | 'unseen';
 
 /** The most telling of all addresses. Undefined if none was queried. */
 export function passageOf(answers: readonly ProxyAnswer[] = []): ProxyPassage | undefined {
@@ -122,7 +125,9 @@ const telling = [
   'redirect',
   'no_certificate',
   'firewall',
+  'no_origin',
   'elsewhere',
+  'unseen',
   'unknown',
   'passes',
 ] as const satisfies readonly ProxyPassage[];
@@ -130,9 +135,11 @@ const telling = [
 /** Cloudflare's: developers.cloudflare.com/support/troubleshooting/http-status-codes. */
 function passageAt({ result, status }: ProxyAnswer): ProxyPassage {
   if (result === 'edge') return 'passes';
-  if (result === 'redirect') return 'redirect';
+  if (result === 'redirect' || result === 'unseen') return result;
   if (result === 'none' || status === null) return 'unknown';
   if (status === 525 || status === 526) return 'no_certificate';
+  // Error 1016: Origin DNS error.
+  if (status === 530) return 'no_origin';
   if (status === 401 || status === 403) return 'firewall';
   // Its own failure or ours, usually temporary.
   return status === 429 || status >= 500 ? 'unknown' : 'elsewhere';

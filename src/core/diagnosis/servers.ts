@@ -10,6 +10,7 @@ import {
   lines,
   listed,
   outcomes,
+  plainAnswerWords,
   type Words,
 } from './words.ts';
 
@@ -29,6 +30,7 @@ type FailingServers<C extends FailingCode> = {
   readonly servers: readonly { readonly server: string; readonly outcome: ServerState }[];
   /** The zone has no others. */
   readonly all?: true;
+  readonly plainAnswer?: true;
   readonly ownZone?: OwnZone;
 };
 
@@ -49,7 +51,7 @@ export const servers: FamilyOf<ServerFinding> = {
           : `${count} listed for ${at} ${servers.length === 1 ? 'does' : 'do'} not serve it. Lookups of ${hostname} can be slow or fail.`,
         expected: `Every name server listed for ${at} answers for it.`,
         found: inStates(servers),
-        action: withOwnZone(finding, all ? correctList(finding) : servedThere(finding)),
+        action: withOwnZone(finding, repairOf(finding)),
       };
     },
   },
@@ -101,7 +103,9 @@ const declining: ReadonlySet<ServerState> = new Set(['refused', 'not_authoritati
 function nameServerLame(input: DiagnosisInput): FailingServers<'name_server_lame'> | undefined {
   if (anyPoints(input)) return misbehaving('name_server_lame', lame, input);
   const found = misbehaving('name_server_lame', declining, input);
-  return found && { ...found, ...(areAll(input, declining) && { all: true }) };
+  const { plainAnswer } = input.observation;
+  const all = areAll(input, declining) && !plainAnswer;
+  return found && { ...found, ...(all && { all }), ...(plainAnswer && { plainAnswer }) };
 }
 
 function nameServerUnreachable(
@@ -123,6 +127,11 @@ function areAll(
   const queried = new Set(servers.map(({ server }) => server));
   const listed = delegation?.kind === 'delegated' ? delegation.atParent : [];
   return listed.every((name) => queried.has(name)) && servers.every(({ state }) => set.has(state));
+}
+
+function repairOf(finding: ServerFinding): string {
+  if (finding.plainAnswer) return plainAnswerWords;
+  return finding.all ? correctList(finding) : servedThere(finding);
 }
 
 function servedThere({ zone, parent, servers }: ServerFinding): string {

@@ -12,7 +12,7 @@ import {
 } from './observation.ts';
 import { isUnasked, type QueryFailure, type Unasked } from './server-pointing.ts';
 import { distinct, states } from './servers.ts';
-import { deleteOwnZone, foreign, keeperOf, lines } from './words.ts';
+import { deleteOwnZone, foreign, keeperOf, lines, plainAnswerWords } from './words.ts';
 
 export type UnknownFinding = {
   readonly code: 'dns_unknown';
@@ -34,6 +34,7 @@ export type UnknownFinding = {
   readonly ownZone?: OwnZone;
   /** All servers that answer fail for AAAA, but not for A. */
   readonly failing?: 'AAAA';
+  readonly plainAnswer?: true;
   /** At an apex with a failing server: what its ALIAS must point to. */
   readonly target?: string;
 };
@@ -99,6 +100,7 @@ function atServers(input: DiagnosisInput): Partial<UnknownFinding> {
     ...listedIn(input),
     ...ownZoneIn(input),
     ...(failing === undefined ? {} : { failing }),
+    ...(observation.plainAnswer && { plainAnswer: true }),
     ...(apex && failed ? { target: expected.target } : {}),
   };
 }
@@ -166,6 +168,7 @@ function nextWhere(finding: UnknownFinding): string {
 
 function atProvider(finding: UnknownFinding): string {
   const { hostname, servers, ownZone, failing, zone = hostname, parent, target } = finding;
+  if (finding.plainAnswer) return `${plainAnswerWords} We check again automatically.`;
   if (ownZone !== undefined && isUnserved(finding)) {
     return `If ${hostname} does not need its own zone: ${deleteOwnZone(hostname, ownZone)} Otherwise correct those NS records. We check again automatically.`;
   }
@@ -183,8 +186,8 @@ function atProvider(finding: UnknownFinding): string {
 }
 
 /** No server serves the zone, so the list of name servers can be wrong. */
-function isUnserved({ servers, zone, failing }: UnknownFinding): boolean {
-  if (failing !== undefined) return false;
+function isUnserved({ servers, zone, failing, plainAnswer }: UnknownFinding): boolean {
+  if (failing !== undefined || plainAnswer) return false;
   return zone !== undefined && servers.every(({ outcome }) => withoutZone.has(outcome));
 }
 

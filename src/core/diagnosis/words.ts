@@ -93,6 +93,10 @@ export function deleteOwnZone(
   return `In the zone ${foreign(parent)}, delete the NS records of ${hostname}. If your DNS provider also has a zone ${hostname}, delete that zone. Then create: ${type} ${name} → ${value}, TTL ${ttl}.`;
 }
 
+/** Of servers that only answer queries in lower case without EDNS. */
+export const plainAnswerWords =
+  'The name servers have a record for this name, but only for simple queries, as some tools send. Resolvers, also those of certificate authorities, send queries with EDNS and in mixed case. Ask your DNS provider to repair its servers.';
+
 export function isApex(finding: Wanted): boolean {
   return recordFor(finding).type === 'ALIAS';
 }

@@ -143,7 +143,7 @@ const passingIn: { readonly [C in FindingCode]?: readonly string[] } = {
   apex_mixed: ['ours', 'others'],
   apex_elsewhere: ['addresses', 'ourAddresses'],
   apex_partial: ['addresses', 'missing'],
-  proxied: ['addresses'],
+  proxied: ['addresses', 'statuses'],
   reserved_address: ['addresses'],
   name_servers_disagree: ['shows'],
   name_server_lame: ['outcome'],

@@ -121,7 +121,8 @@ export function startObservation(parts: ObserverParts, given: CheckTarget): Obse
     at: parts.now().toISOString(),
     cost: () => spent(whole, limits),
     askServer(zone, server, question) {
-      const key = `${zone.name} ${server.name} ${question.name} ${question.type}`;
+      const { name, type, plain = false } = question;
+      const key = `${zone.name} ${server.name} ${name} ${type} ${plain}`;
       const asked = contacts.get(key) ?? contact(zone, server, question);
       contacts.set(key, asked);
       return asked;

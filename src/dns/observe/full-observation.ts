@@ -20,6 +20,7 @@
  * | A, AAAA name, with DO       | two resolvers     | right                        | world               | world.ts        |
  * | SOA zone, with DO           | one resolver      | wrong                        | signatures          | signatures.ts   |
  * | CAA own levels, with DO     | one resolver      | zone is signed               | signatures          | signatures.ts   |
+ * | A name, plain               | one               | it does not know its zone    | plainAnswer         | plain-answer.ts |
  * | NS top-level domain         | the resolvers     | no server or address found   | resolversWork       | own-resolvers.ts |
  */
 import type {
@@ -50,6 +51,7 @@ import {
   siblingOf,
 } from './nearby.ts';
 import { resolversWork } from './own-resolvers.ts';
+import { askPlainly } from './plain-answer.ts';
 import { zoneAtSameServers } from './same-servers.ts';
 import { allOf, answering, type ServerSeen, untoldView } from './server-view.ts';
 import { observeSignatures } from './signatures.ts';
@@ -60,7 +62,14 @@ import { observeWorld } from './world.ts';
 
 type ZoneObservation = Pick<
   Observation,
-  'servers' | 'world' | 'signatures' | 'nearby' | 'caa' | 'targetAddresses' | 'resolversWork'
+  | 'servers'
+  | 'world'
+  | 'signatures'
+  | 'nearby'
+  | 'caa'
+  | 'targetAddresses'
+  | 'resolversWork'
+  | 'plainAnswer'
 > & {
   readonly delegation: Delegation | null;
 };
@@ -110,7 +119,8 @@ async function withoutZone(
 async function observeZone(given: ObservationContext, start: Zone): Promise<ZoneObservation> {
   const { zone: above, seen, atZone } = await viewZone(given, start);
   const answered = thoseThatAnswer(seen);
-  if (answered.length === 0) return withoutAnswer(given, above, seen);
+  const plainly = await askPlainly(given, above, seen, atZone);
+  if (answered.length === 0) return { ...(await withoutAnswer(given, above, seen)), ...plainly };
   const zone = await zoneAtSameServers(given, above, answered);
   const delegation =
     undelegatedIn(given, zone) ?? delegationOf(zone, zone === above ? atZone : null);
@@ -137,6 +147,7 @@ async function observeZone(given: ObservationContext, start: Zone): Promise<Zone
   const { nearby } = around;
   const isBesideApex = nearby.wrongHosts.some(({ a }) => a?.kind === 'records');
   return {
+    ...plainly,
     delegation,
     servers: around.servers,
     nearby,

@@ -16,7 +16,11 @@ import { hasResponded, operatorOf, type Throttle } from './throttle.ts';
 export type Contact = { readonly address: string | null; readonly reply: DnsReply | Referral };
 
 /** Without recursion. `name` is in the form of wire/name.ts. */
-export type AuthorityQuestion = { readonly name: string; readonly type: RecordType };
+export type AuthorityQuestion = {
+  readonly name: string;
+  readonly type: RecordType;
+  readonly plain?: true;
+};
 
 /** Rejects with RangeError for an invalid name, never because of the network. */
 export type AuthorityAsker = {

@@ -20,6 +20,8 @@ export type Question = {
   readonly dnssecOk?: boolean;
   /** CD: a validating server must return bogus data too (RFC 4035, 3.2.2). */
   readonly checkingDisabled?: boolean;
+  /** In lower case and without EDNS, as simple tools ask. Over UDP only. */
+  readonly plain?: true;
 };
 
 /** Records are in message order. OPT stays among the `additional` records. */

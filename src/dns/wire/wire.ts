@@ -135,7 +135,9 @@ function startOverUdp(state: State, asking: Asking): void {
     return;
   }
   const { random16 } = state;
-  const exchange = newExchange(question, { id: freeId(socket, random16), edns: true, random16 });
+  const id = freeId(socket, random16);
+  const how = question.plain ? { edns: false, random16: null } : { edns: true, random16 };
+  const exchange = newExchange(question, { id, ...how });
   const dueAt = Math.min(performance.now() + timeoutMs, budget.deadline);
   const waiting: PendingQuery = { ...asking, dueAt, responded: false, socket, exchange };
   enter(socket, waiting, exchange.id);

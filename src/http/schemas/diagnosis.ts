@@ -4,7 +4,7 @@ import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { explainedEnum } from './common.ts';
 import { dnsRecord, finding, provider } from './domains.ts';
 import { docsDomain } from './examples.ts';
-import { reach } from './reach.ts';
+import { proxyAnswer, reach } from './reach.ts';
 
 /** The handler parses the target (src/dns/examine.ts). */
 export const diagnosisQuery = z.strictObject({
@@ -211,19 +211,12 @@ const observation = z
       .boolean()
       .optional()
       .meta(said('Set if a failure of our resolvers left no answer. `false`: they fail for all')),
+    plainAnswer: z
+      .literal(true)
+      .optional()
+      .meta(said('Only queries in lower case without EDNS find the name')),
     proxy: z
-      .array(
-        z.object({
-          address: z.string(),
-          result: explainedEnum('ProxyResult', 'What a proxy does with a challenge', {
-            edge: 'It passes it on to our edge',
-            other: 'Another server, or the proxy itself, answers',
-            redirect: 'It redirects to where no CA follows',
-            none: 'No response',
-          }),
-          status: z.nullable(wholeNumber({ min: 0, max: 999 })),
-        }),
-      )
+      .array(proxyAnswer)
       .optional()
       .meta(said('Only if the name shows nothing but a proxy of its DNS provider')),
     targetAddresses: names.meta(said('The addresses that an apex domain must resolve to')),

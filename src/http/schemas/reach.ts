@@ -65,6 +65,20 @@ const authorityReach = z
   })
   .meta({ id: 'AuthorityReach', description: 'A CA in use' });
 
+export const proxyAnswer = z
+  .object({
+    address: z.string(),
+    result: explainedEnum('ProxyResult', 'What a proxy does with a challenge', {
+      edge: 'It passes it on to our edge',
+      other: 'Another server, or the proxy itself, answers',
+      redirect: 'It redirects to where no CA follows',
+      none: 'No response',
+      unseen: 'Not queried: this machine cannot recognize our edge',
+    }),
+    status: z.nullable(wholeNumber({ min: 0, max: 999 })),
+  })
+  .meta({ id: 'ProxyAnswer', description: 'One address of a proxy in front of the name' });
+
 export const reach = z
   .object({
     addresses: z.array(addressReach).meta(said('At ports 80 and 443; empty if the name has none')),

@@ -28,7 +28,12 @@ function hintsIn(lines: readonly string[], hostname = 'docs.example.com') {
 type Row = readonly [what: string, zone: readonly string[], code: string, hint: Hint];
 
 /** From records beside the zone's own; test/dns/findings has these. */
-type BesideZone = 'dname_above' | 'apex_points_here' | 'own_zone' | 'separate_zone';
+type BesideZone =
+  | 'dname_above'
+  | 'apex_points_here'
+  | 'own_zone'
+  | 'separate_zone'
+  | 'plain_answer';
 
 const rows: { readonly [C in Exclude<HintCode, BesideZone>]: Row } = {
   doubled_name: [

@@ -145,7 +145,7 @@ describe('a proxy', () => {
     severity: string,
     words: RegExp,
   ])[] = [
-    ['our edge answers', [at('edge', 200)], 'right', 'warns', /“Full \(strict\)” once docs/],
+    ['our edge answers', [at('edge', 200)], 'right', 'warns', /must be “Full \(strict\)”/],
     [
       'one of two addresses answers otherwise',
       [at('edge', 200), at('other', 404)],
@@ -160,6 +160,20 @@ describe('a proxy', () => {
       'wrong',
       'blocks',
       /turn off “Always Use HTTPS”/,
+    ],
+    [
+      'the value of its record does not resolve',
+      [at('other', 530)],
+      'wrong',
+      'blocks',
+      /its value must be exactly/,
+    ],
+    [
+      'this machine cannot recognize our edge',
+      [at('unseen')],
+      'unknown',
+      'warns',
+      /Only the service can see/,
     ],
     ['it is overloaded', [at('other', 503)], 'unknown', 'warns', /We could not see whether/],
     ['a rule stops it', [at('other', 403)], 'wrong', 'blocks', /add a rule that skips all others/],

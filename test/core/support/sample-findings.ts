@@ -30,6 +30,7 @@ export function hintsWith(text: string): { readonly [C in HintCode]: Hint & { re
     dname_above: { code: 'dname_above', owner: text, to: text },
     apex_points_here: { code: 'apex_points_here', apex: text },
     own_zone: { code: 'own_zone', parent: text },
+    plain_answer: { code: 'plain_answer' },
     separate_zone: { code: 'separate_zone', zone: text, parent: text },
     partial_target: { code: 'partial_target', typed: text },
     doubled_end: { code: 'doubled_end', typed: text },

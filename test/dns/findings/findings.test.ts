@@ -96,9 +96,12 @@ describe('the finding tables', () => {
     'glue_mismatch',
     'https_record_mismatch',
   ];
-  /** `dname_above`, `own_zone` and `separate_zone`: test/dns/unusual. */
+  /** `dname_above`, `own_zone`, `separate_zone` and `plain_answer`: test/dns/unusual. */
   const hints: {
-    readonly [C in Exclude<HintCode, 'dname_above' | 'own_zone' | 'separate_zone'>]: true;
+    readonly [C in Exclude<
+      HintCode,
+      'dname_above' | 'own_zone' | 'separate_zone' | 'plain_answer'
+    >]: true;
   } = {
     cname_indirect: true,
     doubled_name: true,

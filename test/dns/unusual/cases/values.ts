@@ -39,7 +39,7 @@ an apex has only our IPv6 address | nsd bind | @ AAAA 2001:db8:1::10 | @ | right
 a subdomain has a foreign IPv6 address | nsd bind | docs AAAA 2001:db8::bad | docs | wrong conflicting_aaaa CNAME docs | 2001:db8::bad
 an apex has no addresses | nsd bind | docs TXT "x" | @ | wrong record_missing ALIAS @ | points to a missing name resolves to nothing
 an HTTPS record hints at another address | nsd knot | ${ours} ; @ HTTPS 1 . ipv4hint=198.51.100.7 | @ | right https_record_mismatch ALIAS @ | other addresses as hints
-an HTTPS record leads to another name | nsd knot | ${ours} ; other A 198.51.100.7 ; @ HTTPS 0 other.{z}. | @ | right https_record_mismatch ALIAS @ | sends browsers elsewhere
+an HTTPS record leads to another name | nsd knot | ${ours} ; other A 198.51.100.7 ; @ HTTPS 0 other.{z}. | @ | right https_record_mismatch ALIAS @ | sends browsers to another host or port
 an HTTPS record leads to another port | nsd knot | ${ours} ; @ HTTPS 1 . port=8443 | @ | right https_record_mismatch ALIAS @ | HTTPS 1 . port=8443
 an HTTPS record leads here through another name | nsd knot | ${ours} ; www CNAME p1.edge.test. ; @ HTTPS 0 www.{z}. | @ | right - ALIAS @ |
 an HTTPS record leads to our target | nsd knot | ${ours} ; @ HTTPS 0 p1.edge.test. | @ | right - ALIAS @ |
