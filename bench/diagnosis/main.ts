@@ -24,10 +24,10 @@ try {
   const rows: string[] = [];
   const misses: string[] = [];
   for (const [family, cases] of Object.entries(families)) {
-    const judged: Judged[] = [];
-    for (const one of cases) judged.push(await judge(tree, one, gem));
-    rows.push(rowOf(family, judged));
-    misses.push(...judged.flatMap(({ miss }) => miss.map((text) => `- ${family}: ${text}`)));
+    const results: CaseResult[] = [];
+    for (const one of cases) results.push(await compareCase(tree, one, gem));
+    rows.push(rowOf(family, results));
+    misses.push(...results.flatMap(({ miss }) => miss.map((text) => `- ${family}: ${text}`)));
   }
   process.stdout.write(
     [
@@ -43,18 +43,18 @@ try {
 }
 
 /** `gem`: null if it was not asked. `miss`: what it said instead. */
-type Judged = {
+type CaseResult = {
   readonly verdict: boolean;
   readonly cause: boolean;
   readonly gem: boolean | null;
   readonly miss: readonly string[];
 };
 
-async function judge(
+async function compareCase(
   place: Tree,
   one: Case,
   gem: ReadonlyMap<string, Result> | null,
-): Promise<Judged> {
+): Promise<CaseResult> {
   const isRight = one.verdict === 'right';
   const { verdict, findings } = (await examineCase(place, one)).diagnosis;
   const own = {
@@ -72,13 +72,13 @@ async function judge(
   };
 }
 
-function rowOf(family: string, judged: readonly Judged[]): string {
-  const asked = judged.filter(({ gem }) => gem !== null);
+function rowOf(family: string, results: readonly CaseResult[]): string {
+  const asked = results.filter(({ gem }) => gem !== null);
   const cells = [
     family,
-    judged.length,
-    judged.filter(({ verdict }) => verdict).length,
-    judged.filter(({ cause }) => cause).length,
+    results.length,
+    results.filter(({ verdict }) => verdict).length,
+    results.filter(({ cause }) => cause).length,
     asked.length === 0 ? '–' : `${asked.filter(({ gem }) => gem).length} of ${asked.length}`,
   ];
   return `| ${cells.join(' | ')} |`;

@@ -125,7 +125,7 @@ function defineDoctor(program: Program, run: Run): void {
     .addHelpText(
       'after',
       notes(
-        'Queries every name server once, and shows each answer and who needs to act. Nothing is stored, and the domain need not be attached. Only the service can tell its edge from other servers.',
+        'Queries every name server once, and shows each answer and who needs to act. Nothing is stored, and the domain need not be attached. Only the service recognizes its own edge.',
         'Without --target, the running service runs the check; it knows the target of an attached domain. The API key, with the scope domains:read, is read from SIGNPOST_API_KEY or API_KEY. With --target, this machine runs the check, using the service’s DNS_… variables.',
         'Exit 0: set up correctly. Exit 1: check failed. Exit 2: couldn’t check.',
       ),

@@ -65,7 +65,7 @@ export async function handleHttps(
   if (route === null) return sendPage(response, pages.noLongerServed(target.hostname));
   // A proxy in front can redirect CAs here. Other tokens can be the deploy's.
   const proof = await findKeyAuthorization(deps, target).catch((err: unknown) => {
-    deps.log.warn({ err }, 'a challenge over HTTPS could not be looked up');
+    deps.log.warn({ err }, 'a challenge over HTTPS could not be found: its query failed');
     return null;
   });
   if (proof !== null) return sendKeyAuthorization(response, proof);

@@ -234,9 +234,9 @@ function composeObserver({ config, metrics }: Opened, wire: Wire, probes: Probes
       const found = known.get(name);
       if (found !== undefined) return found;
       if (known.size > REDIRECTED_NAMES_MAX) return Promise.resolve([]);
-      const looked = observer.lookupAddresses(name);
-      known.set(name, looked);
-      return looked;
+      const query = observer.lookupAddresses(name);
+      known.set(name, query);
+      return query;
     };
     const signal = AbortSignal.timeout(PROXY_MS);
     return reachAddresses({ ...rules, lookupAddresses, signal }, hostname, addresses, ['http']);

@@ -14,7 +14,7 @@ export function composeExamineReach(
   const { config, observer, probes, external } = parts;
   let examine: ExamineReach | undefined;
   return async (hostname, domainId) => {
-    // An external edge answers challenges itself, for certificates of its own CA.
+    // An external edge answers challenges itself, and orders from another CA.
     examine ??= createExamineReach({
       config,
       lookupAddresses: observer.lookupAddresses,

@@ -170,6 +170,7 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
     ],
     refusals: [
       [404, 'project_not_found', toNoProject(undefined, noDomain)],
+      [404, 'domain_not_found', toNoDomain],
       [
         409,
         'domain_in_use',

@@ -96,7 +96,7 @@ function said(
 
 const https = { scheme: 'https', port: 443 } as const;
 
-describe('an address in words', () => {
+describe('the text about an address', () => {
   const other = { outcome: 'other_answer' } as const;
   const cases: readonly (readonly [string, ReturnType<typeof said>, boolean, RegExp])[] = [
     ['our edge', said({ outcome: 'edge' }), false, /^Port 80 of 192\.0\.2\.1 is our edge\.$/],
@@ -119,10 +119,10 @@ describe('an address in words', () => {
       /\(through Cloudflare: header cf-ray\), which .* Turn the proxy of Cloudflare off for this name/,
     ],
     [
-      'another site, if our edge cannot be told from it',
+      'another site, if our edge cannot be recognized',
       said(other, {}, false),
       false,
-      /status 404\. Only the service can tell/,
+      /status 404\. Only the service recognizes our edge/,
     ],
     ['another server at the other port', said(other, https), true, /^Port 443 .*not our edge/],
     [
@@ -192,7 +192,7 @@ describe('an address in words', () => {
   });
 });
 
-describe('a CA in words', () => {
+describe('the text about a CA', () => {
   const fine: AuthorityReach = {
     directoryUrl: 'https://ca.example/dir',
     directoryAnswers: true,

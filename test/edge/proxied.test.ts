@@ -1,6 +1,8 @@
 /** A name behind its provider's proxy: real name servers, a real proxy and a real edge. */
 import { createServer, type RequestListener, request as sendRequest } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { TlsOptions } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reachAddresses } from '../../src/certificates/reach/challenge-path.ts';
 import { observingProxies } from '../../src/certificates/reach/observe-proxied.ts';
@@ -10,6 +12,7 @@ import type { Observer } from '../../src/dns/observe/observe.ts';
 import { closeInternet, diagnosed, openInternet, TARGET } from '../dns/findings/internet.ts';
 import { comparedWith } from '../dns/laboratory.ts';
 import { closeAfterEach } from '../support/closings.ts';
+import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { type EdgeFixture, startEdgeFixture } from './support/fixture.ts';
 
 const hostname = 'docs.shop.test';
@@ -24,8 +27,8 @@ beforeAll(async () => {
 });
 afterAll(() => edge.close());
 
-async function listening(answer: RequestListener): Promise<number> {
-  const server = createServer(answer);
+async function listening(answer: RequestListener, tls?: TlsOptions): Promise<number> {
+  const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -35,6 +38,9 @@ async function listening(answer: RequestListener): Promise<number> {
   });
   return (server.address() as AddressInfo).port; // it listens on TCP, so it has one
 }
+
+/** No server listens there. */
+const CLOSED = 1;
 
 /** Passes requests on to our edge, like a CDN. */
 const passOn: RequestListener = ({ method, url, headers }, response) => {
@@ -47,7 +53,11 @@ const passOn: RequestListener = ({ method, url, headers }, response) => {
 };
 
 /** An observer whose proxy is at this address; `switchTo` changes what it does. */
-async function behindProxy(first: RequestListener, records = ['docs A 104.16.1.1']) {
+async function behindProxy(
+  first: RequestListener,
+  records = ['docs A 104.16.1.1'],
+  https = CLOSED,
+) {
   let answer = first;
   const proxy = await listening((...visit) => answer(...visit));
   const internet = await openInternet({
@@ -57,7 +67,7 @@ async function behindProxy(first: RequestListener, records = ['docs A 104.16.1.1
   const rules = {
     probes,
     challenge: 'http-01',
-    ports: { http: proxy, https: 1 },
+    ports: { http: proxy, https },
     lookupAddresses: async () => ['127.0.0.1'],
     isAllowed: () => true,
     signal: AbortSignal.timeout(20_000),
@@ -94,7 +104,6 @@ describe('A name behind its provider’s proxy', () => {
   it.each([
     ['this machine has no IPv6', ['edge', 'no_route'], 'right'],
     ['this machine has no route at all', ['no_route', 'no_route'], 'unknown'],
-    ['this machine cannot recognize our edge', [], 'unknown'],
   ] as const)(
     'is judged by the addresses that could be queried: %s',
     async (_what, ends, verdict) => {
@@ -108,6 +117,27 @@ describe('A name behind its provider’s proxy', () => {
       expect(verdictOf(await observer.observe(check))).toEqual([verdict, 'proxied']);
     },
   );
+
+  it('is unknown if this machine cannot recognize our edge', async () => {
+    const zones = { 'shop.test': { 'ada.ns.cloudflare.com': ['docs A 104.16.1.1'] } };
+    const internet = await openInternet({ zones });
+    const observation = await observingProxies(internet.observer, null).observe(check);
+    expect(observation.proxy).toEqual([{ address: '104.16.1.1', result: 'unseen', status: null }]);
+    expect(verdictOf(observation)).toEqual(['unknown', 'proxied']);
+  });
+
+  it('is right if the proxy redirects to HTTPS and passes the challenge on from there', async () => {
+    const { chain, key } = await localhostCertificate();
+    const https = await listening(passOn, { cert: chain, key });
+    const { observer } = await behindProxy(
+      ({ url }, response) =>
+        response.writeHead(301, { location: `https://${hostname}:${https}${url}` }).end(),
+      ['docs A 104.16.1.1'],
+      https,
+    );
+    const observation = await observer.observe(check);
+    expect(verdictOf(observation)).toEqual(['right', 'proxied']);
+  });
 
   it('is judged in the same way if only resolvers can be queried', async () => {
     const zones = { 'shop.test': { 'ada.ns.cloudflare.com': ['docs A 104.16.1.1'] } };
@@ -157,7 +187,7 @@ describe('A name behind its provider’s proxy', () => {
     expect(asked).toEqual([]);
   });
 
-  it('needs CAA records of its own zone that allow the CA, whatever those of the target are', async () => {
+  it('needs CAA records in its zone that allow the CA, whatever those of the target are', async () => {
     const forbids = ['docs A 104.16.1.1', '@ CAA 0 issue "ca.example"'];
     const { observer } = await behindProxy(passOn, forbids);
     const { caa, ...observation } = await observer.observe(check);

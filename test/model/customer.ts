@@ -40,7 +40,8 @@ export async function customer(
 }
 
 function expectedStatus({ model, system }: History, doing: Doing, entry: Entry): number {
-  if (doing === 'remove') return 204;
+  // A name that the project never had can be a misspelled one.
+  if (doing === 'remove') return entry.life === 0 ? 404 : 204;
   if (doing === 'add') return model.add(entry, system.now()) ? 201 : 409;
   return model.verify(entry, system.now()) ? 202 : 404;
 }

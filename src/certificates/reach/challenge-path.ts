@@ -18,7 +18,7 @@ import { showsProof } from '../served/proof-certificate.ts';
 import { type Got, getFrom } from './get-from.ts';
 
 export type ReachRules = {
-  /** Null: this process does not have their key, so our edge cannot be told from other servers. */
+  /** Null: this process does not have their key, so it cannot recognize our edge. */
   readonly probes: Probes | null;
   readonly challenge: ChallengeType;
   readonly ports: RedirectPorts;

@@ -26,8 +26,8 @@ export function observingProxies(observer: Observer, reach: ReachOverHttp | null
     if (reach === null) return { ...seen, proxy: without('unseen') };
     const reached = await reach(seen.hostname, addresses);
     // No IPv6 here, for example, which says nothing about the proxy.
-    const told = reached.filter(({ outcome }) => outcome !== 'no_route');
-    return { ...seen, proxy: told.length > 0 ? told.map(answerOf) : without('none') };
+    const queried = reached.filter(({ outcome }) => outcome !== 'no_route');
+    return { ...seen, proxy: queried.length > 0 ? queried.map(answerOf) : without('none') };
   }
 
   const inFull = async (check: Parameters<Observer['observe']>[0]): Promise<Observed> => ({

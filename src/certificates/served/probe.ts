@@ -1,4 +1,4 @@
-/** Tokens of our own probes, which request a challenge as a CA does (RFC 8555, 8.3; RFC 8737, 3). */
+/** Tokens of our probes, which request a challenge as a CA does (RFC 8555, 8.3; RFC 8737, 3). */
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { isSameSecret } from '../../net/constant-time.ts';

@@ -3,7 +3,7 @@ import { type AuthorityLimit, limitInWords } from './budget.ts';
 import type { AddressReach, RedirectProblem } from './reach.ts';
 
 export type ReachExpected = {
-  /** Whether our own edge can be told from other servers. */
+  /** Whether our own edge can be recognized. */
   readonly isEdgeKnown: boolean;
   /** Whether our edge has a certificate for the name. */
   readonly hasCertificate: boolean;
@@ -67,7 +67,7 @@ const redirectProblems: { readonly [P in RedirectProblem]: string } = {
 function otherAnswer(reach: AddressReach, expected: ReachExpected): ReachWords {
   const answers = `${placeOf(reach)} answers${describeAnswer(reach)}`;
   if (!expected.isEdgeKnown) {
-    return fine(`${answers}. Only the service can tell whether that is our edge.`);
+    return fine(`${answers}. Only the service recognizes our edge.`);
   }
   const proxy = proxyOf(reach);
   const action =

@@ -62,7 +62,7 @@ export const delegation: FamilyOf<DelegationFinding> = {
             : `${domain} is not in the DNS of its registry, so ${hostname} cannot exist.`,
         expected: `${domain}, with its name servers, in the DNS of the registry.`,
         found: `The name servers of .${foreign(finding.registry)} say that ${domain} does not exist (NXDOMAIN).`,
-        action: `Check the spelling. If the domain is yours, check at your registrar that it has name servers, has not expired and is not on hold: many registries remove such domains from the DNS. If nobody has it, register ${domain}. Changes appear within minutes to hours.`,
+        action: `Check the spelling. If the domain is yours, check at your registrar that it has name servers, has not expired and is not on hold: many registries remove such domains from the DNS. If it is not registered yet, register ${domain}. Changes appear within minutes to hours.`,
       };
     },
   },

@@ -36,7 +36,7 @@ export const httpsRecord: FamilyOf<HttpsRecordFinding> = {
 
 const effects: { readonly [E in Effect]: string } = {
   elsewhere: 'sends browsers to another host or port, even if the A and AAAA records are right.',
-  no_service: 'says that there is no website. Some browsers then do not connect.',
+  no_service: 'says that the name has no website. Some browsers then do not connect.',
   hints: 'has other addresses as hints, which some browsers try first.',
   ech: 'has a key for Encrypted Client Hello that is not ours. Browsers that use it cannot connect.',
 };

@@ -24,7 +24,7 @@ export const proxied: FamilyOf<ProxiedFinding> = {
   proxied: {
     meaning: 'A proxy hides the CNAME',
     severity: 'blocks',
-    // Only a proxy that stops challenges is known to be in the way.
+    // Other answers do not show that challenges are stopped.
     severityFor: ({ passage }) =>
       passage === 'passes' || passage === 'unknown' || passage === 'unseen' ? 'warns' : 'blocks',
     actor: 'customer',

@@ -84,7 +84,7 @@ const lame: ReadonlySet<ServerState> = new Set([
   'malformed',
 ]);
 
-/** Only whoever lists the name server can correct this. */
+/** Can only be corrected where the name server is listed. */
 const misnamed: ReadonlySet<ServerState> = new Set([
   'no_address',
   'alias_name',
@@ -176,7 +176,7 @@ function reachable({ zone, parent, servers }: ServerFinding): string {
     names.length === 0
       ? []
       : [
-          `At ${keeper}, remove the name server${names.length === 1 ? '' : 's'} ${listed(names)}, or enter a name with public addresses of its own instead.`,
+          `At ${keeper}, remove the name server${names.length === 1 ? '' : 's'} ${listed(names)}, or enter a name that has public addresses instead.`,
         ];
   const wait =
     silent === 0

@@ -36,6 +36,7 @@ export type EndedEpoch = { readonly id: string; readonly epoch: number };
 /** `removed`: its order, escalation and settings ended in the same transaction. */
 type Removal =
   | ({ readonly kind: 'removed' } & EndedEpoch)
+  | { readonly kind: 'removed_before' }
   /** It is the primary domain, or others redirect to it; nothing changed. */
   | ({ readonly kind: 'in_use' } & SettingsUse);
 
@@ -168,7 +169,10 @@ async function removeDomain(
 ): Promise<Removal | null> {
   const { projectId, hostname } = name;
   const row = await findLocked(tx, name);
-  if (row === null) return null;
+  if (row === null) {
+    const known = await tx.domain.findFirst({ where: name, select: { id: true } });
+    return known === null ? null : { kind: 'removed_before' };
+  }
   await lockOrders(tx, row.id, at); // before the project, as a refusal does
   await lockProject(tx, projectId);
   const uses = usesOf(await loadSettings(tx, projectId), hostname);

@@ -162,14 +162,15 @@ function removeDomain(deps: DomainRoutesDeps): Route {
     operationId: 'removeDomain',
     summary: 'Remove a domain',
     description:
-      "Traffic stops before the response, or within a second if the edge runs in other processes. It takes up to 5 seconds if an edge process is unreachable. Also answers 204 if there is no such domain. A primary domain or redirect target is only removed with `orphans=drop`, which removes those settings too. The domain's own redirect is always removed.",
+      "Traffic stops before the response, or within a second if the edge runs in other processes. It takes up to 5 seconds if an edge process is unreachable. Also answers 204 if it was removed before; 404 if the project never had it. A primary domain or redirect target is only removed with `orphans=drop`, which removes those settings too. The domain's own redirect is always removed.",
     success: { status: 204, description: 'The domain is not attached to the project' },
-    refusals: ['project_not_found', 'domain_in_use'],
+    refusals: ['project_not_found', 'domain_not_found', 'domain_in_use'],
     query: removalQuery,
     handle: async ({ params, query, requestId }) => {
       const remove = async (projectId: string, hostname: string): Promise<ApiResponse> => {
         const removed = await deps.domains.remove(projectId, hostname, deps.now(), query.orphans);
-        if (removed === null) return { status: 204 };
+        if (removed === null) return refuse('domain_not_found');
+        if (removed.kind === 'removed_before') return { status: 204 };
         if (removed.kind === 'in_use') return refuse('domain_in_use', inUse(hostname, removed));
         return {
           status: 204,
@@ -179,8 +180,7 @@ function removeDomain(deps: DomainRoutesDeps): Route {
           },
         };
       };
-      // Idempotent. A name that cannot be added is not attached either.
-      return withName(deps, params, remove, { status: 204 });
+      return withName(deps, params, remove);
     },
   });
 }
@@ -275,12 +275,11 @@ async function withName(
   deps: DomainRoutesDeps,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
   act: (projectId: string, hostname: string) => Promise<ApiResponse>,
-  noSuchName: ApiResponse = refuse('domain_not_found'),
 ): Promise<ApiResponse> {
   const project = await findProject(deps.projects, projectId);
   if (project === null) return refuse('project_not_found');
   const parsed = parseHostname(hostname, deps.platformDomain);
-  return parsed.ok ? act(project.id, parsed.hostname.ascii) : noSuchName;
+  return parsed.ok ? act(project.id, parsed.hostname.ascii) : refuse('domain_not_found');
 }
 
 function answer(deps: DomainRoutesDeps, found: DomainDetails | null, status: number): ApiResponse {

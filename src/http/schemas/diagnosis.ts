@@ -218,7 +218,7 @@ const observation = z
     proxy: z
       .array(proxyAnswer)
       .optional()
-      .meta(said('Only if the name shows nothing but a proxy of its DNS provider')),
+      .meta(said('Only if all that the name shows is a proxy of its DNS provider')),
     targetAddresses: names.meta(said('The addresses that an apex domain must resolve to')),
     cost: z
       .object({ questions: count(), bytes: count(), ms: milliseconds() })

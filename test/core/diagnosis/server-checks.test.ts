@@ -205,7 +205,7 @@ describe('a proxy', () => {
     expect(outcome(seen)).toEqual(['wrong', 'caa_blocks', 'proxied']);
   });
 
-  it('counts only while the name shows nothing but the proxy', () => {
+  it('counts only while the proxy is all that the name shows', () => {
     const other = server({ a: records('151.101.1.7') });
     const seen = observed(SUB, [other], { ...theirs, proxy: [at('edge', 200)] });
     expect(outcome(seen)).toEqual(['wrong', 'conflicting_a']);

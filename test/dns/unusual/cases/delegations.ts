@@ -13,7 +13,7 @@ the domain has no name servers and the name is its apex | | @parent: {z}. TXT "r
 the registry holds the record | | @parent: docs.{z}. CNAME p1.edge.test. | docs | right - CNAME docs |
 no name server has an address | nameless*2 | ${right} | docs | unknown name_server_unreachable CNAME docs | None of the name servers
 one of two name servers has no address | nsd nameless | ${right} | docs | right name_server_unreachable CNAME docs | At your registrar, remove the name server a.nameless.test
-*the name of a name server is an alias | nsd x.alias.bind.test | ${right} | docs | right name_server_unreachable CNAME docs | or enter a name with public addresses
+*the name of a name server is an alias | nsd x.alias.bind.test | ${right} | docs | right name_server_unreachable CNAME docs | or enter a name that has public addresses
 the names of all name servers are aliases | x.alias.nsd.test x.alias.bind.test | ${right} | docs | unknown name_server_unreachable CNAME docs | is an alias (CNAME)
 its name servers are in the zone itself | ns1.nsd.{z} ns2.bind.{z} | ${right} ; ns1.nsd A 127.0.1.2 ; ns2.bind A 127.0.0.1 | docs | right - CNAME docs |
 *the address of a name server is another one at the registry | ns1.nsd.{z} ns2.bind.{z} | ${right} ; ns1.nsd A 127.0.1.3 ; ns2.bind A 127.0.0.1 | docs | right glue_mismatch CNAME docs | At your registrar, change the address of the name server ns1.nsd.{z}

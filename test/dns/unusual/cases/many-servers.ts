@@ -52,7 +52,7 @@ export const manyServers: readonly Case[] = [
     verdict: 'right',
     leading: 'name_server_unreachable',
     record: 'CNAME docs',
-    says: 'or enter a name with public addresses',
+    says: 'or enter a name that has public addresses',
   },
   {
     title: 'one of thirty servers has no address and the next three are dead',

@@ -44,7 +44,7 @@ an HTTPS record leads to another port | nsd knot | ${ours} ; @ HTTPS 1 . port=84
 an HTTPS record leads here through another name | nsd knot | ${ours} ; www CNAME p1.edge.test. ; @ HTTPS 0 www.{z}. | @ | right - ALIAS @ |
 an HTTPS record leads to our target | nsd knot | ${ours} ; @ HTTPS 0 p1.edge.test. | @ | right - ALIAS @ |
 an HTTPS record leads to a missing name | nsd knot | ${ours} ; @ HTTPS 0 gone.{z}. | @ | right - ALIAS @ |
-an HTTPS record says that there is no service | nsd knot | ${ours} ; @ HTTPS 0 . | @ | right https_record_mismatch ALIAS @ | there is no website
+an HTTPS record says that there is no service | nsd knot | ${ours} ; @ HTTPS 0 . | @ | right https_record_mismatch ALIAS @ | says that the name has no website
 an HTTPS record has an old ECH key | nsd knot | ${ours} ; @ HTTPS 1 . alpn=h2 ech="AEX+DQBB" | @ | right https_record_mismatch ALIAS @ | a key for Encrypted Client Hello that is not ours
 an HTTPS record has our addresses | nsd knot | ${ours} ; @ HTTPS 1 . alpn=h2 ipv4hint=203.0.113.10 | @ | right - ALIAS @ |
 a proxy is in front of the name | nsd bind | docs A 104.16.0.1 ; docs A 104.17.0.1 | docs | wrong conflicting_a +proxied CNAME docs | Delete the A records 104.16.0.1
