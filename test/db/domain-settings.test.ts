@@ -114,7 +114,10 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
     expect(await removedEvents()).toEqual([
       { primary: true, redirects: [redirect('b.example', 'a.example', 307)] },
     ]);
-    expect(await domains.remove(projectId, 'a.example', noon, 'drop')).toBeNull();
+    expect(await domains.remove(projectId, 'a.example', noon, 'drop')).toEqual({
+      kind: 'removed_before',
+    });
+    expect(await domains.remove(projectId, 'never.example', noon, 'drop')).toBeNull();
   });
 
   it.skipIf(!available)('drop the redirect of a removed redirecting domain', async () => {
