@@ -61,6 +61,12 @@ export function readBundle(text: string): ReadBundle {
   return { ok: true, pem: certificates.join('') };
 }
 
+/** SHA-256 of each certificate that `readBundle` returned, as `openssl x509 -fingerprint` shows it. */
+export function fingerprintsOf(bundle: string): readonly string[] {
+  const blocks = bundle.split(/(?=-----BEGIN )/).filter((part) => part.trim());
+  return blocks.map((block) => new X509Certificate(block).fingerprint256);
+}
+
 /** In Node's spelling; null if it is invalid or truncated. */
 function pemOf(block: string): string | null {
   const [certificate] = CERTIFICATE.exec(block) ?? [];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { printable } from '../core/names/printable.ts';
 import { parseJson, renderJson } from '../net/json.ts';
+import { nextPathIn } from '../net/next-page.ts';
 import { type CliExit, exitFailed, type Io, wrongUsage } from './command.ts';
 
 /** For a whole response with its body. Streams have no timeout. */
@@ -12,7 +13,13 @@ const MAX_PROBLEM_LENGTH = 500;
  * `message` are set if Signpost sent the error; `message` is printable.
  */
 export type ServiceAnswer =
-  | { readonly ok: true; readonly text: string; readonly body: unknown }
+  | {
+      readonly ok: true;
+      readonly text: string;
+      readonly body: unknown;
+      /** Path of a list's next page. */
+      readonly next?: string | undefined;
+    }
   | {
       readonly ok: false;
       readonly refusal: CliExit;
@@ -59,6 +66,24 @@ export function connect(givenUrl: string | undefined, env: Io['env']): ServiceCo
   return { ok: true, call: callOf(url, key), open: openOf(url, key) };
 }
 
+/** Every page of a list as one answer, or the first error. */
+export async function callPages(call: Call, path: string): Promise<ServiceAnswer> {
+  const first = await call('GET', path);
+  if (!first.ok || first.next === undefined) return first;
+  const items = [...itemsIn(first.body)];
+  for (let next: string | undefined = first.next; next !== undefined; ) {
+    const answer: ServiceAnswer = await call('GET', next);
+    if (!answer.ok) return answer;
+    items.push(...itemsIn(answer.body));
+    next = answer.next;
+  }
+  return { ok: true, body: items, text: renderJson(items) };
+}
+
+function itemsIn(body: unknown): readonly unknown[] {
+  return Array.isArray(body) ? body : [body];
+}
+
 /** An empty string if neither is set. */
 export function keyIn(env: Io['env']): string {
   return env['SIGNPOST_API_KEY'] || env['API_KEY'] || '';
@@ -77,7 +102,8 @@ function callOf(url: string, key: string): Call {
         redirect: 'error', // keeps the key from other servers
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      return answerOf(url, response.status, await response.text());
+      const answer = answerOf(url, response.status, await response.text());
+      return answer.ok ? { ...answer, next: nextPathIn(response.headers.get('link')) } : answer;
     } catch (fault) {
       return { ok: false, refusal: exitFailed(oneLine(notReached(url, fault))) };
     }

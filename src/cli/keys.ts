@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { printable } from '../core/names/printable.ts';
 import { parseDuration } from '../core/time.ts';
-import { connect } from './client.ts';
+import { callPages, connect } from './client.ts';
 import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from './command.ts';
 import { inColumns, toSeconds } from './layout.ts';
 
@@ -113,7 +113,7 @@ export async function listKeys(
 ): Promise<CliExit> {
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
-  const answer = await connection.call('GET', '/v1/keys');
+  const answer = await callPages(connection.call, '/v1/keys');
   if (!answer.ok) return answer.refusal;
   const keys = z.array(shownKey).safeParse(answer.body);
   if (!keys.success) return notUnderstood();

@@ -20,6 +20,10 @@ export type Project = {
   /** Of the key that signs requests to its deploys; each rotation adds one. */
   readonly signingGeneration: number;
   readonly signingRotatedAt: Date | null;
+  /** Metadata of src/core/metadata.ts. */
+  readonly metadata: unknown;
+  /** Deleted projects are never found; their events remain. */
+  readonly deletedAt: Date | null;
 };
 
 export const deployStatuses = ['succeeded', 'failed'] as const;
@@ -76,6 +80,8 @@ export type DomainRecord = {
   readonly certificateEndsAt: Date | null;
   /** Approximately when the last viewer of its page leaves. */
   readonly watchedUntil: Date | null;
+  /** Metadata of src/core/metadata.ts. */
+  readonly metadata: unknown;
 };
 
 export type Certificate = {

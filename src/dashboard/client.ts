@@ -15,6 +15,7 @@ import type {
   watchedDomain,
 } from '../http/schemas/operations.ts';
 import type { project } from '../http/schemas/projects.ts';
+import { nextPathIn } from '../net/next-page.ts';
 
 /** As parsed from JSON: dates are RFC 3339 texts, big integers are numbers. */
 export type OnWire<T> = T extends Date
@@ -34,6 +35,8 @@ export type ApiAnswer<T> =
       readonly body: T;
       /** The version of `body`, for `ifMatch`; undefined if the operation has none. */
       readonly etag: string | undefined;
+      /** Path of a list's next page. */
+      readonly next: string | undefined;
     }
   | { readonly ok: false; readonly status: number; readonly error: ErrorBody };
 
@@ -89,7 +92,13 @@ export function createClient(
       const parsed = response.body === null ? undefined : JSON.parse(response.body);
       return status < 400
         ? // Typed by the API's schemas, not checked again.
-          { ok: true, status, body: parsed as T, etag: response.headers['etag'] }
+          {
+            ok: true,
+            status,
+            body: parsed as T,
+            etag: response.headers['etag'],
+            next: nextPathIn(response.headers['link']),
+          }
         : { ok: false, status, error: parsed as ErrorBody };
     },
     pass: (target, lastEventId) =>

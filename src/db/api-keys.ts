@@ -2,6 +2,7 @@
 
 import type { Tx } from './engine/transaction.ts';
 import type { ApiKey, Prisma, PrismaClient } from './generated/client.ts';
+import { beyondPlace, type ListRange, type Page, pageOf } from './page.ts';
 
 /** SHA-256 of the whole token (src/config/api-key.ts). */
 type Digest = Uint8Array<ArrayBuffer>;
@@ -25,7 +26,7 @@ export type ApiKeyStore = {
    */
   find(claim: { readonly id: string | null; readonly digest: Digest }): Promise<KeyRow | null>;
   /** Oldest first. */
-  list(): Promise<KeyDetails[]>;
+  list(page: ListRange): Promise<Page<KeyDetails>>;
   get(id: string): Promise<KeyDetails | null>;
   create(key: NewKey): Promise<KeyDetails>;
   /** Only if there is no other key, not even a revoked one. */
@@ -68,8 +69,15 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
       const found = await prisma.apiKey.findMany({ where: { OR: [{ id }, { digest }] }, select });
       return found.find((key) => key.id === id) ?? found[0] ?? null;
     },
-    list: () =>
-      prisma.apiKey.findMany({ ...shown, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] }),
+    async list({ after, limit }) {
+      const rows = await prisma.apiKey.findMany({
+        ...shown,
+        where: beyondPlace('createdAt', after, 'asc'),
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        take: limit + 1,
+      });
+      return pageOf(rows, limit, ({ createdAt, id }) => ({ at: createdAt, id }));
+    },
     get: (id) => prisma.apiKey.findUnique({ ...shown, where: { id } }),
     create: (key) => prisma.apiKey.create({ ...shown, data: rowOf(key) }),
     createFirst: (key) =>

@@ -2,6 +2,7 @@ import type { DomainEvent } from '../core/life/events.ts';
 import type { Database } from './engine/client.ts';
 import { createRunStatement } from './engine/statements.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
+import { type ListRange, type Page, pageOf } from './page.ts';
 
 export type NewEvent = DomainEvent & { readonly domainId: string };
 
@@ -12,14 +13,22 @@ export type EventRow = {
   readonly type: string;
   readonly data: unknown;
   readonly at: Date;
+  /** Of this addition of the host name. */
+  readonly domainId: string;
+  /** The domain's and the project's when it happened. */
+  readonly metadata: unknown;
+  readonly projectMetadata: unknown;
   readonly domain: { readonly hostname: string };
 };
 
-const eventColumns = {
+export const eventColumns = {
   number: true,
   type: true,
   data: true,
   at: true,
+  domainId: true,
+  metadata: true,
+  projectMetadata: true,
   domain: { select: { hostname: true } },
 } as const satisfies Prisma.EventSelect;
 
@@ -47,24 +56,27 @@ export function about(domainId: string, events: readonly DomainEvent[]): readonl
   return events.map((event) => ({ ...event, domainId }));
 }
 
-/** Newest first. */
-export function loadTimeline(
+/** Also of a domain that was removed and added again: each of its rows has an ID. */
+export type TimelineQuery = ListRange<bigint> & { readonly domainIds: readonly string[] };
+
+/** Newest first. Places are the database's IDs of events. */
+export async function loadTimeline(
   prisma: PrismaClient,
-  domainId: string,
-  limit: number,
-): Promise<EventRow[]> {
-  return prisma.event.findMany({
-    where: { domainId },
+  { domainIds, after, limit }: TimelineQuery,
+): Promise<Page<EventRow, bigint>> {
+  const rows = await prisma.event.findMany({
+    where: { domainId: { in: [...domainIds] }, ...(after !== null && { id: { lt: after } }) },
     orderBy: { id: 'desc' },
-    take: limit,
-    select: eventColumns,
+    take: limit + 1,
+    select: { ...eventColumns, id: true },
   });
+  return pageOf(rows, limit, ({ id }) => id);
 }
 
 export type EventRange = {
   readonly projectId: string;
   /** Null: every domain's. */
-  readonly domainId: string | null;
+  readonly hostname: string | null;
   /** Exclusive. */
   readonly after: bigint;
   /** Inclusive. */
@@ -78,7 +90,7 @@ export type EventFeedStore = {
   lastNumbers(projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>;
   /** In order of numbers. */
   page(range: EventRange): Promise<EventRow[]>;
-  /** Also finds removed domains. */
+  /** The attached one, otherwise the one that was added last. */
   findDomainId(projectId: string, hostname: string): Promise<string | null>;
 };
 
@@ -96,12 +108,12 @@ export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>
       const rows = await run<{ id: string; number: string }>(lastNumbers, [projectIds]);
       return new Map(rows.map(({ id, number }) => [id, BigInt(number)]));
     },
-    page: ({ projectId, domainId, after, upTo, limit }) =>
+    page: ({ projectId, hostname, after, upTo, limit }) =>
       prisma.event.findMany({
         where: {
           projectId,
           number: { gt: after, lte: upTo },
-          ...(domainId !== null && { domainId }),
+          ...(hostname !== null && { domain: { hostname } }),
         },
         orderBy: { number: 'asc' },
         take: limit,
@@ -110,6 +122,7 @@ export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>
     async findDomainId(projectId, hostname) {
       const found = await prisma.domain.findFirst({
         where: { projectId, hostname },
+        orderBy: [{ removedAt: { sort: 'desc', nulls: 'first' } }, { addedAt: 'desc' }],
         select: { id: true },
       });
       return found?.id ?? null;

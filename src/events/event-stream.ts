@@ -1,6 +1,7 @@
 /** One stream: every event of a project after a number, in order, without gaps or duplicates. */
 
 import { explain, type Finding, severities } from '../core/diagnosis/findings.ts';
+import { metadataIn } from '../core/metadata.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
 import type { EventFeedStore, EventRow } from '../db/events.ts';
 import { renderJson } from '../net/json.ts';
@@ -15,10 +16,13 @@ export type EventStreamDeps = {
   readonly pageSize?: number;
 };
 
+/** `id`: of the addition whose checks are sent; events have the name in any of its additions. */
+export type StreamedDomain = { readonly id: string; readonly hostname: string };
+
 export type StreamRequest = {
   readonly projectId: string;
   /** Null: events of every domain. */
-  readonly domainId: string | null;
+  readonly domain: StreamedDomain | null;
   /** Whether to send the checks of that domain as well; no effect without a domain. */
   readonly checks: boolean;
   /** The number of the client's last event; null: only new events. */
@@ -74,10 +78,10 @@ const noChecks: FollowingChecks = { next: () => null, end: () => {} };
 
 function followChecks(
   { checkFeed }: EventStreamDeps,
-  { checks, domainId }: StreamRequest,
+  { checks, domain }: StreamRequest,
   onCheck: () => void,
 ): FollowingChecks {
-  return checks && domainId !== null ? checkFeed.follow(domainId, onCheck) : noChecks;
+  return checks && domain !== null ? checkFeed.follow(domain.id, onCheck) : noChecks;
 }
 
 /** If there is no event to send, sends the last check unless already sent. */
@@ -107,11 +111,12 @@ type Page = { readonly rows: readonly EventRow[]; readonly upTo: bigint };
 /** Null during a database outage. `upTo`: everything up to this number was read. */
 async function readPage(
   { page, pageSize = PAGE_SIZE }: EventStreamDeps,
-  { projectId, domainId }: StreamRequest,
+  { projectId, domain }: StreamRequest,
   range: { readonly after: bigint; readonly upTo: bigint },
 ): Promise<Page | null> {
   try {
-    const rows = await page({ projectId, domainId, ...range, limit: pageSize });
+    const hostname = domain?.hostname ?? null;
+    const rows = await page({ projectId, hostname, ...range, limit: pageSize });
     const last = rows.length < pageSize ? undefined : rows.at(-1);
     return { rows, upTo: last?.number ?? range.upTo };
   } catch (fault) {
@@ -195,13 +200,22 @@ export function* chunked(texts: Iterable<string>, size: number): Generator<strin
 }
 
 /** The Event of docs/integrate/events.md. */
-export function eventView({ number, type, data, at, domain }: EventRow) {
+export function eventView({ number, type, data, at, domain, domainId, ...row }: EventRow) {
   const stored = Object.entries(data as object); // an object: written by record_events() from a DomainEvent
   const shown = stored.map(([field, value]) => [
     field,
     findingFields.includes(field) ? findingsIn(value).map(explain) : value,
   ]);
-  return { id: number, type, hostname: domain.hostname, at, data: Object.fromEntries(shown) };
+  return {
+    id: number,
+    type,
+    hostname: domain.hostname,
+    domainId,
+    at,
+    data: Object.fromEntries(shown),
+    metadata: metadataIn(row.metadata),
+    projectMetadata: metadataIn(row.projectMetadata),
+  };
 }
 
 const findingFields: readonly string[] = ['findings', 'appeared', 'cleared'];

@@ -147,8 +147,8 @@ export function every(pauseMs: number, act: () => Promise<void>, isWanted: () =>
 export function sharePages(page: EventFeedStore['page']): EventFeedStore['page'] {
   const reading = new Map<string, ReturnType<EventFeedStore['page']>>();
   return (range) => {
-    const { projectId, domainId, after, upTo, limit } = range;
-    const key = `${projectId} ${domainId} ${after} ${upTo} ${limit}`;
+    const { projectId, hostname, after, upTo, limit } = range;
+    const key = `${projectId} ${hostname} ${after} ${upTo} ${limit}`;
     const known = reading.get(key);
     if (known !== undefined) return known;
     const rows = page(range).finally(() => reading.delete(key));

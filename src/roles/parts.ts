@@ -31,6 +31,7 @@ import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import { type FollowUpState, followUps } from '../core/life/follow-ups.ts';
 import { createDeliveryStore, type DeliveryStore } from '../db/delivery/deliveries.ts';
 import { createWebhookStore, type WebhookStore } from '../db/delivery/webhooks.ts';
+import { createDeployStore, type DeployStore } from '../db/deploys.ts';
 import { type CheckStore, createCheckStore } from '../db/domains/checks.ts';
 import { createDomainStore, type DomainStore } from '../db/domains/domains.ts';
 import {
@@ -96,6 +97,7 @@ export type Parts = Opened & {
   /** The CAs in use as CAA records name them, in order. */
   caaAuthorities(): Promise<readonly CaaAuthority[]>;
   readonly projects: ProjectStore;
+  readonly deploys: DeployStore;
   readonly domains: DomainStore;
   readonly checks: CheckStore;
   readonly certificates: CertificateStore;
@@ -143,6 +145,7 @@ export function compose(opened: Opened): Parts {
     external: composeExternal(config, observer.lookupAddresses),
     caaAuthorities: () => caaAuthorities(authorities, config.acme.challenge),
     projects: createProjectStore(prisma),
+    deploys: createDeployStore(prisma),
     domains: createDomainStore(prisma),
     checks: createCheckStore(database),
     certificates: createCertificateStore(prisma, config, budgetsOf(authorities, config.acme)),

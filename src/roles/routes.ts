@@ -1,6 +1,7 @@
 import { createApiKeyStore } from '../db/api-keys.ts';
+import type { DomainDetails } from '../db/domains/domain-details.ts';
 import { createDomainSettingsStore } from '../db/domains/domain-settings.ts';
-import type { DomainDetails, EndedEpoch } from '../db/domains/domains.ts';
+import type { EndedEpoch } from '../db/domains/domains.ts';
 import { createIsHeld, findAttached } from '../db/domains/domains.ts';
 import { createEventFeedStore, loadTimeline } from '../db/events.ts';
 import { readInstallation } from '../db/installation.ts';
@@ -16,7 +17,10 @@ import {
 import { createPetStore } from '../db/pets.ts';
 import { createExamine } from '../dns/examine.ts';
 import type { Route } from '../http/pipeline/route.ts';
+import { deleteProject } from '../http/routes/delete-project.ts';
+import { deployRoutes } from '../http/routes/deploys.ts';
 import { diagnosisRoutes, hostnameRoutes } from '../http/routes/diagnosis.ts';
+import { domainListRoutes } from '../http/routes/domain-lists.ts';
 import { domainSettingsRoutes } from '../http/routes/domain-settings.ts';
 import { domainRoutes } from '../http/routes/domains.ts';
 import { escalationRoutes } from '../http/routes/escalations.ts';
@@ -29,6 +33,7 @@ import { openApiRoutes } from '../http/routes/openapi.ts';
 import { operationsRoutes } from '../http/routes/operations.ts';
 import { petRoutes } from '../http/routes/pets.ts';
 import { projectRoutes } from '../http/routes/projects.ts';
+import { signingRoutes } from '../http/routes/signing-secret.ts';
 import type { OpenStream } from '../http/routes/streams.ts';
 import type { VerifyDeps } from '../http/routes/verify-now.ts';
 import { webhookRoutes } from '../http/routes/webhooks.ts';
@@ -59,12 +64,6 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
   const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
   const routes = [
     ...petRoutes({ pets: createPetStore(database, { concurrency }), now }),
-    ...projectRoutes({
-      projects,
-      platformDomain: config.platform.domain,
-      signingKey: parts.signingKey,
-      now,
-    }),
     ...publishingRoutes(deps),
     ...hostnameRoutes({ platformDomain: config.platform.domain }),
     ...eventRoutes({
@@ -109,21 +108,18 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
 }
 
 function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] {
-  const { config, domains, projects, targetFor } = parts;
+  const { config, deploys, domains, projects, signingKey, targetFor, webhooks } = parts;
   const { now, windowMs, wake, orderNow, forget } = verifyDeps(parts);
   const platformDomain = config.platform.domain;
-  return domainRoutes({
-    projects,
-    domains,
-    platformDomain,
-    windowMs,
-    targetFor,
-    wake,
-    orderNow,
-    dropTraffic,
-    forget,
-    now,
-  });
+  const common = { projects, domains, platformDomain, windowMs, now };
+  return [
+    ...projectRoutes({ ...common, deploys }),
+    deleteProject({ ...common, webhooks, dropTraffic, forget }),
+    ...deployRoutes({ projects, deploys, now }),
+    ...signingRoutes({ projects, signingKey, now }),
+    ...domainListRoutes(common),
+    ...domainRoutes({ ...common, targetFor, wake, orderNow, dropTraffic, forget }),
+  ];
 }
 
 /** The queue is notified after the commit and can be unavailable. */
@@ -180,7 +176,10 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
       search: (part, limit) => searchDomains(prisma, part, limit),
       find: (id) => findWatchedDomain(prisma, id),
       notes: (id) => loadNotes(prisma, id),
-      timeline: (id, limit) => loadTimeline(prisma, id, limit),
+      timeline: async (id, limit) => {
+        const page = { domainIds: [id], after: null, limit };
+        return (await loadTimeline(prisma, page)).rows;
+      },
       runNow: (queue, job, requestId) =>
         quietly(log, { what: 'wake', domainId: job.domainId, requestId }, () =>
           parts.bringNow(queue, job),

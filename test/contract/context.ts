@@ -16,6 +16,9 @@ export type Context = {
   readonly freeProjectId: string;
   /** A paid project without a deploy. */
   readonly undeployedProjectId: string;
+  readonly projectIdToDelete: string;
+  /** Of the paid project. */
+  readonly deployId: string;
   /** Domains of the project; the second one is for removal. */
   readonly hostname: string;
   readonly hostnameToRemove: string;
@@ -56,7 +59,8 @@ export async function makeContext(origin: string, key: string): Promise<Context>
   const project = await makeProject('docs', 'pro');
   const free = await makeProject('free', 'free');
   const undeployed = await makeProject('undeployed', 'pro');
-  await post(`/v1/projects/${project.id}/deploys`, aDeploy);
+  const toDelete = await makeProject('gone', 'pro');
+  const deploy = await post(`/v1/projects/${project.id}/deploys`, aDeploy);
   const [hostname, hostnameToRemove] = [`docs.shop-${unique}.test`, `old.shop-${unique}.test`];
   const [hostnameInUse, hostnameThatRedirects] = [
     `www.shop-${unique}.test`,
@@ -95,6 +99,8 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     projectId: project.id,
     freeProjectId: free.id,
     undeployedProjectId: undeployed.id,
+    projectIdToDelete: toDelete.id,
+    deployId: deploy.id,
     hostname,
     hostnameToRemove,
     domainId: await findDomain(origin, key, hostname),

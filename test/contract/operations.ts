@@ -1,7 +1,10 @@
 /** For each operation: a successful request and its specific errors. */
-import { aDeploy, type Context } from './context.ts';
+import { NO_PROJECT, noDomain, ofDomain, ofProject, toNoDomain, toNoProject } from './askings.ts';
+import type { Context } from './context.ts';
 import { edgeOperations } from './edge-operations.ts';
+import { keyOperations } from './key-operations.ts';
 import { operatorOperations } from './operator-operations.ts';
+import { projectOperations } from './project-operations.ts';
 import { type Asking, adding } from './requests.ts';
 import { serviceOperations } from './service-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
@@ -13,25 +16,6 @@ export type OperationAsks = {
   /** Requests that both the service and the document reject. */
   readonly misfits?: readonly (readonly [status: number, code: string, asking: Asking])[];
 };
-
-const NO_PET = '999999999';
-const NO_PROJECT = '00000000-0000-4000-8000-000000000000';
-const noProject = { projectId: NO_PROJECT };
-const noDomain = 'nobody-added-this.shop.test';
-
-const ofPet: Asking = ({ petId }) => ({ params: { petId } });
-const ofProject: Asking = ({ projectId }) => ({ params: { projectId } });
-const ofDomain: Asking = ({ projectId, hostname }) => ({ params: { projectId, hostname } });
-const ofKey: Asking = ({ keyId }) => ({ params: { keyId } });
-
-const toNoProject =
-  (json?: object, hostname?: string): Asking =>
-  () => ({
-    params: { ...noProject, ...(hostname !== undefined && { hostname }) },
-    ...(json !== undefined && { json }),
-  });
-const toNoDomain: Asking = ({ projectId }) => ({ params: { projectId, hostname: noDomain } });
-const toNoKey = { params: { keyId: 'nobodyHasIt1' } };
 
 const adds =
   (hostname: string): Asking =>
@@ -65,51 +49,32 @@ const diagnoses =
 
 /** By operationId. A test in test/contract/contract.test.ts fails for a missing operation. */
 export const operations: Readonly<Record<string, OperationAsks>> = {
-  listPets: {
-    success: [200, () => ({ query: { limit: '5', status: 'available' } })],
-    misfits: [
-      [400, 'invalid_query', () => ({ query: { limit: '0' } })],
-      [400, 'invalid_query', () => ({ query: { status: 'lost' } })],
-    ],
-  },
-  createPet: {
-    success: [201, ({ unique }) => ({ json: { name: `Rex ${unique}`, categoryId: 7 } })],
-    misfits: [
-      [400, 'invalid_body', () => ({ json: { name: '', categoryId: 7 } })],
-      [400, 'invalid_body', () => ({ json: { name: 'Rex', categoryId: 7.5 } })],
-    ],
-  },
-  getPet: {
-    success: [200, ofPet],
-    refusals: [[404, 'pet_not_found', () => ({ params: { petId: NO_PET } })]],
-    misfits: [[404, 'pet_not_found', () => ({ params: { petId: 'rex' } })]],
-  },
-
-  listProjects: {
-    success: [200, () => ({ query: { hostname: 'docs.shop.test' } })],
-    misfits: [[400, 'invalid_query', () => ({ query: { hostname: 'a'.repeat(2_049) } })]],
-  },
-  createProject: {
+  ...projectOperations,
+  listDomains: {
     success: [
-      201,
-      ({ unique }) => ({ json: { name: 'Docs', slug: `new-${unique}`, plan: 'pro' } }),
+      200,
+      ({ projectId }) => ({
+        params: { projectId },
+        query: { limit: '1', status: 'pending', search: 'shop', 'metadata[site]': 'handbook' },
+      }),
     ],
-    refusals: [
-      [409, 'slug_taken', ({ unique }) => ({ json: { name: 'Docs', slug: `docs-${unique}` } })],
+    refusals: [[404, 'project_not_found', toNoProject()]],
+    misfits: [
+      [
+        400,
+        'invalid_query',
+        ({ projectId }) => ({ params: { projectId }, query: { status: 'gone' } }),
+      ],
     ],
-    misfits: [[400, 'invalid_body', () => ({ json: { name: 'Docs', slug: 'No slug' } })]],
   },
-  getProject: { success: [200, ofProject], refusals: [[404, 'project_not_found', toNoProject()]] },
-  updateProject: {
-    success: [200, ({ projectId }) => ({ params: { projectId }, json: { name: 'Documentation' } })],
-    refusals: [[404, 'project_not_found', toNoProject({ name: 'Documentation' })]],
+  listAllDomains: {
+    success: [200, ({ hostname }) => ({ query: { hostname } })],
+    misfits: [[400, 'invalid_query', () => ({ query: { limit: '101' } })]],
   },
-  createDeploy: {
-    success: [201, ({ projectId }) => ({ params: { projectId }, json: aDeploy })],
-    refusals: [[404, 'project_not_found', toNoProject(aDeploy)]],
+  getDomainById: {
+    success: [200, ({ domainId }) => ({ params: { domainId } })],
+    refusals: [[404, 'domain_not_found', () => ({ params: { domainId: NO_PROJECT } })]],
   },
-
-  listDomains: { success: [200, ofProject], refusals: [[404, 'project_not_found', toNoProject()]] },
   addDomain: {
     success: [
       201,
@@ -152,6 +117,33 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
     refusals: [
       [404, 'project_not_found', toNoProject(undefined, noDomain)],
       [404, 'domain_not_found', toNoDomain],
+    ],
+  },
+  updateDomain: {
+    success: [
+      200,
+      ({ projectId, hostname }) => ({
+        params: { projectId, hostname },
+        json: { metadata: { site: 'handbook', gone: null } },
+      }),
+    ],
+    refusals: [
+      [404, 'project_not_found', toNoProject({}, noDomain)],
+      [
+        404,
+        'domain_not_found',
+        ({ projectId }) => ({ params: { projectId, hostname: noDomain }, json: {} }),
+      ],
+    ],
+    misfits: [
+      [
+        400,
+        'invalid_body',
+        ({ projectId, hostname }) => ({
+          params: { projectId, hostname },
+          json: { metadata: { site: 7 } },
+        }),
+      ],
     ],
   },
   verifyDomain: {
@@ -247,54 +239,6 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
   ...edgeOperations,
   ...operatorOperations,
   ...webhookOperations,
-  listKeys: { success: [200, () => ({})] },
-  getOwnKey: { success: [200, () => ({})] },
-  createKey: {
-    success: [
-      201,
-      ({ unique }) => ({ json: { name: `a reader ${unique}`, scopes: ['pets:read'] } }),
-    ],
-  },
-  getKey: { success: [200, ofKey], refusals: [[404, 'key_not_found', () => toNoKey]] },
-  rotateKey: {
-    success: [
-      201,
-      ({ keyIdToRotate }) => ({
-        params: { keyId: keyIdToRotate },
-        json: { graceSeconds: 60 },
-      }),
-    ],
-    refusals: [
-      [404, 'key_not_found', () => ({ ...toNoKey, json: { graceSeconds: 60 } })],
-      [
-        409,
-        'key_ended',
-        ({ revokedKeyId }) => ({ params: { keyId: revokedKeyId }, json: { graceSeconds: 60 } }),
-      ],
-      [
-        409,
-        'key_rotated',
-        ({ rotatedKeyId }) => ({ params: { keyId: rotatedKeyId }, json: { graceSeconds: 60 } }),
-      ],
-      [
-        409,
-        'rotation_under_way',
-        ({ successorKeyId }) => ({ params: { keyId: successorKeyId }, json: { graceSeconds: 60 } }),
-      ],
-      [
-        409,
-        'last_admin_key',
-        () => ({ params: { keyId: 'configured' }, json: { graceSeconds: 0 } }),
-      ],
-    ],
-  },
-  revokeKey: {
-    success: [204, ({ keyIdToRevoke }) => ({ params: { keyId: keyIdToRevoke } })],
-    refusals: [
-      [404, 'key_not_found', () => toNoKey],
-      [409, 'last_admin_key', () => ({ params: { keyId: 'configured' } })],
-    ],
-  },
-
+  ...keyOperations,
   ...serviceOperations,
 };

@@ -83,6 +83,9 @@ async function startPlain(closings: Closings, env: Readonly<Record<string, strin
   return { ...plain, fullOrigin: `http://127.0.0.1:${full.address.port}` };
 }
 
+/** Of a project with a live domain. */
+export const liveProjectId = '00000000-0000-4000-8000-00000000000a';
+
 /** Stored directly, because no worker runs. */
 async function hold(prisma: PrismaClient): Promise<void> {
   const at = new Date();
@@ -91,6 +94,9 @@ async function hold(prisma: PrismaClient): Promise<void> {
   const domain = { id: randomUUID(), status: 'verified', ...names, ...times } as const;
   const project = { id: randomUUID(), name: 'Held', slug: 'held' };
   await prisma.project.create({ data: { ...project, domains: { create: domain } } });
+  const live = { ...domain, id: randomUUID(), hostname: 'live.shop.test', status: 'live' } as const;
+  const served = { id: liveProjectId, name: 'Live', slug: 'live' };
+  await prisma.project.create({ data: { ...served, domains: { create: live } } });
   const opened = {
     cause: 'platform_fault',
     evidence: {},

@@ -88,7 +88,14 @@ describe.skipIf(lacks('chromium', 'parts of pages in a browser'))('A page', () =
     await page.fill('#hostname', 'half-typed');
     for (let n = 0; n < 26; n += 1) await add(id, `d${n}.steps.example`);
     await refresh();
-    await page.waitForSelector('.pager:has-text("Page 1 of 2")');
+    await page.waitForSelector('.pager:has-text("Next page")');
     expect(await page.inputValue('#hostname')).toBe('half-typed');
+    await page.click('text=Next page');
+    await page.waitForSelector('.pager:has-text("First page")');
+    expect(await page.locator('#main .card .title').allTextContents()).toEqual([
+      'd25.steps.example',
+    ]);
+    await page.click('text=First page');
+    await page.waitForSelector('.pager:has-text("Next page")');
   });
 });

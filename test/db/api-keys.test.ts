@@ -29,18 +29,19 @@ describe.each(databases)('API keys on %s', (storage) => {
     await keys.create({ id, name: `of ${id}`, digest, scopes, createdAt: noon, ...end });
   }
 
+  const everyKey = { after: null, limit: 100 } as const;
   const admin = { scopes: ['admin'] } as const;
   const aSuccessor = (id = mintKey().id) => ({ id, digest: digestOf(`the key ${id}`) });
   const rotate = (id: string, to: string, { graceMs = DAY, now = noon } = {}) =>
     keys.rotate(id, { successor: aSuccessor(to), graceMs, now });
   const live = async (now: Date) =>
-    (await keys.list()).filter((key) => isLive(key, now)).map(({ id }) => id);
+    (await keys.list(everyKey)).rows.filter((key) => isLive(key, now)).map(({ id }) => id);
 
   it('are listed oldest first without their digests', async () => {
     await make('b');
     await make('a', { expiresAt: later(noon, DAY) });
     await prisma.apiKey.update({ where: { id: 'b' }, data: { createdAt: later(noon, -1) } });
-    const shown = await keys.list();
+    const { rows: shown } = await keys.list(everyKey);
     expect(shown.map(({ id }) => id)).toEqual(['b', 'a']);
     expect(shown[1]).toEqual({
       id: 'a',

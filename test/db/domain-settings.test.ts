@@ -166,7 +166,8 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
         domains.remove(projectId, 'b.example', noon),
         domains.remove(projectId, 'a.example', noon, round % 2 === 0 ? 'drop' : 'refuse'),
       ]);
-      const left = (await domains.list(projectId)).map(({ hostname }) => hostname);
+      const { rows } = await domains.list({ projectId }, { after: null, limit: 100 });
+      const left = rows.map(({ hostname }) => hostname);
       const { primary, redirects } = await settings.load(projectId);
       const named = [primary, ...redirects.flatMap(({ from, to }) => [from, to])];
       expect(named.filter((one) => one !== null && !left.includes(one))).toEqual([]);

@@ -5,12 +5,14 @@ import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import {
+  type EscalationRow,
   listEscalations,
   loadOpenEscalation,
   type NewEscalation,
   openEscalation,
   readEvidence,
 } from '../../src/db/issuance/escalations.ts';
+import type { ListPlace, Page } from '../../src/db/page.ts';
 import { aCheckSave, later, missing, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
@@ -124,12 +126,16 @@ describe.each(databasesOfRun())('escalations on $name', ({ name, available }) =>
     }
     const query = { status: null, after: null, limit: 2 } as const;
     const first = await listEscalations(prisma, query);
-    expect(first.map(({ cause }) => cause)).toEqual(['authority_refused', 'dns_unknown']);
-    expect(first[0]?.domain).toEqual({ projectId: domain.projectId, hostname: domain.hostname });
-    const rest = await listEscalations(prisma, { ...query, after: first[1] ?? null });
-    expect(rest.map(({ cause }) => cause)).toEqual(['caa_unknown']);
+    expect(first.rows.map(({ cause }) => cause)).toEqual(['authority_refused', 'dns_unknown']);
+    expect(first.rows[0]?.domain).toEqual({
+      projectId: domain.projectId,
+      hostname: domain.hostname,
+    });
+    const rest = await listEscalations(prisma, { ...query, after: first.next });
+    expect(rest.rows.map(({ cause }) => cause)).toEqual(['caa_unknown']);
+    expect(rest.next).toBeNull();
     const causesOf = async (status: 'open' | 'closed') =>
-      (await listEscalations(prisma, { ...query, status })).map(({ cause }) => cause);
+      (await listEscalations(prisma, { ...query, status })).rows.map(({ cause }) => cause);
     expect(await causesOf('open')).toEqual(['authority_refused']);
     expect(await causesOf('closed')).toEqual(['dns_unknown', 'caa_unknown']);
   });
@@ -141,12 +147,17 @@ describe.each(databasesOfRun())('escalations on $name', ({ name, available }) =>
       await open(await stored.verified(`twin-${label}.example.com`), aCase('platform_fault'));
     }
     const seen: string[] = [];
-    for (let after = null as { openedAt: Date; id: string } | null; ; ) {
-      const page = await listEscalations(prisma, { status: 'open', after, limit: 2 });
-      seen.push(...page.map(({ id }) => id));
-      after = page.at(-1) ?? null;
-      if (after === null) break;
-    }
+    let after: ListPlace | null = null;
+    do {
+      const page: Page<EscalationRow> = await listEscalations(prisma, {
+        status: 'open',
+        after,
+        limit: 2,
+      });
+      seen.push(...page.rows.map(({ id }) => id));
+      after = page.next;
+    } while (after !== null);
+    expect(seen).toHaveLength(5);
     expect(new Set(seen).size).toBe(5);
     expect(seen).toHaveLength(5);
   });

@@ -1,7 +1,9 @@
 /** Which changes notify edges, and how a listener detects that notifications are missing. */
+
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RouteNotification } from '../../src/core/operations/edge-route.ts';
+import { createDeployStore } from '../../src/db/deploys.ts';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
 import {
   listenForRouteNotifications,
@@ -143,8 +145,7 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
       `changed ${from}`,
     ]);
     const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' } as const;
-    const deployed = () =>
-      createProjectStore(db.database.prisma).addDeploy(projectId, deploy, noon);
+    const deployed = () => createDeployStore(db.database.prisma).add(projectId, deploy, noon);
     expect(await notificationsOf(deployed)).toEqual([`project ${projectId}`]);
   });
 

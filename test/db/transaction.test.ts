@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDeployStore } from '../../src/db/deploys.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { gather } from '../../src/db/engine/statements.ts';
 import { inTransaction, transact } from '../../src/db/engine/transaction.ts';
@@ -8,6 +9,11 @@ import { PrismaClient } from '../../src/db/generated/client.ts';
 import { createProjectStore, type NewProject, type ProjectStore } from '../../src/db/projects.ts';
 import { noon } from '../support/builders.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
+
+async function slugsIn(store: ProjectStore): Promise<readonly string[]> {
+  const { rows } = await store.list({}, { after: null, limit: 100 });
+  return rows.map(({ slug }) => slug).sort();
+}
 
 const silent = pino({ level: 'silent' });
 
@@ -28,7 +34,7 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
   });
 
   const inOne = <T>(work: () => Promise<T>) => transact(database.prisma, work);
-  const slugs = async () => (await projects.list()).map(({ slug }) => slug).sort();
+  const slugs = () => slugsIn(projects);
 
   async function create(slug: string): Promise<string> {
     const project = await projects.create(aProject(slug));
@@ -43,7 +49,11 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
       const created = await create('kept-1');
       await create('kept-2');
       // A store's own transaction joins it and sees the uncommitted project.
-      await projects.addDeploy(created, { status: 'succeeded', upstream: 'http://x.test' }, noon);
+      await createDeployStore(database.prisma).add(
+        created,
+        { status: 'succeeded', upstream: 'http://x.test' },
+        noon,
+      );
       return created;
     });
     expect(inTransaction()).toBe(false);
@@ -55,7 +65,11 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
     const before = await slugs();
     const failing = inOne(async () => {
       const id = await create('gone');
-      await projects.addDeploy(id, { status: 'failed', upstream: 'http://x.test' }, noon);
+      await createDeployStore(database.prisma).add(
+        id,
+        { status: 'failed', upstream: 'http://x.test' },
+        noon,
+      );
       throw new Error('on purpose');
     });
     await expect(failing).rejects.toThrow('on purpose');
@@ -182,7 +196,7 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
       });
       await expect(failing).rejects.toThrow('on purpose');
       expect(await slugs()).not.toContain('here');
-      expect((await elsewhere.list()).map(({ slug }) => slug)).toEqual(['there']);
+      expect(await slugsIn(elsewhere)).toEqual(['there']);
     } finally {
       await second.close();
       await other.close();

@@ -40,11 +40,11 @@ function start() {
   asked = 0;
 }
 
-function read({ id, projectId }: LoadedDomain) {
+function read({ id, hostname, projectId }: LoadedDomain) {
   const { lastNumbers, page } = createEventFeedStore(stored.database);
   const feed = createFeed({ lastNumbers, log, pollMs: 2 });
   over.signal.addEventListener('abort', feed.close);
-  const request = { domainId: id, projectId, checks: true, after: 1n, newest: 1n };
+  const request = { domain: { id, hostname }, projectId, checks: true, after: 1n, newest: 1n };
   const isStillAuthorized = async () => true;
   return readEvents(
     eventStream({ feed, page, checkFeed }, { ...request, isStillAuthorized }, over.signal),

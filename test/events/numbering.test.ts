@@ -64,7 +64,7 @@ function openStreams(database: Database, domains: readonly LoadedDomain[]) {
   const checkFeed = { follow: () => expect.fail('unexpected follow of checks') };
   const over = new AbortController();
   const from = {
-    domainId: null,
+    domain: null,
     checks: false,
     after: 0n,
     newest: 0n,

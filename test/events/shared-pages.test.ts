@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { EventRange, EventRow } from '../../src/db/events.ts';
 import { sharePages } from '../../src/events/feed.ts';
 
-const range: EventRange = { projectId: 'p', domainId: null, after: 1n, upTo: 3n, limit: 100 };
+const range: EventRange = { projectId: 'p', hostname: null, after: 1n, upTo: 3n, limit: 100 };
 
 it('Streams share a concurrent read of the same page', async () => {
   const asked: EventRange[] = [];
@@ -11,7 +11,7 @@ it('Streams share a concurrent read of the same page', async () => {
     asked.push(one);
     return rows;
   });
-  const others = [{ projectId: 'q' }, { domainId: 'd' }, { after: 2n }, { upTo: 4n }];
+  const others = [{ projectId: 'q' }, { hostname: 'd.test' }, { after: 2n }, { upTo: 4n }];
   const all = [range, range, range, ...others.map((other) => ({ ...range, ...other }))];
   await Promise.all(all.map(page));
   expect(asked).toHaveLength(5);

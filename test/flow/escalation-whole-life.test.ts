@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { closeForOperator, listEscalations } from '../../src/db/issuance/escalations.ts';
-import { createProjectStore } from '../../src/db/projects.ts';
-import { domainRoutes } from '../../src/http/routes/domains.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
+import { publishingRoutes } from '../http/publishing-routes.ts';
 import { callApi, startTestApi, type TestApi } from '../http/support.ts';
 import { later, noon, right } from '../support/builders.ts';
 import {
@@ -31,18 +29,7 @@ beforeAll(async () => {
       list: (query) => listEscalations(prisma, query),
       close: (id) => closeForOperator(prisma, id, now()),
     }),
-    ...domainRoutes({
-      projects: createProjectStore(prisma),
-      domains: createDomainStore(prisma),
-      platformDomain: 'edge.test',
-      windowMs: 48 * HOUR,
-      targetFor: () => 'x.edge.test',
-      wake: never,
-      orderNow: never,
-      forget: never,
-      dropTraffic: () => {},
-      now,
-    }),
+    ...publishingRoutes(prisma, now, { wake: never, orderNow: never, forget: never }),
   ]);
   key = await api.keyWith('ops:read', 'domains:read');
 });

@@ -12,7 +12,7 @@ import {
   readEvidence,
 } from '../../src/db/issuance/escalations.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
-import { cursorAfterEscalation, placeOfCursor } from '../../src/http/pipeline/cursor.ts';
+import { cursorAfterPlace, placeOfCursor } from '../../src/http/pipeline/cursor.ts';
 import { domainView } from '../../src/http/routes/domain-view.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
 import { docsEscalation } from '../../src/http/schemas/escalations.ts';
@@ -184,9 +184,9 @@ describe('GET /v1/escalations', () => {
 
 describe('The cursor of GET /v1/escalations', () => {
   it('is the position after an escalation and rejects anything else', () => {
-    const place = { openedAt: later(noon, 7), id: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60' };
-    expect(placeOfCursor(cursorAfterEscalation(place))).toEqual(place);
-    expect(placeOfCursor(`${cursorAfterEscalation(place)}A`)).toBeNull();
+    const place = { at: later(noon, 7), id: '0198c1f2-9a10-4d3b-8f1e-5a7c2b9d4e60' };
+    expect(placeOfCursor(cursorAfterPlace(place))).toEqual(place);
+    expect(placeOfCursor(`${cursorAfterPlace(place)}A`)).toBeNull();
   });
 });
 

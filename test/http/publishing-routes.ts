@@ -1,11 +1,17 @@
 import { createSigningKeys, createTargets } from '../../src/certificates/vault/derived-secrets.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
+import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
+import { createDeployStore } from '../../src/db/deploys.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
+import { deleteProject } from '../../src/http/routes/delete-project.ts';
+import { deployRoutes } from '../../src/http/routes/deploys.ts';
+import { domainListRoutes } from '../../src/http/routes/domain-lists.ts';
 import { type DomainRoutesDeps, domainRoutes } from '../../src/http/routes/domains.ts';
 import { projectRoutes } from '../../src/http/routes/projects.ts';
+import { signingRoutes } from '../../src/http/routes/signing-secret.ts';
 
 export const platformDomain = 'edge.signpost.test';
 
@@ -18,25 +24,25 @@ export function publishingRoutes(
   effects: Effects,
 ): readonly Route[] {
   const projects = createProjectStore(prisma);
+  const deploys = createDeployStore(prisma);
+  const common = {
+    projects,
+    domains: createDomainStore(prisma),
+    platformDomain,
+    windowMs: VERIFY_WINDOW_MS,
+    wake: async () => {},
+    orderNow: async () => {},
+    forget: async () => {},
+    dropTraffic: () => {},
+    now,
+    ...effects,
+  };
   return [
-    ...projectRoutes({
-      projects,
-      platformDomain,
-      signingKey: createSigningKeys(new Uint8Array(32)),
-      now,
-    }),
-    ...domainRoutes({
-      projects,
-      domains: createDomainStore(prisma),
-      platformDomain,
-      windowMs: VERIFY_WINDOW_MS,
-      targetFor: createTargets(new Uint8Array(32), platformDomain),
-      wake: async () => {},
-      orderNow: async () => {},
-      forget: async () => {},
-      dropTraffic: () => {},
-      now,
-      ...effects,
-    }),
+    ...projectRoutes({ ...common, deploys }),
+    deleteProject({ ...common, webhooks: createWebhookStore(prisma) }),
+    ...deployRoutes({ projects, deploys, now }),
+    ...signingRoutes({ projects, signingKey: createSigningKeys(new Uint8Array(32)), now }),
+    ...domainListRoutes(common),
+    ...domainRoutes({ ...common, targetFor: createTargets(new Uint8Array(32), platformDomain) }),
   ];
 }

@@ -20,6 +20,9 @@ const event = {
     findings: [{ code: 'held_elsewhere', hostname: 'docs.shop.test' }],
   },
   domain: { hostname: 'docs.shop.test' },
+  domainId: '00000000-0000-0000-0000-00000000000d',
+  metadata: { site: 'handbook' },
+  projectMetadata: {},
   projectId: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
   messageId: '5f0c7a52-6f0e-4a0b-9a6d-1d2c3b4a5968',
 };
@@ -44,6 +47,9 @@ describe('A webhook message', () => {
         id: 7,
         type: 'domain.failed',
         hostname: 'docs.shop.test',
+        domainId: event.domainId,
+        metadata: { site: 'handbook' },
+        projectMetadata: {},
         at: '2026-11-20T12:00:00.000Z',
         data: {
           reason: 'window_ended',

@@ -39,6 +39,9 @@ function aDelivery(
       messageId: 'm1',
       projectId: 'p1',
       domain: { hostname: 'docs.shop.test' },
+      domainId: '00000000-0000-0000-0000-00000000000d',
+      metadata: { site: 'handbook' },
+      projectMetadata: {},
     },
     ...parts,
   };

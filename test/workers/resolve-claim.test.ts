@@ -280,7 +280,13 @@ describe('an apex pending in two projects', () => {
   it('is found by an index among any number of hostnames', async () => {
     const { prisma } = stored.database;
     const plan = await prisma.$transaction(async (tx) => {
-      await tx.$executeRaw`SET LOCAL enable_seqscan = off`;
+      const project = { id: randomUUID(), name: 'Many', slug: 'many' };
+      await tx.project.create({ data: project });
+      await tx.$executeRaw`
+        INSERT INTO domain (id, project_id, hostname, target, status, added_at, pending_since)
+        SELECT gen_random_uuid(), ${project.id}::uuid, 'd' || n || '.example', 'x', 'pending', now(), now()
+        FROM generate_series(1, 5000) AS n`;
+      await tx.$executeRaw`ANALYZE domain`;
       return tx.$queryRaw<{ 'QUERY PLAN': string }[]>`
         EXPLAIN SELECT * FROM domain WHERE hostname = 'x.example' AND removed_at IS NULL
           AND status IN ('pending', 'verified', 'live', 'drifted')

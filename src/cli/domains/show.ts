@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { renderJson } from '../../net/json.ts';
-import { type Call, connect } from '../client.ts';
+import { type Call, callPages, connect } from '../client.ts';
 import { type CliExit, exitDone, type Io } from '../command.ts';
 import { createPaint, cut, plain, plainSentence, textTable, wantsColour } from '../layout.ts';
 import { spelt } from '../lines.ts';
@@ -49,13 +49,14 @@ type All =
   | { readonly ok: true; readonly domains: readonly Listed[] }
   | { readonly ok: false; readonly refusal: CliExit };
 
-/** One request per project, sequentially. */
+/** Page by page of each project, sequentially. */
 async function listed(call: Call, name: string | undefined): Promise<All> {
   const found = await (name === undefined ? projectsIn(call) : oneProject(call, name));
   if (!found.ok) return found;
   const domains: Listed[] = [];
   for (const project of found.projects) {
-    const answer = await call('GET', `/v1/projects/${encodeURIComponent(project.id)}/domains`);
+    const path = `/v1/projects/${encodeURIComponent(project.id)}/domains`;
+    const answer = await callPages(call, path);
     const bodies = understood(answer, z.array(z.unknown()));
     const read = understood(answer, z.array(shownDomain));
     if (!bodies.ok) return bodies;

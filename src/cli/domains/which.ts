@@ -1,7 +1,8 @@
 /** Resolves the domain of a command: its name in any spelling, and its project. */
+
 import { z } from 'zod';
 import { printable, shortList } from '../../core/names/printable.ts';
-import type { Call } from '../client.ts';
+import { type Call, callPages } from '../client.ts';
 import { type CliExit, exitFailed, wrongUsage } from '../command.ts';
 import { plain } from '../layout.ts';
 import { validHostname } from '../lines.ts';
@@ -81,7 +82,7 @@ export type Projects = { readonly ok: true; readonly projects: readonly ProjectS
 
 /** Oldest first. `query`: a filter, starting with a question mark. Never rejects. */
 export async function projectsIn(call: Call, query = ''): Promise<Projects> {
-  const answer = understood(await call('GET', `/v1/projects${query}`), z.array(shownProject));
+  const answer = understood(await callPages(call, `/v1/projects${query}`), z.array(shownProject));
   return answer.ok ? { ok: true, projects: answer.value } : answer;
 }
 

@@ -33,6 +33,12 @@ export function toAsciiName(host: string): AsciiName {
   return { ok: true, ascii };
 }
 
+/** Part of a name as typed; only complete labels can be converted to ASCII. */
+export function partOfName(typed: string): string {
+  const name = toAsciiName(typed.trim());
+  return name.ok ? name.ascii : typed.trim().toLowerCase();
+}
+
 /** Expects A-labels that `toAsciiName` accepted. */
 export function toUnicodeName(ascii: string): string {
   return toUnicode(ascii, rules).domain;

@@ -21,7 +21,7 @@ import {
   statusBadge,
   textField,
 } from '../parts/elements.ts';
-import { paged, pager, projectHead } from '../parts/table.ts';
+import { pagePath, pager, projectHead } from '../parts/table.ts';
 import { refusedPage } from './problem.ts';
 import { missingSteps, prerequisitePages } from './projects.ts';
 
@@ -46,7 +46,7 @@ async function domainsPage(
   const path = projectPath(params['projectId'] ?? '');
   const [project, domains, settings] = await Promise.all([
     api.call<ProjectView>('GET', apiPath(path)),
-    api.call<readonly Domain[]>('GET', apiPath(`${path}/domains`)),
+    api.call<readonly Domain[]>('GET', pagePath(apiPath(`${path}/domains`), query, PAGE_SIZE)),
     api.call<Settings>('GET', apiPath(`${path}/domain-settings`)),
   ]);
   for (const answer of [project, domains, settings]) {
@@ -54,7 +54,7 @@ async function domainsPage(
   }
   if (!project.ok || !domains.ok || !settings.ok) throw new Error('each was checked above');
   const missing = missingSteps(asked, project.body, error);
-  const { items, ...at } = paged(domains.body, query.get('page'), PAGE_SIZE);
+  const { body: items, next } = domains;
   return {
     kind: 'page',
     status: error?.status ?? 200,
@@ -62,18 +62,20 @@ async function domainsPage(
     above: [{ text: 'Projects', path: '/projects' }],
     events: { path: `${path}/events`, types: eventTypes },
     main: html`${projectHead(project.body, 'domains', link)}
-${removedNotice(asked, domains.body)}
+${await removedNotice(asked)}
 ${part('step', missing ?? adder(asked, error))}
 ${part('list', missing !== null && items.length === 0 ? html`` : html`<h2>Domains</h2>${part('domains', list(asked, items, settings.body))}`)}
-${part('pager', html`${pager(at, link(`${path}/domains`))}`)}`,
+${part('pager', html`${pager(query, next, link(`${path}/domains`))}`)}`,
   };
 }
 
 /** The name comes from the URL, so it is only shown if the project does not have such a domain. */
-function removedNotice({ query }: SignedInRequest, domains: readonly Domain[]): Html | null {
+async function removedNotice({ api, params, query }: SignedInRequest): Promise<Html | null> {
   const removed = query.get('removed');
   if (removed === null || !/^[a-z0-9.-]{1,253}$/.test(removed)) return null;
-  if (domains.some(({ hostname }) => hostname === removed)) return null;
+  const path = domainPath(params['projectId'] ?? '', removed);
+  const answer = await api.call<Domain>('GET', apiPath(path));
+  if (answer.ok || answer.error.code !== 'domain_not_found') return null;
   return notice(`${removed} was removed and serves no traffic. Its history is kept.`);
 }
 

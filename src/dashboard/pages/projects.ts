@@ -19,7 +19,7 @@ import {
   type SelectOption,
   textField,
 } from '../parts/elements.ts';
-import { paged, pager } from '../parts/table.ts';
+import { pagePath, pager } from '../parts/table.ts';
 import { refusedPage } from './problem.ts';
 
 export function projectPages(): readonly PageRoute[] {
@@ -39,17 +39,18 @@ const planChoices: readonly SelectOption[] = [
 
 async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promise<PageContent> {
   const { api, link, query } = asked;
-  const answer = await api.call<readonly ProjectView[]>('GET', '/v1/projects');
+  const path = pagePath('/v1/projects', query, PAGE_SIZE);
+  const answer = await api.call<readonly ProjectView[]>('GET', path);
   if (!answer.ok) return refusedPage(answer.error, asked);
-  const { items, ...at } = paged(answer.body, query.get('page'), PAGE_SIZE);
-  const isEmpty = answer.body.length === 0;
+  const { body: items, next } = answer;
+  const isEmpty = items.length === 0 && query.get('cursor') === null;
   return {
     kind: 'page',
     status: error?.status ?? 200,
     title: 'Projects',
     main: html`<h1>Projects</h1>
 ${isEmpty ? empty('No projects', 'A project is what your domains point to: a site, a shop, an API.') : html`<ul class="cards">${items.map((project) => card(project, link))}</ul>`}
-${pager(at, link('/projects'))}
+${pager(query, next, link('/projects'))}
 ${maker(asked, error, isEmpty)}`,
   };
 }

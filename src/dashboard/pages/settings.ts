@@ -56,7 +56,7 @@ async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Pr
   const path = projectPath(params['projectId'] ?? '');
   const [project, domains, settings] = await Promise.all([
     api.call<ProjectView>('GET', apiPath(path)),
-    api.call<readonly Domain[]>('GET', apiPath(`${path}/domains`)),
+    api.call<readonly Domain[]>('GET', apiPath(`${path}/domains?limit=${CHOICES_MAX}`)),
     api.call<Settings>('GET', apiPath(`${path}/domain-settings`)),
   ]);
   if (!project.ok) return refusedPage(project.error, asked);
@@ -99,7 +99,7 @@ function primarySection(
   return html`<section class="panel" aria-label="Primary domain">${form(path, session, fields)}</section>`;
 }
 
-/** With more names, a text field is easier than a select. */
+/** With as many names or more, a text field is easier than a select. */
 const CHOICES_MAX = 100;
 
 function hostnameField(
@@ -107,7 +107,7 @@ function hostnameField(
   hostnames: readonly string[],
   more: readonly SelectOption[] = [],
 ) {
-  if (hostnames.length > CHOICES_MAX) return textField({ ...field, inputmode: 'url' });
+  if (hostnames.length >= CHOICES_MAX) return textField({ ...field, inputmode: 'url' });
   const choices = hostnames.map((value) => ({ value, text: toUnicodeName(value) }));
   return choiceField(field, [...more, ...choices]);
 }

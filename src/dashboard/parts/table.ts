@@ -41,28 +41,21 @@ export function facts(
   return html`<dl class="facts">${shown.map(([term, said]) => html`<div><dt>${term}</dt><dd>${said}</dd></div>`)}</dl>`;
 }
 
-/** `page` starts at 1; `pages` is 1 for an empty list. */
-export type Paged<Item> = {
-  readonly items: readonly Item[];
-  readonly page: number;
-  readonly pages: number;
-};
-
-/** `asked`: the query's `page`; invalid numbers give the first page, too high ones the last. */
-export function paged<Item>(all: readonly Item[], asked: string | null, size: number): Paged<Item> {
-  const pages = Math.max(1, Math.ceil(all.length / size));
-  const number = /^\d{1,6}$/.test(asked ?? '') ? Number(asked) : 1;
-  const page = Math.min(Math.max(1, number), pages);
-  return { items: all.slice((page - 1) * size, page * size), page, pages };
+/** The API's path of a page of a list: the first one without a cursor. */
+export function pagePath(path: string, query: URLSearchParams, size: number): string {
+  const cursor = query.get('cursor');
+  const asked = new URLSearchParams({ limit: String(size), ...(cursor !== null && { cursor }) });
+  return `${path}?${asked}`;
 }
 
-/** Null for a single page. `path`: of the first page, without a query. */
-export function pager({ page, pages }: Omit<Paged<unknown>, 'items'>, path: string): Html | null {
-  if (pages === 1) return null;
+/** Null for a single page. `path`: of the first page; `next`: the API's path of the next page. */
+export function pager(query: URLSearchParams, next: string | undefined, path: string): Html | null {
+  const isFirst = query.get('cursor') === null;
+  if (isFirst && next === undefined) return null;
+  const cursor = new URLSearchParams(next?.split('?')[1]).get('cursor') ?? '';
   return html`<nav class="pager" aria-label="Pages">
-${page > 1 ? html`<a rel="prev" href="${path}?page=${page - 1}">Previous</a>` : null}
-<span>Page ${page} of ${pages}</span>
-${page < pages ? html`<a rel="next" href="${path}?page=${page + 1}">Next</a>` : null}
+${isFirst ? null : html`<a href="${path}">First page</a>`}
+${next === undefined ? null : html`<a rel="next" href="${path}?${new URLSearchParams({ cursor }).toString()}">Next page</a>`}
 </nav>`;
 }
 

@@ -5,8 +5,9 @@ import type {
   EndProblem,
 } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
-import type { EventRow } from '../events.ts';
+import { type EventRow, eventColumns } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
+import { type ListPlace, type ListRange, type Page, pageOf } from '../page.ts';
 import { createDeliveryTimes, type DeliveryTimes, endWaiting } from './delivery-times.ts';
 import { FORGOTTEN_MS, type Replay, type Replayed, replayDeliveries } from './replay-deliveries.ts';
 import { switchOff } from './webhooks.ts';
@@ -54,12 +55,19 @@ export type DeliveryStore = DeliveryTimes & {
   /** Postpones without an attempt. Does nothing if it has ended or was queued again. */
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
   /** Newest events first; for one event, newest deliveries first. */
-  list(webhookId: string, limit: number): Promise<DeliveryRow[]>;
+  list(
+    webhookId: string,
+    page: ListRange<DeliveryPlace>,
+  ): Promise<Page<DeliveryRow, DeliveryPlace>>;
   replay(replay: Replay): Promise<Replayed>;
 };
 
+/** In a webhook's list: by event, then by time, the newest first, then by ID. */
+export type DeliveryPlace = ListPlace & { readonly eventId: bigint };
+
 const listed = {
   id: true,
+  eventId: true,
   status: true,
   attempts: true,
   createdAt: true,
@@ -92,17 +100,7 @@ const loaded = {
       failingSince: true,
     },
   },
-  event: {
-    select: {
-      number: true,
-      type: true,
-      data: true,
-      at: true,
-      messageId: true,
-      projectId: true,
-      domain: { select: { hostname: true } },
-    },
-  },
+  event: { select: { ...eventColumns, messageId: true, projectId: true } },
 } as const satisfies Prisma.WebhookDeliverySelect;
 
 /** All times come from the caller's clock. */
@@ -112,14 +110,29 @@ export function createDeliveryStore(prisma: PrismaClient): DeliveryStore {
     load: (id) => prisma.webhookDelivery.findUnique({ where: { id }, select: loaded }),
     save: (delivery, outcome, at) => save(prisma, delivery, outcome, at),
     putBack: (delivery, until) => putBack(prisma, delivery, until),
-    list: (webhookId, limit) =>
-      prisma.webhookDelivery.findMany({
-        where: { webhookId },
+    async list(webhookId, { after, limit }) {
+      const rows = await prisma.webhookDelivery.findMany({
+        where: { webhookId, ...beyondDelivery(after) },
         orderBy: [{ eventId: 'desc' }, { createdAt: 'desc' }, { id: 'asc' }],
-        take: limit,
+        take: limit + 1,
         select: listed,
-      }),
+      });
+      return pageOf(rows, limit, ({ eventId, createdAt, id }) => ({ eventId, at: createdAt, id }));
+    },
     replay: (asked) => replayDeliveries(prisma, asked),
+  };
+}
+
+function beyondDelivery(place: DeliveryPlace | null): Prisma.WebhookDeliveryWhereInput {
+  if (place === null) return {};
+  const { eventId, at, id } = place;
+  return {
+    eventId: { lte: eventId },
+    OR: [
+      { eventId: { lt: eventId } },
+      { createdAt: { lt: at } },
+      { createdAt: at, id: { gt: id } },
+    ],
   };
 }
 

@@ -2,6 +2,7 @@ import type { DisabledReason } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { Tx } from '../engine/transaction.ts';
 import type { PrismaClient } from '../generated/client.ts';
+import { beyondPlace, type ListRange, type Page, pageOf } from '../page.ts';
 import { endWaiting } from './delivery-times.ts';
 
 /** Null: an operator, who gets the events of all projects. */
@@ -35,7 +36,7 @@ type Rotation = {
 /** Deleted webhooks, and those of another owner, are never found. */
 export type WebhookStore = {
   /** Oldest first. */
-  list(owner: WebhookOwner): Promise<Webhook[]>;
+  list(owner: WebhookOwner, page: ListRange): Promise<Page<Webhook>>;
   find(owner: WebhookOwner, id: string): Promise<Webhook | null>;
   /** Null if the owner already has `most`; also holds for concurrent calls. */
   create(webhook: NewWebhook, most: number): Promise<Webhook | null>;
@@ -45,16 +46,21 @@ export type WebhookStore = {
   rotate(owner: WebhookOwner, id: string, rotation: Rotation): Promise<Webhook | null>;
   /** Ends waiting deliveries and erases the secrets. Idempotent. */
   remove(owner: WebhookOwner, id: string, at: Date): Promise<void>;
+  /** As `remove`, for every webhook of a project. */
+  removeAll(projectId: string, at: Date): Promise<void>;
 };
 
 /** Waiting deliveries end after the commit; after a crash in between, the relay ends them. */
 export function createWebhookStore(prisma: PrismaClient): WebhookStore {
   return {
-    list: (projectId) =>
-      prisma.webhook.findMany({
-        where: { projectId, deletedAt: null },
+    async list(projectId, { after, limit }) {
+      const rows = await prisma.webhook.findMany({
+        where: { projectId, deletedAt: null, ...beyondPlace('createdAt', after, 'asc') },
         orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-      }),
+        take: limit + 1,
+      });
+      return pageOf(rows, limit, ({ createdAt, id }) => ({ at: createdAt, id }));
+    },
     find: (projectId, id) =>
       prisma.webhook.findFirst({ where: { projectId, id, deletedAt: null } }),
     create: (webhook, most) => prisma.$transaction((tx) => create(tx, webhook, most)),
@@ -62,6 +68,10 @@ export function createWebhookStore(prisma: PrismaClient): WebhookStore {
     rotate: (projectId, id, rotation) =>
       prisma.$transaction((tx) => rotate(tx, { projectId, id }, rotation)),
     remove: (projectId, id, at) => remove(prisma, { projectId, id }, at),
+    async removeAll(projectId, at) {
+      const webhooks = await prisma.webhook.findMany({ where: { projectId, deletedAt: null } });
+      for (const { id } of webhooks) await remove(prisma, { projectId, id }, at);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** The only writer of a domain's state, epoch and times, apart from batches in checks.ts. */
 import type { DomainChange } from '../../core/life/change.ts';
 import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
+import type { Metadata } from '../../core/metadata.ts';
 import type { Tx } from '../engine/transaction.ts';
 import type { Prisma } from '../generated/client.ts';
 import { type DomainRow, toDomainRow } from './domain-row.ts';
@@ -23,25 +24,26 @@ export async function commit(
   return count > 0;
 }
 
-/** A new row, or a removed one in its next epoch. Null if the domain is already attached. */
+/** A new row. False if the project already has the domain. */
 export async function commitFirst(
   tx: Tx,
-  domain: { readonly id: string } & Pick<DomainRow, 'projectId' | 'hostname' | 'target'>,
+  domain: { readonly id: string; readonly metadata: Metadata } & Pick<
+    DomainRow,
+    'projectId' | 'hostname' | 'target'
+  >,
   change: DomainChange,
   at: Date,
-): Promise<string | null> {
+): Promise<boolean> {
   const { to, nextCheckAt, recheckAt, escalateAt } = change;
   const times = { nextCheckAt, recheckAt, escalateAt, addedAt: at, pendingSince: at };
-  const fresh = { ...neverYet, ...stateColumns(to), ...times, attempts: 0, findings: [] };
-  const data = [{ ...domain, ...fresh, removedAt: null }];
-  const [created] = await tx.domain.createManyAndReturn({ data, skipDuplicates: true });
-  if (created !== undefined) return created.id;
-  const { projectId, hostname } = domain;
-  const [revived] = await tx.domain.updateManyAndReturn({
-    where: { projectId, hostname, removedAt: { not: null } },
-    data: { ...fresh, removedAt: null, epoch: { increment: 1 }, version: { increment: 1 } },
-  });
-  return revived?.id ?? null;
+  const data = [{ ...domain, ...stateColumns(to), ...times }];
+  const { count } = await tx.domain.createMany({ data, skipDuplicates: true });
+  return count > 0;
+}
+
+/** The caller holds the row's lock. The version stays: a running check can still be saved. */
+export async function saveMetadata(tx: Tx, id: string, metadata: Metadata): Promise<void> {
+  await tx.domain.update({ where: { id }, data: { metadata } });
 }
 
 /** Missing times stay. */
@@ -79,14 +81,6 @@ export async function loadAttached(tx: Tx, id: string): Promise<DomainRow | null
   const row = await tx.domain.findFirst({ where: { id, removedAt: null } });
   return row && toDomainRow(row);
 }
-
-const neverYet = {
-  lastCheckedAt: null,
-  verifiedAt: null,
-  missedAt: null,
-  driftedAt: null,
-  failedAt: null,
-} as const;
 
 function columnsOf(change: DomainChange, at: Date) {
   const { to, findings, nextCheckAt, recheckAt, escalateAt, served } = change;

@@ -1,33 +1,30 @@
 /** User actions on domains. Jobs load and save through checks.ts. */
 import { randomUUID } from 'node:crypto';
 import { decide, firstChange } from '../../core/life/decide.ts';
+import {
+  type Metadata,
+  type MetadataChange,
+  mergeMetadata,
+  metadataIn,
+} from '../../core/metadata.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
-import type { Hsts } from '../../core/operations/edge-route.ts';
-import type { Certificate, DomainRecord, Escalation } from '../../core/records.ts';
 import { about, type EventRow, loadTimeline, recordEvents } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
-import { commit, commitFirst, loadLocked } from './commit.ts';
+import type { ListRange, Page } from '../page.ts';
+import { commit, commitFirst, loadLocked, saveMetadata } from './commit.ts';
+import { type DomainDetails, details, detailsIn } from './domain-details.ts';
+import { type DomainFilters, loadDomainPage } from './domain-list.ts';
 import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
-
-export type DomainDetails = DomainRecord & {
-  /** Of the last full check. */
-  readonly observation: { readonly value: unknown } | null;
-  /** Null: the platform sets no header. */
-  readonly hsts: Hsts | null;
-  /** The open order, the newest issued one, and the newest refused or superseded one. */
-  readonly certificates: readonly Certificate[];
-  /** The open one, if any. */
-  readonly escalations: readonly Escalation[];
-};
 
 type NewDomain = {
   readonly projectId: string;
   readonly hostname: string;
   readonly target: string;
+  readonly metadata?: Metadata;
 };
 
 /** Its jobs change nothing anymore. */
@@ -43,9 +40,11 @@ type Removal =
 /** Every write is one transaction with its events. Several projects can have the same name. */
 export type DomainStore = {
   /** In the order in which they were added. */
-  list(projectId: string): Promise<DomainDetails[]>;
+  list(filters: DomainFilters, page: ListRange): Promise<Page<DomainDetails>>;
   find(projectId: string, hostname: string): Promise<DomainDetails | null>;
-  /** Null if the project already has it. A removed one returns with its history and a new epoch. */
+  /** Not a removed one. */
+  findById(id: string): Promise<DomainDetails | null>;
+  /** Null if the project already has it. Each addition has an ID of its own. */
   add(domain: NewDomain, at: Date): Promise<DomainDetails | null>;
   /** Oldest first; includes removed ones. */
   addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
@@ -65,36 +64,30 @@ export type DomainStore = {
     at: Date,
     orphans?: 'refuse' | 'drop',
   ): Promise<Removal | null>;
-  /** Newest first, also for a removed domain; null if the project never had it. */
-  timeline(projectId: string, hostname: string, limit: number): Promise<EventRow[] | null>;
+  /** Newest first, also of removed ones with this name; null if the project never had it. */
+  timeline(
+    projectId: string,
+    hostname: string,
+    page: ListRange<bigint>,
+  ): Promise<Page<EventRow, bigint> | null>;
+  /** Null if it is not attached. `too_many_keys`: nothing changed. */
+  updateMetadata(
+    projectId: string,
+    hostname: string,
+    change: MetadataChange,
+  ): Promise<DomainDetails | 'too_many_keys' | null>;
 };
-
-const escalations = {
-  // The enum's order: ordering, issued, failed.
-  certificates: { orderBy: [{ status: 'asc' }, { createdAt: 'desc' }], distinct: ['status'] },
-  escalations: { where: { closedAt: null } },
-} as const satisfies Prisma.DomainInclude;
-/** Not inside a transaction (see detailsIn below). */
-export const details = {
-  ...escalations,
-  observation: true,
-  hsts: true,
-} as const satisfies Prisma.DomainInclude;
 
 /** Written times are the caller's `at`. */
 export function createDomainStore(prisma: PrismaClient): DomainStore {
   return {
-    list: (projectId) =>
-      prisma.domain.findMany({
-        where: { projectId, removedAt: null },
-        include: details,
-        orderBy: [{ addedAt: 'asc' }, { id: 'asc' }],
-      }),
+    list: (filters, page) => loadDomainPage(prisma, filters, page),
     find: (projectId, hostname) =>
       prisma.domain.findFirst({
         where: { projectId, hostname, removedAt: null },
         include: details,
       }),
+    findById: (id) => prisma.domain.findFirst({ where: { id, removedAt: null }, include: details }),
     add: (domain, at) => prisma.$transaction((tx) => addDomain(tx, domain, at)),
     async addedSince(projectId, since) {
       const rows = await prisma.domain.findMany({
@@ -108,10 +101,16 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
       prisma.$transaction((tx) => requestVerify(tx, { projectId, hostname }, at)),
     remove: (projectId, hostname, at, orphans = 'refuse') =>
       prisma.$transaction((tx) => removeDomain(tx, { projectId, hostname }, at, orphans)),
-    async timeline(projectId, hostname, limit) {
-      const domain = await prisma.domain.findFirst({ where: { projectId, hostname } });
-      return domain === null ? null : loadTimeline(prisma, domain.id, limit);
+    async timeline(projectId, hostname, page) {
+      const additions = await prisma.domain.findMany({
+        where: { projectId, hostname },
+        select: { id: true },
+      });
+      const domainIds = additions.map(({ id }) => id);
+      return domainIds.length === 0 ? null : loadTimeline(prisma, { domainIds, ...page });
     },
+    updateMetadata: (projectId, hostname, change) =>
+      prisma.$transaction((tx) => updateMetadata(tx, { projectId, hostname }, change)),
   };
 }
 
@@ -119,20 +118,48 @@ type Tx = Prisma.TransactionClient;
 type Name = { readonly projectId: string; readonly hostname: string };
 
 async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDetails | null> {
-  const id = await commitFirst(tx, { ...domain, id: randomUUID() }, firstChange(at), at);
-  if (id === null) return null;
-  await tx.hsts.deleteMany({ where: { domainId: id } }); // an older version may have removed the domain without deleting this
+  // Waits for the project's deletion, and keeps it from starting.
+  await tx.$queryRaw`SELECT 1 FROM project WHERE id = ${domain.projectId}::uuid FOR KEY SHARE`;
+  const project = { id: domain.projectId, deletedAt: null };
+  if ((await tx.project.findFirst({ where: project, select: { id: true } })) === null) return null;
+  const id = randomUUID();
+  const { metadata = {} } = domain;
+  if (!(await commitFirst(tx, { ...domain, metadata, id }, firstChange(at), at))) return null;
+  await inheritCertificates(tx, { ...domain, id }, at);
   const record = recordFor(domain);
   await recordEvents(tx, [{ type: 'domain.added', domainId: id, record }], at);
   return detailsIn(tx, id);
 }
 
-/** One by one: Prisma queries relations concurrently, but a transaction has only one connection. */
-async function detailsIn(tx: Tx, id: string): Promise<DomainDetails> {
-  const domain = await tx.domain.findUniqueOrThrow({ where: { id }, include: escalations });
-  const observation = await tx.storedObservation.findUnique({ where: { domainId: id } });
-  const hsts = await tx.hsts.findUnique({ where: { domainId: id } });
-  return { ...domain, observation, hsts };
+/** A usable one of a removed addition is served again, which saves an order. */
+async function inheritCertificates(
+  tx: Tx,
+  { id, projectId, hostname }: Name & { readonly id: string },
+  at: Date,
+): Promise<void> {
+  await tx.certificate.updateMany({
+    where: {
+      domain: { projectId, hostname, removedAt: { not: null } },
+      status: 'issued',
+      expiresAt: { gt: at },
+    },
+    data: { domainId: id },
+  });
+}
+
+async function updateMetadata(
+  tx: Tx,
+  name: Name,
+  change: MetadataChange,
+): Promise<DomainDetails | 'too_many_keys' | null> {
+  const row = await findLocked(tx, name);
+  if (row === null) return null;
+  const { id } = row;
+  const { metadata } = await tx.domain.findUniqueOrThrow({ where: { id } });
+  const merged = mergeMetadata(metadataIn(metadata), change);
+  if (merged === null) return 'too_many_keys';
+  await saveMetadata(tx, id, merged);
+  return detailsIn(tx, id);
 }
 
 /** The open order stays: the new epoch continues it instead of breaking off a validation. */

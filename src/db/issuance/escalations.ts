@@ -8,6 +8,7 @@ import { schedule, served } from '../domains/commit.ts';
 import type { Tx } from '../engine/transaction.ts';
 import { type NewEvent, recordEvents } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
+import { beyondPlace, type ListRange, type Page, pageOf } from '../page.ts';
 
 /** Also the update of an open one with the same cause. */
 export type NewEscalation = {
@@ -30,14 +31,8 @@ export type EscalationRow = Escalation & {
   readonly domain: { readonly projectId: string; readonly hostname: string };
 };
 
-export type EscalationPlace = { readonly openedAt: Date; readonly id: string };
-
-/** `status` null: open and closed. `after` null: from the newest. */
-export type EscalationQuery = {
-  readonly status: 'open' | 'closed' | null;
-  readonly after: EscalationPlace | null;
-  readonly limit: number;
-};
+/** `status` null: open and closed. */
+export type EscalationQuery = ListRange & { readonly status: 'open' | 'closed' | null };
 
 export type ServedDomain = {
   readonly id: string;
@@ -161,24 +156,20 @@ export async function loadOpenEscalation(
 }
 
 /** Of every project, newest first. */
-export function listEscalations(
+export async function listEscalations(
   prisma: PrismaClient,
   { status, after, limit }: EscalationQuery,
-): Promise<EscalationRow[]> {
-  return prisma.escalation.findMany({
+): Promise<Page<EscalationRow>> {
+  const rows = await prisma.escalation.findMany({
     where: {
       ...(status !== null && { closedAt: status === 'open' ? null : { not: null } }),
-      ...(after !== null && {
-        OR: [
-          { openedAt: { lt: after.openedAt } },
-          { openedAt: after.openedAt, id: { lt: after.id } },
-        ],
-      }),
+      ...beyondPlace('openedAt', after, 'desc'),
     },
     include: { domain: { select: { projectId: true, hostname: true } } },
     orderBy: [{ openedAt: 'desc' }, { id: 'desc' }],
-    take: limit,
+    take: limit + 1,
   });
+  return pageOf(rows, limit, ({ openedAt, id }) => ({ at: openedAt, id }));
 }
 
 /** Fields unknown to the writing version are empty or null. */

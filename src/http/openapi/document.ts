@@ -212,7 +212,9 @@ function queryParameters({ query }: Route, schemas: SchemaWriter): readonly Para
     const { description = '', example, ...schema } = property as JsonSchema;
     const must = required.includes(name) ? ({ required: true } as const) : {};
     const shown = example === undefined ? {} : { example };
-    return { name, in: 'query', description, ...must, schema, ...shown };
+    const style =
+      schema['type'] === 'object' ? ({ style: 'deepObject', explode: true } as const) : {};
+    return { name, in: 'query', description, ...must, ...style, schema, ...shown };
   });
 }
 

@@ -21,6 +21,9 @@ export type Parameter = Extensible & {
   readonly in: 'path' | 'query' | 'header';
   readonly description: string;
   readonly required?: true;
+  /** An object as `name[key]=value`. */
+  readonly style?: 'deepObject';
+  readonly explode?: true;
   readonly schema: JsonSchema;
   readonly example?: unknown;
 };

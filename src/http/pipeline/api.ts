@@ -11,6 +11,7 @@ import type { Cors } from './cors.ts';
 import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
 import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
+import { parseQuery } from './query.ts';
 import { type RawResponse, render } from './render.ts';
 import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 import { createRouter, type RouteMatch } from './router.ts';
@@ -168,7 +169,7 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
   // Removed operations answer before the request is read any further.
   const ended = route.ended?.() ?? null;
   if (ended !== null) return ended;
-  const query = once(passed.query);
+  const query = parseQuery(passed.query);
   if (!query.ok) return query.refusal;
   const body =
     route.body && (await readJson(raw.headers, raw.readBody, route.bodyIsOptional === true));
@@ -209,18 +210,4 @@ function refusalOf(fault: unknown): Refusal {
   return isUnavailable(fault)
     ? refuse('unavailable', undefined, { 'retry-after': RETRY_AFTER_SECONDS })
     : refuse('internal_error');
-}
-
-type Query =
-  | { readonly ok: true; readonly value: Readonly<Record<string, string>> }
-  | { readonly ok: false; readonly refusal: Refusal };
-
-/** Refuses repeated parameters: clients and servers disagree on which value counts. */
-function once(query: URLSearchParams): Query {
-  const seen = new Set<string>();
-  for (const name of query.keys()) {
-    if (!seen.has(name)) seen.add(name);
-    else return { ok: false, refusal: refuse('invalid_query', `${name}: is given more than once`) };
-  }
-  return { ok: true, value: Object.fromEntries(query) };
 }

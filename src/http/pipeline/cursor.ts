@@ -1,21 +1,11 @@
 /** Opaque base64url positions, stable under inserts and deletes. Not secret; they do not expire. */
-import type { EscalationPlace } from '../../db/issuance/escalations.ts';
-
-/** The Link to the next page of a list (RFC 8288); other filters stay. */
-export function nextPage(
-  path: string,
-  cursor: string,
-  filters: Readonly<Record<string, string | number | null | undefined>>,
-): { readonly link: string } {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ ...filters, cursor })) {
-    if (value !== null && value !== undefined) query.set(name, String(value));
-  }
-  return { link: `<${path}?${query}>; rel="next"` };
-}
+import type { DeliveryPlace } from '../../db/delivery/deliveries.ts';
+import type { ListPlace } from '../../db/page.ts';
 
 /** First byte of every cursor. Other versions are refused. */
 const VERSION = 1;
+/** The first byte if the ID is text instead of a UUID. */
+const TEXT_VERSION = 2;
 const ID_CURSOR_BYTES = 9;
 
 export function cursorAfter(id: bigint): string {
@@ -26,29 +16,85 @@ export function cursorAfter(id: bigint): string {
 }
 
 export function idOfCursor(cursor: string): bigint | null {
-  const bytes = Buffer.from(cursor, 'base64url');
-  if (bytes.length !== ID_CURSOR_BYTES || bytes.toString('base64url') !== cursor) return null;
-  return bytes.readUInt8() === VERSION ? bytes.readBigInt64BE(1) : null;
+  const bytes = bytesOf(cursor);
+  if (bytes?.length !== ID_CURSOR_BYTES || bytes.readUInt8() !== VERSION) return null;
+  return bytes.readBigInt64BE(1);
 }
 
 const TIME_BYTES = 6; // milliseconds since 1970: enough until the year 10889
-const ID_BYTES = 16;
-const PLACE_CURSOR_BYTES = 1 + TIME_BYTES + ID_BYTES;
+const UUID_BYTES = 16;
+const PLACE_CURSOR_BYTES = 1 + TIME_BYTES + UUID_BYTES;
 
-export function cursorAfterEscalation({ openedAt, id }: EscalationPlace): string {
-  const bytes = Buffer.alloc(PLACE_CURSOR_BYTES);
-  bytes.writeUInt8(VERSION);
-  bytes.writeUIntBE(openedAt.getTime(), 1, TIME_BYTES);
-  bytes.write(id.replaceAll('-', ''), 1 + TIME_BYTES, 'hex');
-  return bytes.toString('base64url');
+export function cursorAfterPlace({ at, id }: ListPlace): string {
+  return Buffer.concat([Buffer.of(VERSION), timeBytes(at), uuidBytes(id)]).toString('base64url');
 }
 
-export function placeOfCursor(cursor: string): EscalationPlace | null {
+export function placeOfCursor(cursor: string): ListPlace | null {
+  const bytes = bytesOf(cursor);
+  if (bytes?.length !== PLACE_CURSOR_BYTES || bytes.readUInt8() !== VERSION) return null;
+  const at = timeIn(bytes, 1);
+  return at && { at, id: uuidIn(bytes, 1 + TIME_BYTES) };
+}
+
+const TEXT_MAX = 64;
+
+/** For IDs that are not UUIDs. */
+export function cursorAfterText({ at, id }: ListPlace): string {
+  return Buffer.concat([Buffer.of(TEXT_VERSION), timeBytes(at), Buffer.from(id)]).toString(
+    'base64url',
+  );
+}
+
+export function textOfCursor(cursor: string): ListPlace | null {
+  const bytes = bytesOf(cursor);
+  if (bytes === null || bytes.length <= 1 + TIME_BYTES) return null;
+  if (bytes.length > 1 + TIME_BYTES + TEXT_MAX || bytes.readUInt8() !== TEXT_VERSION) return null;
+  const at = timeIn(bytes, 1);
+  const id = bytes.toString('latin1', 1 + TIME_BYTES);
+  return at && /^[\x21-\x7e]+$/.test(id) ? { at, id } : null;
+}
+
+const EVENT_BYTES = 8;
+const DELIVERY_CURSOR_BYTES = 1 + EVENT_BYTES + TIME_BYTES + UUID_BYTES;
+
+export function cursorAfterDelivery({ eventId, at, id }: DeliveryPlace): string {
+  const event = Buffer.alloc(EVENT_BYTES);
+  event.writeBigInt64BE(eventId);
+  const parts = [Buffer.of(VERSION), event, timeBytes(at), uuidBytes(id)];
+  return Buffer.concat(parts).toString('base64url');
+}
+
+export function deliveryOfCursor(cursor: string): DeliveryPlace | null {
+  const bytes = bytesOf(cursor);
+  if (bytes?.length !== DELIVERY_CURSOR_BYTES || bytes.readUInt8() !== VERSION) return null;
+  const at = timeIn(bytes, 1 + EVENT_BYTES);
+  const id = uuidIn(bytes, 1 + EVENT_BYTES + TIME_BYTES);
+  return at && { eventId: bytes.readBigInt64BE(1), at, id };
+}
+
+/** Null unless it is the text that these bytes encode to. Never empty. */
+function bytesOf(cursor: string): Buffer | null {
   const bytes = Buffer.from(cursor, 'base64url');
-  if (bytes.length !== PLACE_CURSOR_BYTES || bytes.toString('base64url') !== cursor) return null;
-  const openedAt = new Date(bytes.readUIntBE(1, TIME_BYTES));
-  // PostgreSQL and RFC 3339 support no later year.
-  if (bytes.readUInt8() !== VERSION || openedAt.getUTCFullYear() > 9_999) return null;
-  const hex = bytes.toString('hex', 1 + TIME_BYTES);
-  return { openedAt, id: hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') };
+  return bytes.length > 0 && bytes.toString('base64url') === cursor ? bytes : null;
+}
+
+function timeBytes(at: Date): Buffer {
+  const bytes = Buffer.alloc(TIME_BYTES);
+  bytes.writeUIntBE(at.getTime(), 0, TIME_BYTES);
+  return bytes;
+}
+
+/** PostgreSQL and RFC 3339 support no year after 9999. */
+function timeIn(bytes: Buffer, offset: number): Date | null {
+  const at = new Date(bytes.readUIntBE(offset, TIME_BYTES));
+  return at.getUTCFullYear() > 9_999 ? null : at;
+}
+
+function uuidBytes(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
+}
+
+function uuidIn(bytes: Buffer, offset: number): string {
+  const hex = bytes.toString('hex', offset, offset + UUID_BYTES);
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

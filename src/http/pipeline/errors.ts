@@ -55,6 +55,7 @@ export const errors = {
   pet_not_found: [404, 'There is no pet with this ID.'],
   key_not_found: [404, 'There is no key with this ID.'],
   project_not_found: [404, 'There is no project with this ID.'],
+  deploy_not_found: [404, 'This project has no deploy with this ID.'],
   domain_not_found: [404, 'This project has no such domain.'],
   escalation_not_found: [404, 'There is no escalation with this ID.'],
   process_not_found: [404, 'There is no refused process with this ID.'],
@@ -67,6 +68,10 @@ export const errors = {
     'The project needs a successful deploy first: POST /v1/projects/{projectId}/deploys with the status succeeded.',
   ],
   domain_exists: [409, 'This domain is already attached.'],
+  project_has_live_domains: [
+    409,
+    'The project has live or drifted domains. Remove them first, or use ?domains=remove.',
+  ],
   domain_in_use: [409, 'The domain settings use this domain. Change them first.'],
   nothing_waits: [409, 'The domain has no pending work in this queue.'],
   slug_taken: [409, 'Another project has this slug.'],

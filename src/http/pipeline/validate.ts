@@ -77,6 +77,11 @@ export const params = {
     schema: { type: 'string', format: 'uuid' },
     example: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
   },
+  deployId: {
+    description: 'ID of the deploy',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0198c1f3-11aa-4d27-8f0e-5c1f9f2b7a30',
+  },
   hostname: {
     description: 'Host name of the domain, in any spelling',
     schema: { type: 'string' },

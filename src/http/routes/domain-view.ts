@@ -8,12 +8,13 @@ import { providerOf } from '../../core/diagnosis/providers.ts';
 import { serversShow } from '../../core/diagnosis/shows.ts';
 import { windowEnd } from '../../core/life/ladder.ts';
 import { summaryLine, summaryOf } from '../../core/life/summary.ts';
+import { metadataIn } from '../../core/metadata.ts';
 import { toUnicodeName } from '../../core/names/idna.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../../core/names/instructions.ts';
 import { splitAtZone } from '../../core/names/zone.ts';
 import type { Certificate } from '../../core/records.ts';
+import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import { observationIn } from '../../db/domains/domain-row.ts';
-import type { DomainDetails } from '../../db/domains/domains.ts';
 import { shownIn } from '../../db/domains/served-certificates.ts';
 import { type Problem, SUPERSEDED } from '../../db/issuance/issue-work.ts';
 import { knownRenewal } from '../../db/issuance/renewals.ts';
@@ -27,6 +28,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   const { zone, record } = recordOf(domain, seen);
   const certificate = certificateView(domain, now);
   return {
+    id: domain.id,
     hostname,
     unicodeHostname: toUnicodeName(hostname),
     projectId,
@@ -47,6 +49,7 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
     certificate,
     escalation: escalationView(domain),
     hsts: hstsView(domain),
+    metadata: metadataIn(domain.metadata),
     createdAt: domain.addedAt,
   };
 }

@@ -1,17 +1,18 @@
+import type { z } from 'zod';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { shortList } from '../../core/names/printable.ts';
 import type { SettingsUse } from '../../core/names/redirects.ts';
 import { HOUR } from '../../core/time.ts';
-import type { DomainDetails, DomainStore } from '../../db/domains/domains.ts';
+import type { DomainDetails } from '../../db/domains/domain-details.ts';
+import type { DomainStore } from '../../db/domains/domains.ts';
 import type { ProjectStore } from '../../db/projects.ts';
-import { eventView } from '../../events/event-stream.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
-import { domain, domainList, newDomain } from '../schemas/domains.ts';
-import { eventList } from '../schemas/events.ts';
-import { docsDomain, docsEvents } from '../schemas/examples.ts';
+import { domain, domainChange, newDomain } from '../schemas/domains.ts';
+import { docsDomain } from '../schemas/examples.ts';
+import { tooManyKeys } from '../schemas/metadata.ts';
 import { domainView } from './domain-view.ts';
 import { findProject } from './projects.ts';
 import { verifyNow } from './verify-now.ts';
@@ -36,43 +37,14 @@ export type DomainRoutesDeps = {
 
 /** More than people add by hand, but few enough not to flood the queues. */
 const ADDS_PER_HOUR = 100;
-/** As the operation's description says. */
-export const TIMELINE_LENGTH = 200;
 
 export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
-  return [listDomains, addDomain, getDomain, verifyDomain, removeDomain, getTimeline].map((make) =>
-    make(deps),
-  );
+  return [addDomain, getDomain, updateDomain, verifyDomain, removeDomain].map((make) => make(deps));
 }
 
 const inCommon = { tag: 'Domains', stability: 'beta' } as const;
 const domainsPath = '/v1/projects/:projectId/domains';
 const domainPath = '/v1/projects/:projectId/domains/:hostname';
-
-function listDomains(deps: DomainRoutesDeps): Route {
-  return route({
-    ...inCommon,
-    method: 'GET',
-    path: domainsPath,
-    scope: 'domains:read',
-    operationId: 'listDomains',
-    summary: "List a project's domains",
-    description: 'All domains of the project, oldest first.',
-    success: {
-      status: 200,
-      description: 'Domains of the project',
-      schema: domainList,
-      example: [docsDomain],
-    },
-    refusals: ['project_not_found'],
-    handle: async ({ params }) => {
-      const project = await findProject(deps.projects, params.projectId);
-      if (project === null) return refuse('project_not_found');
-      const rows = await deps.domains.list(project.id);
-      return { status: 200, body: rows.map((row) => domainView(row, deps.windowMs, deps.now())) };
-    },
-  });
-}
 
 /** Checks in the order that the description documents. */
 function addDomain(deps: DomainRoutesDeps): Route {
@@ -85,7 +57,7 @@ function addDomain(deps: DomainRoutesDeps): Route {
     summary: 'Add a domain',
     description:
       'Attaches a host name to the project. The response contains the DNS record to create. Signpost checks the DNS for up to 48 hours. Errors are checked in this order: unknown project, invalid name, free plan, no deploy, too many domains, already attached.',
-    bodyExample: { hostname: 'docs.example.com' },
+    bodyExample: { hostname: 'docs.example.com', metadata: { site: 'handbook' } },
     success: {
       status: 201,
       description: 'The domain was added',
@@ -105,7 +77,7 @@ function addDomain(deps: DomainRoutesDeps): Route {
       'domain_exists',
     ],
     body: newDomain,
-    handle: ({ params, body, requestId }) => add(deps, params.projectId, body.hostname, requestId),
+    handle: ({ params, body, requestId }) => add(deps, params.projectId, body, requestId),
   });
 }
 
@@ -124,6 +96,35 @@ function getDomain(deps: DomainRoutesDeps): Route {
       withName(deps, params, async (projectId, hostname) =>
         answer(deps, await deps.domains.find(projectId, hostname), 200),
       ),
+  });
+}
+
+function updateDomain(deps: DomainRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'PATCH',
+    path: domainPath,
+    scope: 'domains:write',
+    operationId: 'updateDomain',
+    summary: 'Change a domain',
+    description:
+      'Changes metadata. Keys that are not given keep their values; null removes a key. To change the host name, add the new one and remove the old one.',
+    body: domainChange,
+    bodyExample: { metadata: { site: 'handbook' } },
+    success: {
+      status: 200,
+      description: 'The changed domain',
+      schema: domain,
+      example: docsDomain,
+    },
+    refusals: ['project_not_found', 'domain_not_found'],
+    handle: ({ params, body: { metadata = {} } }) =>
+      withName(deps, params, async (projectId, hostname) => {
+        const updated = await deps.domains.updateMetadata(projectId, hostname, metadata);
+        return updated === 'too_many_keys'
+          ? refuse('invalid_body', `metadata: ${tooManyKeys}`)
+          : answer(deps, updated, 200);
+      }),
   });
 }
 
@@ -199,37 +200,11 @@ function inUse(hostname: string, { primary, redirects }: SettingsUse): string {
   return `${uses.join('; ')}. Change the domain settings first, or remove it with ?orphans=drop to drop those settings too.`;
 }
 
-function getTimeline(deps: DomainRoutesDeps): Route {
-  return route({
-    ...inCommon,
-    method: 'GET',
-    path: `${domainPath}/timeline`,
-    scope: 'domains:read',
-    operationId: 'getDomainTimeline',
-    summary: "List a domain's events",
-    description: 'The latest 200 events, newest first. Removed domains keep their events.',
-    success: {
-      status: 200,
-      description: 'Events of the domain',
-      schema: eventList,
-      example: docsEvents,
-    },
-    refusals: ['project_not_found', 'domain_not_found'],
-    handle: ({ params }) =>
-      withName(deps, params, async (projectId, hostname) => {
-        const events = await deps.domains.timeline(projectId, hostname, TIMELINE_LENGTH);
-        return events === null
-          ? refuse('domain_not_found')
-          : { status: 200, body: events.map(eventView) };
-      }),
-  });
-}
-
 /** Refuses before storing anything. Jobs are added after the commit, or by the reconciler. */
 async function add(
   deps: DomainRoutesDeps,
   projectId: string,
-  typed: string,
+  { hostname: typed, metadata }: z.infer<typeof newDomain>,
   requestId: string,
 ): Promise<ApiResponse> {
   const project = await findProject(deps.projects, projectId);
@@ -243,7 +218,8 @@ async function add(
 
   const hostname = parsed.hostname.ascii;
   const target = deps.targetFor(project.id, hostname);
-  const added = await deps.domains.add({ projectId: project.id, hostname, target }, deps.now());
+  const wanted = { projectId: project.id, hostname, target, metadata };
+  const added = await deps.domains.add(wanted, deps.now());
   if (added === null) return refuse('domain_exists');
   return {
     ...answer(deps, added, 201),
@@ -271,8 +247,8 @@ async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise
 }
 
 /** 404 if the project does not exist. */
-async function withName(
-  deps: DomainRoutesDeps,
+export async function withName(
+  deps: Pick<DomainRoutesDeps, 'projects' | 'platformDomain'>,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
   act: (projectId: string, hostname: string) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {

@@ -1,9 +1,11 @@
 /** Escalations of all projects, for operators. */
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { EscalationQuery, EscalationRow } from '../../db/issuance/escalations.ts';
-import { cursorAfterEscalation, nextPage } from '../pipeline/cursor.ts';
+import type { Page } from '../../db/page.ts';
+import { cursorAfterPlace } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
+import { listAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   docsEscalation,
@@ -14,8 +16,8 @@ import {
 import { projectEscalationView } from './escalation-view.ts';
 
 export type EscalationRoutesDeps = {
-  /** At most `limit`, after the given position, newest first. */
-  list(query: EscalationQuery): Promise<readonly EscalationRow[]>;
+  /** Newest first. */
+  list(query: EscalationQuery): Promise<Page<EscalationRow>>;
   /** Idempotent. Null for an unknown ID. */
   close(id: string): Promise<EscalationRow | null>;
 };
@@ -41,7 +43,7 @@ function listEscalations({ list }: EscalationRoutesDeps): Route {
       description: 'A page of escalations',
       schema: escalationList,
       example: [docsEscalation],
-      headers: { link: 'The next page as `rel="next"`, if there is one' },
+      headers: pageHeaders,
     },
     handle: ({ query: { limit, status = null, cursor = null } }) =>
       page(list, { limit, status, after: cursor }),
@@ -77,14 +79,11 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
 /** Omits escalations of unknown causes, so a page can be shorter than `limit`. */
 async function page(
   list: EscalationRoutesDeps['list'],
-  { limit, status, after }: EscalationQuery,
+  query: EscalationQuery,
 ): Promise<ApiResponse> {
-  // One more than requested, to know whether there is a next page.
-  const rows = await list({ limit: limit + 1, status, after });
-  const shown = rows.slice(0, limit);
-  const body = shown.flatMap((row) => projectEscalationView(row) ?? []);
-  const last = shown.at(-1);
-  if (rows.length <= limit || last === undefined) return { status: 200, body };
-  const headers = nextPage('/v1/escalations', cursorAfterEscalation(last), { limit, status });
-  return { status: 200, body, headers };
+  const { rows, next } = await list(query);
+  const body = rows.flatMap((row) => projectEscalationView(row) ?? []);
+  const { limit, status } = query;
+  const address = { path: '/v1/escalations', filters: { limit, status } };
+  return listAnswer(body, next && cursorAfterPlace(next), address);
 }

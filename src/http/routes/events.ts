@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseHostname } from '../../core/names/hostname.ts';
 import type { EventFeedStore } from '../../db/events.ts';
 import type { ProjectStore } from '../../db/projects.ts';
-import { parseLastEventId } from '../../events/event-stream.ts';
+import { parseLastEventId, type StreamedDomain } from '../../events/event-stream.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
@@ -31,7 +31,7 @@ id: 41
 
 id: 42
 event: domain.live
-data: {"id":42,"type":"domain.live","hostname":"docs.example.com","at":"2026-11-20T12:00:00.000Z","data":{"issuer":"Let's Encrypt","expiresAt":"2027-02-18T12:00:00.000Z"}}
+data: {"id":42,"type":"domain.live","hostname":"docs.example.com","domainId":"0198c1f2-8b20-4e6a-9c3d-1f7a5b2d8e90","at":"2026-11-20T12:00:00.000Z","data":{"issuer":"Let's Encrypt","expiresAt":"2027-02-18T12:00:00.000Z"},"metadata":{},"projectMetadata":{"customer":"42"}}
 
 `;
 
@@ -40,12 +40,7 @@ export function eventRoutes(deps: EventRoutesDeps): readonly Route[] {
 }
 
 /** All checks run before the stream starts, because the status cannot change afterwards. */
-function streamEvents({
-  projects,
-  findDomainId,
-  platformDomain,
-  openStream,
-}: EventRoutesDeps): Route {
+function streamEvents(deps: EventRoutesDeps): Route {
   return route({
     tag: 'Events',
     stability: 'beta',
@@ -77,14 +72,14 @@ function streamEvents({
       if (query.checks !== undefined && query.hostname === undefined) {
         return refuse('invalid_query', 'checks: requires hostname');
       }
-      const project = await findProject(projects, params.projectId);
+      const project = await findProject(deps.projects, params.projectId);
       // The route's scope guarantees a key.
       if (project === null || key === null) return refuse('project_not_found');
-      const domainId = await domainIdOf(project.id, query.hostname);
-      if (domainId === null) return refuse('domain_not_found');
-      return openStream({
+      const domain = await domainOf(deps, project.id, query.hostname);
+      if (domain === null) return refuse('domain_not_found');
+      return deps.openStream({
         projectId: project.id,
-        domainId: domainId ?? null,
+        domain: domain ?? null,
         checks: query.checks === 'tell',
         after: from.after,
         key,
@@ -93,13 +88,20 @@ function streamEvents({
       });
     },
   });
+}
 
-  /** Undefined if the query names no domain; null if the project never had it. */
-  async function domainIdOf(projectId: string, hostname: string | undefined) {
-    if (hostname === undefined) return undefined;
-    const parsed = parseHostname(hostname, platformDomain);
-    return parsed.ok ? findDomainId(projectId, parsed.hostname.ascii) : null;
-  }
+/** Undefined if the query names no domain; null if the project never had it. */
+async function domainOf(
+  { findDomainId, platformDomain }: EventRoutesDeps,
+  projectId: string,
+  name: string | undefined,
+): Promise<StreamedDomain | null | undefined> {
+  if (name === undefined) return undefined;
+  const parsed = parseHostname(name, platformDomain);
+  if (!parsed.ok) return null;
+  const hostname = parsed.hostname.ascii;
+  const id = await findDomainId(projectId, hostname);
+  return id === null ? null : { id, hostname };
 }
 
 /** `after`: the stream starts after this event; null sends only new events. */

@@ -7,13 +7,16 @@ import {
   type RotationResult,
 } from '../../db/api-keys.ts';
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
+import { cursorAfterText } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { listAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   key,
   keyExample,
   keyList,
+  keysQuery,
   mintedKey,
   mintedKeyExample,
   newKey,
@@ -44,11 +47,21 @@ function listKeys({ keys, now }: KeyRoutesDeps): Route {
     path: '/v1/keys',
     operationId: 'listKeys',
     summary: 'List keys',
-    description: 'All keys, oldest first, including expired and revoked ones.',
-    success: { status: 200, description: 'All keys', schema: keyList, example: [keyExample] },
-    handle: async () => {
+    description: 'Lists keys in pages, oldest first, including expired and revoked ones.',
+    query: keysQuery,
+    success: {
+      status: 200,
+      description: 'A page of keys',
+      schema: keyList,
+      example: [keyExample],
+      headers: pageHeaders,
+    },
+    handle: async ({ query: { limit, cursor = null } }) => {
       const at = now();
-      return { status: 200, body: (await keys.list()).map((one) => keyView(one, at)) };
+      const { rows, next } = await keys.list({ after: cursor, limit });
+      const body = rows.map((one) => keyView(one, at));
+      const address = { path: '/v1/keys', filters: { limit } };
+      return listAnswer(body, next && cursorAfterText(next), address);
     },
   });
 }

@@ -1,7 +1,7 @@
 /** Operator views of all projects, and restarting their work. */
 
 import { followUps } from '../../core/life/follow-ups.ts';
-import { toAsciiName } from '../../core/names/idna.ts';
+import { partOfName } from '../../core/names/idna.ts';
 import {
   type DomainJob,
   type DomainQueue,
@@ -9,7 +9,7 @@ import {
   isUuid,
 } from '../../core/operations/jobs.ts';
 import type { Quarantine } from '../../core/records.ts';
-import type { DomainDetails } from '../../db/domains/domains.ts';
+import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import type { SweepName } from '../../db/domains/sweeps.ts';
 import type { EventRow } from '../../db/events.ts';
 import { dueForSweep, type FoundDomain, type OperationsDomain } from '../../db/operations.ts';
@@ -31,7 +31,6 @@ import {
   workplaces,
 } from '../schemas/operations.ts';
 import { domainView } from './domain-view.ts';
-import { TIMELINE_LENGTH } from './domains.ts';
 import { projectEscalationView } from './escalation-view.ts';
 import { foundDomainView, overviewView } from './operations-view.ts';
 import { type VerifyDeps, verifyNow } from './verify-now.ts';
@@ -52,6 +51,9 @@ export type OperationsRoutesDeps = VerifyDeps & {
   /** Makes a sweep process the domain in its next run, even if quarantined. */
   bringToSweep(domain: OperationsDomain, sweep: SweepName, at: Date): Promise<void>;
 };
+
+/** As the schema says. */
+const TIMELINE_LENGTH = 200;
 
 const inCommon = { tag: 'Operations', stability: 'experimental' } as const;
 const domainPath = '/v1/operations/domains/:domainId';
@@ -103,14 +105,9 @@ function searchDomains({ search }: OperationsRoutesDeps): Route {
     },
     handle: async ({ query: { hostname, limit } }) => ({
       status: 200,
-      body: (await search(partOf(hostname), limit)).map(foundDomainView),
+      body: (await search(partOfName(hostname), limit)).map(foundDomainView),
     }),
   });
-}
-
-function partOf(typed: string): string {
-  const name = toAsciiName(typed.trim());
-  return name.ok ? name.ascii : typed.trim().toLowerCase();
 }
 
 /** If Redis is down, it answers without jobs and with `queueAnswers` false. */

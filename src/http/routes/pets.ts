@@ -1,10 +1,11 @@
 /** The pets API of docs/interface.md. */
 import type { z } from 'zod';
 import type { PetStore } from '../../db/pets.ts';
-import { cursorAfter, nextPage } from '../pipeline/cursor.ts';
+import { cursorAfter } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { int64Of } from '../pipeline/json.ts';
+import { nextPage, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 
@@ -33,7 +34,7 @@ function listPets({ pets }: PetRoutesDeps): Route {
       description: 'A page of pets',
       schema: petList,
       example: [rex],
-      headers: { link: 'The next page as `rel="next"`, if there is one' },
+      headers: pageHeaders,
     },
     handle: ({ query }) => page(pets, query),
   });

@@ -1,6 +1,10 @@
 /** Opens event streams, rechecks their keys, and releases everything when they end. */
 import type { EventFeedStore } from '../../db/events.ts';
-import { type EventStreamDeps, eventStream } from '../../events/event-stream.ts';
+import {
+  type EventStreamDeps,
+  eventStream,
+  type StreamedDomain,
+} from '../../events/event-stream.ts';
 import type { Watching } from '../../events/watching.ts';
 import { createKeyedCount } from '../../net/keyed-count.ts';
 import { type Authenticate, allows } from '../keys/auth.ts';
@@ -23,7 +27,7 @@ export type StreamsDeps = EventStreamDeps & {
 type StreamAsked = {
   readonly projectId: string;
   /** Null: events of every domain, and no domain is watched. */
-  readonly domainId: string | null;
+  readonly domain: StreamedDomain | null;
   /** Whether checks of that domain are sent too. */
   readonly checks: boolean;
   /** The last event that the client has; null for new events only. */
@@ -69,12 +73,12 @@ export function createOpenStream(deps: StreamsDeps): OpenStream {
 /** Releases everything once, when the signal aborts or the text ends. */
 function opened(
   deps: StreamsDeps,
-  { projectId, domainId, checks, after, authorization, requestId }: StreamAsked,
+  { projectId, domain, checks, after, authorization, requestId }: StreamAsked,
   newest: bigint,
   release: () => void,
   signal: AbortSignal,
 ): AsyncIterable<string> {
-  const unwatch = domainId === null ? () => {} : deps.watching.watch(domainId);
+  const unwatch = domain === null ? () => {} : deps.watching.watch(domain.id);
   const letGo = () => {
     unwatch();
     release();
@@ -83,9 +87,9 @@ function opened(
   if (signal.aborted) letGo();
   else signal.addEventListener('abort', letGo, { once: true });
   const isStillAuthorized = () => deps.isStillAuthorized(authorization);
-  const request = { projectId, domainId, checks, after, newest, isStillAuthorized };
+  const request = { projectId, domain, checks, after, newest, isStillAuthorized };
   const text = eventStream(deps, request, signal);
-  return encoded(deps, text, { requestId, ...(domainId !== null && { domainId }) }, letGo);
+  return encoded(deps, text, { requestId, ...(domain !== null && { domainId: domain.id }) }, letGo);
 }
 
 /** Logs an error, which ends the stream. */

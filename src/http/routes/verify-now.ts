@@ -1,5 +1,6 @@
 /** Verifies a domain, on behalf of its project or of an operator. */
-import type { DomainDetails, DomainStore } from '../../db/domains/domains.ts';
+import type { DomainDetails } from '../../db/domains/domain-details.ts';
+import type { DomainStore } from '../../db/domains/domains.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 

@@ -1,10 +1,13 @@
 import type { Webhook } from '../../core/records.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
+import { cursorAfterDelivery } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
+import { listAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { docsProject } from '../schemas/projects.ts';
 import {
+  deliveriesQuery,
   deliveryList,
   docsDelivery,
   operatorReplay,
@@ -15,12 +18,11 @@ import { findProject } from './projects.ts';
 import {
   deliveryView,
   type Owners,
+  pathIn,
   type WebhookRoutesDeps,
   withWebhook,
 } from './webhook-owners.ts';
 
-/** Keeps the list readable. */
-const DELIVERIES_SHOWN = 200;
 /** Covers a receiver that was down for a day, in one or two batches of the queue. */
 const REPLAYED_AT_ONCE = 1_000;
 
@@ -46,18 +48,23 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
     stability,
     operationId: owners.named('list', 'WebhookDeliveries'),
     summary: 'List deliveries',
-    description: `The deliveries of the newest events, at most ${DELIVERIES_SHOWN}. Deliveries are kept for 30 days.`,
+    description:
+      'Lists deliveries in pages, those of the newest events first. Deliveries are kept for 30 days.',
+    query: deliveriesQuery,
     success: {
       status: 200,
-      description: 'Deliveries',
+      description: 'A page of deliveries',
       schema: deliveryList,
       example: [docsDelivery],
+      headers: pageHeaders,
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params }) =>
-      withWebhook(deps, owners, params, async ({ id }) => {
-        const rows = await deps.deliveries.list(id, DELIVERIES_SHOWN);
-        return { status: 200, body: rows.map(deliveryView) };
+    handle: ({ params, query: { limit, cursor = null } }) =>
+      withWebhook(deps, owners, params, async ({ id, projectId }) => {
+        const { rows, next } = await deps.deliveries.list(id, { after: cursor, limit });
+        const path = `${pathIn(owners, projectId)}/${id}/deliveries`;
+        const address = { path, filters: { limit } };
+        return listAnswer(rows.map(deliveryView), next && cursorAfterDelivery(next), address);
       }),
   });
 }

@@ -53,6 +53,11 @@ export const ofOperators: Owners = {
   receives: 'It receives the events of every project, including projects created later.',
 };
 
+/** The path of the owner's webhooks. */
+export function pathIn({ base }: Owners, owner: string | null): string {
+  return owner === null ? base : base.replace(':projectId', owner);
+}
+
 export type WebhookRoutesDeps = {
   readonly projects: ProjectStore;
   readonly webhooks: WebhookStore;

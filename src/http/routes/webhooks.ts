@@ -6,6 +6,7 @@ import { urlProblem } from '../../net/destination.ts';
 import { mintSecret } from '../../webhooks/message.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   docsSecret,
@@ -14,6 +15,7 @@ import {
   webhook,
   webhookChange,
   webhookList,
+  webhooksQuery,
   webhookWithSecret,
 } from '../schemas/webhooks.ts';
 import { listDeliveries, replayEvents, replayProjectEvents } from './webhook-deliveries.ts';
@@ -21,6 +23,7 @@ import {
   type Owners,
   ofOperators,
   ofProjects,
+  pathIn,
   type WebhookRoutesDeps,
   webhookView,
   withWebhook,
@@ -58,19 +61,22 @@ function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
     stability,
     operationId: owners.named('list', 'Webhooks'),
     summary: 'List webhooks',
-    description: 'All webhooks, oldest first, including disabled ones.',
+    description: 'Lists webhooks in pages, oldest first, including disabled ones.',
+    query: webhooksQuery,
     success: {
       status: 200,
-      description: 'Webhooks',
+      description: 'A page of webhooks',
       schema: webhookList,
       example: [docsWebhook],
+      headers: pageHeaders,
     },
     refusals: owners.refusals,
-    handle: async ({ params }) => {
+    handle: async ({ params, query: { limit, cursor = null } }) => {
       const owner = await owners.ownerOf(params);
       if (owner === undefined) return refuse('project_not_found');
-      const rows = await deps.webhooks.list(owner);
-      return { status: 200, body: rows.map((row) => webhookView(row, deps.now())) };
+      const page = await deps.webhooks.list(owner, { after: cursor, limit });
+      const address = { path: pathIn(owners, owner), filters: { limit } };
+      return pageAnswer(page, address, (row) => webhookView(row, deps.now()));
     },
   });
 }

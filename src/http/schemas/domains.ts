@@ -5,10 +5,12 @@ import { caaHintWords } from '../../core/diagnosis/caa/caa.ts';
 import { meanings, type Severity } from '../../core/diagnosis/findings.ts';
 import { type ExplainedHint, hintWords } from '../../core/diagnosis/hints.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
-import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { pageFields } from '../pipeline/paging.ts';
 import { certificate } from './certificates.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { hsts } from './domain-settings.ts';
+import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 import { projectId } from './projects.ts';
 
 /** src/core/names/hostname.ts parses it and has specific error codes. */
@@ -18,8 +20,12 @@ const hostname = z
   .meta({ description: 'The host name. Unicode, upper case and pasted URLs are accepted' });
 
 export const newDomain = z
-  .strictObject({ hostname })
+  .strictObject({ hostname, metadata: newMetadata.default({}) })
   .meta({ id: 'NewDomain', description: 'Domain to attach to a project' });
+
+export const domainChange = z
+  .strictObject({ metadata: metadataChange.optional() })
+  .meta({ id: 'DomainChange', description: 'Fields to change; omitted fields keep their values' });
 
 export const hostnameQuery = z.strictObject({
   text: hostname.meta({ example: 'https://Docs.Example.com/' }),
@@ -180,6 +186,9 @@ const checks = z
 /** A time that does not apply is null. */
 export const domain = z
   .object({
+    id: uuid().meta({
+      description: 'ID of this addition of the host name; removing and adding it again changes it',
+    }),
     hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }),
     unicodeHostname: z.string().meta({ description: 'Display form: Unicode' }),
     projectId,
@@ -201,8 +210,31 @@ export const domain = z
     hsts: z
       .nullable(hsts)
       .meta({ description: 'Null if the header set by the deploy is passed through' }),
-    createdAt: time().meta({ description: 'When the domain was last added' }),
+    metadata,
+    createdAt: time().meta({ description: 'When the domain was added' }),
   })
   .meta({ id: 'Domain', description: 'Host name attached to a project' });
 
 export const domainList = z.array(domain);
+
+const filters = {
+  ...pageFields('domains'),
+  status: domainStatus.optional().meta({ description: 'Filter by status' }),
+  search: z
+    .string()
+    .min(1, 'must not be empty')
+    .max(253, 'must be at most 253 characters')
+    .optional()
+    .meta({
+      description: 'Filter by part of the name; labels that are not ASCII must be complete',
+    }),
+  metadata: metadataFilter.optional(),
+};
+
+export const domainsQuery = z.strictObject(filters);
+
+/** Of all projects. */
+export const allDomainsQuery = z.strictObject({
+  ...filters,
+  hostname: hostname.optional().meta({ description: 'Exactly this host name, in any spelling' }),
+});

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { AuthorityLimit } from '../../core/certificates/budget.ts';
 import type { Probe } from '../../core/certificates/escalation.ts';
-import { placeOfCursor } from '../pipeline/cursor.ts';
-import { queryInteger, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { pageFields } from '../pipeline/paging.ts';
 import { problemType } from './certificates.ts';
 import { explainedEnum } from './common.ts';
 import { escalationCause, finding } from './domains.ts';
@@ -113,18 +113,12 @@ export const escalationList = z
   .array(projectEscalation)
   .meta({ id: 'EscalationCases', description: 'Escalations of all projects, newest first' });
 
+const SHOWN = 20;
+
 /** `cursor` is parsed to the position that the page starts after. */
 export const escalationQuery = z.strictObject({
-  limit: queryInteger({ min: 1, max: 100, default: 20 }).meta({
-    description: 'Maximum number of escalations returned',
-  }),
+  ...pageFields('escalations', SHOWN),
   status: z.enum(['open', 'closed']).optional().meta({ description: 'Filter by status' }),
-  cursor: z
-    .string()
-    .transform(placeOfCursor)
-    .refine((place) => place !== null, 'must come from a Link header of this list')
-    .optional()
-    .meta({ description: 'Start of the page, taken from a `Link` header' }),
 });
 
 /** One of two addresses refuses the connection. */

@@ -1,11 +1,14 @@
 /** docs/understand/life-of-a-domain.md lists the same types. */
 import { z } from 'zod';
 import { type EventType, escalationEnds } from '../../core/life/events.ts';
-import { int64, time } from '../pipeline/json.ts';
+import { idOfCursor } from '../pipeline/cursor.ts';
+import { int64, time, uuid } from '../pipeline/json.ts';
+import { cursorOf, limitOf } from '../pipeline/paging.ts';
 import { problemType } from './certificates.ts';
 import { explainedEnum } from './common.ts';
 import { redirect } from './domain-settings.ts';
 import { dnsRecord, escalationCause, finding } from './domains.ts';
+import { metadata } from './metadata.ts';
 
 /** Types are public: clients and webhooks filter by them. */
 const eventWords = {
@@ -93,6 +96,11 @@ export const event = z
   .meta({ id: 'Event', description: 'Event of a domain' });
 
 export const eventList = z.array(event);
+/** `cursor` is parsed to the database's ID of an event. */
+export const timelineQuery = z.strictObject({
+  limit: limitOf('events'),
+  cursor: cursorOf(idOfCursor),
+});
 
 function findings() {
   return z.array(finding);
@@ -105,7 +113,12 @@ function anEvent<Type extends z.ZodType<string>>(type: Type, data: z.ZodType) {
     }),
     type,
     hostname: z.string(),
+    domainId: uuid().meta({ description: 'ID of this addition of the host name' }),
     at: time(),
     data,
+    metadata: metadata.meta({ description: "The domain's metadata when the event happened" }),
+    projectMetadata: metadata.meta({
+      description: "The project's metadata when the event happened",
+    }),
   });
 }

@@ -21,6 +21,7 @@ const recordMissing = {
 };
 
 export const docsDomain = {
+  id: '0198c1f2-8b20-4e6a-9c3d-1f7a5b2d8e90',
   hostname: 'docs.example.com',
   unicodeHostname: 'docs.example.com',
   projectId: docsProject.id,
@@ -76,6 +77,7 @@ export const docsDomain = {
   },
   escalation: null,
   hsts: null,
+  metadata: { site: 'handbook' },
   createdAt: '2026-11-20T12:00:00.000Z',
 };
 
@@ -85,15 +87,21 @@ export const docsEvents = [
     id: 2,
     type: 'domain.findings_changed',
     hostname: 'docs.example.com',
+    domainId: docsDomain.id,
     at: '2026-11-20T12:00:01.250Z',
     data: { appeared: [recordMissing], cleared: [] },
+    metadata: docsDomain.metadata,
+    projectMetadata: docsProject.metadata,
   },
   {
     id: 1,
     type: 'domain.added',
     hostname: 'docs.example.com',
+    domainId: docsDomain.id,
     at: '2026-11-20T12:00:00.000Z',
     data: { record: { type: 'CNAME', name: 'docs', value: target, ttl: 3_600 } },
+    metadata: docsDomain.metadata,
+    projectMetadata: docsProject.metadata,
   },
 ];
 
@@ -104,8 +112,7 @@ export const docsReading = {
   record: { type: 'CNAME', name: 'docs' },
 };
 
-const id = '0198c1f2-8b20-4e6a-9c3d-1f7a5b2d8e90';
-const { projectId, hostname } = docsDomain;
+const { id, projectId, hostname } = docsDomain;
 const listed = { id, hostname, projectId } as const;
 const noJobs = {
   waiting: 0,

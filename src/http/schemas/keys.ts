@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Scope } from '../../core/operations/scopes.ts';
+import { textOfCursor } from '../pipeline/cursor.ts';
 import { int64, text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { cursorOf, limitOf } from '../pipeline/paging.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
 import { explainedEnum } from './common.ts';
 
@@ -101,6 +103,12 @@ const shown = {
 export const key = z.object(shown).meta({ id: 'Key', description: 'An API key without its token' });
 
 /** Includes expired and revoked keys. */
+/** `cursor` is parsed to the position that the page starts after. */
+export const keysQuery = z.strictObject({
+  limit: limitOf('keys'),
+  cursor: cursorOf(textOfCursor),
+});
+
 export const keyList = z.array(key).meta({ id: 'Keys', description: 'Keys, oldest first' });
 
 /** Only creating and rotating a key return a token. */

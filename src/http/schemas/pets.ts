@@ -1,7 +1,8 @@
 /** As docs/interface.md defines them. */
 import { z } from 'zod';
 import { idOfCursor } from '../pipeline/cursor.ts';
-import { int64, queryInteger, text } from '../pipeline/json.ts';
+import { int64, text } from '../pipeline/json.ts';
+import { cursorOf, limitOf } from '../pipeline/paging.ts';
 
 const petStatus = z
   .enum(['available', 'pending', 'sold'])
@@ -29,16 +30,9 @@ export const petList = z.array(pet).meta({ id: 'Pets', description: 'Pets ordere
 
 /** `cursor` becomes the ID that the page starts after. */
 export const listQuery = z.strictObject({
-  limit: queryInteger({ min: 1, max: 100, default: 20 }).meta({
-    description: 'Maximum number of pets returned',
-  }),
+  limit: limitOf('pets', 20),
   status: petStatus.optional().meta({ description: 'Filter by availability' }),
-  cursor: z
-    .string()
-    .transform(idOfCursor)
-    .refine((id) => id !== null, 'must come from a Link header of this list')
-    .optional()
-    .meta({ description: 'Start of the page, taken from a `Link` header' }),
+  cursor: cursorOf(idOfCursor),
 });
 
 export const rex = { id: 42n, name: 'Rex', categoryId: 7n, status: 'available' };

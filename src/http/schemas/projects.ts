@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { readBundle } from '../../certificates/x509.ts';
 import { deployStatuses, plans } from '../../core/records.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
+import { pageFields, pageQuery } from '../pipeline/paging.ts';
+import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 
 /** The handler checks an ID in a path. */
 export const projectId = uuid().meta({ description: 'ID of the project' });
@@ -49,20 +51,36 @@ const upstreamCa = z
   .meta({ description: caWords });
 
 export const newProject = z
-  .strictObject({ name, slug, plan: plan.default('free') })
+  .strictObject({ name, slug, plan: plan.default('free'), metadata: newMetadata.default({}) })
   .meta({ id: 'NewProject', description: 'Project to create' });
 
 export const projectQuery = z.strictObject({
+  ...pageFields('projects'),
   hostname: z
     .string()
     .max(2_048, 'is too long')
     .optional()
     .meta({ description: 'Only return projects with this host name attached, in any spelling' }),
+  metadata: metadataFilter.optional(),
+});
+
+export const deploysQuery = pageQuery('deploys');
+
+/** Without `domains`, a project with live domains is not deleted. */
+export const projectRemoval = z.strictObject({
+  domains: z
+    .enum(['remove'], { error: 'must be remove' })
+    .optional()
+    .meta({ description: 'Use `remove` to also remove live and drifted domains' }),
 });
 
 /** An empty object changes nothing. */
 export const projectChange = z
-  .strictObject({ name: name.optional(), plan: plan.optional() })
+  .strictObject({
+    name: name.optional(),
+    plan: plan.optional(),
+    metadata: metadataChange.optional(),
+  })
   .meta({ id: 'ProjectChange', description: 'Fields to change; omitted fields keep their values' });
 
 export const newDeploy = z
@@ -73,6 +91,18 @@ export const newDeploy = z
   })
   .meta({ id: 'NewDeploy', description: 'Deploy to report' });
 
+const currentDeploy = z
+  .object({
+    id: uuid().meta({ description: 'ID of the deploy' }),
+    upstream,
+    at: time().meta({ description: 'When the deploy was reported' }),
+    upstreamCa: z.nullable(z.array(z.string())).meta({
+      description:
+        'SHA-256 fingerprints of the CA certificates that verify the upstream; null if the public CAs are used',
+    }),
+  })
+  .meta({ id: 'CurrentDeploy', description: 'The deploy that serves visitors' });
+
 export const project = z
   .object({
     id: projectId,
@@ -82,6 +112,11 @@ export const project = z
     deployedAt: z
       .nullable(time())
       .meta({ description: 'Time of the last successful deploy; null if none' }),
+    deploy: z.nullable(currentDeploy).meta({
+      description: 'The deploy that serves visitors: the newest that succeeded; null if none',
+    }),
+    metadata,
+    createdAt: time(),
   })
   .meta({ id: 'Project', description: 'A project that domains are attached to' });
 
@@ -99,6 +134,8 @@ export const deploy = z
     createdAt: time().meta({ description: 'When the deploy was reported' }),
   })
   .meta({ id: 'Deploy', description: 'Deploy of a project' });
+
+export const deployList = z.array(deploy);
 
 /** The secret starts with `sigsec_`. */
 export const signingSecret = z
@@ -123,6 +160,14 @@ export const docsProject = {
   slug: 'docs',
   plan: 'pro',
   deployedAt: '2026-11-20T12:00:00.000Z',
+  deploy: {
+    id: '0198c1f3-11aa-4d27-8f0e-5c1f9f2b7a30',
+    upstream: 'https://docs.internal.example/',
+    at: '2026-11-20T12:00:00.000Z',
+    upstreamCa: null,
+  },
+  metadata: { customer: '42' },
+  createdAt: '2026-11-20T11:58:00.000Z',
 };
 /** Well-formed, but unused. */
 export const docsSigningSecret = {
@@ -132,10 +177,10 @@ export const docsSigningSecret = {
   oldSecretEndsAt: null,
 };
 export const docsDeploy = {
-  id: '0198c1f3-11aa-4d27-8f0e-5c1f9f2b7a30',
+  id: docsProject.deploy.id,
   projectId: docsProject.id,
   status: 'succeeded',
-  upstream: 'https://docs.internal.example/',
+  upstream: docsProject.deploy.upstream,
   upstreamCa: null,
   createdAt: '2026-11-20T12:00:00.000Z',
 };

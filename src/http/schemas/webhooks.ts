@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { DeliveryProblem, DisabledReason } from '../../core/operations/webhook-plan.ts';
 import { deliveryStatuses } from '../../core/records.ts';
+import { deliveryOfCursor } from '../pipeline/cursor.ts';
 import { int64, text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { cursorOf, limitOf, pageQuery } from '../pipeline/paging.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
 import { explainedEnum } from './common.ts';
 import { eventType } from './events.ts';
@@ -97,6 +99,7 @@ export const webhook = z
   .meta({ id: 'Webhook', description: 'Webhook without its secret' });
 
 export const webhookList = z.array(webhook);
+export const webhooksQuery = pageQuery('webhooks');
 
 /** Only creating a webhook and rotating its secret return it. It starts with `whsec_`. */
 export const webhookWithSecret = z
@@ -142,6 +145,10 @@ const delivery = z
   .meta({ id: 'Delivery', description: 'Delivery of one event to one webhook' });
 
 export const deliveryList = z.array(delivery);
+export const deliveriesQuery = z.strictObject({
+  limit: limitOf('deliveries'),
+  cursor: cursorOf(deliveryOfCursor),
+});
 
 function isOne(asked: { readonly after?: unknown; readonly event?: unknown }): boolean {
   return (asked.after === undefined) !== (asked.event === undefined);

@@ -57,7 +57,7 @@ describe.each(databasesOfRun())(
           ? refuse('domain_exists')
           : { status: 201 },
       );
-      const [{ id } = { id: '' }] = await fixture.domains.list(projectId);
+      const id = (await fixture.domains.find(projectId, 'docs.shop.test'))?.id ?? '';
       expect(await fixture.database.prisma.event.count({ where: { domainId: id } })).toBe(1);
     });
 

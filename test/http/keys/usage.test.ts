@@ -182,7 +182,7 @@ describe.each(databases)('Key usage on %s', (storage) => {
     });
     await Promise.all(processes.map((usage) => usage.flush()));
     expect(warnings).toEqual([]);
-    const shown = await keys.list();
+    const { rows: shown } = await keys.list({ after: null, limit: 100 });
     expect(shown.filter(({ deprecatedUses: [use] }) => use?.count === 3n)).toHaveLength(40);
   });
 

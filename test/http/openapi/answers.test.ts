@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import type { EventType } from '../../../src/core/life/events.ts';
 import type { Certificate, Escalation } from '../../../src/core/records.ts';
-import type { DomainDetails } from '../../../src/db/domains/domains.ts';
+import type { DomainDetails } from '../../../src/db/domains/domain-details.ts';
 import { eventView } from '../../../src/events/event-stream.ts';
 import { domainView } from '../../../src/http/routes/domain-view.ts';
 import { renderJson } from '../../../src/net/json.ts';
@@ -52,13 +52,16 @@ describe('The OpenAPI document covers', () => {
       type,
       data: data as never,
       at: noon,
+      domainId: '00000000-0000-0000-0000-00000000000d',
+      metadata: { site: 'handbook' },
+      projectMetadata: {},
       domain: { hostname: 'docs.shop.test' },
     });
     expectDocumented(routes, `GET ${path}/timeline`, ok([event]));
   });
 
   const domain = {
-    id: 'd',
+    id: '00000000-0000-0000-0000-00000000000d',
     projectId,
     hostname: 'xn--bcher-kva.example',
     target: 't.edge.test',
@@ -87,6 +90,7 @@ describe('The OpenAPI document covers', () => {
     certificates: [],
     escalations: [],
     hsts: null,
+    metadata: { site: 'handbook' },
   } as const satisfies DomainDetails;
   const certificate = {
     status: 'ordering',

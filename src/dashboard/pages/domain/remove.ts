@@ -38,7 +38,7 @@ async function removalPage(
   const [project, domain, domains, settings] = await Promise.all([
     api.call<ProjectView>('GET', apiPath(inProject)),
     api.call<Domain>('GET', apiPath(path)),
-    api.call<readonly Domain[]>('GET', apiPath(`${inProject}/domains`)),
+    api.call<readonly Domain[]>('GET', apiPath(`${inProject}/domains?limit=${CHOICES_MAX}`)),
     api.call<Settings>('GET', apiPath(`${inProject}/domain-settings`)),
   ]);
   if (!project.ok) return refusedPage(project.error, asked);
@@ -79,7 +79,7 @@ function redirectOffer(
   if (others.length === 0) {
     return html`<section class="panel" aria-labelledby="instead">${title}<p>There is no other domain to redirect to yet. <a href="${link(`${inProject}/domains`)}">Add the new one first.</a></p></section>`;
   }
-  const choices = others.slice(0, CHOICES_MAX).map((one) => ({ value: one, text: one }));
+  const choices = others.map((one) => ({ value: one, text: one }));
   const fields = html`${choiceField({ name: 'to', label: `Send visitors of ${hostname} to` }, choices)}<button>Redirect</button>`;
   const path = link(`${domainPath(params['projectId'] ?? '', hostname)}/redirect`);
   return html`<section class="panel" aria-labelledby="instead">${title}<p>The domain stays attached, keeps its certificate and redirects visitors with path and query (301).</p>${form(path, session, fields)}</section>`;

@@ -6,6 +6,7 @@
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { ensureCluster, templateDir } from './cluster.ts';
 import { queryMessage, startupMessage } from './frames.ts';
 import { createEmbeddedSession } from './session.ts';
@@ -20,7 +21,7 @@ export type FromHost = { readonly kind: 'ready' };
 
 async function serve(port: MessagePort, dataDir: string): Promise<void> {
   if (dataDir !== 'memory://') await ensureCluster(dataDir, templateDir);
-  const database = await PGlite.create({ dataDir });
+  const database = await PGlite.create({ dataDir, extensions: { pg_trgm } });
   // All of PGlite's file systems on Node write synchronously, so nothing needs a sync after a
   // statement.
   const exec = (message: Uint8Array) => database.execProtocolRawSync(message);

@@ -1,0 +1,105 @@
+/** A project's deploys. Adding a domain requires one that succeeded. */
+import { isUuid } from '../../core/operations/jobs.ts';
+import type { Deploy } from '../../core/records.ts';
+import type { DeployStore } from '../../db/deploys.ts';
+import type { ProjectStore } from '../../db/projects.ts';
+import { refuse } from '../pipeline/errors.ts';
+import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
+import { type Route, route } from '../pipeline/route.ts';
+import { deploy, deployList, deploysQuery, docsDeploy, newDeploy } from '../schemas/projects.ts';
+import { findProject } from './projects.ts';
+
+export type DeployRoutesDeps = {
+  readonly projects: ProjectStore;
+  readonly deploys: DeployStore;
+  now(): Date;
+};
+
+export function deployRoutes(deps: DeployRoutesDeps): readonly Route[] {
+  return [createDeploy, listDeploys, getDeploy].map((make) => make(deps));
+}
+
+const inCommon = { tag: 'Projects', stability: 'beta' } as const;
+const deploysPath = '/v1/projects/:projectId/deploys';
+
+/** Stores what the caller reports, without requests to the upstream. */
+function createDeploy({ deploys, now }: DeployRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'POST',
+    path: deploysPath,
+    scope: 'domains:write',
+    operationId: 'createDeploy',
+    summary: 'Report a deploy',
+    description:
+      'A successful deploy makes the project publishable, and the edge proxies requests to its `upstream` from then on. The certificate of an https `upstream` is verified against the public CAs, or only against `upstreamCa` if given.',
+    body: newDeploy,
+    bodyExample: { status: docsDeploy.status, upstream: docsDeploy.upstream },
+    success: {
+      status: 201,
+      description: 'The deploy was stored',
+      schema: deploy,
+      example: docsDeploy,
+      headers: { location: 'Path of the deploy' },
+    },
+    refusals: ['project_not_found'],
+    handle: async ({ params, body }) => {
+      if (!isUuid(params.projectId)) return refuse('project_not_found');
+      const created = await deploys.add(params.projectId, body, now());
+      if (created === null) return refuse('project_not_found');
+      const headers = { location: `/v1/projects/${created.projectId}/deploys/${created.id}` };
+      return { status: 201, body: deployView(created), headers };
+    },
+  });
+}
+
+function listDeploys({ projects, deploys }: DeployRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: deploysPath,
+    scope: 'domains:read',
+    operationId: 'listDeploys',
+    summary: "List a project's deploys",
+    description: 'Lists deploys in pages, newest first, including failed ones.',
+    query: deploysQuery,
+    success: {
+      status: 200,
+      description: 'A page of deploys',
+      schema: deployList,
+      example: [docsDeploy],
+      headers: pageHeaders,
+    },
+    refusals: ['project_not_found'],
+    handle: async ({ params, query: { limit, cursor = null } }) => {
+      const project = await findProject(projects, params.projectId);
+      if (project === null) return refuse('project_not_found');
+      const page = await deploys.list(project.id, { after: cursor, limit });
+      const address = { path: `/v1/projects/${project.id}/deploys`, filters: { limit } };
+      return pageAnswer(page, address, deployView);
+    },
+  });
+}
+
+function getDeploy({ projects, deploys }: DeployRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/projects/:projectId/deploys/:deployId',
+    scope: 'domains:read',
+    operationId: 'getDeploy',
+    summary: 'Get one deploy',
+    success: { status: 200, description: 'The deploy', schema: deploy, example: docsDeploy },
+    refusals: ['project_not_found', 'deploy_not_found'],
+    handle: async ({ params: { projectId, deployId } }) => {
+      const project = await findProject(projects, projectId);
+      if (project === null) return refuse('project_not_found');
+      const found = isUuid(deployId) ? await deploys.find(project.id, deployId) : null;
+      return found === null ? refuse('deploy_not_found') : { status: 200, body: deployView(found) };
+    },
+  });
+}
+
+function deployView({ id, projectId, status, upstream, upstreamCa, createdAt }: Deploy) {
+  return { id, projectId, status, upstream, upstreamCa, createdAt };
+}

@@ -1,0 +1,156 @@
+/** Domains of a project or of the installation, and a domain's events. */
+import type { z } from 'zod';
+import { parseHostname } from '../../core/names/hostname.ts';
+import { partOfName } from '../../core/names/idna.ts';
+import { isUuid } from '../../core/operations/jobs.ts';
+import type { DomainFilters } from '../../db/domains/domain-list.ts';
+import type { DomainStore } from '../../db/domains/domains.ts';
+import type { ProjectStore } from '../../db/projects.ts';
+import { eventView } from '../../events/event-stream.ts';
+import { cursorAfter } from '../pipeline/cursor.ts';
+import { type ApiResponse, refuse } from '../pipeline/errors.ts';
+import { listAnswer, pageAnswer, pageHeaders } from '../pipeline/paging.ts';
+import { type Route, route } from '../pipeline/route.ts';
+import { allDomainsQuery, domain, domainList, domainsQuery } from '../schemas/domains.ts';
+import { eventList, timelineQuery } from '../schemas/events.ts';
+import { docsDomain, docsEvents } from '../schemas/examples.ts';
+import { metadataParameters } from '../schemas/metadata.ts';
+import { domainView } from './domain-view.ts';
+import { withName } from './domains.ts';
+import { findProject } from './projects.ts';
+
+export type DomainListDeps = {
+  readonly projects: ProjectStore;
+  readonly domains: Pick<DomainStore, 'list' | 'findById' | 'timeline'>;
+  readonly platformDomain: string;
+  /** The verification window. */
+  readonly windowMs: number;
+  now(): Date;
+};
+
+export function domainListRoutes(deps: DomainListDeps): readonly Route[] {
+  return [listDomains, listAllDomains, getDomainById, getTimeline].map((make) => make(deps));
+}
+
+const inCommon = { tag: 'Domains', stability: 'beta' } as const;
+const filterWords =
+  'Filters: `status`, `search` (part of the name) and `metadata[key]=value`; a domain must match all of them.';
+
+function listDomains(deps: DomainListDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/projects/:projectId/domains',
+    scope: 'domains:read',
+    operationId: 'listDomains',
+    summary: "List a project's domains",
+    description: `Lists domains in pages, in the order in which they were added. ${filterWords}`,
+    query: domainsQuery,
+    success: {
+      status: 200,
+      description: 'A page of domains',
+      schema: domainList,
+      example: [docsDomain],
+      headers: pageHeaders,
+    },
+    refusals: ['project_not_found'],
+    handle: async ({ params, query }) => {
+      const project = await findProject(deps.projects, params.projectId);
+      if (project === null) return refuse('project_not_found');
+      return list(deps, `/v1/projects/${project.id}/domains`, query, { projectId: project.id });
+    },
+  });
+}
+
+function listAllDomains(deps: DomainListDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/domains',
+    scope: 'domains:read',
+    operationId: 'listAllDomains',
+    summary: 'List domains of all projects',
+    description: `Lists domains in pages, in the order in which they were added. Several projects can have the same host name; at most one of them has it verified. ${filterWords} With \`hostname\`, only domains with exactly this name.`,
+    query: allDomainsQuery,
+    success: {
+      status: 200,
+      description: 'A page of domains',
+      schema: domainList,
+      example: [docsDomain],
+      headers: pageHeaders,
+    },
+    handle: async ({ query: { hostname, ...query } }) => {
+      if (hostname === undefined) return list(deps, '/v1/domains', query, {});
+      const named = parseHostname(hostname, deps.platformDomain);
+      // A name that cannot be added belongs to no project.
+      if (!named.ok) return { status: 200, body: [] };
+      return list(deps, '/v1/domains', query, { hostname: named.hostname.ascii });
+    },
+  });
+}
+
+function getDomainById(deps: DomainListDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/domains/:domainId',
+    scope: 'domains:read',
+    operationId: 'getDomainById',
+    summary: 'Get a domain by its ID',
+    description: 'The same as by host name. A removed domain is not found.',
+    success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
+    refusals: ['domain_not_found'],
+    handle: async ({ params: { domainId } }) => {
+      const found = isUuid(domainId) ? await deps.domains.findById(domainId) : null;
+      if (found === null) return refuse('domain_not_found', 'There is no domain with this ID.');
+      return { status: 200, body: domainView(found, deps.windowMs, deps.now()) };
+    },
+  });
+}
+
+async function list(
+  deps: DomainListDeps,
+  path: string,
+  { limit, cursor, status, search, metadata }: z.infer<typeof domainsQuery>,
+  where: Pick<DomainFilters, 'projectId' | 'hostname'>,
+): Promise<ApiResponse> {
+  const part = search && partOfName(search);
+  const filters = { ...where, status, search: part, metadata };
+  const page = await deps.domains.list(filters, { after: cursor ?? null, limit });
+  const { hostname } = where;
+  const repeated = { limit, hostname, status, search, ...metadataParameters(metadata) };
+  const now = deps.now();
+  return pageAnswer(page, { path, filters: repeated }, (row) =>
+    domainView(row, deps.windowMs, now),
+  );
+}
+
+function getTimeline(deps: DomainListDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: '/v1/projects/:projectId/domains/:hostname/timeline',
+    scope: 'domains:read',
+    operationId: 'getDomainTimeline',
+    summary: "List a domain's events",
+    description:
+      'Lists events in pages, newest first. Removed domains keep their events, also if the host name is added again.',
+    query: timelineQuery,
+    success: {
+      status: 200,
+      description: 'A page of events',
+      schema: eventList,
+      example: docsEvents,
+      headers: pageHeaders,
+    },
+    refusals: ['project_not_found', 'domain_not_found'],
+    handle: ({ params, query: { limit, cursor = null } }) =>
+      withName(deps, params, async (projectId, hostname) => {
+        const page = await deps.domains.timeline(projectId, hostname, { after: cursor, limit });
+        if (page === null) return refuse('domain_not_found');
+        const path = `/v1/projects/${projectId}/domains/${hostname}/timeline`;
+        const next = page.next === null ? null : cursorAfter(page.next);
+        return listAnswer(page.rows.map(eventView), next, { path, filters: { limit } });
+      }),
+  });
+}

@@ -1,0 +1,100 @@
+/** The secret that signs the edge's requests to a project's deploys. */
+import { oldKeyEndsAt } from '../../core/operations/edge-route.ts';
+import { isUuid } from '../../core/operations/jobs.ts';
+import type { Project } from '../../core/records.ts';
+import type { ProjectStore } from '../../db/projects.ts';
+import { refuse } from '../pipeline/errors.ts';
+import { type Route, route } from '../pipeline/route.ts';
+import { docsSigningSecret, signingSecret } from '../schemas/projects.ts';
+import { findProject } from './projects.ts';
+
+export type SigningRoutesDeps = {
+  readonly projects: ProjectStore;
+  /** The key that signs requests to a project's deploys. */
+  signingKey(projectId: string, generation: number): Uint8Array;
+  now(): Date;
+};
+
+export function signingRoutes(deps: SigningRoutesDeps): readonly Route[] {
+  return [getSigningSecret(deps), rotateSigningSecret(deps)];
+}
+
+const inCommon = { tag: 'Projects', stability: 'beta' } as const;
+const signingPath = '/v1/projects/:projectId/signing-secret';
+
+/** Requires a write scope: the secret can forge requests that appear to come from the edge. */
+function getSigningSecret(deps: SigningRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: signingPath,
+    scope: 'domains:write',
+    operationId: 'getSigningSecret',
+    summary: "Show a project's signing secret",
+    description:
+      "Signs the requests to the project's deploys. The edge sends `Signpost-Signature: t=<seconds since 1970>,v1=<HMAC-SHA256 in hex>`, which proves that a request came through it. Every project has a secret from the start. The response is not cacheable.",
+    momentary: true,
+    success: {
+      status: 200,
+      description: 'The signing secret',
+      schema: signingSecret,
+      example: docsSigningSecret,
+    },
+    refusals: ['project_not_found'],
+    handle: async ({ params }) => {
+      const project = await findProject(deps.projects, params.projectId);
+      if (project === null) return refuse('project_not_found');
+      const body = { ...signingView(project, deps.now()), secret: secretOf(deps, project) };
+      return { status: 200, body, headers: { 'cache-control': 'no-store' } };
+    },
+  });
+}
+
+/** Each request creates another secret, except for repetitions with the same Idempotency-Key. */
+function rotateSigningSecret(deps: SigningRoutesDeps): Route {
+  return route({
+    ...inCommon,
+    method: 'POST',
+    path: '/v1/projects/:projectId/signing-secret/rotate',
+    scope: 'domains:write',
+    operationId: 'rotateSigningSecret',
+    summary: "Rotate a project's signing secret",
+    description:
+      'The response shows the new secret; a response replayed for an Idempotency-Key has null instead. For 24 hours, every request is signed with both secrets, so a deploy that knows either one accepts it. A second rotation ends the first secret at once. The change applies within a second.',
+    success: {
+      status: 200,
+      description: 'The new signing secret',
+      schema: signingSecret,
+      example: {
+        ...docsSigningSecret,
+        rotatedAt: '2026-11-20T12:00:00.000Z',
+        oldSecretEndsAt: '2026-11-21T12:00:00.000Z',
+      },
+    },
+    refusals: ['project_not_found'],
+    handle: async ({ params }) => {
+      if (!isUuid(params.projectId)) return refuse('project_not_found');
+      const rotated = await deps.projects.rotateSigning(params.projectId, deps.now());
+      if (rotated === null) return refuse('project_not_found');
+      const view = signingView(rotated, deps.now());
+      const body = { ...view, secret: secretOf(deps, rotated) };
+      return { status: 200, body, replayBody: { ...view, secret: null } };
+    },
+  });
+}
+
+/** Same form as a webhook secret: the bytes after the prefix are the key. */
+function secretOf({ signingKey }: SigningRoutesDeps, project: Project): string {
+  const key = signingKey(project.id, project.signingGeneration);
+  return `sigsec_${Buffer.from(key).toString('base64')}`;
+}
+
+/** Without the secret. Omits an expired previous secret. */
+function signingView({ id, signingRotatedAt }: Project, now: Date) {
+  const endsAt = oldKeyEndsAt(signingRotatedAt);
+  return {
+    projectId: id,
+    rotatedAt: signingRotatedAt,
+    oldSecretEndsAt: endsAt !== null && endsAt > now ? endsAt : null,
+  };
+}

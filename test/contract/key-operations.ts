@@ -1,0 +1,56 @@
+import type { OperationAsks } from './operations.ts';
+import type { Asking } from './requests.ts';
+
+const ofKey: Asking = ({ keyId }) => ({ params: { keyId } });
+const toNoKey = { params: { keyId: 'nobodyHasIt1' } };
+
+export const keyOperations: Readonly<Record<string, OperationAsks>> = {
+  listKeys: { success: [200, () => ({})] },
+  getOwnKey: { success: [200, () => ({})] },
+  createKey: {
+    success: [
+      201,
+      ({ unique }) => ({ json: { name: `a reader ${unique}`, scopes: ['pets:read'] } }),
+    ],
+  },
+  getKey: { success: [200, ofKey], refusals: [[404, 'key_not_found', () => toNoKey]] },
+  rotateKey: {
+    success: [
+      201,
+      ({ keyIdToRotate }) => ({
+        params: { keyId: keyIdToRotate },
+        json: { graceSeconds: 60 },
+      }),
+    ],
+    refusals: [
+      [404, 'key_not_found', () => ({ ...toNoKey, json: { graceSeconds: 60 } })],
+      [
+        409,
+        'key_ended',
+        ({ revokedKeyId }) => ({ params: { keyId: revokedKeyId }, json: { graceSeconds: 60 } }),
+      ],
+      [
+        409,
+        'key_rotated',
+        ({ rotatedKeyId }) => ({ params: { keyId: rotatedKeyId }, json: { graceSeconds: 60 } }),
+      ],
+      [
+        409,
+        'rotation_under_way',
+        ({ successorKeyId }) => ({ params: { keyId: successorKeyId }, json: { graceSeconds: 60 } }),
+      ],
+      [
+        409,
+        'last_admin_key',
+        () => ({ params: { keyId: 'configured' }, json: { graceSeconds: 0 } }),
+      ],
+    ],
+  },
+  revokeKey: {
+    success: [204, ({ keyIdToRevoke }) => ({ params: { keyId: keyIdToRevoke } })],
+    refusals: [
+      [404, 'key_not_found', () => toNoKey],
+      [409, 'last_admin_key', () => ({ params: { keyId: 'configured' } })],
+    ],
+  },
+};
