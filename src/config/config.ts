@@ -56,6 +56,8 @@ export type ApiConfig = {
   readonly trustedProxies: readonly string[];
   /** Requests per minute. */
   readonly rateLimits: { readonly perKey: number; readonly perAddress: number };
+  /** How many domains can be added to a project. */
+  readonly domainsPerHour: number;
 };
 
 /** Validated and with defaults. Durations are in milliseconds. */
@@ -144,6 +146,7 @@ const variables = z.object({
   TRUSTED_PROXIES: listOf(network).default([]),
   RATE_LIMIT_PER_KEY: count('requests a minute').default(6_000),
   RATE_LIMIT_PER_ADDRESS: count('requests a minute').default(12_000),
+  DOMAINS_PER_HOUR: count('domains an hour').default(100),
   PLATFORM_DOMAIN: hostName.default('edge.signpost.test'),
   PLATFORM_ADDRESSES: listOf(address).default([]),
   DNS_SERVERS: listOf(z.string().transform(socketAddress)).default([]),
@@ -212,6 +215,7 @@ function toConfig(v: Variables): Config {
       corsOrigins: v.CORS_ORIGINS,
       trustedProxies: v.TRUSTED_PROXIES,
       rateLimits: { perKey: v.RATE_LIMIT_PER_KEY, perAddress: v.RATE_LIMIT_PER_ADDRESS },
+      domainsPerHour: v.DOMAINS_PER_HOUR,
     },
     storage: storageOf(v),
     apiKey: v.API_KEY,

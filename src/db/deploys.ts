@@ -18,7 +18,7 @@ export type DeployStore = {
   /** Newest first. */
   list(projectId: string, page: ListRange): Promise<Page<Deploy>>;
   find(projectId: string, id: string): Promise<Deploy | null>;
-  /** The deploy that serves each project; projects without one are missing. */
+  /** The deploy that serves each project; undeployed projects are missing. */
   current(projectIds: readonly string[]): Promise<ReadonlyMap<string, Deploy>>;
 };
 

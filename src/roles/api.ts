@@ -77,6 +77,7 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: ServedApi):
     cors: createCors(config.api.corsOrigins),
     isSecret,
     basePath,
+    docsUrl: (config.api.baseUrl ?? '/v1').replace(/\/v1$/, '/docs'),
     log,
     ...counted,
   });

@@ -21,7 +21,7 @@ export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
   async function showMetrics({ headers }: RawRequest): Promise<ApiResponse> {
     const { authorization } = headers;
     if (token === undefined || isToken(authorization)) return metricsAnswer(metrics);
-    return unauthorized(authorization === undefined ? 'missing' : 'invalid');
+    return unauthorized({ kind: authorization === undefined ? 'missing' : 'unknown' });
   }
 
   const paths: Readonly<Record<string, (raw: RawRequest) => Promise<ApiResponse>>> = {

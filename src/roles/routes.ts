@@ -111,6 +111,7 @@ function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] 
   const { config, deploys, domains, projects, signingKey, targetFor, webhooks } = parts;
   const { now, windowMs, wake, orderNow, forget } = verifyDeps(parts);
   const platformDomain = config.platform.domain;
+  const { domainsPerHour } = config.api;
   const common = { projects, domains, platformDomain, windowMs, now };
   return [
     ...projectRoutes({ ...common, deploys }),
@@ -118,7 +119,7 @@ function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] 
     ...deployRoutes({ projects, deploys, now }),
     ...signingRoutes({ projects, signingKey, now }),
     ...domainListRoutes(common),
-    ...domainRoutes({ ...common, targetFor, wake, orderNow, dropTraffic, forget }),
+    ...domainRoutes({ ...common, domainsPerHour, targetFor, wake, orderNow, dropTraffic, forget }),
   ];
 }
 

@@ -179,7 +179,7 @@ describe('A failing signpost keys prints one line', () => {
       code: 2,
       stdout: '',
       stderr:
-        'signpost: The API key is not valid. The key came from SIGNPOST_API_KEY or, if that is empty, from API_KEY. (unauthorized)\n',
+        'signpost: This API key does not exist. Check that it is complete. The key came from SIGNPOST_API_KEY or, if that is empty, from API_KEY. (unauthorized)\n',
     });
   });
 

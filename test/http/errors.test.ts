@@ -7,7 +7,7 @@ const codes = Object.keys(errors) as ErrorCode[];
 
 test('docs/integrate/errors.md lists exactly the existing codes with their statuses', async () => {
   const page = await readFile(new URL('../../docs/integrate/errors.md', import.meta.url), 'utf8');
-  const section = /^## Errors$([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(page)?.[1] ?? '';
+  const section = /^## Codes$([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(page)?.[1] ?? '';
   const rows = [...section.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)];
   const documented = rows.map(([, code, status]) => `${code} ${status}`);
   expect(documented.sort()).toEqual(codes.map((code) => `${code} ${errors[code][0]}`).sort());

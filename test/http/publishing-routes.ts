@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
 import { createSigningKeys, createTargets } from '../../src/certificates/vault/derived-secrets.ts';
 import { VERIFY_WINDOW_MS } from '../../src/core/life/ladder.ts';
 import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
@@ -43,6 +45,29 @@ export function publishingRoutes(
     ...deployRoutes({ projects, deploys, now }),
     ...signingRoutes({ projects, signingKey: createSigningKeys(new Uint8Array(32)), now }),
     ...domainListRoutes(common),
-    ...domainRoutes({ ...common, targetFor: createTargets(new Uint8Array(32), platformDomain) }),
+    ...domainRoutes({
+      ...common,
+      domainsPerHour: 100,
+      targetFor: createTargets(new Uint8Array(32), platformDomain),
+    }),
   ];
+}
+
+/** What a project lacks for its first domain. */
+export type Missing = 'nothing' | 'plan' | 'deploy';
+type ProjectCall = (
+  line: string,
+  json: object,
+) => Promise<{ readonly status: number; readonly body: unknown }>;
+
+/** Returns the path of its domains. */
+export async function makePublishedProject(call: ProjectCall, missing: Missing): Promise<string> {
+  const plan = missing === 'plan' ? 'free' : 'pro';
+  const project = { name: 'Docs', slug: `docs-${randomUUID().slice(0, 8)}`, plan };
+  const { id } = (await call('POST /v1/projects', project)).body as { id: string };
+  if (missing !== 'deploy') {
+    const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' };
+    expect((await call(`POST /v1/projects/${id}/deploys`, deploy)).status).toBe(201);
+  }
+  return `/v1/projects/${id}/domains`;
 }

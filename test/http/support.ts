@@ -1,6 +1,7 @@
 /** Shared by the tests of src/http: a database, an API over it, and calls without a socket. */
 
 import { pino } from 'pino';
+import { expect } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import type { Scope } from '../../src/core/operations/scopes.ts';
 import { createApiKeyStore, createKeyUsageStore } from '../../src/db/api-keys.ts';
@@ -131,6 +132,7 @@ export function composeApi({ prisma, now, basePath = '', ...deps }: Composed): A
     cors: createCors(['https://shop.example']),
     isSecret: createIsSecret(undefined),
     basePath,
+    docsUrl: `${basePath}/docs`,
   });
 }
 
@@ -203,9 +205,15 @@ function parsedOf(text: string): unknown {
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** The Error body of a status and a code; compares the message if given. */
+/** The Error body of a status and a code; compares the message if given. Also allows `errors`. */
 export function errorBody(status: number, code: string, message?: unknown): unknown {
-  return { code, message: message ?? expectAnyText, status: BigInt(status) };
+  return expect.objectContaining({
+    code,
+    message: message ?? expectAnyText,
+    status: BigInt(status),
+    requestId: expectAnyText,
+    docs: expect.stringMatching(new RegExp(`/docs/errors#${code}$`)),
+  });
 }
 
 /** Matches every non-empty text. */

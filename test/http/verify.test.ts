@@ -17,6 +17,7 @@ beforeAll(async () => {
       projects: createProjectStore(prisma),
       domains: createDomainStore(prisma),
       platformDomain: 'edge.test',
+      domainsPerHour: 100,
       windowMs: 48 * HOUR_MS,
       targetFor: () => 'x.edge.test',
       wake: async (domain) => void woken.push(...followUps(domain).map(({ queue }) => queue)),

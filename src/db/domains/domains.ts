@@ -44,10 +44,10 @@ export type DomainStore = {
   find(projectId: string, hostname: string): Promise<DomainDetails | null>;
   /** Not a removed one. */
   findById(id: string): Promise<DomainDetails | null>;
-  /** Null if the project already has it. Each addition has an ID of its own. */
+  /** Null if the project already has it. Each addition has a new ID. */
   add(domain: NewDomain, at: Date): Promise<DomainDetails | null>;
-  /** Oldest first; includes removed ones. */
-  addedSince(projectId: string, since: Date): Promise<readonly Date[]>;
+  /** When the `nth` newest one was added, 1 or more; includes removed ones. Null if there are fewer. */
+  nthNewestAt(projectId: string, nth: number): Promise<Date | null>;
   /**
    * A pending or failed domain starts a new window, and `ended` is the previous epoch. Any other is
    * due for a check, and a running check becomes stale.
@@ -89,13 +89,15 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
       }),
     findById: (id) => prisma.domain.findFirst({ where: { id, removedAt: null }, include: details }),
     add: (domain, at) => prisma.$transaction((tx) => addDomain(tx, domain, at)),
-    async addedSince(projectId, since) {
-      const rows = await prisma.domain.findMany({
-        where: { projectId, addedAt: { gt: since } },
-        orderBy: { addedAt: 'asc' },
+    async nthNewestAt(projectId, nth) {
+      const [found] = await prisma.domain.findMany({
+        where: { projectId },
+        orderBy: { addedAt: 'desc' },
         select: { addedAt: true },
+        skip: nth - 1,
+        take: 1,
       });
-      return rows.map(({ addedAt }) => addedAt);
+      return found?.addedAt ?? null;
     },
     requestVerify: (projectId, hostname, at) =>
       prisma.$transaction((tx) => requestVerify(tx, { projectId, hostname }, at)),

@@ -9,14 +9,14 @@ import {
 } from '../../config/api-key.ts';
 import { type Scope, scopes } from '../../core/operations/scopes.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
-import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity, Headers } from '../pipeline/route.ts';
 
-/** `invalid` covers malformed, unknown, expired and revoked keys. */
-type Authentication =
-  | { readonly kind: 'ok'; readonly key: ApiKeyIdentity }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'invalid' };
+/** `revoked` and `expired` only for the whole key: they do not reveal that a key exists. */
+type Unauthenticated =
+  | { readonly kind: 'missing' | 'not_bearer' | 'unknown' }
+  | { readonly kind: 'revoked' | 'expired'; readonly at: Date };
+type Authentication = { readonly kind: 'ok'; readonly key: ApiKeyIdentity } | Unauthenticated;
 
 /** Rejects only if the key store fails. */
 export type Authenticate = (authorization: string | undefined) => Promise<Authentication>;
@@ -52,8 +52,8 @@ export type AuthDeps = {
 type Known = {
   /** When its query started, in ms. */
   readonly since: number;
-  /** In ms; -Infinity for a revoked key, Infinity without expiry. */
-  readonly endsAt: number;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
   readonly answer: Authentication & { readonly kind: 'ok' };
 };
 
@@ -63,7 +63,8 @@ const CACHE_KEYS = 10_000;
 const NO_DIGEST = new Uint8Array(32); // the length of SHA-256
 
 const missing: Authentication = { kind: 'missing' };
-const invalid: Authentication = { kind: 'invalid' };
+const notBearer: Authentication = { kind: 'not_bearer' };
+const unknown: Authentication = { kind: 'unknown' };
 
 /** RFC 6750, 2.1. Caches only valid keys, so a new key works at once. Keeps no tokens in memory. */
 export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
@@ -78,7 +79,8 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
     // Also compared for an unknown ID: timing must not reveal which IDs exist.
     const isSame = timingSafeEqual(key?.digest ?? NO_DIGEST, digest);
     if (key === null || !isSame) return null;
-    return { since, endsAt: endOf(key), answer: { kind: 'ok', key: identityOf(key) } };
+    const { expiresAt, revokedAt } = key;
+    return { since, expiresAt, revokedAt, answer: { kind: 'ok', key: identityOf(key) } };
   }
 
   function lookup(name: string, id: string | null): Promise<Known | null> {
@@ -97,7 +99,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
     const at = now().getTime();
     const hit = known.get(name);
     const found = hit !== undefined && isFresh(hit, at) ? hit : await lookupShape(token, name);
-    return found !== null && at < found.endsAt ? found.answer : invalid;
+    return found === null ? unknown : answerAt(found, at);
   }
 
   /** A wrong checksum costs no query. Tokens in another format can be API_KEY. */
@@ -110,7 +112,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
   async function authenticate(authorization: string | undefined): Promise<Authentication> {
     if (authorization === undefined || authorization === '') return missing;
     const token = tokenOf(authorization);
-    return token === null ? invalid : recognise(token);
+    return token === null ? notBearer : recognise(token);
   }
 
   function forget(keyId: string): void {
@@ -137,9 +139,10 @@ function isFresh({ since }: Known, at: number): boolean {
   return at >= since && at - since < CACHE_MS;
 }
 
-function endOf({ revokedAt, expiresAt }: StoredKey): number {
-  if (revokedAt !== null) return Number.NEGATIVE_INFINITY;
-  return expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
+function answerAt({ revokedAt, expiresAt, answer }: Known, at: number): Authentication {
+  if (revokedAt !== null) return { kind: 'revoked', at: revokedAt };
+  const hasExpired = expiresAt !== null && expiresAt.getTime() <= at;
+  return hasExpired ? { kind: 'expired', at: expiresAt } : answer;
 }
 
 /** Drops scopes that this version does not know. */
@@ -153,15 +156,31 @@ export function allows(key: ApiKeyIdentity, scope: Scope): boolean {
 
 const CHALLENGE = 'Bearer realm="signpost"';
 
+const header = 'Authorization: Bearer <key>';
+
 /** RFC 6750, 3: the error attribute is sent only if a key was given. */
-export function unauthorized(kind: 'missing' | 'invalid'): Refusal {
-  return kind === 'missing'
-    ? refuse('unauthorized', 'An API key is required: Authorization: Bearer <key>.', {
-        'www-authenticate': CHALLENGE,
-      })
-    : refuse('unauthorized', 'The API key is not valid.', {
-        'www-authenticate': `${CHALLENGE}, error="invalid_token"`,
-      });
+export function unauthorized(refused: Unauthenticated): Refusal {
+  const { kind } = refused;
+  const message = wordsFor(refused);
+  const isMissing = kind === 'missing';
+  const challenge = isMissing ? CHALLENGE : `${CHALLENGE}, error="invalid_token"`;
+  const error = { field: 'Authorization', code: isMissing ? 'required' : kind, message } as const;
+  return refuseFields('unauthorized', message, [error], { 'www-authenticate': challenge });
+}
+
+function wordsFor(refused: Unauthenticated): string {
+  switch (refused.kind) {
+    case 'missing':
+      return `An API key is required: ${header}.`;
+    case 'not_bearer':
+      return `The Authorization header must have this form: ${header}.`;
+    case 'unknown':
+      return 'This API key does not exist. Check that it is complete.';
+    case 'revoked':
+      return `This API key was revoked at ${refused.at.toISOString()}.`;
+    case 'expired':
+      return `This API key expired at ${refused.at.toISOString()}.`;
+  }
 }
 
 /** RFC 6750, 3.1. */

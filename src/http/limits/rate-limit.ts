@@ -94,12 +94,16 @@ export function rateLimitHeaders(
   return { 'ratelimit-policy': policy, ratelimit: state };
 }
 
-const whose = { key: 'with this API key', address: 'from this address' } as const;
+const whose = {
+  key: { words: 'with this API key', variable: 'RATE_LIMIT_PER_KEY' },
+  address: { words: 'from this address', variable: 'RATE_LIMIT_PER_ADDRESS' },
+} as const;
 
 /** 429 (RFC 6585, 4). Retry-After equals RateLimit's `t`, as the draft requires. */
 export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: CountedRequest): Refusal {
   const { name, quota, windowSeconds } = limiter;
-  const message = `The limit is ${quota} requests ${whose[name]} per ${windowSeconds} seconds. Try again in ${resetSeconds} seconds.`;
+  const { words, variable } = whose[name];
+  const message = `The limit is ${quota} requests ${words} per ${windowSeconds} seconds (set by ${variable}). Try again in ${resetSeconds} seconds.`;
   return refuse('rate_limited', message, { 'retry-after': String(resetSeconds) });
 }
 

@@ -76,7 +76,7 @@ All bodies are JSON in UTF-8. Times are RFC 3339 in UTC.
 
 **Whole numbers** marked int64 are exact from -9223372036854775808 to 9223372036854775807. Use a parser that keeps their precision: JavaScript's \`JSON.parse\` rounds numbers beyond 2^53.
 
-**Errors** have one shape, \`{code, message, status}\`. Branch on \`code\`; messages may change. Responses can get new fields at any time. Unknown fields and query parameters in requests are refused.
+**Errors** have one shape, \`{code, message, status}\`, plus \`errors\` for each wrong field, \`requestId\` and \`docs\`. Branch on \`code\`; messages may change. Responses can get new fields at any time. Unknown fields and query parameters in requests are refused.
 
 **Retries and caching.** A \`POST\` with an \`Idempotency-Key\` takes effect once, even if it is repeated. A \`GET\` with \`If-None-Match\` returns 304 if nothing changed, except for diagnoses, signing secrets and event streams. Operations that accept \`If-Match\` change only that version; otherwise they return 412. \`HEAD\` works wherever \`GET\` does. \`OPTIONS\` lists the methods of a path.
 

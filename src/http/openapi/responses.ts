@@ -59,7 +59,7 @@ export function errorExamples(): Readonly<Record<string, Example>> {
   return Object.fromEntries(
     Object.entries(errors).map(([code, [status, message]]) => [
       code,
-      { value: { code, message, status } },
+      { value: { code, message, status, requestId: EXAMPLE_ID, docs: `/docs/errors#${code}` } },
     ]),
   );
 }
@@ -161,6 +161,7 @@ function responseRef(name: string): Ref {
   return { $ref: `#/components/responses/${name}` };
 }
 
+const EXAMPLE_ID = '0198c1f2-7c3e-7c55-9a54-0b8d5a6f1c11';
 const text = { type: 'string' } as const;
 const seconds = { type: 'integer', minimum: 0 } as const;
 
@@ -170,7 +171,7 @@ const headers = {
     description: "ID of the request: the client's own or a generated one. The log contains it",
     required: true,
     schema: text,
-    example: '0198c1f2-7c3e-7c55-9a54-0b8d5a6f1c11',
+    example: EXAMPLE_ID,
   },
   traceparent: {
     description: 'Trace of the request (W3C Trace Context)',

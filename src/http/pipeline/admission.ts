@@ -46,7 +46,7 @@ export async function admit(
   // Tokens for a single operation are not keys, so only the address is counted.
   if (route.takesInstead?.(authorization)) return passed(null, [address]);
   const who = await authenticate(authorization);
-  if (who.kind !== 'ok') return refused(unauthorized(who.kind), null, [address]);
+  if (who.kind !== 'ok') return refused(unauthorized(who), null, [address]);
   const { key } = who;
   const own = [limits.perKey, limits.perKey.take(key.id)] as const;
   if (!own[1].allowed) return refused(refuseRateLimited(...own), key, [own, address]);

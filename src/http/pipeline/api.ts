@@ -9,7 +9,7 @@ import { type Admission, type AdmissionDeps, admit, countAddress } from './admis
 import { type BodyRead, readJson } from './body.ts';
 import type { Cors } from './cors.ts';
 import type { ApiResponse } from './errors.ts';
-import { type Refusal, refuse } from './errors.ts';
+import { completeRefusal, type Refusal, refuse } from './errors.ts';
 import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
 import { parseQuery } from './query.ts';
 import { type RawResponse, render } from './render.ts';
@@ -53,6 +53,8 @@ export type ApiDeps = AdmissionDeps & {
   readonly isSecret: IsSecret;
   /** The path before `/v1` of the public base address: empty or e.g. `/store`. */
   readonly basePath: string;
+  /** Of the API reference, for the links in errors. */
+  readonly docsUrl: string;
   readonly log: ApiLog;
   readonly count?: CountRequest;
 };
@@ -64,7 +66,9 @@ const RETRY_AFTER_SECONDS = '5';
 
 /** Throws if two routes share method and path. Exceptions become 500 or 503 without details. */
 export function createApi(deps: ApiDeps): Api {
-  const { cors, log } = deps;
+  const { cors, log, docsUrl } = deps;
+  const complete = (answer: ApiResponse, { requestId }: Trace) =>
+    completeRefusal(answer, { requestId, docsUrl });
   const find = createRouter(deps.routes);
 
   /** The only place in the API that catches exceptions. */
@@ -77,7 +81,7 @@ export function createApi(deps: ApiDeps): Api {
     const route = found.kind === 'route' ? found.route : null;
     let admission: Admission = { refusal: null, key: null, headers: {} };
     const rendered = (answer: ApiResponse) =>
-      render(below(deps.basePath, answer), raw, trace, {
+      render(below(deps.basePath, complete(answer, trace)), raw, trace, {
         ...admission.headers,
         ...corsHeaders(cors, raw, answer),
         ...linksBelow(deps.basePath, route?.headers),
@@ -124,13 +128,14 @@ export function createApi(deps: ApiDeps): Api {
 function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undefined): RawResponse {
   const nobody = { method: 'GET', headers: {} };
   const trace = traceOf(nobody.headers, deps.isSecret);
-  if (remoteAddress === undefined) return render(refusal, nobody, trace, {});
+  const whole = completeRefusal(refusal, { requestId: trace.requestId, docsUrl: deps.docsUrl });
+  if (remoteAddress === undefined) return render(whole, nobody, trace, {});
   const counted = [countAddress(deps, remoteAddress, nobody.headers)];
   const { requestId, traceId } = trace;
   const { code, status } = refusal.body;
   deps.count?.(undefined, status, 0);
   deps.log.info({ requestId, traceId, code, status }, 'answered');
-  return render(refusal, nobody, trace, rateLimitHeaders(counted));
+  return render(whole, nobody, trace, rateLimitHeaders(counted));
 }
 
 function below(basePath: string, answer: ApiResponse): ApiResponse {
@@ -191,7 +196,10 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
       const fingerprint = fingerprintOf(raw, body?.bytes);
       const { operationId } = route;
       const attempt = { apiKeyId: key.id, operationId, key: given.key, fingerprint };
-      return deps.idempotency(attempt, prepared.run);
+      // Stored with the first request's ID, so that a replay is the same.
+      const run = async () =>
+        completeRefusal(await prepared.run(), { requestId, docsUrl: deps.docsUrl });
+      return deps.idempotency(attempt, run);
     }
   }
   // Without an Idempotency-Key, each store commits before the handler answers.

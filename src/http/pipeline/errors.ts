@@ -109,11 +109,34 @@ export const errors = {
 } as const satisfies Readonly<Record<string, readonly [status: number, message: string]>>;
 
 export type ErrorCode = keyof typeof errors;
-/** The Error of docs/interface.md, section 2. */
+
+export const fieldProblems = {
+  required: 'The field is missing',
+  unknown: 'The operation has no such field, or the key does not exist',
+  wrong_type: 'The value has another JSON type',
+  not_allowed: 'The value is none of the listed ones',
+  repeated: 'The parameter is given more than once',
+  invalid: 'The value breaks a rule; the message says which',
+  not_bearer: 'The Authorization header is not `Bearer <key>`',
+  revoked: 'The key was revoked; the message says when',
+  expired: 'The key has expired; the message says when',
+} as const;
+/** `field`: `redirects[0].from`, a query parameter, `body`, or `Authorization`. */
+export type FieldError = {
+  readonly field: string;
+  readonly code: keyof typeof fieldProblems;
+  readonly message: string;
+};
+
+/** The Error of docs/interface.md, section 2, with our additions. The pipeline sets the last two. */
 export type ErrorBody = {
   readonly code: ErrorCode;
   readonly message: string;
   readonly status: number;
+  readonly errors?: readonly FieldError[];
+  readonly requestId?: string;
+  /** URL, or path, of the documentation of the code. */
+  readonly docs?: string;
 };
 
 /** An error response. It is returned, never thrown. */
@@ -127,4 +150,35 @@ export function refuse(
 ): Refusal {
   const status = errors[code][0];
   return { status, body: { code, message, status }, headers };
+}
+
+/** Names one field in both the message and `errors`. */
+export function refuseField(
+  code: 'invalid_body' | 'invalid_query',
+  field: string,
+  message: string,
+  problem: FieldError['code'] = 'invalid',
+): Refusal {
+  return refuseFields(code, `${field}: ${message}`, [{ field, code: problem, message }]);
+}
+
+export function refuseFields(
+  code: ErrorCode,
+  message: string,
+  fields: readonly FieldError[],
+  headers: Readonly<Record<string, string>> = {},
+): Refusal {
+  const refusal = refuse(code, message, headers);
+  return { ...refusal, body: { ...refusal.body, errors: fields } };
+}
+
+/** Adds what only the pipeline knows. Other answers stay, also a replay's text. */
+export function completeRefusal(
+  answer: ApiResponse,
+  { requestId, docsUrl }: { readonly requestId: string; readonly docsUrl: string },
+): ApiResponse {
+  if (answer.status < 400 || answer.body === undefined) return answer;
+  const body = answer.body as ErrorBody; // every error is made by refuse()
+  const docs = `${docsUrl}/errors#${body.code}`;
+  return { ...answer, body: { ...body, requestId: body.requestId ?? requestId, docs } };
 }

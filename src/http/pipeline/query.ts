@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from './errors.ts';
+import { type Refusal, refuseField } from './errors.ts';
 
 /** Parameters such as `metadata[customer]` are collected below their common name. */
 type ParsedQuery =
@@ -19,7 +19,10 @@ export function parseQuery(query: URLSearchParams): ParsedQuery {
     const group = outer === undefined ? plain : (keyed.get(outer) ?? new Map<string, string>());
     const own = inner ?? name;
     if (group.has(own) || (outer !== undefined && plain.has(outer)) || keyed.has(name)) {
-      return { ok: false, refusal: refuse('invalid_query', `${name}: is given more than once`) };
+      return {
+        ok: false,
+        refusal: refuseField('invalid_query', name, 'is given more than once', 'repeated'),
+      };
     }
     group.set(own, value);
     if (outer !== undefined) keyed.set(outer, group);

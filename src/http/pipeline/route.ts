@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Scope } from '../../core/operations/scopes.ts';
 import type { ApiResponse } from './errors.ts';
-import { type ErrorCode, type Refusal, refuse } from './errors.ts';
+import { type ErrorCode, type FieldError, type Refusal, refuseFields } from './errors.ts';
 import { type ParamName, validate } from './validate.ts';
 
 /** `any`: any valid key. Null: no key is required or read. */
@@ -161,9 +161,9 @@ export function route<const Path extends string, Body = undefined, Query = undef
     body,
     prepare(request) {
       const parsedQuery = validate(querySchema, request.query, unknownWords);
-      if (!parsedQuery.ok) return no('invalid_query', parsedQuery.problems);
+      if (!parsedQuery.ok) return no('invalid_query', parsedQuery);
       const parsedBody = validate(bodySchema, request.body);
-      if (!parsedBody.ok) return no('invalid_body', parsedBody.problems);
+      if (!parsedBody.ok) return no('invalid_body', parsedBody);
       // The router fills exactly the parameters of the path.
       const params = request.params as PathParams<Path>;
       const { headers, key, remoteAddress, requestId } = request;
@@ -187,6 +187,9 @@ function wordsForUnknown(query: z.ZodType | undefined): string {
   return `is not a query parameter of this operation, which accepts ${taken}`;
 }
 
-function no(code: ErrorCode, problems: string): Prepared {
-  return { ok: false, refusal: refuse(code, problems) };
+function no(
+  code: ErrorCode,
+  { problems, errors }: { readonly problems: string; readonly errors: readonly FieldError[] },
+): Prepared {
+  return { ok: false, refusal: refuseFields(code, problems, errors) };
 }

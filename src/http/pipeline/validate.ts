@@ -1,8 +1,9 @@
 import type { z } from 'zod';
+import type { FieldError } from './errors.ts';
 
 export type Validated<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problems: string };
+  | { readonly ok: false; readonly problems: string; readonly errors: readonly FieldError[] };
 
 const MAX_PROBLEMS = 20; // bounds the response to a hostile body
 /** Unknown field names are client text and are truncated. */
@@ -16,10 +17,11 @@ export function validate<T>(
 ): Validated<T> {
   const parsed = schema.safeParse(value, { error: inWords, reportInput: true });
   if (parsed.success) return { ok: true, value: parsed.data };
-  const problems = parsed.error.issues.flatMap((issue) => problemsOf(issue, unknownWords));
-  const shown = problems.slice(0, MAX_PROBLEMS).join('; ');
-  const more = problems.length - MAX_PROBLEMS;
-  return { ok: false, problems: more > 0 ? `${shown}; and ${more} more` : shown };
+  const all = parsed.error.issues.flatMap((issue) => errorsOf(issue, unknownWords));
+  const errors = all.slice(0, MAX_PROBLEMS);
+  const shown = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+  const more = all.length - MAX_PROBLEMS;
+  return { ok: false, problems: more > 0 ? `${shown}; and ${more} more` : shown, errors };
 }
 
 /** For a schema's `error` option. */
@@ -45,9 +47,19 @@ const kindWords: Readonly<Record<string, string>> = {
   object: 'must be an object',
 };
 
-function problemsOf(issue: z.core.$ZodIssue, unknownWords: string): readonly string[] {
-  if (issue.code !== 'unrecognized_keys') return [`${nameOf(issue.path)}: ${issue.message}`];
-  return issue.keys.map((key) => `${nameOf([...issue.path, key])}: ${unknownWords}`);
+function errorsOf(issue: z.core.$ZodIssue, unknownWords: string): readonly FieldError[] {
+  if (issue.code !== 'unrecognized_keys') {
+    return [{ field: nameOf(issue.path), code: codeOf(issue), message: issue.message }];
+  }
+  return issue.keys.map((key) => {
+    return { field: nameOf([...issue.path, key]), code: 'unknown', message: unknownWords };
+  });
+}
+
+function codeOf({ code, input }: z.core.$ZodIssue): FieldError['code'] {
+  if (input === undefined && code !== 'custom') return 'required';
+  if (code === 'invalid_type') return 'wrong_type';
+  return code === 'invalid_value' ? 'not_allowed' : 'invalid';
 }
 
 /** `redirects[0].from`; the whole value is `body`. */

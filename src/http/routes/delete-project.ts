@@ -51,7 +51,7 @@ function inUse({ hostnames, count }: ServedDomains): string {
 
 const REMOVED_AT_ONCE = 100;
 
-/** Domains that are added meanwhile are removed too. */
+/** Also removes domains that are added while it runs. */
 async function removeWithDomains(
   deps: DeleteProjectDeps,
   projectId: string,

@@ -10,7 +10,7 @@ import {
   parseTarget,
   reportOf,
 } from '../../dns/examine.ts';
-import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
 import { hostnameQuery, hostnameReading } from '../schemas/domains.ts';
@@ -95,11 +95,16 @@ async function askedFor(
   if (!parsed.ok) return refuse(parsed.code, parsed.reason);
   const { ascii } = parsed.hostname;
   const named = given === undefined ? null : parseTarget(given, ascii);
-  if (named?.ok === false) return refuse('invalid_query', `target: ${named.reason}`);
+  if (named?.ok === false) return refuseField('invalid_query', 'target', named.reason);
   const attached = await findAttached(ascii);
   const target = named?.target ?? attached?.target;
   return target === undefined
-    ? refuse('invalid_query', `target: is required because no project has ${ascii} attached`)
+    ? refuseField(
+        'invalid_query',
+        'target',
+        `is required because no project has ${ascii} attached`,
+        'required',
+      )
     : { name: { hostname: ascii, target }, domainId: attached?.id ?? null };
 }
 

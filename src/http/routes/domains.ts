@@ -7,7 +7,7 @@ import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import type { DomainStore } from '../../db/domains/domains.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
-import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainChange, newDomain } from '../schemas/domains.ts';
@@ -25,6 +25,8 @@ export type DomainRoutesDeps = {
   readonly platformDomain: string;
   /** The verification window. */
   readonly windowMs: number;
+  /** How many can be added to a project. */
+  readonly domainsPerHour: number;
   targetFor(projectId: string, hostname: string): string;
   wake(domain: DomainDetails, requestId: string): Promise<void>;
   orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
@@ -34,9 +36,6 @@ export type DomainRoutesDeps = {
   forget(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
   now(): Date;
 };
-
-/** More than people add by hand, but few enough not to flood the queues. */
-const ADDS_PER_HOUR = 100;
 
 export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
   return [addDomain, getDomain, updateDomain, verifyDomain, removeDomain].map((make) => make(deps));
@@ -122,7 +121,7 @@ function updateDomain(deps: DomainRoutesDeps): Route {
       withName(deps, params, async (projectId, hostname) => {
         const updated = await deps.domains.updateMetadata(projectId, hostname, metadata);
         return updated === 'too_many_keys'
-          ? refuse('invalid_body', `metadata: ${tooManyKeys}`)
+          ? refuseField('invalid_body', 'metadata', tooManyKeys)
           : answer(deps, updated, 200);
       }),
   });
@@ -234,15 +233,15 @@ function needsDeploy(projectId: string): string {
 
 /** Null if another domain can be added now. */
 async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise<Refusal | null> {
-  const now = deps.now();
-  const added = await deps.domains.addedSince(projectId, new Date(now.getTime() - HOUR));
-  const oldest = added.at(-ADDS_PER_HOUR);
-  if (oldest === undefined) return null;
-  const waitMs = oldest.getTime() + HOUR - now.getTime();
+  const { domainsPerHour } = deps;
+  const oldest = await deps.domains.nthNewestAt(projectId, domainsPerHour);
+  const waitMs = oldest === null ? 0 : oldest.getTime() + HOUR - deps.now().getTime();
+  if (waitMs <= 0) return null;
+  const seconds = Math.ceil(waitMs / 1_000);
   return refuse(
     'too_many_domains',
-    `This project reached its limit of ${ADDS_PER_HOUR} new domains per hour.`,
-    { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) },
+    `The limit is ${domainsPerHour} new domains per project and hour (set by DOMAINS_PER_HOUR). Try again in ${seconds} seconds.`,
+    { 'retry-after': String(seconds) },
   );
 }
 

@@ -3,7 +3,7 @@ import { parseHostname } from '../../core/names/hostname.ts';
 import type { EventFeedStore } from '../../db/events.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { parseLastEventId, type StreamedDomain } from '../../events/event-stream.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { refuse, refuseField } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 import { EVENTS_SCOPE, type OpenStream } from './streams.ts';
@@ -70,7 +70,7 @@ function streamEvents(deps: EventRoutesDeps): Route {
       const from = beginning(headers['last-event-id']);
       if (!from.ok) return refuse('invalid_last_event_id');
       if (query.checks !== undefined && query.hostname === undefined) {
-        return refuse('invalid_query', 'checks: requires hostname');
+        return refuseField('invalid_query', 'checks', 'requires hostname');
       }
       const project = await findProject(deps.projects, params.projectId);
       // The route's scope guarantees a key.

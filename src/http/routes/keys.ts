@@ -9,7 +9,7 @@ import {
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
-import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { listAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
@@ -88,7 +88,11 @@ function createKey({ keys, now }: KeyRoutesDeps): Route {
     handle: async ({ body: { name, scopes, expiresAt = null } }) => {
       const at = now();
       if (expiresAt !== null && !liesAhead(expiresAt, at)) {
-        return refuse('invalid_body', 'expiresAt: must be in the future, and within 100 years');
+        return refuseField(
+          'invalid_body',
+          'expiresAt',
+          'must be in the future, and within 100 years',
+        );
       }
       const { id, token } = mintKey();
       const digest = digestOf(token);

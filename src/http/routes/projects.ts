@@ -6,7 +6,7 @@ import { isUuid } from '../../core/operations/jobs.ts';
 import type { Deploy, Project } from '../../core/records.ts';
 import type { DeployStore } from '../../db/deploys.ts';
 import type { ProjectStore } from '../../db/projects.ts';
-import { type ApiResponse, refuse } from '../pipeline/errors.ts';
+import { type ApiResponse, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { metadataParameters, tooManyKeys } from '../schemas/metadata.ts';
@@ -143,7 +143,7 @@ export async function findProject(projects: ProjectStore, id: string): Promise<P
 }
 
 function refuseKeys() {
-  return refuse('invalid_body', `metadata: ${tooManyKeys}`);
+  return refuseField('invalid_body', 'metadata', tooManyKeys);
 }
 
 async function answer(deps: ProjectRoutesDeps, found: Project | null): Promise<ApiResponse> {

@@ -53,7 +53,7 @@ export function createOpenStream(deps: StreamsDeps): OpenStream {
     const newest = (await deps.lastNumbers([asked.projectId])).get(asked.projectId) ?? 0n;
     const slot = deps.slots.take(asked.key.id);
     const headers = { 'retry-after': RETRY_AFTER_SECONDS };
-    if (slot.kind === 'key_full') return refuse('too_many_streams', undefined, headers);
+    if (slot.kind === 'key_full') return refuse('too_many_streams', keyFull(slot.limit), headers);
     if (slot.kind === 'process_full') return refuse('too_many_connections', undefined, headers);
     return {
       status: 200,
@@ -68,6 +68,10 @@ export function createOpenStream(deps: StreamsDeps): OpenStream {
       },
     };
   };
+}
+
+function keyFull(limit: number): string {
+  return `The limit is ${limit} open streams per API key and process; it cannot be changed. Close one, or try again later.`;
 }
 
 /** Releases everything once, when the signal aborts or the text ends. */
@@ -129,7 +133,7 @@ export type Slots = {
     keyId: string,
   ):
     | { readonly kind: 'taken'; readonly release: () => void }
-    | { readonly kind: 'key_full' }
+    | { readonly kind: 'key_full'; readonly limit: number }
     | { readonly kind: 'process_full' };
 };
 
@@ -139,7 +143,7 @@ export function createSlots({ total, perKey }: StreamLimits): Slots {
   return {
     take(keyId) {
       const admitted = streams.admit(keyId);
-      if (admitted === 'key') return { kind: 'key_full' };
+      if (admitted === 'key') return { kind: 'key_full', limit: perKey };
       if (admitted === 'total') return { kind: 'process_full' };
       return { kind: 'taken', release: admitted };
     },

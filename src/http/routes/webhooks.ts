@@ -5,7 +5,7 @@ import type { Webhook } from '../../core/records.ts';
 import { urlProblem } from '../../net/destination.ts';
 import { mintSecret } from '../../webhooks/message.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
-import { type Refusal, refuse } from '../pipeline/errors.ts';
+import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
@@ -241,5 +241,5 @@ function withSecret(
 /** The host name is resolved only when a message is sent. */
 function refuseUrl(rules: WebhookRoutesDeps, url: string): Refusal | null {
   const problem = urlProblem(url, rules);
-  return problem === null ? null : refuse('invalid_body', `url: ${problem}`);
+  return problem === null ? null : refuseField('invalid_body', 'url', problem);
 }

@@ -1,10 +1,20 @@
 import { z } from 'zod';
 import type { Actor } from '../../core/diagnosis/findings.ts';
-import { type ErrorCode, errors } from '../pipeline/errors.ts';
+import { type ErrorCode, errors, fieldProblems } from '../pipeline/errors.ts';
 import { wholeNumber } from '../pipeline/json.ts';
 
 // Every key of the table is an ErrorCode.
 const errorCodes = Object.keys(errors) as readonly ErrorCode[];
+
+const fieldError = z
+  .object({
+    field: z.string().meta({
+      description: 'Path of the field such as `redirects[0].from`, or name of the parameter',
+    }),
+    code: explainedEnum('FieldErrorCode', 'What is wrong with the field', fieldProblems),
+    message: z.string().meta({ description: 'Human-readable message; may change' }),
+  })
+  .meta({ id: 'FieldError', description: 'A wrong field of the request' });
 
 export const error = z
   .object({
@@ -15,6 +25,18 @@ export const error = z
     }),
     message: z.string().meta({ description: 'Human-readable message; may change' }),
     status: wholeNumber({ min: 400, max: 599 }).meta({ description: 'The HTTP status code' }),
+    errors: z.array(fieldError).optional().meta({
+      description: 'Each wrong field; only with codes about fields or the key',
+      'x-addition': true,
+    }),
+    requestId: z.string().optional().meta({
+      description: 'The X-Request-Id; of the first request if the response is replayed',
+      'x-addition': true,
+    }),
+    docs: z
+      .string()
+      .optional()
+      .meta({ description: 'Link to the documentation of the code', 'x-addition': true }),
   })
   .meta({ id: 'Error', description: 'Why the request failed' });
 

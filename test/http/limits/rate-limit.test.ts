@@ -73,10 +73,13 @@ describe('The rate limit headers', () => {
   });
 
   const refused: readonly [name: 'key' | 'address', message: string][] = [
-    ['key', 'The limit is 2 requests with this API key per 60 seconds. Try again in 43 seconds.'],
+    [
+      'key',
+      'The limit is 2 requests with this API key per 60 seconds (set by RATE_LIMIT_PER_KEY). Try again in 43 seconds.',
+    ],
     [
       'address',
-      'The limit is 2 requests from this address per 60 seconds. Try again in 43 seconds.',
+      'The limit is 2 requests from this address per 60 seconds (set by RATE_LIMIT_PER_ADDRESS). Try again in 43 seconds.',
     ],
   ];
   test.each(refused)('429 says which limit and when to retry: %s', (name, message) => {

@@ -33,7 +33,13 @@ async function startProcess(storage: Storage, windowSeconds = 60): Promise<Proce
   return { limits, said };
 }
 
-const noApi = { baseUrl: undefined, stagingUrl: undefined, corsOrigins: [], trustedProxies: [] };
+const noApi = {
+  baseUrl: undefined,
+  stagingUrl: undefined,
+  corsOrigins: [],
+  trustedProxies: [],
+  domainsPerHour: 1,
+};
 
 const alone = 'rate limit store unavailable; each process counts separately';
 const together = 'rate limit store available again';

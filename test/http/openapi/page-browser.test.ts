@@ -186,7 +186,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
         await page.waitForURL(url.replace('pets', 'domains#addDomain'));
         expect(await page.locator('#addDomain').textContent()).toContain('hostname');
         await page.click('nav >> text="Errors"');
-        await page.waitForURL(url.replace('/pets', '#errors'));
+        await page.waitForURL(url.replace('/pets', '/errors#errors'));
       }));
 
     it('fits a phone', () =>

@@ -20,7 +20,8 @@ async function get(path: string): Promise<ApiResponse> {
 }
 
 const document = buildDocument(routes, { baseUrl: undefined, stagingUrl: undefined });
-const paths = ['/docs', ...document.tags.map(({ name }) => `/docs/${name.toLowerCase()}`)];
+const sections = [...document.tags.map(({ name }) => name.toLowerCase()), 'errors'];
+const paths = ['/docs', ...sections.map((name) => `/docs/${name}`)];
 const pages = new Map<string, string>();
 for (const path of paths) pages.set(path, (await get(path)).text ?? '');
 
@@ -52,10 +53,10 @@ describe('The docs pages', () => {
     const anchors = new Set(paths.flatMap(anchorsOf));
     for (const name of Object.keys(components.schemas)) expect(anchors).toContain(`schema-${name}`);
     for (const code of Object.keys(components.examples))
-      expect(pages.get('/docs')).toContain(`<code>${code}</code>`);
+      expect(anchorsOf('/docs/errors')).toContain(code);
   });
 
-  it('exist for tags only', async () => {
+  it('exist for tags and errors only', async () => {
     expect(await get('/docs/nothing')).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
 });

@@ -113,7 +113,8 @@ describe('A whole number in a query', () => {
     '9'.repeat(40),
   ])('rejects %j', (given) => {
     const problems = 'limit: must be a whole number from 1 to 100';
-    expect(validate(limit, { limit: given })).toEqual({ ok: false, problems });
+    const errors = [{ field: 'limit', code: 'invalid', message: problems.slice('limit: '.length) }];
+    expect(validate(limit, { limit: given })).toEqual({ ok: false, problems, errors });
   });
   test('uses the default when missing', () => {
     expect(validate(limit, {})).toEqual({ ok: true, value: { limit: 20 } });

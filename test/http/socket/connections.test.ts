@@ -108,6 +108,8 @@ describe('A server with a connection limit', () => {
       code: 'too_many_connections',
       message: expect.any(String),
       status: 503,
+      requestId: answers[0]?.headers['x-request-id'],
+      docs: expect.stringContaining('/docs/errors#'),
     });
     const response = await fetch(`http://127.0.0.1:${port}/nothing`);
     expect([response.status, await response.json()]).toMatchObject([503, { status: 503 }]);

@@ -37,6 +37,11 @@ function reported(answer: WireAnswer): string {
     code: expect.any(String),
     message: expect.any(String),
     status: answer.status,
+    requestId: answer.headers['x-request-id'],
+    docs: expect.stringContaining('/docs/errors#'),
+    ...(body.code === 'unauthorized' && {
+      errors: [expect.objectContaining({ field: 'Authorization' })],
+    }),
   });
   return `${answer.status} ${body.code}`;
 }

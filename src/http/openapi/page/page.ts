@@ -11,7 +11,7 @@ import {
 import { errorTable } from './responses-table.ts';
 import { prose, referred, schemaSections, words } from './schema-section.ts';
 
-/** HTML documents by path: the overview and one page per tag. Deterministic. */
+/** HTML documents by path: the overview, one page per tag, and the errors. Deterministic. */
 export function renderPages(document: OpenApiDocument): ReadonlyMap<string, string> {
   const operations = operationsOf(document);
   const sections = document.tags.map(({ name }) => ({
@@ -27,7 +27,16 @@ export function renderPages(document: OpenApiDocument): ReadonlyMap<string, stri
     base: './',
     main: overviewMain(document, operations),
   });
-  return linked([{ path: OVERVIEW, text: overview }, ...sections]);
+  const errors = page(document, operations, {
+    title: `Errors · ${document.info.title} API`,
+    base: '../',
+    main: errorsMain(document),
+  });
+  return linked([
+    { path: OVERVIEW, text: overview },
+    ...sections,
+    { path: sectionPath('errors'), text: errors },
+  ]);
 }
 
 const OVERVIEW = '/docs';
@@ -86,15 +95,17 @@ ${document.tags.map(
 <h2 id="headers">Headers</h2>
 <table>${Object.values(components.parameters).map(parameterRow)}</table>
 </section>
-<section aria-labelledby="errors">
-<h2 id="errors">Errors</h2>
-<p>The body is always an <a href="#schema-Error">Error</a>. Any request can get the errors that no operation lists.</p>
-${errorTable(document)}
-</section>
 <section aria-labelledby="schemas">
 <h2 id="schemas">Schemas</h2>
 ${schemaSections(shownAtTheEnd(document, operations))}
 </section>`;
+}
+
+/** Errors link to their row. */
+function errorsMain(document: OpenApiDocument): Html {
+  return html`<h1 id="errors">Errors</h1>
+<p class="lead">The body is always an <a href="#schema-Error">Error</a>. Any request can get the errors that no operation lists.</p>
+${errorTable(document)}`;
 }
 
 function overviewRow({ verb, path, operation }: Listed): Html {

@@ -31,7 +31,7 @@ export function errorTable({ components }: OpenApiDocument): Html {
   return html`<table id="schema-ErrorCode">${all.map(({ code, status, message }, index) => {
     const isFirst = all[index - 1]?.status !== status;
     const anchor = isFirst ? html` id="status-${status}"` : null;
-    return html`<tr${anchor}><th><code>${code}</code> <small>${status}</small><td>${message}
+    return html`<tr${anchor}><th id="${code}"><code>${code}</code> <small>${status}</small><td>${message}
 `;
   })}</table>`;
 }
