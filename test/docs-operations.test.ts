@@ -59,7 +59,6 @@ describe('The runbooks', () => {
   it('quote log lines, codes and fields from the code', () => {
     const foreign = [
       'docker compose',
-      'npx signpost',
       'node bin/signpost.mjs',
       'redis-cli',
       'SELECT ',

@@ -64,6 +64,10 @@ describe('The documentation', () => {
     expect(wrongPathsIn(read(document))).toEqual([]);
   });
 
+  it.each(documents)('%s runs no command that npm could fetch from its registry', (document) => {
+    expect(read(document)).not.toMatch(/\bnpx (?!--no\b)|npm exec (?!--no\b)/);
+  });
+
   it.each(documents)('%s has no broken link', (document) => {
     expect(wrongLinksIn(document, read(document))).toEqual([]);
   });

@@ -1,6 +1,5 @@
 /** Commands, options and help. Implementations load when they run, so that help starts fast. */
 
-import tab from '@bomb.sh/tab/commander';
 import { Command, Option } from '@commander-js/extra-typings';
 import { projectVersion } from '../config/project.ts';
 import { scopes } from '../core/operations/scopes.ts';
@@ -13,6 +12,7 @@ import {
   type Run,
   urlOption,
 } from './command.ts';
+import { defineCompletion } from './completion.ts';
 import { defineDomains } from './domains/command.ts';
 import { defineFleet } from './fleet/command.ts';
 import { columnsFor, createPaint, wantsColour } from './layout.ts';
@@ -59,11 +59,7 @@ export function createProgram(
   ]) {
     define(program, run);
   }
-  // Writes directly to the process's output. The cast bridges the typings of two packages.
-  tab(program as unknown as Parameters<typeof tab>[0], { completionCommandName: 'completion' });
-  program.commands
-    .find((one) => one.name() === 'completion')
-    ?.description('print a shell completion script');
+  defineCompletion(program, io);
   return program;
 }
 

@@ -97,7 +97,7 @@ function thingsToTry(url: string, firstKey: string | null): string {
   const key = firstKey ?? '$SIGNPOST_API_KEY';
   return [
     '  Try:\n',
-    `    curl -s ${url}/v1/pets -H "Authorization: Bearer ${key}"`,
+    `    SIGNPOST_API_KEY="${key}" node bin/signpost.mjs domains add docs.example.com --upstream http://127.0.0.1:4000 --url ${url}`,
     `    curl -s ${url}/v1/pets -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":1}'`,
     '    npm run demo     # a customer’s domain goes live, in less than half a minute',
     '',

@@ -1,5 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it, test } from 'vitest';
+import { projectVersion } from '../../src/config/project.ts';
 import { spawnSignpost } from './cli.ts';
 
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
@@ -29,11 +33,27 @@ function isHere(shell: string): boolean {
 test.each(['bash', 'zsh', 'fish'])('%s parses its completion script', async (shell) => {
   const { code, stdout, stderr } = await spawnSignpost(['completion', shell]);
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain('signpost complete --');
+  expect(stdout).toMatch(/signpost\.mjs' complete --/);
   if (!isHere(shell)) return;
   const { status, stderr: complaint } = spawnSync(shell, ['-n'], { input: stdout });
   expect([status, String(complaint)]).toEqual([0, '']);
 });
+
+test.each(['bash', 'zsh', 'fish'])(
+  '%s can source it twice, and then runs signpost from any folder',
+  async (shell) => {
+    if (!isHere(shell)) return;
+    const { stdout } = await spawnSignpost(['completion', shell]);
+    const folder = await mkdtemp(join(tmpdir(), 'completion '));
+    const file = join(folder, 'script');
+    // `compdef` of zsh is part of its completion system, which a script does not load.
+    await writeFile(file, shell === 'zsh' ? `compdef() { :; }\n${stdout}` : stdout);
+    const lines = `source '${file}'; source '${file}'; signpost --version`;
+    const ran = spawnSync(shell, ['-c', lines], { cwd: folder });
+    await rm(folder, { recursive: true });
+    expect([String(ran.stderr), String(ran.stdout).trim()]).toEqual(['', projectVersion()]);
+  },
+);
 
 test('Shell completion rejects an unknown shell', async () => {
   const { code, stderr } = await spawnSignpost(['completion', 'csh']);

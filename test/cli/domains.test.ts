@@ -28,6 +28,11 @@ async function addProject(slug: string): Promise<string> {
   return id;
 }
 
+async function projectIds(): Promise<readonly string[]> {
+  const { body } = await service.client.call('GET', '/v1/projects');
+  return (body as readonly { id: string }[]).map(({ id }) => id);
+}
+
 async function keyFor(...scopes: readonly string[]): Promise<string> {
   return (await post<{ key: string }>('/v1/keys', { name: 'shell', scopes })).key;
 }
@@ -51,7 +56,18 @@ describe('A customer who publishes a domain', () => {
     const listed = await domains('list');
     expect(listed).toMatchObject({ code: 0, stdout: '' });
     expect(listed.stderr).toBe('No domains yet. To add one: signpost domains add <hostname>\n');
-    docs = await addProject('docs');
+    const upstream = service.world.upstream;
+    const first = await domains(
+      'add',
+      'first.shop.test',
+      '--project',
+      'docs',
+      '--upstream',
+      upstream,
+    );
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining('first') });
+    expect((await domains('remove', 'first.shop.test')).code).toBe(0);
+    [docs = ''] = await projectIds();
     const shown = await domains('show', 'docs.shop.test');
     expect(shown).toMatchObject({ code: 2, stdout: '' });
     expect(shown.stderr).toMatch(/^signpost: no project has docs\.shop\.test\. /);

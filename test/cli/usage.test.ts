@@ -50,7 +50,7 @@ describe('signpost', () => {
     ['domains list', ['--status', '--project', '--url', '--json']],
     ['domains show', ['--project', '--url', '--json']],
     ['domains verify', ['--project', '--url', '--json', '--wait', '--timeout']],
-    ['domains add', ['--project', '--url', '--json']],
+    ['domains add', ['--project', '--url', '--json', '--upstream']],
     ['domains remove', ['--project', '--url', '--json', '--orphans']],
     ['keys list', ['--url', '--json']],
     ['keys create', ['--name', '--scope', '--expires', '--url', '--json']],

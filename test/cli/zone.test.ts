@@ -16,7 +16,9 @@ async function zone(args: readonly string[], env: Readonly<Record<string, string
 
 /** The commands of the page with their variables and output. */
 const shown = [
-  ...page.matchAll(/^\$ ((?:[A-Z_]+=\S+ (?:\\\n {4})?)*)npx signpost zone(.*)\n([^`$]+)/gm),
+  ...page.matchAll(
+    /^\$ ((?:[A-Z_]+=\S+ (?:\\\n {4})?)*)node bin\/signpost\.mjs zone(.*)\n([^`$]+)/gm,
+  ),
 ];
 
 describe('signpost zone', () => {

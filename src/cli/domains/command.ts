@@ -55,10 +55,11 @@ function defineForOne(domains: Program, run: Run): void {
       run(async (io) => (await import('./verify.ts')).verify({ hostname, ...options }, io)),
     );
 
-  aboutOne('add', 'attach it to a project and show the DNS record to create').action(
-    (hostname, options) =>
+  aboutOne('add', 'attach it to a project and show the DNS record to create')
+    .option('--upstream <url>', 'report this URL of your app first; creates the first project')
+    .action((hostname, options) =>
       run(async (io) => (await import('./attach.ts')).add({ hostname, ...options }, io)),
-  );
+    );
 
   aboutOne(
     'remove',

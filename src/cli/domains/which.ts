@@ -63,20 +63,25 @@ export async function whichProject(
 ): Promise<ChosenDomain> {
   const read = await readHostname(call, typed);
   if (!read.ok) return read;
-  if (project !== undefined) {
-    const named = await projectNamed(call, project);
-    return named.ok ? found(read.hostname, named.project) : named;
-  }
+  const chosen = await chosenProject(call, project);
+  return chosen.ok ? found(read.hostname, chosen.project) : chosen;
+}
+
+type Chosen = { readonly ok: true; readonly project: ProjectShown } | Refused;
+
+/** The named project or the only one; refuses if several exist or none. Never rejects. */
+export async function chosenProject(call: Call, name: string | undefined): Promise<Chosen> {
+  if (name !== undefined) return projectNamed(call, name);
   const all = await projectsIn(call);
   if (!all.ok) return all;
   const [one, ...others] = all.projects;
   if (one === undefined) return refused(exitFailed(noProject));
-  if (others.length === 0) return found(read.hostname, one);
+  if (others.length === 0) return { ok: true, project: one };
   return refused(wrongUsage(`choose a project with --project: ${slugs(all.projects)}`));
 }
 
 const noProject =
-  'there are no projects yet: create one in the dashboard or with POST /v1/projects';
+  'there are no projects yet: create one in the dashboard, with POST /v1/projects, or with --upstream <URL of your app>';
 
 export type Projects = { readonly ok: true; readonly projects: readonly ProjectShown[] } | Refused;
 
@@ -87,10 +92,7 @@ export async function projectsIn(call: Call, query = ''): Promise<Projects> {
 }
 
 /** By ID or slug. The error lists up to SLUGS_MAX projects. Never rejects. */
-export async function projectNamed(
-  call: Call,
-  name: string,
-): Promise<{ readonly ok: true; readonly project: ProjectShown } | Refused> {
+export async function projectNamed(call: Call, name: string): Promise<Chosen> {
   const all = await projectsIn(call);
   if (!all.ok) return all;
   const project = all.projects.find(({ id, slug }) => id === name.toLowerCase() || slug === name);

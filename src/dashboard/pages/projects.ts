@@ -32,9 +32,9 @@ export function projectPages(): readonly PageRoute[] {
 const PAGE_SIZE = 100;
 
 const planChoices: readonly SelectOption[] = [
+  { value: 'free', text: 'Free (no custom domains)' },
   { value: 'pro', text: 'Pro' },
   { value: 'enterprise', text: 'Enterprise' },
-  { value: 'free', text: 'Free (no custom domains)' },
 ];
 
 async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promise<PageContent> {
@@ -77,7 +77,7 @@ ${textField({
   isOptional: true,
   problem,
 })}
-${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'pro' }, planChoices)}
+${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'free' }, planChoices)}
 <button>Create project</button>`;
   const open = html`${isOpen || error !== null ? html` open` : null}`;
   return html`<details class="disclosure"${open}><summary>New project</summary>${form(link('/projects'), session, fields)}</details>`;
@@ -86,7 +86,7 @@ ${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'pro' }
 const makeProject: PageHandler = async (asked) => {
   const name = (asked.form.get('name') ?? '').trim();
   const slug = (asked.form.get('slug') ?? '').trim() || slugFrom(name);
-  const body = { name, slug, plan: asked.form.get('plan') ?? 'pro' };
+  const body = { name, slug, plan: asked.form.get('plan') ?? 'free' };
   const answer = await asked.api.call<ProjectView>('POST', '/v1/projects', body);
   return answer.ok
     ? { kind: 'see_other', path: `/projects/${answer.body.id}/domains` }
