@@ -61,8 +61,8 @@ export async function checkDns(deps: CheckDnsDeps, job: DomainJob): Promise<JobR
     : done;
 }
 
-/** The DNS does not show that another project freed the name; unknown is never unchanged. */
-const alwaysDiagnosed: readonly FindingCode[] = ['held_elsewhere', 'dns_unknown'];
+/** The DNS does not show that another project freed the name, or that the plan changed; unknown is never unchanged. */
+const alwaysDiagnosed: readonly FindingCode[] = ['held_elsewhere', 'plan_required', 'dns_unknown'];
 
 async function diagnosed(
   deps: CheckDnsDeps,
@@ -93,6 +93,9 @@ export async function saveCheck(
   const escalation = ended ? await escalationAtEnd?.() : undefined;
   const saved = await deps.save({ ...seen, outcome, at, ...(escalation && { escalation }) });
   if (saved.kind === 'stale') return null;
+  if (saved.kind === 'plan_required') {
+    return saveCheck(deps, { domain, observed }, planRequired(domain));
+  }
   // Another project holds the name: look up the proof of ownership, then save again.
   if (saved.kind === 'held_elsewhere') {
     const provenAgainst = saved.holderProjectId;
@@ -107,6 +110,10 @@ export async function saveCheck(
     await deps.enqueueFollowUps({ id: domain.id, epoch: saved.epoch }, outcome);
   }
   return outcome;
+}
+
+function planRequired({ hostname }: LoadedDomain): CheckResult {
+  return { verdict: 'wrong', findings: [{ code: 'plan_required', hostname }] };
 }
 
 /** A worker crashed between the save and the follow-up jobs, so this run creates them. */

@@ -16,6 +16,7 @@ const result = loadConfig({
   DNS_SERVERS: `127.0.0.1:${dnsPort}`,
   DNS_AUTHORITY_PORT: dnsPort,
   DNS_ALLOW_PRIVATE: 'true',
+  UPSTREAM_NETWORKS: '127.0.0.0/8',
   // Short enough that every wait is the ladder's floor, WAIT_MS.
   VERIFY_WINDOW: '10m',
   TIME_SCALE: '288',

@@ -42,6 +42,7 @@ export async function startService(
       DNS_SERVERS: `127.0.0.1:${dnsPort}`,
       DNS_AUTHORITY_PORT: dnsPort,
       DNS_ALLOW_PRIVATE: 'true',
+      UPSTREAM_NETWORKS: '127.0.0.0/8',
       RATE_LIMIT_PER_KEY: '900000000',
       RATE_LIMIT_PER_ADDRESS: '900000000',
       ...env,

@@ -38,6 +38,8 @@ import type { OpenStream } from '../http/routes/streams.ts';
 import type { VerifyDeps } from '../http/routes/verify-now.ts';
 import { webhookRoutes } from '../http/routes/webhooks.ts';
 import { createIsNeighbour, trustedProxies } from '../net/client-address.ts';
+import { createLookup } from '../net/destination.ts';
+import { checkUpstream, type UpstreamCheck } from '../net/upstream-check.ts';
 import { createReadBudget, createReadOverview } from '../ops/overview.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 import { forgetJobs } from '../queue/queues.ts';
@@ -116,11 +118,21 @@ function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] 
   return [
     ...projectRoutes({ ...common, deploys }),
     deleteProject({ ...common, webhooks, dropTraffic, forget }),
-    ...deployRoutes({ projects, deploys, now }),
+    ...deployRoutes({ projects, deploys, checkUpstream: composeCheckUpstream(config), now }),
     ...signingRoutes({ projects, signingKey, now }),
     ...domainListRoutes(common),
     ...domainRoutes({ ...common, domainsPerHour, targetFor, wake, orderNow, dropTraffic, forget }),
   ];
+}
+
+/** An edge of another make can reach addresses that ours does not. */
+function composeCheckUpstream({ certificates, dns, upstreams }: Parts['config']) {
+  const isNamed = trustedProxies(upstreams.networks);
+  const lookup = createLookup(dns.servers);
+  return async (upstream: string): Promise<UpstreamCheck> =>
+    certificates.source === 'external'
+      ? { kind: 'accepted', warnings: [] }
+      : checkUpstream({ lookup, isNamed }, upstream);
 }
 
 /** The queue is notified after the commit and can be unavailable. */

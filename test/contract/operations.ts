@@ -7,6 +7,7 @@ import { operatorOperations } from './operator-operations.ts';
 import { projectOperations } from './project-operations.ts';
 import { type Asking, adding } from './requests.ts';
 import { serviceOperations } from './service-operations.ts';
+import { liveProjectId, waitingHostname } from './services.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
 export type OperationAsks = {
@@ -149,6 +150,11 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
   verifyDomain: {
     success: [202, ofDomain],
     refusals: [
+      [
+        403,
+        'paid_plan_required',
+        () => ({ params: { projectId: liveProjectId, hostname: waitingHostname } }),
+      ],
       [404, 'project_not_found', toNoProject(undefined, noDomain)],
       [404, 'domain_not_found', toNoDomain],
     ],

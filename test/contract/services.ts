@@ -70,6 +70,7 @@ async function startLaboratory(closings: Closings): Promise<Readonly<Record<stri
     DNS_SERVERS: `${dns.address}:${dns.port}`,
     DNS_AUTHORITY_PORT: String(dns.port),
     DNS_ALLOW_PRIVATE: 'true',
+    UPSTREAM_NETWORKS: '127.0.0.0/8',
   };
 }
 
@@ -83,8 +84,9 @@ async function startPlain(closings: Closings, env: Readonly<Record<string, strin
   return { ...plain, fullOrigin: `http://127.0.0.1:${full.address.port}` };
 }
 
-/** Of a project with a live domain. */
+/** Of a project on the Free plan with a live domain, and one that waits. */
 export const liveProjectId = '00000000-0000-4000-8000-00000000000a';
+export const waitingHostname = 'waiting.shop.test';
 
 /** Stored directly, because no worker runs. */
 async function hold(prisma: PrismaClient): Promise<void> {
@@ -96,7 +98,13 @@ async function hold(prisma: PrismaClient): Promise<void> {
   await prisma.project.create({ data: { ...project, domains: { create: domain } } });
   const live = { ...domain, id: randomUUID(), hostname: 'live.shop.test', status: 'live' } as const;
   const served = { id: liveProjectId, name: 'Live', slug: 'live' };
-  await prisma.project.create({ data: { ...served, domains: { create: live } } });
+  const waiting = {
+    ...live,
+    id: randomUUID(),
+    hostname: waitingHostname,
+    status: 'pending',
+  } as const;
+  await prisma.project.create({ data: { ...served, domains: { create: [live, waiting] } } });
   const opened = {
     cause: 'platform_fault',
     evidence: {},

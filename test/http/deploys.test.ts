@@ -97,3 +97,19 @@ describe('The upstream CA certificates of a deploy', () => {
     expect(await findRoute(domain.hostname)).toMatchObject({ upstreamCaId: null });
   });
 });
+
+describe('An upstream that the edge will not connect to', () => {
+  it('is refused if its address is in the URL', async () => {
+    const answer = await deploy({ upstream: 'http://10.0.0.5:8080/' });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_body', errors: [{ field: 'upstream', code: 'invalid' }] },
+    });
+  });
+
+  it('is accepted without warnings if its name has public addresses', async () => {
+    expect(await deploy({})).toMatchObject({ status: 201, body: { warnings: [] } });
+    const { body } = await call(`GET /v1/projects/${projectId}/deploys`);
+    expect((body as object[])[0]).not.toHaveProperty('warnings');
+  });
+});

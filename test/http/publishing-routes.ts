@@ -14,10 +14,20 @@ import { domainListRoutes } from '../../src/http/routes/domain-lists.ts';
 import { type DomainRoutesDeps, domainRoutes } from '../../src/http/routes/domains.ts';
 import { projectRoutes } from '../../src/http/routes/projects.ts';
 import { signingRoutes } from '../../src/http/routes/signing-secret.ts';
+import { checkUpstream } from '../../src/net/upstream-check.ts';
 
 export const platformDomain = 'edge.signpost.test';
 
 type Effects = Partial<Pick<DomainRoutesDeps, 'wake' | 'orderNow' | 'forget' | 'dropTraffic'>>;
+
+/** Resolves no names; loopback is allowed, as on a laptop. */
+function addressesOnly(upstream: string) {
+  const isNamed = (address: string) => address === '127.0.0.1';
+  return checkUpstream(
+    { isNamed, lookup: async () => [{ address: '1.1.1.1', family: 4 }] },
+    upstream,
+  );
+}
 
 /** All side effects go to `effects`. */
 export function publishingRoutes(
@@ -42,7 +52,7 @@ export function publishingRoutes(
   return [
     ...projectRoutes({ ...common, deploys }),
     deleteProject({ ...common, webhooks: createWebhookStore(prisma) }),
-    ...deployRoutes({ projects, deploys, now }),
+    ...deployRoutes({ projects, deploys, checkUpstream: addressesOnly, now }),
     ...signingRoutes({ projects, signingKey: createSigningKeys(new Uint8Array(32)), now }),
     ...domainListRoutes(common),
     ...domainRoutes({

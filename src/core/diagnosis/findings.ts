@@ -8,6 +8,7 @@ import type { Actor, FamilyOf, FindingRule, Severity } from './finding.ts';
 import { type GlueFinding, glue } from './glue.ts';
 import type { ExplainedHint } from './hints.ts';
 import { type HttpsRecordFinding, httpsRecord } from './https-record.ts';
+import { type PlanFinding, planFindings } from './plan.ts';
 import { type PointingFinding, pointing } from './pointing.ts';
 import { type ProxiedFinding, proxied } from './proxied.ts';
 import { type ReservedFinding, reserved } from './reserved.ts';
@@ -33,7 +34,8 @@ export type Finding =
   | DnssecFinding
   | WorldFinding
   | CaaFinding
-  | ClaimFinding;
+  | ClaimFinding
+  | PlanFinding;
 
 /** Documented in docs/understand/findings.md. */
 export type FindingCode = Finding['code'];
@@ -54,6 +56,7 @@ const families: FamilyOf<Finding> = {
   ...world,
   ...caaFindings,
   ...claims,
+  ...planFindings,
 };
 
 const severityOrder: readonly Severity[] = ['blocks', 'warns', 'informs'];

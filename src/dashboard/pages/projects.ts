@@ -159,7 +159,7 @@ function planStep(
 ) {
   const path = link(`${projectPath(params['projectId'] ?? '')}/plan`);
   const fields = html`${typed.has('plan') ? refusal(error) : null}<input type="hidden" name="plan" value="pro"><button>Switch to Pro</button>`;
-  return html`<p><strong>A paid plan.</strong> Custom domains require Pro or higher.</p>${form(path, session, fields)}`;
+  return html`<p><strong>A paid plan.</strong> New domains require Pro or higher. Domains that are live stay live and are renewed.</p>${form(path, session, fields)}`;
 }
 
 function deployStep(

@@ -30,7 +30,9 @@ export type MoveResult =
   /** Another save came first; nothing changed. */
   | { readonly kind: 'stale' }
   /** Nothing changed: `holderProjectId` also has this apex. */
-  | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string };
+  | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string }
+  /** Nothing changed: a project on the Free plan gets no new domains. */
+  | { readonly kind: 'plan_required' };
 
 /** `epoch`: its new one. */
 type LostDomain = {
@@ -53,6 +55,7 @@ export async function moveDomain(prisma: PrismaClient, move: CheckSave): Promise
 
 async function saveMove(tx: Tx, move: CheckSave): Promise<MoveResult> {
   const { domain, outcome, at, observed } = move;
+  if (isNew(move) && (await isFree(tx, domain.projectId))) return { kind: 'plan_required' };
   const taken = outcome.to.status === 'verified' ? await takeName(tx, move) : nobodyHadIt;
   if (taken.kind === 'held_elsewhere') return taken;
   if (!(await commit(tx, domain, outcome, at))) throw new Stale();
@@ -69,6 +72,16 @@ async function saveMove(tx: Tx, move: CheckSave): Promise<MoveResult> {
   );
   const epoch = outcome.epoch === 'next' ? domain.epoch + 1 : domain.epoch;
   return { kind: 'saved', epoch, ...(taken.lost && { lost: taken.lost }) };
+}
+
+/** A domain that was served before keeps its place, also without a certificate. */
+function isNew({ domain: { state }, outcome }: CheckSave): boolean {
+  const isWaiting = state.status === 'pending' || state.status === 'failed';
+  return isWaiting && outcome.to.status === 'verified';
+}
+
+async function isFree(tx: Tx, projectId: string): Promise<boolean> {
+  return (await tx.project.count({ where: { id: projectId, plan: 'free' } })) > 0;
 }
 
 /** Rolls the transaction back; caught in this file. */

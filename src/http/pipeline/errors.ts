@@ -50,7 +50,10 @@ export const errors = {
   redirect_chain: [400, 'A redirect target must not redirect to another domain.'],
   unauthorized: [401, 'The API key is missing or invalid. Send Authorization: Bearer <key>.'],
   insufficient_scope: [403, 'The API key lacks the scope that this operation requires.'],
-  paid_plan_required: [403, 'Custom domains require a paid plan (Pro or higher).'],
+  paid_plan_required: [
+    403,
+    'New domains require a paid plan (Pro or higher). Live domains stay live and are renewed.',
+  ],
   not_found: [404, 'This path does not exist.'],
   pet_not_found: [404, 'There is no pet with this ID.'],
   key_not_found: [404, 'There is no key with this ID.'],

@@ -3,15 +3,25 @@ import { isUuid } from '../../core/operations/jobs.ts';
 import type { Deploy } from '../../core/records.ts';
 import type { DeployStore } from '../../db/deploys.ts';
 import type { ProjectStore } from '../../db/projects.ts';
-import { refuse } from '../pipeline/errors.ts';
+import type { UpstreamCheck } from '../../net/upstream-check.ts';
+import { refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
-import { deploy, deployList, deploysQuery, docsDeploy, newDeploy } from '../schemas/projects.ts';
+import {
+  deploy,
+  deployList,
+  deploysQuery,
+  docsDeploy,
+  newDeploy,
+  reportedDeploy,
+} from '../schemas/projects.ts';
 import { findProject } from './projects.ts';
 
 export type DeployRoutesDeps = {
   readonly projects: ProjectStore;
   readonly deploys: DeployStore;
+  /** Of the address in a URL. Never rejects. */
+  checkUpstream(upstream: string): Promise<UpstreamCheck>;
   now(): Date;
 };
 
@@ -22,8 +32,8 @@ export function deployRoutes(deps: DeployRoutesDeps): readonly Route[] {
 const inCommon = { tag: 'Projects', stability: 'beta' } as const;
 const deploysPath = '/v1/projects/:projectId/deploys';
 
-/** Stores what the caller reports, without requests to the upstream. */
-function createDeploy({ deploys, now }: DeployRoutesDeps): Route {
+/** Stores what the caller reports, without requests to the upstream; only its name is resolved. */
+function createDeploy({ deploys, checkUpstream, now }: DeployRoutesDeps): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -32,23 +42,28 @@ function createDeploy({ deploys, now }: DeployRoutesDeps): Route {
     operationId: 'createDeploy',
     summary: 'Report a deploy',
     description:
-      'A successful deploy makes the project publishable, and the edge proxies requests to its `upstream` from then on. The certificate of an https `upstream` is verified against the public CAs, or only against `upstreamCa` if given.',
+      'An address that is not public is refused, unless the operator allows its network. If the name of `upstream` resolves to such an address, or to none, `warnings` say so. A successful deploy makes the project publishable, and the edge proxies requests to its `upstream` from then on. The certificate of an https `upstream` is verified against the public CAs, or only against `upstreamCa` if given.',
     body: newDeploy,
     bodyExample: { status: docsDeploy.status, upstream: docsDeploy.upstream },
     success: {
       status: 201,
       description: 'The deploy was stored',
-      schema: deploy,
-      example: docsDeploy,
+      schema: reportedDeploy,
+      example: { ...docsDeploy, warnings: [] },
       headers: { location: 'Path of the deploy' },
     },
     refusals: ['project_not_found'],
     handle: async ({ params, body }) => {
       if (!isUuid(params.projectId)) return refuse('project_not_found');
+      const checked = await checkUpstream(body.upstream);
+      if (checked.kind === 'refused') {
+        return refuseField('invalid_body', 'upstream', checked.problem);
+      }
       const created = await deploys.add(params.projectId, body, now());
       if (created === null) return refuse('project_not_found');
+      const { warnings } = checked;
       const headers = { location: `/v1/projects/${created.projectId}/deploys/${created.id}` };
-      return { status: 201, body: deployView(created), headers };
+      return { status: 201, body: { ...deployView(created), warnings }, headers };
     },
   });
 }

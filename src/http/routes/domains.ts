@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { shortList } from '../../core/names/printable.ts';
 import type { SettingsUse } from '../../core/names/redirects.ts';
+import type { Plan } from '../../core/records.ts';
 import { HOUR } from '../../core/time.ts';
 import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import type { DomainStore } from '../../db/domains/domains.ts';
@@ -137,16 +138,18 @@ function verifyDomain(deps: DomainRoutesDeps): Route {
     operationId: 'verifyDomain',
     summary: 'Verify or re-verify a domain',
     description:
-      "Checks the domain at once. A pending or failed domain starts a new verification window with the same record. A verified domain keeps its status and its order runs at once, within the CA's rate limits. A live or drifted domain keeps its status.",
+      "Checks the domain at once. On the Free plan, a pending or failed domain is refused. A pending or failed domain starts a new verification window with the same record. A verified domain keeps its status and its order runs at once, within the CA's rate limits. A live or drifted domain keeps its status.",
     success: {
       status: 202,
       description: 'Current state of the domain; the check is in progress',
       schema: domain,
       example: docsDomain,
     },
-    refusals: ['project_not_found', 'domain_not_found'],
+    refusals: ['project_not_found', 'domain_not_found', 'paid_plan_required'],
     handle: ({ params, requestId }) =>
-      withName(deps, params, async (projectId, hostname) => {
+      withName(deps, params, async (projectId, hostname, plan) => {
+        const found = plan === 'free' ? await deps.domains.find(projectId, hostname) : null;
+        if (found !== null && isWaiting(found)) return refuse('paid_plan_required');
         const view = (verified: DomainDetails) => answer(deps, verified, 202);
         return verifyNow(deps, { projectId, hostname, requestId }, view);
       }),
@@ -249,12 +252,19 @@ async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise
 export async function withName(
   deps: Pick<DomainRoutesDeps, 'projects' | 'platformDomain'>,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
-  act: (projectId: string, hostname: string) => Promise<ApiResponse>,
+  act: (projectId: string, hostname: string, plan: Plan) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
   const project = await findProject(deps.projects, projectId);
   if (project === null) return refuse('project_not_found');
   const parsed = parseHostname(hostname, deps.platformDomain);
-  return parsed.ok ? act(project.id, parsed.hostname.ascii) : refuse('domain_not_found');
+  return parsed.ok
+    ? act(project.id, parsed.hostname.ascii, project.plan)
+    : refuse('domain_not_found');
+}
+
+/** Not verified since it was added, or not anymore. */
+function isWaiting({ status }: DomainDetails): boolean {
+  return status === 'pending' || status === 'failed';
 }
 
 function answer(deps: DomainRoutesDeps, found: DomainDetails | null, status: number): ApiResponse {

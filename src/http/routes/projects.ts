@@ -119,7 +119,7 @@ function updateProject(deps: ProjectRoutesDeps): Route {
     operationId: 'updateProject',
     summary: 'Change a project',
     description:
-      'Changes the name, the plan or metadata. Omitted fields and metadata keys keep their values; null removes a key.',
+      'Changes the name, the plan or metadata. Omitted fields and metadata keys keep their values; null removes a key. On the Free plan, live domains stay live and are renewed, but no domain is added or verified.',
     body: projectChange,
     bodyExample: { plan: 'pro' },
     success: {

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { readBundle } from '../../certificates/x509.ts';
 import { deployStatuses, plans } from '../../core/records.ts';
+import type { UpstreamWarning } from '../../net/upstream-check.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 import { pageFields, pageQuery } from '../pipeline/paging.ts';
+import { explainedEnum, sentence } from './common.ts';
 import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 
 /** The handler checks an ID in a path. */
@@ -19,7 +21,7 @@ const slug = z
 
 const plan = z
   .enum(plans)
-  .meta({ id: 'Plan', description: 'Plan of the project; custom domains require pro or higher' });
+  .meta({ id: 'Plan', description: 'Plan of the project; new domains require pro or higher' });
 
 const deployStatus = z
   .enum(deployStatuses)
@@ -136,6 +138,24 @@ export const deploy = z
   .meta({ id: 'Deploy', description: 'Deploy of a project' });
 
 export const deployList = z.array(deploy);
+
+const upstreamWarning = z
+  .object({
+    code: explainedEnum('UpstreamWarningCode', 'Why visitors could get an error page', {
+      private_address: 'The name resolves to an address that is not public',
+      no_address: 'The name has no address',
+      lookup_failed: 'The name could not be resolved now',
+    } satisfies Readonly<Record<UpstreamWarning['code'], string>>),
+    message: sentence('What is wrong, and what to do'),
+  })
+  .meta({ id: 'UpstreamWarning', description: 'A likely problem of a deploy' });
+
+/** Only the response to its report has warnings: they are about the DNS of that moment. */
+export const reportedDeploy = deploy
+  .extend({
+    warnings: z.array(upstreamWarning).meta({ description: 'Likely problems; usually empty' }),
+  })
+  .meta({ id: 'ReportedDeploy', description: 'Deploy as it was stored' });
 
 /** The secret starts with `sigsec_`. */
 export const signingSecret = z

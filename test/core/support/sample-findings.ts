@@ -156,6 +156,7 @@ function samplesWith(text: string, count = 1): Samples {
       hint: 'bare_name',
       rfc: 'allow',
     },
+    plan_required: { code: 'plan_required', hostname },
     held_elsewhere: {
       code: 'held_elsewhere',
       hostname,

@@ -27,7 +27,14 @@ export async function startDashboard(
 ): Promise<RunningDashboard> {
   const fresh = await storage;
   const ports = { PORT: '0', EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' };
-  const loaded = loadConfig({ ...fresh.env, ...ports, ROLE: 'api', API_KEY, ...more });
+  const loaded = loadConfig({
+    ...fresh.env,
+    ...ports,
+    ROLE: 'api',
+    API_KEY,
+    UPSTREAM_NETWORKS: '127.0.0.0/8',
+    ...more,
+  });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const { config } = loaded;
   const log = pino({ level: 'silent' });

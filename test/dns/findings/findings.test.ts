@@ -89,9 +89,10 @@ it.each([
 
 describe('the finding tables', () => {
   const rows = tables.flatMap(([, table]) => table);
-  /** The claim of another project (`held_elsewhere`), and what only real servers do: test/dns/unusual. */
+  /** What saving a check finds (`held_elsewhere`, `plan_required`), and what only real servers do: test/dns/unusual. */
   const elsewhere: readonly FindingCode[] = [
     'held_elsewhere',
+    'plan_required',
     'no_name_servers',
     'glue_mismatch',
     'https_record_mismatch',

@@ -1,0 +1,53 @@
+/** Whether the edge will connect to a deploy, as far as its address shows when it is reported. */
+import { isIP } from 'node:net';
+import { addressesOf, hostOf, isPublic, type Lookup } from './destination.ts';
+
+/** What visitors would meet. `message` tells what to do. */
+export type UpstreamWarning = {
+  readonly code: 'private_address' | 'no_address' | 'lookup_failed';
+  readonly message: string;
+};
+
+/** `refused`: every visitor would get an error page. The problem is worded to follow a field's name. */
+export type UpstreamCheck =
+  | { readonly kind: 'refused'; readonly problem: string }
+  | { readonly kind: 'accepted'; readonly warnings: readonly UpstreamWarning[] };
+
+export type UpstreamCheckDeps = {
+  readonly lookup: Lookup;
+  /** Whether `UPSTREAM_NETWORKS` has it. */
+  isNamed(address: string): boolean;
+};
+
+/** DNS answers change, so a name is never refused. */
+const LOOKUP_MS = 2_000;
+
+/** `upstream` must be a URL. Sends only DNS queries. Never rejects. */
+export async function checkUpstream(
+  { lookup, isNamed }: UpstreamCheckDeps,
+  upstream: string,
+): Promise<UpstreamCheck> {
+  const url = new URL(upstream);
+  const host = hostOf(url);
+  const isAllowed = (address: string) => isPublic(address) || isNamed(address);
+  if (isIP(host) !== 0) {
+    return isAllowed(host) ? accepted() : { kind: 'refused', problem: privateWords(host) };
+  }
+  const timeout = new Promise<null>((resolve) => {
+    setTimeout(() => resolve(null), LOOKUP_MS).unref();
+  });
+  const found = await Promise.race([addressesOf(url, lookup).catch(() => null), timeout]);
+  if (found === null) return accepted('lookup_failed', `${host} could not be resolved now.`);
+  if (found.length === 0) return accepted('no_address', `${host} has no address.`);
+  const refused = found.find(({ address }) => !isAllowed(address));
+  if (refused === undefined) return accepted();
+  return accepted('private_address', `${host} ${privateWords(refused.address, 'resolves to')}`);
+}
+
+function privateWords(address: string, verb = 'is at'): string {
+  return `${verb} ${address}, which is not a public address. Visitors would get an error page. The operator can allow it with UPSTREAM_NETWORKS.`;
+}
+
+function accepted(code?: UpstreamWarning['code'], message = ''): UpstreamCheck {
+  return { kind: 'accepted', warnings: code === undefined ? [] : [{ code, message }] };
+}

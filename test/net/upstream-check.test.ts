@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { checkUpstream, type UpstreamCheckDeps } from '../../src/net/upstream-check.ts';
+
+/** `10.1.x.x` is one of UPSTREAM_NETWORKS. */
+const withLookup = (lookup: UpstreamCheckDeps['lookup']) => ({
+  lookup,
+  isNamed: (address: string) => address.startsWith('10.1.'),
+});
+const unused = withLookup(() => Promise.reject(new Error('unexpected lookup')));
+const resolvesTo = (...addresses: readonly string[]) =>
+  withLookup(async () =>
+    addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+  );
+
+describe('A literal address', () => {
+  it.each(['http://1.1.1.1:8080/', 'http://[2606:4700::1111]/', 'http://10.1.2.3/'])(
+    '%s is accepted without a query',
+    async (upstream) => {
+      expect(await checkUpstream(unused, upstream)).toEqual({ kind: 'accepted', warnings: [] });
+    },
+  );
+
+  it.each([
+    ['http://10.0.0.5/', '10.0.0.5'],
+    ['http://127.0.0.1:3000/', '127.0.0.1'],
+    ['http://2130706433/', '127.0.0.1'],
+    ['http://169.254.169.254/latest', '169.254.169.254'],
+    ['http://[::1]/', '::1'],
+    ['http://[fd00::1]/', 'fd00::1'],
+    ['http://[::ffff:10.0.0.1]/', '::ffff:a00:1'],
+  ])('%s is refused', async (upstream, address) => {
+    expect(await checkUpstream(unused, upstream)).toEqual({
+      kind: 'refused',
+      problem: `is at ${address}, which is not a public address. Visitors would get an error page. The operator can allow it with UPSTREAM_NETWORKS.`,
+    });
+  });
+});
+
+describe('A name', () => {
+  const warningsOf = async (deps: UpstreamCheckDeps, upstream = 'https://app.example/') => {
+    const checked = await checkUpstream(deps, upstream);
+    return checked.kind === 'accepted' ? checked.warnings : checked;
+  };
+
+  it('with public or allowed addresses has no warning', async () => {
+    expect(await warningsOf(resolvesTo('1.1.1.1', '2606:4700::1111', '10.1.0.1'))).toEqual([]);
+  });
+
+  it.each([
+    ['private_address', 'resolves to 10.0.0.5', resolvesTo('1.1.1.1', '10.0.0.5')],
+    ['no_address', 'has no address', resolvesTo()],
+    ['lookup_failed', 'could not be resolved', unused],
+    ['lookup_failed', 'could not be resolved', withLookup(() => new Promise(() => {}))],
+  ] as const)('gets the warning %s: %s', async (code, words, deps) => {
+    expect(await warningsOf(deps)).toEqual([{ code, message: expect.stringContaining(words) }]);
+  });
+
+  it('of this machine is never sent to a server', async () => {
+    const warnings = await warningsOf(unused, 'http://app.localhost:3000/');
+    expect(warnings).toMatchObject([{ code: 'private_address' }]);
+  });
+});
