@@ -47,6 +47,7 @@ import { composeFleet } from './fleet.ts';
 import { createIsMetricsToken } from './metrics-token.ts';
 import { directoriesOf, type Parts } from './parts.ts';
 import { composeExamineReach } from './reach.ts';
+import { composeSendTest } from './webhooks.ts';
 
 export type RoutesDeps = {
   readonly parts: Parts;
@@ -94,6 +95,7 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
       webhooks,
       deliveries,
       vault,
+      sendTest: composeSendTest(parts),
       allowPrivate: config.webhooks.allowPrivate,
       now,
     }),

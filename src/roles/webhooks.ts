@@ -1,15 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DeliverWebhookDeps } from '../../workers/deliver-webhook.ts';
 import type { RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
 import type { Vault } from '../certificates/vault/vault.ts';
 import type { Config } from '../config/config.ts';
+import type { Webhook } from '../core/records.ts';
 import type { DeliveryStore, LoadedDelivery } from '../db/delivery/deliveries.ts';
 import type { WaitingStore } from '../db/domains/waiting.ts';
+import type { TestSent } from '../http/routes/webhook-owners.ts';
 import { createLookup, hostOf, isOwn, isPublic } from '../net/destination.ts';
 import { createKeyedCount, type KeyedCount } from '../net/keyed-count.ts';
 import type { OwnAddresses } from '../net/own-addresses.ts';
 import type { Queues } from '../queue/queues.ts';
-import { bodyOf, messageIdOf, openSecret, signatureHeaders } from '../webhooks/message.ts';
+import { bodyOf, messageIdOf, signedHeaders, testBodyOf } from '../webhooks/message.ts';
 import { createSender, type Send } from '../webhooks/send.ts';
 
 export type DeliveryParts = {
@@ -42,10 +45,7 @@ export function deliverDeps(
       const { webhook, event } = delivery;
       const body = bodyOf(event);
       const messageId = messageIdOf(event);
-      const secrets = secretsOf(vault, delivery, at);
-      const headers = signatureHeaders({ messageId, at, body, secrets });
-      // The secret is wiped after signing.
-      for (const secret of secrets) secret.fill(0);
+      const headers = signedHeaders(vault, webhook, { messageId, at, body });
       return send({ url: webhook.url, headers, body });
     },
     putBack: deliveries.putBack,
@@ -79,24 +79,37 @@ export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
   };
 }
 
-function senderOf({ config, ownAddresses }: DeliveryParts): Send {
-  const { dns, webhooks } = config;
-  const { allowPrivate } = webhooks;
-  const lookup = createLookup(dns.servers);
-  if (allowPrivate) return createSender({ allowPrivate, lookup, isAllowed: () => true });
-  return async (outgoing) => {
-    const own = await ownAddresses();
-    const isAllowed = (address: string) => isPublic(address) && !isOwn(address, own);
-    return createSender({ allowPrivate, lookup, isAllowed })(outgoing);
+/** A request waits for it, so it is shorter than an attempt. */
+const TEST_TIMEOUT_MS = 5_000;
+
+type TestParts = Pick<DeliveryParts, 'config' | 'ownAddresses' | 'vault'>;
+
+/** Sends one `webhook.test` from this process, outside the queue. */
+export function composeSendTest(parts: TestParts, send = senderOf(parts, TEST_TIMEOUT_MS)) {
+  return async (webhook: Webhook, at: Date): Promise<TestSent> => {
+    const messageId = `msg_${randomUUID()}`;
+    const body = testBodyOf(webhook, at);
+    const headers = signedHeaders(parts.vault, webhook, { messageId, at, body });
+    return { messageId, answer: await send({ url: webhook.url, headers, body }) };
   };
 }
 
-/** Newest first, then the previous secret while it is valid. */
-function secretsOf(vault: Vault, { webhook }: LoadedDelivery, at: Date): readonly Uint8Array[] {
-  const { id, sealedSecret, sealedOldSecret, oldSecretEndsAt } = webhook;
-  const old = oldSecretEndsAt !== null && oldSecretEndsAt > at ? sealedOldSecret : null;
-  const sealed = old === null ? [sealedSecret] : [sealedSecret, old];
-  return sealed.map((one) => openSecret(vault, id, one));
+function senderOf(
+  { config, ownAddresses }: Pick<DeliveryParts, 'config' | 'ownAddresses'>,
+  timeoutMs?: number,
+): Send {
+  const { dns, webhooks } = config;
+  const common = {
+    allowPrivate: webhooks.allowPrivate,
+    lookup: createLookup(dns.servers),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  };
+  if (webhooks.allowPrivate) return createSender({ ...common, isAllowed: () => true });
+  return async (outgoing) => {
+    const own = await ownAddresses();
+    const isAllowed = (address: string) => isPublic(address) && !isOwn(address, own);
+    return createSender({ ...common, isAllowed })(outgoing);
+  };
 }
 
 /** Never waits, since that would block a worker. */

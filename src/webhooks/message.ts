@@ -1,6 +1,7 @@
 /** Standard Webhooks 1.0.0, signed with one secret or, after a rotation, two. */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Vault } from '../certificates/vault/vault.ts';
+import type { Webhook } from '../core/records.ts';
 import type { EventToDeliver } from '../db/delivery/deliveries.ts';
 import { eventView } from '../events/event-stream.ts';
 import { renderJson } from '../net/json.ts';
@@ -37,6 +38,35 @@ export function signatureHeaders({ messageId, at, body, secrets }: SignedMessage
     'webhook-timestamp': timestamp,
     'webhook-signature': signatures.join(' '),
   };
+}
+
+/** A message about nothing, for trying a receiver. */
+export function testBodyOf({ id, projectId }: Pick<Webhook, 'id' | 'projectId'>, at: Date): string {
+  return renderJson({ type: TEST_TYPE, timestamp: at, data: { webhookId: id, projectId } });
+}
+
+export const TEST_TYPE = 'webhook.test';
+
+type SigningWebhook = Pick<Webhook, 'id' | 'sealedSecret' | 'sealedOldSecret' | 'oldSecretEndsAt'>;
+
+/** Headers of a message, signed with the webhook's secrets, which are wiped. Throws the vault's faults. */
+export function signedHeaders(
+  vault: Vault,
+  webhook: SigningWebhook,
+  message: Omit<SignedMessage, 'secrets'>,
+) {
+  const secrets = secretsOf(vault, webhook, message.at);
+  const headers = signatureHeaders({ ...message, secrets });
+  for (const secret of secrets) secret.fill(0);
+  return headers;
+}
+
+/** Newest first, then the previous secret while it is valid. */
+function secretsOf(vault: Vault, webhook: SigningWebhook, at: Date): readonly Uint8Array[] {
+  const { id, sealedSecret, sealedOldSecret, oldSecretEndsAt } = webhook;
+  const old = oldSecretEndsAt !== null && oldSecretEndsAt > at ? sealedOldSecret : null;
+  const sealed = old === null ? [sealedSecret] : [sealedSecret, old];
+  return sealed.map((one) => openSecret(vault, id, one));
 }
 
 /** Standard Webhooks requires 24 to 64; HMAC-SHA256's output size is enough (RFC 2104, 3). */

@@ -83,6 +83,7 @@ function ofKind(kind: Kind): Readonly<Record<string, OperationAsks>> {
     },
     [`rotate${noun}WebhookSecret`]: ofOne(200),
     [`list${noun}WebhookDeliveries`]: ofOne(200),
+    [`test${noun}Webhook`]: ofOne(200),
     [`replay${noun}WebhookEvents`]: {
       ...replays,
       refusals: [

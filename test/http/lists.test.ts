@@ -22,6 +22,7 @@ beforeAll(async () => {
       webhooks: createWebhookStore(prisma),
       deliveries: createDeliveryStore(prisma),
       vault: createVault(new Uint8Array(32)),
+      sendTest: () => Promise.reject(new Error('unexpected test message')),
       allowPrivate: false,
       now,
     }),

@@ -30,6 +30,7 @@ export function webhookApi() {
         webhooks: createWebhookStore(prisma),
         deliveries: createDeliveryStore(prisma),
         vault,
+        sendTest: () => Promise.reject(new Error('unexpected test message')),
         allowPrivate: false,
         now,
       }),

@@ -90,6 +90,15 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299;
 }
 
+/** Why an answer is not a success; `decideAttempt` says what follows. */
+export function outcomeOf(
+  answer: WebhookResponse,
+): Missed | { readonly httpStatus: number; readonly problem: null } {
+  return answer.kind === 'answered' && isSuccess(answer.status)
+    ? { httpStatus: answer.status, problem: null }
+    : missedBy(answer);
+}
+
 function missedBy(answer: WebhookResponse): Missed {
   if (answer.kind === 'unanswered') return { httpStatus: null, problem: answer.problem };
   const { status } = answer;

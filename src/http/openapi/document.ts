@@ -1,4 +1,5 @@
 /** Builds the OpenAPI document from the routes, so validation and documentation share schemas. */
+
 import type { ApiConfig } from '../../config/config.ts';
 import { type Route, tags } from '../pipeline/route.ts';
 import { type ParamName, params } from '../pipeline/validate.ts';
@@ -20,6 +21,7 @@ import {
   takesIdempotencyKey,
 } from './refusals.ts';
 import { errorExamples, responsesOf, sharedHeaders, sharedResponses } from './responses.ts';
+import { webhookOperation } from './webhooks.ts';
 
 /** docs/interface.md, section 9. */
 const API_VERSION = '1.0.0';
@@ -55,6 +57,7 @@ export function buildDocument(routes: readonly Route[], addresses: Addresses): O
     tags: tags
       .filter((name) => routes.some(({ tag }) => tag === name))
       .map((name) => ({ name, description: tagDescriptions[name] })),
+    webhooks: { message: { post: webhookOperation(schemas) } },
     paths,
     components: {
       securitySchemes: {

@@ -64,6 +64,12 @@ export type Operation = Extensible & {
   readonly responses: Readonly<Record<string, Response | Ref>>;
 };
 
+/** Without a key: the message is signed. */
+export type WebhookOperation = Omit<
+  Operation,
+  'deprecated' | 'x-required-scope' | 'x-stability' | 'parameters'
+> & { readonly 'x-stability': 'stable'; readonly parameters: readonly Parameter[] };
+
 /** The URL can be relative to the document's location. */
 export type Server = { readonly url: string; readonly description: string };
 
@@ -87,6 +93,8 @@ export type OpenApiDocument = {
   };
   readonly servers: readonly Server[];
   readonly tags: readonly { readonly name: Tag; readonly description: string }[];
+  /** Requests that receivers get. */
+  readonly webhooks: Readonly<Record<string, { readonly post: WebhookOperation }>>;
   /** Relative to a server URL: `/pets/{petId}`. */
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: {

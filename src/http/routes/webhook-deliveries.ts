@@ -1,3 +1,4 @@
+import { outcomeOf } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
 import { cursorAfterDelivery } from '../pipeline/cursor.ts';
@@ -10,9 +11,11 @@ import {
   deliveriesQuery,
   deliveryList,
   docsDelivery,
+  docsWebhookTest,
   operatorReplay,
   replay,
   replayed,
+  webhookTest,
 } from '../schemas/webhooks.ts';
 import { findProject } from './projects.ts';
 import {
@@ -65,6 +68,37 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
         const path = `${pathIn(owners, projectId)}/${id}/deliveries`;
         const address = { path, filters: { limit } };
         return listAnswer(rows.map(deliveryView), next && cursorAfterDelivery(next), address);
+      }),
+  });
+}
+
+/** Works for a disabled webhook, too. Not a delivery: it is not retried, counted or listed. */
+export function testWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+  return route({
+    method: 'POST',
+    path: `${owners.base}/:webhookId/test`,
+    scope: owners.write,
+    tag: owners.tag,
+    stability,
+    operationId: owners.named('test', 'Webhook'),
+    summary: 'Send a test message',
+    description:
+      'Sends one signed message of the type `webhook.test` at once, and returns the result. Also works while the webhook is disabled. It is not retried, and changes nothing about the webhook.',
+    success: {
+      status: 200,
+      description: 'The result',
+      schema: webhookTest,
+      example: docsWebhookTest,
+    },
+    refusals: [...owners.refusals, 'webhook_not_found'],
+    handle: ({ params }) =>
+      withWebhook(deps, owners, params, async (webhook) => {
+        const at = deps.now();
+        const { messageId, answer } = await deps.sendTest(webhook, at);
+        const { httpStatus, problem } = outcomeOf(answer);
+        const delivered = problem === null;
+        const body = { messageId, delivered, status: httpStatus, error: problem, at };
+        return { status: 200, body };
       }),
   });
 }

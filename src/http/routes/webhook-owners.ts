@@ -2,6 +2,7 @@
 import type { Vault } from '../../certificates/vault/vault.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Scope } from '../../core/operations/scopes.ts';
+import type { WebhookResponse } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { DeliveryRow, DeliveryStore } from '../../db/delivery/deliveries.ts';
 import type { WebhookStore } from '../../db/delivery/webhooks.ts';
@@ -58,12 +59,16 @@ export function pathIn({ base }: Owners, owner: string | null): string {
   return owner === null ? base : base.replace(':projectId', owner);
 }
 
+export type TestSent = { readonly messageId: string; readonly answer: WebhookResponse };
+
 export type WebhookRoutesDeps = {
   readonly projects: ProjectStore;
   readonly webhooks: WebhookStore;
   readonly deliveries: Pick<DeliveryStore, 'list' | 'replay'>;
   /** Encrypts the signing secrets. */
   readonly vault: Vault;
+  /** A `webhook.test`, at most 5 s. Rejects only on internal errors. */
+  sendTest(webhook: Webhook, at: Date): Promise<TestSent>;
   /** For test labs: allows http URLs and private addresses. */
   readonly allowPrivate: boolean;
   now(): Date;

@@ -18,7 +18,12 @@ import {
   webhooksQuery,
   webhookWithSecret,
 } from '../schemas/webhooks.ts';
-import { listDeliveries, replayEvents, replayProjectEvents } from './webhook-deliveries.ts';
+import {
+  listDeliveries,
+  replayEvents,
+  replayProjectEvents,
+  testWebhook,
+} from './webhook-deliveries.ts';
 import {
   type Owners,
   ofOperators,
@@ -37,6 +42,7 @@ const forBoth = [
   deleteWebhook,
   rotateSecret,
   listDeliveries,
+  testWebhook,
 ] as const;
 
 export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {

@@ -1,6 +1,7 @@
 /** docs/understand/life-of-a-domain.md lists the same types. */
 import { z } from 'zod';
 import { type EventType, escalationEnds } from '../../core/life/events.ts';
+import { TEST_TYPE } from '../../webhooks/message.ts';
 import { idOfCursor } from '../pipeline/cursor.ts';
 import { int64, time, uuid } from '../pipeline/json.ts';
 import { cursorOf, limitOf } from '../pipeline/paging.ts';
@@ -79,15 +80,15 @@ const withData = {
 /** The types without data share one object in the document. */
 const plain = Object.entries(eventWords).filter(([type]) => !Object.hasOwn(withData, type));
 
+const plainType = () =>
+  z.enum(plain.map(([type]) => type)).meta({ 'x-enumDescriptions': Object.fromEntries(plain) });
+// Every key of `withData` is an event type.
+const typeWithData = (type: string) =>
+  z.literal(type).meta({ description: eventWords[type as EventType] });
+
 const [plainEvent, ...otherEvents] = [
-  anEvent(
-    z.enum(plain.map(([type]) => type)).meta({ 'x-enumDescriptions': Object.fromEntries(plain) }),
-    z.object({}).meta({ description: 'No data' }),
-  ),
-  ...Object.entries(withData).map(([type, data]) =>
-    // Every key of `withData` is an event type.
-    anEvent(z.literal(type).meta({ description: eventWords[type as EventType] }), data),
-  ),
+  anEvent(plainType(), z.object({}).meta({ description: 'No data' })),
+  ...Object.entries(withData).map(([type, data]) => anEvent(typeWithData(type), data)),
 ] as const;
 
 /** `type` determines the fields of `data`. A webhook message adds the project's ID. */
@@ -95,12 +96,37 @@ export const event = z
   .discriminatedUnion('type', [plainEvent, ...otherEvents])
   .meta({ id: 'Event', description: 'Event of a domain' });
 
+/** A webhook's message about an event: `type` is also that of `data`. */
+const [plainMessage, ...otherMessages] = [
+  aMessage(plainType(), plainEvent),
+  ...otherEvents.map((one) => aMessage(typeWithData(one.shape.type.value), one)),
+] as const;
+
+const testMessage = z.object({
+  type: z.literal(TEST_TYPE).meta({ description: 'Sent on request, to try a receiver' }),
+  timestamp: time(),
+  data: z.object({ webhookId: uuid(), projectId: z.nullable(uuid()) }),
+});
+
+/** The body of every request to a receiver (Standard Webhooks 1.0.0). */
+export const webhookMessage = z
+  .discriminatedUnion('type', [plainMessage, ...otherMessages, testMessage])
+  .meta({ id: 'WebhookMessage', description: 'Body of a webhook request' });
+
 export const eventList = z.array(event);
 /** `cursor` is parsed to the database's ID of an event. */
 export const timelineQuery = z.strictObject({
   limit: limitOf('events'),
   cursor: cursorOf(idOfCursor),
 });
+
+function aMessage<Type extends z.ZodType<string>>(type: Type, about: z.ZodObject) {
+  return z.object({
+    type,
+    timestamp: time().meta({ description: 'When the event happened' }),
+    data: about.extend({ projectId: uuid().meta({ description: 'ID of the project' }) }),
+  });
+}
 
 function findings() {
   return z.array(finding);

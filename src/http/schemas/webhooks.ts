@@ -144,6 +144,27 @@ const delivery = z
   })
   .meta({ id: 'Delivery', description: 'Delivery of one event to one webhook' });
 
+/** The error is a DeliveryProblem. */
+export const webhookTest = z
+  .object({
+    messageId: z.string().meta({ description: 'The `webhook-id` of the message' }),
+    delivered: z.boolean().meta({ description: 'Whether the receiver answered with 2xx' }),
+    status: z.nullable(wholeNumber({ min: 100, max: 599 })).meta({
+      description: "HTTP status of the receiver's answer; null without an answer",
+    }),
+    error: z.nullable(problem),
+    at: time().meta({ description: 'When the message was sent' }),
+  })
+  .meta({ id: 'WebhookTest', description: 'Result of a test message' });
+
+export const docsWebhookTest = {
+  messageId: 'msg_5f0c7a52-6f0e-4a0b-9a6d-1d2c3b4a5968',
+  delivered: true,
+  status: 200,
+  error: null,
+  at: '2026-11-20T12:00:00.000Z',
+};
+
 export const deliveryList = z.array(delivery);
 export const deliveriesQuery = z.strictObject({
   limit: limitOf('deliveries'),

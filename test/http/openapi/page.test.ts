@@ -20,7 +20,7 @@ async function get(path: string): Promise<ApiResponse> {
 }
 
 const document = buildDocument(routes, { baseUrl: undefined, stagingUrl: undefined });
-const sections = [...document.tags.map(({ name }) => name.toLowerCase()), 'errors'];
+const sections = [...document.tags.map(({ name }) => name.toLowerCase()), 'errors', 'schemas'];
 const paths = ['/docs', ...sections.map((name) => `/docs/${name}`)];
 const pages = new Map<string, string>();
 for (const path of paths) pages.set(path, (await get(path)).text ?? '');
@@ -56,7 +56,7 @@ describe('The docs pages', () => {
       expect(anchorsOf('/docs/errors')).toContain(code);
   });
 
-  it('exist for tags and errors only', async () => {
+  it('exist for tags, errors and schemas only', async () => {
     expect(await get('/docs/nothing')).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
 });

@@ -11,7 +11,7 @@ import {
 import { errorTable } from './responses-table.ts';
 import { prose, referred, schemaSections, words } from './schema-section.ts';
 
-/** HTML documents by path: the overview, one page per tag, and the errors. Deterministic. */
+/** HTML documents by path: the overview, one page per tag, the errors and the schemas. Deterministic. */
 export function renderPages(document: OpenApiDocument): ReadonlyMap<string, string> {
   const operations = operationsOf(document);
   const sections = document.tags.map(({ name }) => ({
@@ -27,16 +27,18 @@ export function renderPages(document: OpenApiDocument): ReadonlyMap<string, stri
     base: './',
     main: overviewMain(document, operations),
   });
-  const errors = page(document, operations, {
-    title: `Errors · ${document.info.title} API`,
-    base: '../',
-    main: errorsMain(document),
-  });
-  return linked([
-    { path: OVERVIEW, text: overview },
-    ...sections,
-    { path: sectionPath('errors'), text: errors },
-  ]);
+  const more = [
+    { name: 'Errors', main: errorsMain(document) },
+    { name: 'Schemas', main: schemasMain(document, operations) },
+  ].map(({ name, main }) => ({
+    path: sectionPath(name),
+    text: page(document, operations, {
+      title: `${name} · ${document.info.title} API`,
+      base: '../',
+      main,
+    }),
+  }));
+  return linked([{ path: OVERVIEW, text: overview }, ...sections, ...more]);
 }
 
 const OVERVIEW = '/docs';
@@ -95,10 +97,13 @@ ${document.tags.map(
 <h2 id="headers">Headers</h2>
 <table>${Object.values(components.parameters).map(parameterRow)}</table>
 </section>
-<section aria-labelledby="schemas">
-<h2 id="schemas">Schemas</h2>
-${schemaSections(shownAtTheEnd(document, operations))}
-</section>`;
+`;
+}
+
+function schemasMain(document: OpenApiDocument, operations: readonly Listed[]): Html {
+  return html`<h1 id="schemas">Schemas</h1>
+<h2>All objects that operations and webhooks share</h2>
+${schemaSections(shownAtTheEnd(document, operations))}`;
 }
 
 /** Errors link to their row. */
