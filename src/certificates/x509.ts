@@ -61,6 +61,16 @@ export function readBundle(text: string): ReadBundle {
   return { ok: true, pem: certificates.join('') };
 }
 
+/** Throws if it is not a certificate in PEM. */
+export function readRoot(pem: string) {
+  const certificate = new X509Certificate(pem);
+  return {
+    name: nameOf(certificate.subject),
+    fingerprint: certificate.fingerprint256,
+    expiresAt: new Date(certificate.validTo),
+  };
+}
+
 /** SHA-256 of each certificate that `readBundle` returned, as `openssl x509 -fingerprint` shows it. */
 export function fingerprintsOf(bundle: string): readonly string[] {
   const blocks = bundle.split(/(?=-----BEGIN )/).filter((part) => part.trim());

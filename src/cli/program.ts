@@ -3,6 +3,7 @@
 import { Command, Option } from '@commander-js/extra-typings';
 import { projectVersion } from '../config/project.ts';
 import { scopes } from '../core/operations/scopes.ts';
+import { defineCa } from './ca-command.ts';
 import {
   exitDone,
   type Io,
@@ -56,6 +57,7 @@ export function createProgram(
     defineKeys,
     defineRotateKeys,
     defineZone,
+    defineCa,
   ]) {
     define(program, run);
   }

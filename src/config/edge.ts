@@ -9,7 +9,7 @@ export type EdgeConfig = {
   /** Ports of Signpost's edge, or of Caddy. */
   readonly httpPort: number;
   readonly httpsPort: number;
-  /** Where visitors reach the edge. Missing: `httpsPort` in redirects, 443 for checks. */
+  /** Where visitors reach the edge. Missing: `httpsPort` in redirects; for checks 443, or `httpsPort` on embedded storage. */
   readonly publicHttpsPort: number | undefined;
   /** Whether workers connect to the edge's public addresses. */
   readonly isProbed: boolean;

@@ -91,10 +91,16 @@ function composeRecordServedCertificate({
     loadChains,
     save,
     lookupAddresses: observer.lookupAddresses,
-    port: config.edge.publicHttpsPort ?? HTTPS_PORT,
+    port: visitorsPort(config),
     allowPrivate: config.dns.allowPrivate,
     now,
   });
+}
+
+/** Embedded storage has one process, so its edge is the one that visitors reach. */
+function visitorsPort({ edge, storage }: Pick<Config, 'edge' | 'storage'>): number {
+  const listening = storage.kind === 'embedded' && edge.httpsPort !== 0 ? edge.httpsPort : null;
+  return edge.publicHttpsPort ?? listening ?? HTTPS_PORT;
 }
 
 /** In addition to those of orders. */

@@ -29,6 +29,7 @@ import { fleetRoutes } from '../http/routes/fleet.ts';
 import { healthRoutes, metricsRoutes } from '../http/routes/health.ts';
 import { internalRoutes } from '../http/routes/internal.ts';
 import { keyRoutes } from '../http/routes/keys.ts';
+import { localCaRoutes } from '../http/routes/local-ca.ts';
 import { openApiRoutes } from '../http/routes/openapi.ts';
 import { operationsRoutes } from '../http/routes/operations.ts';
 import { petRoutes } from '../http/routes/pets.ts';
@@ -99,6 +100,7 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
       allowPrivate: config.webhooks.allowPrivate,
       now,
     }),
+    ...localCaRoutes({ rootCertificate: parts.rootCertificate }),
     ...keyRoutes({ keys: createApiKeyStore(database.prisma), forget: deps.forgetKey, now }),
     ...operatorsRoutes(parts),
     ...internalRoutes({

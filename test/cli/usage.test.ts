@@ -19,6 +19,7 @@ describe('signpost', () => {
       'keys',
       'rotate-keys',
       'zone',
+      'ca',
       'completion',
     ])
       expect(stdout).toMatch(`\n  ${name} `);
@@ -57,6 +58,7 @@ describe('signpost', () => {
     ['keys rotate', ['--grace', '--url', '--json']],
     ['keys revoke', ['--url']],
     ['rotate-keys', ['--check']],
+    ['ca', ['--url', '--json']],
     ['zone', ['--ttl', '--accounturi', '--validationmethods', '--json']],
   ];
   it.each(options)('%s has its own help with exactly its options', async (command, names) => {

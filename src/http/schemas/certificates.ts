@@ -110,3 +110,22 @@ export const certificate = z
     browser,
   })
   .meta({ id: 'Certificate', description: 'Certificate of a domain' });
+
+/** The root that clients on test machines can trust. */
+export const localCa = z
+  .object({
+    certificate: z.nullable(z.string()).meta({ description: 'The root certificate in PEM' }),
+    name: z
+      .nullable(z.string())
+      .meta({ description: 'Its common name; each installation has another' }),
+    fingerprint: z.nullable(z.string()).meta({ description: 'SHA-256, in hex with colons' }),
+    expiresAt: z.nullable(time()),
+  })
+  .meta({ id: 'LocalCa', description: 'Root certificate of the local CA' });
+
+export const docsLocalCa = {
+  certificate: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+  name: 'Signpost local authority 1f2a9c04',
+  fingerprint: 'A1:B2:C3:D4:E5:F6:…',
+  expiresAt: '2036-11-18T12:00:00.000Z',
+};
