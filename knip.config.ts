@@ -14,6 +14,7 @@ const config: KnipConfig = {
     'src/http/openapi/page/script.ts!',
     'scripts/*.mjs!',
     'bench/*/*.ts', // started as processes
+    'packages/client/src/index.ts',
     'test/**/*.test.ts',
     'test/faults/main.ts',
     'test/faults/signals/main.ts',
@@ -25,6 +26,7 @@ const config: KnipConfig = {
     'workers/**/*.ts!',
     'scripts/**/*.mjs!',
     'bench/**/*.ts',
+    'packages/client/src/*.ts',
     'test/**/*.{ts,mjs}',
   ],
   // Prisma's generated client imports the first; tests start the other two by their paths.

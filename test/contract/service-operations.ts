@@ -27,6 +27,7 @@ export const serviceOperations = {
       [404, 'not_found', () => ({ ...noDomain(), headers: { 'x-forwarded-for': '8.8.8.8' } })],
     ],
   },
+  getLlmsText: { success: [200, () => ({})] },
   getLocalCa: { success: [200, () => ({})] },
   getLiveness: { success: [200, () => ({})] },
   getReadiness: { success: [200, () => ({})] },

@@ -43,9 +43,9 @@ it('The quickstart leads from an empty folder to a live domain and its removal',
   onTestFinished(dns.close);
   const [start = '', ...steps] = blocksOf(guide, 'sh');
   const { key, port, edgeHttps } = await startService(start, dns.port);
-  expect(steps).toHaveLength(8);
+  expect(steps).toHaveLength(9);
   const [setUp = '', deploy = '', receiver = '', add = '', findings = '', ...rest] = steps;
-  const [verify = '', visit = '', remove = ''] = rest;
+  const [verify = '', visit = '', remove = '', code = ''] = rest;
   const [deployPort, receiverPort] = [await freePort(), await freePort()];
   const received = `received-${port}`;
 
@@ -57,6 +57,7 @@ it('The quickstart leads from an empty folder to a live domain and its removal',
       ...['echo "# verify"\n', verify, 'echo "# visit"\n', visit],
       waitFor(`"$TMPDIR/${received}"`, 'domain.live'),
       ...['echo "# removed"\n', remove, 'echo "# received"\n', `cat "$TMPDIR/${received}"\n`],
+      ...['echo "# code"\n', code],
     ].join(''),
     [
       ['KEY=…', `KEY=${key}`],
@@ -68,16 +69,20 @@ it('The quickstart leads from an empty folder to a live domain and its removal',
     ],
   );
   const publishing = publishTheRecord(dns, port, key);
-  const { stdout, stderr, code } = await runShell(script, {
+  const ran = await runShell(script, {
     PORT: String(receiverPort),
     SIGNPOST_URL: `http://localhost:${port}`,
     TMPDIR: process.env['TMPDIR'] ?? '/tmp',
   });
   await publishing;
-  expect([code, stderr]).toEqual([0, expect.any(String)]);
+  const { stdout } = ran;
+  expect([ran.code, ran.stderr]).toEqual([0, expect.any(String)]);
   const said = (name: string) => stdout.split(`# ${name}\n`)[1]?.split(/^# /m)[0] ?? '';
   expect(said('record')).toContain('"type": "CNAME"');
   expect(said('visit')).toBe('Hello from my app\n');
+  expect(said('code')).toMatch(
+    /^Create: CNAME shop\.docs → \S+\nshop\.docs\.example\.com is pending\n$/,
+  );
   const events = said('received').match(/(domain|certificate)\.\w+/g) ?? [];
   expect(events).toEqual(
     expect.arrayContaining([

@@ -17,7 +17,7 @@ export type DeleteProjectDeps = Pick<DomainRoutesDeps, 'dropTraffic' | 'forget' 
 export function deleteProject(deps: DeleteProjectDeps): Route {
   return route({
     tag: 'Projects',
-    stability: 'beta',
+    stability: 'stable',
     method: 'DELETE',
     path: '/v1/projects/:projectId',
     scope: 'domains:write',

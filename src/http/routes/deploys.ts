@@ -29,7 +29,7 @@ export function deployRoutes(deps: DeployRoutesDeps): readonly Route[] {
   return [createDeploy, listDeploys, getDeploy].map((make) => make(deps));
 }
 
-const inCommon = { tag: 'Projects', stability: 'beta' } as const;
+const inCommon = { tag: 'Projects', stability: 'stable' } as const;
 const deploysPath = '/v1/projects/:projectId/deploys';
 
 /** Stores what the caller reports, without requests to the upstream; only its name is resolved. */

@@ -32,7 +32,7 @@ export function domainListRoutes(deps: DomainListDeps): readonly Route[] {
   return [listDomains, listAllDomains, getDomainById, getTimeline].map((make) => make(deps));
 }
 
-const inCommon = { tag: 'Domains', stability: 'beta' } as const;
+const inCommon = { tag: 'Domains', stability: 'stable' } as const;
 const filterWords =
   'Filters: `status`, `search` (part of the name) and `metadata[key]=value`; a domain must match all of them.';
 

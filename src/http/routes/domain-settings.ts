@@ -28,7 +28,7 @@ export function domainSettingsRoutes(deps: DomainSettingsRoutesDeps): readonly R
   return [getSettings, putSettings, putHsts, deleteHsts].map((make) => make(deps));
 }
 
-const inCommon = { tag: 'Domains', stability: 'beta' } as const;
+const inCommon = { tag: 'Domains', stability: 'stable' } as const;
 const settingsPath = '/v1/projects/:projectId/domain-settings';
 
 function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {

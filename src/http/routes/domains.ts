@@ -42,7 +42,7 @@ export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
   return [addDomain, getDomain, updateDomain, verifyDomain, removeDomain].map((make) => make(deps));
 }
 
-const inCommon = { tag: 'Domains', stability: 'beta' } as const;
+const inCommon = { tag: 'Domains', stability: 'stable' } as const;
 const domainsPath = '/v1/projects/:projectId/domains';
 const domainPath = '/v1/projects/:projectId/domains/:hostname';
 

@@ -43,7 +43,7 @@ export function eventRoutes(deps: EventRoutesDeps): readonly Route[] {
 function streamEvents(deps: EventRoutesDeps): Route {
   return route({
     tag: 'Events',
-    stability: 'beta',
+    stability: 'stable',
     method: 'GET',
     path: '/v1/projects/:projectId/events',
     scope: EVENTS_SCOPE,

@@ -33,7 +33,7 @@ export type KeyRoutesDeps = {
 const MAX_LIFE_YEARS = 100; // keeps dates in a range that every calendar supports
 
 const mintedHeaders = { location: 'Path of the new key' };
-const inCommon = { tag: 'Keys', scope: 'admin', stability: 'beta' } as const;
+const inCommon = { tag: 'Keys', scope: 'admin', stability: 'stable' } as const;
 
 /** All need `admin`, except showing the key of the request. */
 export function keyRoutes(deps: KeyRoutesDeps): readonly Route[] {

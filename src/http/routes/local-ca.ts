@@ -18,7 +18,7 @@ export function localCaRoutes({ rootCertificate }: LocalCaDeps): readonly Route[
       scope: 'any',
       operationId: 'getLocalCa',
       tag: 'Operations',
-      stability: 'beta',
+      stability: 'experimental',
       summary: "Get the local CA's root certificate",
       description:
         'Without a CA that browsers trust, a local CA signs. A client that trusts this root accepts its certificates: `curl --cacert`. Only trust it on machines for tests. All fields are null before the local CA has signed something.',

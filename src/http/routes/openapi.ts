@@ -6,6 +6,7 @@ import { projectRoot } from '../../config/project.ts';
 import { pagePolicy } from '../../net/html.ts';
 import { renderJson } from '../../net/json.ts';
 import { buildDocument } from '../openapi/document.ts';
+import { renderLlms } from '../openapi/llms.ts';
 import { renderPages } from '../openapi/page/page.ts';
 import { style } from '../openapi/page/style.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
@@ -21,6 +22,7 @@ type Texts = {
   readonly json: string;
   readonly pages: ReadonlyMap<string, string>;
   readonly script: string;
+  readonly llms: string;
 };
 
 /** Rendered at startup. Throws if a route cannot be described or the script is not compiled. */
@@ -35,10 +37,12 @@ export function openApiRoutes(
     sectionRoute((path) => texts.pages.get(path)),
     styleRoute(),
     scriptRoute(() => texts.script),
+    llmsRoute(() => texts.llms),
   ];
   const document = buildDocument([...others, ...own], addresses);
   const texts: Texts = {
     json: renderJson(document),
+    llms: renderLlms(document),
     pages: renderPages(document),
     script: readFileSync(new URL(SCRIPT_FILE, projectRoot), 'utf8').replace(/\n\/\/# source.*/, ''),
   };
@@ -105,6 +109,23 @@ function sectionRoute(find: FindPage): Route {
       example: '<!doctype html>…',
     },
     handle: async ({ params }) => servedPage(find(`/docs/${params.section}`)),
+  });
+}
+
+function llmsRoute(llms: () => string): Route {
+  return route({
+    ...inCommon,
+    path: '/llms.txt',
+    operationId: 'getLlmsText',
+    summary: 'Get the overview for coding agents',
+    description: 'Rules for clients and a list of all operations, in Markdown (llmstxt.org).',
+    success: {
+      status: 200,
+      description: 'Markdown',
+      mediaType: 'text/plain',
+      example: '# Signpost\n\n> Custom domains for your SaaS …',
+    },
+    handle: async () => served(llms(), 'text/plain'),
   });
 }
 

@@ -30,7 +30,7 @@ export function projectRoutes(deps: ProjectRoutesDeps): readonly Route[] {
   return [listProjects, createProject, getProject, updateProject].map((make) => make(deps));
 }
 
-const inCommon = { tag: 'Projects', stability: 'beta' } as const;
+const inCommon = { tag: 'Projects', stability: 'stable' } as const;
 const projectsPath = '/v1/projects';
 const projectPath = '/v1/projects/:projectId';
 

@@ -19,7 +19,7 @@ export function signingRoutes(deps: SigningRoutesDeps): readonly Route[] {
   return [getSigningSecret(deps), rotateSigningSecret(deps)];
 }
 
-const inCommon = { tag: 'Projects', stability: 'beta' } as const;
+const inCommon = { tag: 'Projects', stability: 'stable' } as const;
 const signingPath = '/v1/projects/:projectId/signing-secret';
 
 /** Requires a write scope: the secret can forge requests that appear to come from the edge. */

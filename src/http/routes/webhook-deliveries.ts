@@ -29,7 +29,7 @@ import {
 /** Covers a receiver that was down for a day, in one or two batches of the queue. */
 const REPLAYED_AT_ONCE = 1_000;
 
-const stability = 'beta';
+const stability = 'stable';
 const words = {
   summary: 'Replay events',
   description: `Sends either the events after a number, of the types that the webhook receives, or one event. Sends at most ${REPLAYED_AT_ONCE}, oldest first; if that many were queued, continue after \`lastEvent\`. Each message keeps its \`webhook-id\`. Deliveries that wait for a retry restart at once. Deliveries in progress are not repeated.`,

@@ -55,7 +55,7 @@ export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
   ];
 }
 
-const stability = 'beta';
+const stability = 'stable';
 const exampleWithSecret = { ...docsWebhook, secret: docsSecret };
 
 function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {

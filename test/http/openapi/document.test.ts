@@ -111,6 +111,14 @@ describe.each(routes.map(({ operationId }) => operationId))('The operation %s', 
   const documented = operation(operationId);
   const declared = route(operationId);
 
+  it('is stable if it is about projects, domains, events, webhooks or keys', () => {
+    const settled = ['Pets', 'Projects', 'Domains', 'Events', 'Webhooks', 'Keys'];
+    const moving = ['diagnoseHostname', 'readHostname'];
+    const { tags, operationId } = documented;
+    if (!settled.includes(tags[0] ?? '') || moving.includes(operationId)) return;
+    expect(documented['x-stability']).toBe('stable');
+  });
+
   it('has a stability, a tag and a description', () => {
     expect(['stable', 'beta', 'experimental']).toContain(documented['x-stability']);
     expect(document.tags.map(({ name }) => name)).toContain(documented.tags[0]);

@@ -1,0 +1,126 @@
+/** The typed client against a live service. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  createSignpost,
+  pages,
+  type Signpost,
+  SignpostRefusal,
+  unwrap,
+} from '../../packages/client/src/index.ts';
+import { buildDocument } from '../../src/http/openapi/document.ts';
+import { renderJson } from '../../src/net/json.ts';
+import { everyRoute } from '../support/every-route.ts';
+import { type Service, startApi } from '../support/service.ts';
+
+let service: Service;
+let signpost: Signpost;
+let projectId: string;
+
+beforeAll(async () => {
+  service = await startApi();
+  const { apiUrl, apiKey, upstream } = service.world;
+  signpost = createSignpost({ baseUrl: `${apiUrl}/v1`, apiKey });
+  const body = { name: 'Shop', slug: 'shop', plan: 'pro', metadata: { customer: '42' } } as const;
+  projectId = (await unwrap(signpost.POST('/projects', { body }))).id;
+  const deploy = { status: 'succeeded', upstream } as const;
+  await unwrap(
+    signpost.POST('/projects/{projectId}/deploys', {
+      params: { path: { projectId } },
+      body: deploy,
+    }),
+  );
+});
+afterAll(() => service.close());
+
+async function refusalOf(act: Promise<unknown>): Promise<SignpostRefusal> {
+  const refusal = await act.catch((fault: unknown) => fault);
+  if (!(refusal instanceof SignpostRefusal)) throw new Error('no refusal', { cause: refusal });
+  return refusal;
+}
+
+const add = (hostname: string) =>
+  unwrap(
+    signpost.POST('/projects/{projectId}/domains', {
+      params: { path: { projectId } },
+      body: { hostname, metadata: { site: 'a' } },
+    }),
+  );
+
+describe('The client', () => {
+  it('is made from the document of this version', async () => {
+    const schema = await readFile(
+      new URL('../../packages/client/src/schema.ts', import.meta.url),
+      'utf8',
+    );
+    const document = buildDocument(everyRoute(), { baseUrl: undefined, stagingUrl: undefined });
+    const hash = createHash('sha256').update(renderJson(document)).digest('hex');
+    expect(schema.split('\n')[0], 'npm run client writes it again').toContain(hash);
+  });
+
+  it('returns typed bodies', async () => {
+    const domain = await add('docs.shop.test');
+    // Fields and their types are checked by the compiler.
+    const {
+      id,
+      status,
+      record,
+      metadata,
+    }: {
+      id: string;
+      status: 'pending' | string;
+      record: { value: string };
+      metadata: Record<string, string>;
+    } = domain;
+    expect({ status, metadata }).toEqual({ status: 'pending', metadata: { site: 'a' } });
+    expect(record.value).toContain('.edge.signpost.test');
+    const path = { domainId: id };
+    expect(await unwrap(signpost.GET('/domains/{domainId}', { params: { path } }))).toEqual(domain);
+  });
+
+  it('pages through a list, with filters', async () => {
+    for (const name of ['a', 'b', 'c']) await add(`${name}.pages.test`);
+    const found: string[] = [];
+    const all = pages((cursor) =>
+      signpost.GET('/domains', {
+        params: {
+          query: {
+            limit: 2,
+            search: 'pages.test',
+            metadata: { site: 'a' },
+            ...(cursor && { cursor }),
+          },
+        },
+      }),
+    );
+    for await (const { hostname } of all) found.push(hostname);
+    expect(found).toEqual(['a.pages.test', 'b.pages.test', 'c.pages.test']);
+  });
+
+  it('throws errors that are discriminated by their code', async () => {
+    const exists = await refusalOf(add('docs.shop.test'));
+    expect(exists.is('domain_exists') && exists.error.status).toBe(409);
+    expect(exists.message).toContain('domain_exists');
+    const wrong = await refusalOf(
+      unwrap(signpost.POST('/projects', { body: { name: '', slug: 'No slug' } as never })),
+    );
+    if (!wrong.is('invalid_body')) throw wrong;
+    expect(wrong.error.errors?.map(({ field }) => field)).toEqual(['name', 'slug']);
+    // @ts-expect-error: only codes about fields have `errors`.
+    expect((exists.is('domain_exists') ? exists.error : null)?.errors).toBeUndefined();
+    const key = createSignpost({ baseUrl: `${service.world.apiUrl}/v1`, apiKey: 'nobody has it' });
+    expect((await refusalOf(unwrap(key.GET('/projects')))).is('unauthorized')).toBe(true);
+  });
+
+  it('says if the address is no Signpost service', async () => {
+    const elsewhere = createSignpost({ baseUrl: `${service.world.apiUrl}/docs/v1`, apiKey: 'k' });
+    const fetched = createSignpost({
+      baseUrl: 'http://localhost/v1',
+      apiKey: 'k',
+      fetch: async () => new Response('<html>', { status: 502 }),
+    });
+    await expect(unwrap(fetched.GET('/projects'))).rejects.toThrow('not a Signpost service');
+    await expect(unwrap(elsewhere.GET('/projects'))).rejects.toThrow(SignpostRefusal);
+  });
+});
