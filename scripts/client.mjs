@@ -24,7 +24,11 @@ try {
   const document = join(work, 'openapi.json');
   const text = describe();
   await writeFile(document, text);
-  execFileSync('node', [generator, document, '--output', target], { stdio: 'inherit' });
+  execFileSync(
+    'node',
+    [generator, document, '--default-non-nullable', 'false', '--output', target],
+    { stdio: 'inherit' },
+  );
   const hash = createHash('sha256').update(text).digest('hex');
   const header = `// From the OpenAPI document with the SHA-256 ${hash}: npm run client\n`;
   await writeFile(target, header + (await readFile(target, 'utf8')));

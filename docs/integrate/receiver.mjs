@@ -28,7 +28,7 @@ createServer(async (request, response) => {
   const id = request.headers['webhook-id'];
   if (!seen.has(id)) {
     const { type, data } = JSON.parse(body);
-    console.log(`${data.id} ${type} ${data.hostname ?? ''}`); // store it; do slow work later
+    console.log(`${data.id ?? '-'} ${type} ${data.hostname ?? ''}`); // store it; do slow work later
     seen.add(id);
   }
   response.writeHead(204).end();

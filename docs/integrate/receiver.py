@@ -28,7 +28,7 @@ class Receiver(BaseHTTPRequestHandler):
         if signed and message_id not in seen:
             message = json.loads(body)
             data = message["data"]
-            print(data["id"], message["type"], data.get("hostname", ""), flush=True)  # store it; do slow work later
+            print(data.get("id", "-"), message["type"], data.get("hostname", ""), flush=True)  # store it; do slow work later
             seen.add(message_id)
         self.send_response(204 if signed else 400)
         self.end_headers()

@@ -1,4 +1,4 @@
-/** The ten-minute guide with the typed client: adds a domain, shows its record and follows it until it is live. */
+/** Steps 2 and 4 of the ten-minute guide with the typed client. In a project: import from 'signpost-client'. */
 import {
   createSignpost,
   pages,

@@ -19,7 +19,10 @@ export async function printLocalCa(
   const answer = understood(await connection.call('GET', '/v1/operations/local-ca'), shownCa);
   if (!answer.ok) return answer.refusal;
   const { certificate, fingerprint } = answer.value;
-  if (certificate === null) return exitFailed('the local CA has not signed anything here');
+  if (certificate === null)
+    return exitFailed(
+      'the local CA has not signed anything yet: it does when the first domain is verified',
+    );
   io.out(json ? `${answer.text}\n` : certificate);
   io.err(`SHA-256 ${fingerprint}. Trust it only on machines for tests.\n`);
   return exitDone;

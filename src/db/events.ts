@@ -86,7 +86,7 @@ export type EventRange = {
 
 /** All events up to a number from `lastNumbers` are committed; none is added later. */
 export type EventFeedStore = {
-  /** The newest event number, 0 if there is none. Omits unknown projects. */
+  /** The newest event number, 0 if there is none. Omits unknown and deleted projects. */
   lastNumbers(projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>;
   /** In order of numbers. */
   page(range: EventRange): Promise<EventRow[]>;
@@ -96,7 +96,7 @@ export type EventFeedStore = {
 
 const lastNumbers = {
   name: 'last_event_numbers',
-  text: 'SELECT id::text AS id, last_event_number::text AS number FROM project WHERE id = ANY($1::uuid[])',
+  text: 'SELECT id::text AS id, last_event_number::text AS number FROM project WHERE id = ANY($1::uuid[]) AND deleted_at IS NULL',
 } as const;
 
 /** Prepared, because every process with streams runs it twice a second (src/events/feed.ts). */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Metadata, type MetadataChange, mergeMetadata, metadataIn } from '../core/metadata.ts';
 import type { Plan, Project } from '../core/records.ts';
+import { deletedColumns } from './delivery/webhooks.ts';
 import { served } from './domains/commit.ts';
 import { lockProject } from './domains/domain-settings.ts';
 import type { Tx } from './engine/transaction.ts';
@@ -41,7 +42,10 @@ export type ProjectStore = {
   servedDomains(id: string, limit: number): Promise<ServedDomains>;
   /** Host names of attached domains. */
   attachedDomains(id: string, limit: number): Promise<readonly string[]>;
-  /** Ends its signing keys; its slug is free again. `has_domains`: nothing changed. */
+  /**
+   * Ends its signing keys and webhooks, whose waiting deliveries the caller ends; its slug is free
+   * again. `has_domains`: nothing changed.
+   */
   remove(id: string, at: Date): Promise<'removed' | 'has_domains' | null>;
 };
 
@@ -150,5 +154,9 @@ async function remove(tx: Tx, id: string, at: Date): Promise<'removed' | 'has_do
   const domains = await tx.domain.count({ where: { projectId: id, removedAt: null } });
   if (domains > 0) return 'has_domains';
   await tx.project.update({ where: { id }, data: { deletedAt: at } });
+  await tx.webhook.updateMany({
+    where: { projectId: id, deletedAt: null },
+    data: deletedColumns(at),
+  });
   return 'removed';
 }

@@ -17,6 +17,8 @@ export type UpstreamCheckDeps = {
   readonly lookup: Lookup;
   /** Whether `UPSTREAM_NETWORKS` has it. */
   isNamed(address: string): boolean;
+  /** The platform's own addresses and those of its storage. */
+  ownAddresses(): Promise<readonly string[]>;
 };
 
 /** DNS answers change, so a name is never refused. */
@@ -24,18 +26,20 @@ const LOOKUP_MS = 2_000;
 
 /** `upstream` must be a URL. Sends only DNS queries. Never rejects. */
 export async function checkUpstream(
-  { lookup, isNamed }: UpstreamCheckDeps,
+  { lookup, isNamed, ownAddresses }: UpstreamCheckDeps,
   upstream: string,
 ): Promise<UpstreamCheck> {
   const url = new URL(upstream);
   const host = hostOf(url);
-  const isAllowed = (address: string) => isPublic(address) || isNamed(address);
-  if (isIP(host) !== 0) {
-    return isAllowed(host) ? accepted() : { kind: 'refused', problem: privateWords(host) };
-  }
   const timeout = new Promise<null>((resolve) => {
     setTimeout(() => resolve(null), LOOKUP_MS).unref();
   });
+  const own = (await Promise.race([ownAddresses().catch(() => null), timeout])) ?? [];
+  const isAllowed = (address: string) =>
+    isNamed(address) || (isPublic(address) && !own.includes(address));
+  if (isIP(host) !== 0) {
+    return isAllowed(host) ? accepted() : { kind: 'refused', problem: privateWords(host) };
+  }
   const found = await Promise.race([addressesOf(url, lookup).catch(() => null), timeout]);
   if (found === null) return accepted('lookup_failed', `${host} could not be resolved now.`);
   if (found.length === 0) return accepted('no_address', `${host} has no address.`);
@@ -45,7 +49,7 @@ export async function checkUpstream(
 }
 
 function privateWords(address: string, verb = 'is at'): string {
-  return `${verb} ${address}, which is not a public address. Visitors would get an error page. The operator can allow it with UPSTREAM_NETWORKS.`;
+  return `${verb} ${address}, which is not public or belongs to the platform. Visitors would get an error page. The operator can allow it with UPSTREAM_NETWORKS.`;
 }
 
 function accepted(code?: UpstreamWarning['code'], message = ''): UpstreamCheck {

@@ -122,7 +122,7 @@ function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] 
   return [
     ...projectRoutes({ ...common, deploys }),
     deleteProject({ ...common, webhooks, dropTraffic, forget }),
-    ...deployRoutes({ projects, deploys, checkUpstream: composeCheckUpstream(config), now }),
+    ...deployRoutes({ projects, deploys, checkUpstream: composeCheckUpstream(parts), now }),
     ...signingRoutes({ projects, signingKey, now }),
     ...domainListRoutes(common),
     ...domainRoutes({ ...common, domainsPerHour, targetFor, wake, orderNow, dropTraffic, forget }),
@@ -130,13 +130,16 @@ function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] 
 }
 
 /** An edge of another make can reach addresses that ours does not. */
-function composeCheckUpstream({ certificates, dns, upstreams }: Parts['config']) {
+function composeCheckUpstream({
+  config: { certificates, dns, upstreams },
+  ownAddresses,
+}: Pick<Parts, 'config' | 'ownAddresses'>) {
   const isNamed = trustedProxies(upstreams.networks);
   const lookup = createLookup(dns.servers);
   return async (upstream: string): Promise<UpstreamCheck> =>
     certificates.source === 'external'
       ? { kind: 'accepted', warnings: [] }
-      : checkUpstream({ lookup, isNamed }, upstream);
+      : checkUpstream({ lookup, isNamed, ownAddresses }, upstream);
 }
 
 /** The queue is notified after the commit and can be unavailable. */

@@ -79,6 +79,9 @@ export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
   };
 }
 
+/** Per process, and per host. */
+const testsAtOnce = { total: 20, perKey: 2 } as const;
+
 /** A request waits for it, so it is shorter than an attempt. */
 const TEST_TIMEOUT_MS = 5_000;
 
@@ -86,11 +89,18 @@ type TestParts = Pick<DeliveryParts, 'config' | 'ownAddresses' | 'vault'>;
 
 /** Sends one `webhook.test` from this process, outside the queue. */
 export function composeSendTest(parts: TestParts, send = senderOf(parts, TEST_TIMEOUT_MS)) {
-  return async (webhook: Webhook, at: Date): Promise<TestSent> => {
+  const underWay = createKeyedCount(testsAtOnce);
+  return async (webhook: Webhook, at: Date): Promise<TestSent | null> => {
+    const leave = underWay.admit(hostOf(new URL(webhook.url)));
+    if (typeof leave !== 'function') return null;
     const messageId = `msg_${randomUUID()}`;
     const body = testBodyOf(webhook, at);
     const headers = signedHeaders(parts.vault, webhook, { messageId, at, body });
-    return { messageId, answer: await send({ url: webhook.url, headers, body }) };
+    try {
+      return { messageId, answer: await send({ url: webhook.url, headers, body }) };
+    } finally {
+      leave();
+    }
   };
 }
 

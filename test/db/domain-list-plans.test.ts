@@ -32,6 +32,8 @@ const lists: readonly (readonly [string, DomainFilters])[] = [
   ['of all projects', {}],
   ['that are live', { projectId, status: 'live' }],
   ['that are failed, which are few', { projectId, status: 'failed' }],
+  ['that are failed, of all projects', { status: 'failed' }],
+  ['that are live, of all projects', { status: 'live' }],
   ['with a part that most have', { projectId, search: 'customer' }],
   ['with a part that one has', { projectId, search: 'shop77777.' }],
   ['with a part that none has', { projectId, search: 'nothing-like-it' }],

@@ -16,20 +16,23 @@ it('The steps for agents work one after the other', async () => {
   const service = await startService({ storage, ca: 'local authority', env });
   const receiver = await startReceiver();
   closings.push(service.close, receiver.close);
-  const { apiUrl, apiKey, upstream } = service.world;
+  const { apiUrl, upstream } = service.world;
 
+  const scopes = ['domains:read', 'domains:write'];
+  const made = await service.client.call('POST', '/v1/keys', { name: 'agent', scopes });
+  const { key } = made.body as { readonly key: string };
   const steps = blocksOf('docs/agents.md', 'sh');
   expect(steps).toHaveLength(5);
   const script = steps.map((step, at) => `echo "# step ${at}"\n${step}\necho\n`).join('');
   const { stdout, stderr, code } = await runShell(`set -e\n${script}`, {
     SIGNPOST_URL: apiUrl,
-    SIGNPOST_API_KEY: apiKey,
+    SIGNPOST_API_KEY: key,
     UPSTREAM: upstream,
     RECEIVER: receiver.url,
   });
   expect([code, stderr]).toEqual([0, '']);
   const said = (step: number) => stdout.split(`# step ${step}\n`)[1]?.split(/^# step/m)[0] ?? '';
-  expect(said(0)).toMatch(/^# Signpost\n[\s\S]*"scopes":\["admin"\]/);
+  expect(said(0)).toMatch(/^# Signpost\n[\s\S]*"scopes":\["domains:read","domains:write"\]/);
   expect(said(1)).toContain('"warnings":[]');
   expect(said(2)).toMatch(/"record":\{"type":"CNAME","name":"docs"/);
   expect(said(3)).toContain('"delivered":true');

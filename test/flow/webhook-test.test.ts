@@ -75,3 +75,24 @@ it('Every message is as the document describes it', async () => {
     expect(shape.error?.issues ?? [], body).toEqual([]);
   }
 });
+
+it('A receiver that does not answer holds up nothing else', async () => {
+  const { service, receiver, ofWebhook } = await start();
+  await until('the first event', async () => receiver.received.length > 0);
+  receiver.respond = () => {};
+  const { apiUrl, apiKey } = service.world;
+  let isDone = false;
+  const sent = fetch(`${apiUrl}${ofWebhook}/test`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'idempotency-key': 'once' },
+  }).then(async (response) => {
+    isDone = true;
+    return response.json();
+  });
+  await until('the test message', async () =>
+    receiver.received.some(({ body }) => body.includes('webhook.test')),
+  );
+  expect((await service.client.call('GET', '/v1/projects')).status).toBe(200);
+  expect(isDone).toBe(false);
+  expect(await sent).toMatchObject({ delivered: false, error: 'timed_out' });
+});

@@ -126,7 +126,7 @@ describe('Adding a domain', () => {
   });
 
   it.each([
-    ['plan', 403, 'paid_plan_required', 'require a paid plan'],
+    ['plan', 403, 'paid_plan_required', 'requires a paid plan'],
     ['deploy', 409, 'deploy_required', ': POST …/deploys with {"status":"succeeded",'],
   ] as const)('without the %s answers %d %s', async (missing, status, code, words) => {
     const path = await aProject(missing);

@@ -211,7 +211,7 @@ describe('The filters of domains', () => {
     ['search=%20DOCS.acme', ['docs.acme.com']],
     ['search=s-1', ['docs-1.other.com']],
     ['search=s_1', []],
-    ['search=%25', []],
+    ['search=%25%25%25', []],
     ['search=b%C3%BCcher', ['xn--bcher-kva.other.com']],
     ['metadata[tier]=gold', ['m1.acme.com', 'm2.acme.com']],
     ['metadata[tier]=gold&metadata[site]=b', ['m2.acme.com']],
@@ -228,6 +228,8 @@ describe('The filters of domains', () => {
   it.each([
     'status=gone',
     'search=',
+    'search=ab',
+    'search=%00%00%00',
     'metadata=gold',
     'metadata[]=gold',
     'metadata[tier]=',

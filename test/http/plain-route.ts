@@ -27,7 +27,7 @@ export function plainRoute({ handle = async () => ({ status: 200 }), ...rest }: 
     success: { status: 200, description: 'Done' },
     query: undefined,
     body: undefined,
-    prepare: (request) => ({ ok: true, run: () => handle(request) }),
+    prepare: (request) => ({ ok: true, preload: async () => {}, run: () => handle(request) }),
     ...rest,
   };
 }

@@ -24,7 +24,11 @@ type Effects = Partial<Pick<DomainRoutesDeps, 'wake' | 'orderNow' | 'forget' | '
 function addressesOnly(upstream: string) {
   const isNamed = (address: string) => address === '127.0.0.1';
   return checkUpstream(
-    { isNamed, lookup: async () => [{ address: '1.1.1.1', family: 4 }] },
+    {
+      isNamed,
+      ownAddresses: async () => [],
+      lookup: async () => [{ address: '1.1.1.1', family: 4 }],
+    },
     upstream,
   );
 }

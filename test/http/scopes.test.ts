@@ -92,7 +92,7 @@ describe('Every route', () => {
 
   test('that needs any key answers 401 without one', async () => {
     const forAny = routes.filter(({ scope }) => scope === 'any');
-    expect(forAny.map(({ operationId }) => operationId)).toEqual(['getOwnKey']);
+    expect(forAny.map(({ operationId }) => operationId)).toEqual(['getLocalCa', 'getOwnKey']);
     for (const route of forAny) {
       expect((await call(route, undefined)).body).toEqual(errorBody(401, 'unauthorized'));
     }

@@ -5,6 +5,7 @@ import { checkUpstream, type UpstreamCheckDeps } from '../../src/net/upstream-ch
 const withLookup = (lookup: UpstreamCheckDeps['lookup']) => ({
   lookup,
   isNamed: (address: string) => address.startsWith('10.1.'),
+  ownAddresses: async () => ['9.9.9.9'],
 });
 const unused = withLookup(() => Promise.reject(new Error('unexpected lookup')));
 const resolvesTo = (...addresses: readonly string[]) =>
@@ -22,6 +23,7 @@ describe('A literal address', () => {
 
   it.each([
     ['http://10.0.0.5/', '10.0.0.5'],
+    ['https://9.9.9.9/', '9.9.9.9'],
     ['http://127.0.0.1:3000/', '127.0.0.1'],
     ['http://2130706433/', '127.0.0.1'],
     ['http://169.254.169.254/latest', '169.254.169.254'],
@@ -31,7 +33,7 @@ describe('A literal address', () => {
   ])('%s is refused', async (upstream, address) => {
     expect(await checkUpstream(unused, upstream)).toEqual({
       kind: 'refused',
-      problem: `is at ${address}, which is not a public address. Visitors would get an error page. The operator can allow it with UPSTREAM_NETWORKS.`,
+      problem: `is at ${address}, which is not public or belongs to the platform. Visitors would get an error page. The operator can allow it with UPSTREAM_NETWORKS.`,
     });
   });
 });
@@ -48,6 +50,7 @@ describe('A name', () => {
 
   it.each([
     ['private_address', 'resolves to 10.0.0.5', resolvesTo('1.1.1.1', '10.0.0.5')],
+    ['private_address', 'resolves to 9.9.9.9', resolvesTo('9.9.9.9')],
     ['no_address', 'has no address', resolvesTo()],
     ['lookup_failed', 'could not be resolved', unused],
     ['lookup_failed', 'could not be resolved', withLookup(() => new Promise(() => {}))],

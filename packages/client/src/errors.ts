@@ -3,17 +3,10 @@ import type { components } from './schema.ts';
 type Code = components['schemas']['ErrorCode'];
 export type FieldError = components['schemas']['FieldError'];
 
-/** Codes about fields of the request, or about the key. */
-type FieldCode = 'invalid_body' | 'invalid_query' | 'unauthorized';
-
-type Common<C extends Code> = Omit<components['schemas']['Error'], 'code' | 'errors'> & {
-  readonly code: C;
-};
-
 /** Discriminated by `code`. Later versions add codes. */
-export type SignpostError =
-  | { [C in Exclude<Code, FieldCode>]: Common<C> }[Exclude<Code, FieldCode>]
-  | { [C in FieldCode]: Common<C> & { readonly errors?: readonly FieldError[] } }[FieldCode];
+export type SignpostError = {
+  [C in Code]: Omit<components['schemas']['Error'], 'code'> & { readonly code: C };
+}[Code];
 
 export type ErrorOf<C extends Code> = Extract<SignpostError, { readonly code: C }>;
 

@@ -21,6 +21,7 @@ CREATE INDEX "project_listed_idx" ON "project"("created_at", "id") WHERE (delete
 CREATE INDEX "project_metadata_idx" ON "project" USING GIN ("metadata" jsonb_path_ops) WHERE (deleted_at IS NULL);
 CREATE INDEX "domain_listed_idx" ON "domain"("added_at", "id") WHERE (removed_at IS NULL);
 CREATE INDEX "domain_listed_of_project_idx" ON "domain"("project_id", "added_at", "id") WHERE (removed_at IS NULL);
+CREATE INDEX "escalation_opened_at_id_idx" ON "escalation"("opened_at" DESC, "id" DESC);
 -- How many were added lately, with the removed ones.
 CREATE INDEX "domain_project_id_added_at_idx" ON "domain"("project_id", "added_at" DESC);
 CREATE INDEX "domain_listed_by_status_idx" ON "domain"("project_id", "status", "added_at", "id") WHERE (removed_at IS NULL);

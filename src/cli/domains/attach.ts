@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import { type Call, connect } from '../client.ts';
-import { type CliExit, exitDone, exitFailed, type Io } from '../command.ts';
-import { shownDomain, understood } from '../shown.ts';
+import { type CliExit, exitDone, exitFailed, type Io, wrongUsage } from '../command.ts';
+import { plain } from '../layout.ts';
+import { shownDomain, shownProject, understood } from '../shown.ts';
 import { showDomain } from './show.ts';
-import { type About, chosenProject, projectsIn, whichDomain, whichProject } from './which.ts';
+import { type About, projectsIn, readHostname, whichDomain, whichProject } from './which.ts';
 
 /** With `json`, prints the API's response. An attached host name is `failed`. */
 export async function add(
@@ -12,8 +14,8 @@ export async function add(
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
   if (upstream !== undefined) {
-    const deployed = await deploy(connection.call, project, upstream);
-    if (!deployed.ok) return deployed.refusal;
+    const made = await firstProject(connection.call, { typed, name: project, upstream }, io);
+    if (!made.ok) return made.refusal;
   }
   const found = await whichProject(connection.call, { hostname: typed, project });
   if (!found.ok) return found.refusal;
@@ -37,20 +39,41 @@ export async function add(
   return exitDone;
 }
 
-/** Reports a deploy of the chosen project, or of a new one if there is none. Never rejects. */
-async function deploy(call: Call, name: string | undefined, upstream: string) {
+type First = {
+  readonly typed: string;
+  /** The slug of the project. */
+  readonly name: string | undefined;
+  readonly upstream: string;
+};
+
+/** Refuses if there is a project, whose deploy it must not replace. A refused deploy leaves none. */
+async function firstProject(
+  call: Call,
+  { typed, name: slug = 'default', upstream }: First,
+  io: Io,
+) {
+  const read = await readHostname(call, typed);
+  if (!read.ok) return read;
   const all = await projectsIn(call);
   if (!all.ok) return all;
-  if (all.projects.length === 0) {
-    const slug = name ?? 'default';
-    const made = await call('POST', '/v1/projects', { name: slug, slug, plan: 'pro' });
-    if (!made.ok) return made;
+  if (all.projects.length > 0) {
+    return { ok: false, refusal: wrongUsage('--upstream is only for the first project') } as const;
   }
-  const chosen = await chosenProject(call, name);
-  if (!chosen.ok) return chosen;
-  const path = `/v1/projects/${encodeURIComponent(chosen.project.id)}/deploys`;
-  return call('POST', path, { status: 'succeeded', upstream });
+  const body = { name: slug, slug, plan: 'pro' };
+  const made = understood(await call('POST', '/v1/projects', body), shownProject);
+  if (!made.ok) return made;
+  const path = `/v1/projects/${encodeURIComponent(made.value.id)}`;
+  const deployed = await call('POST', `${path}/deploys`, { status: 'succeeded', upstream });
+  const answer = understood(deployed, reportedDeploy);
+  if (!answer.ok) {
+    await call('DELETE', path);
+    return answer;
+  }
+  for (const { message } of answer.value.warnings) io.err(`signpost: ${plain(message)}\n`);
+  return answer;
 }
+
+const reportedDeploy = z.object({ warnings: z.array(z.object({ message: z.string() })) });
 
 /** Traffic stops at once. Without `orphans`, a domain that settings point to is refused. */
 export async function remove(

@@ -56,7 +56,7 @@ function defineForOne(domains: Program, run: Run): void {
     );
 
   aboutOne('add', 'attach it to a project and show the DNS record to create')
-    .option('--upstream <url>', 'report this URL of your app first; creates the first project')
+    .option('--upstream <url>', 'if there is no project: create one on the Pro plan for this app')
     .action((hostname, options) =>
       run(async (io) => (await import('./attach.ts')).add({ hostname, ...options }, io)),
     );

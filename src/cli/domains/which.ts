@@ -70,7 +70,7 @@ export async function whichProject(
 type Chosen = { readonly ok: true; readonly project: ProjectShown } | Refused;
 
 /** The named project or the only one; refuses if several exist or none. Never rejects. */
-export async function chosenProject(call: Call, name: string | undefined): Promise<Chosen> {
+async function chosenProject(call: Call, name: string | undefined): Promise<Chosen> {
   if (name !== undefined) return projectNamed(call, name);
   const all = await projectsIn(call);
   if (!all.ok) return all;
@@ -81,7 +81,7 @@ export async function chosenProject(call: Call, name: string | undefined): Promi
 }
 
 const noProject =
-  'there are no projects yet: create one in the dashboard, with POST /v1/projects, or with --upstream <URL of your app>';
+  'there are no projects yet: create one in the dashboard, with POST /v1/projects, or add a domain with --upstream <URL of your app>';
 
 export type Projects = { readonly ok: true; readonly projects: readonly ProjectShown[] } | Refused;
 
@@ -107,7 +107,7 @@ function projectsWith(call: Call, hostname: string): Promise<Projects> {
 }
 
 /** The service parses the name, so all spellings of the API work. */
-async function readHostname(call: Call, typed: string) {
+export async function readHostname(call: Call, typed: string) {
   const answer = await call('GET', `/v1/hostname?text=${encodeURIComponent(typed)}`);
   if (!answer.ok && answer.code === 'invalid_hostname') {
     return refused(exitFailed(`${answer.message} ${validHostname} (${answer.code})`));

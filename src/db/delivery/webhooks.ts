@@ -38,7 +38,7 @@ export type WebhookStore = {
   /** Oldest first. */
   list(owner: WebhookOwner, page: ListRange): Promise<Page<Webhook>>;
   find(owner: WebhookOwner, id: string): Promise<Webhook | null>;
-  /** Null if the owner already has `most`; also holds for concurrent calls. */
+  /** Null if the owner already has `most`, or is a deleted project; also holds for concurrent calls. */
   create(webhook: NewWebhook, most: number): Promise<Webhook | null>;
   /** Disabling ends waiting deliveries; enabling does not restore them. */
   update(owner: WebhookOwner, id: string, change: WebhookChange, at: Date): Promise<Webhook | null>;
@@ -46,8 +46,8 @@ export type WebhookStore = {
   rotate(owner: WebhookOwner, id: string, rotation: Rotation): Promise<Webhook | null>;
   /** Ends waiting deliveries and erases the secrets. Idempotent. */
   remove(owner: WebhookOwner, id: string, at: Date): Promise<void>;
-  /** As `remove`, for every webhook of a project. */
-  removeAll(projectId: string, at: Date): Promise<void>;
+  /** Ends waiting deliveries of a deleted project; after a crash before it, the relay does. */
+  endOfProject(projectId: string): Promise<void>;
 };
 
 /** Waiting deliveries end after the commit; after a crash in between, the relay ends them. */
@@ -68,9 +68,12 @@ export function createWebhookStore(prisma: PrismaClient): WebhookStore {
     rotate: (projectId, id, rotation) =>
       prisma.$transaction((tx) => rotate(tx, { projectId, id }, rotation)),
     remove: (projectId, id, at) => remove(prisma, { projectId, id }, at),
-    async removeAll(projectId, at) {
-      const webhooks = await prisma.webhook.findMany({ where: { projectId, deletedAt: null } });
-      for (const { id } of webhooks) await remove(prisma, { projectId, id }, at);
+    async endOfProject(projectId) {
+      const webhooks = await prisma.webhook.findMany({
+        where: { projectId },
+        select: { id: true },
+      });
+      for (const { id } of webhooks) await endWaiting(prisma, id, 'webhook_deleted');
     },
   };
 }
@@ -82,7 +85,15 @@ async function create(tx: Tx, webhook: NewWebhook, most: number): Promise<Webhoo
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`webhooks ${projectId}`}))`;
   const present = await tx.webhook.count({ where: { projectId, deletedAt: null } });
   if (present >= most) return null;
+  if (projectId !== null && !(await isPresent(tx, projectId))) return null;
   return tx.webhook.create({ data: { ...webhook, eventTypes: [...eventTypes] } });
+}
+
+/** Waits for the project's deletion, and keeps it from starting. */
+async function isPresent(tx: Tx, projectId: string): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM project WHERE id = ${projectId}::uuid AND deleted_at IS NULL FOR KEY SHARE`;
+  return rows.length > 0;
 }
 
 type Which = { readonly projectId: WebhookOwner; readonly id: string };
@@ -155,15 +166,20 @@ async function rotate(
   return rotated ?? null;
 }
 
+/** Erases the secrets. */
+export function deletedColumns(at: Date) {
+  return {
+    deletedAt: at,
+    sealedSecret: new Uint8Array(),
+    sealedOldSecret: null,
+    oldSecretEndsAt: null,
+  };
+}
+
 async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<void> {
   const { count } = await prisma.webhook.updateMany({
     where: { ...which, deletedAt: null },
-    data: {
-      deletedAt: at,
-      sealedSecret: new Uint8Array(),
-      sealedOldSecret: null,
-      oldSecretEndsAt: null,
-    },
+    data: deletedColumns(at),
   });
   if (count > 0) await end(prisma, which, 'webhook_deleted');
 }

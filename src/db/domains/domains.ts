@@ -14,11 +14,13 @@ import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
 import type { ListRange, Page } from '../page.ts';
-import { commit, commitFirst, loadLocked, saveMetadata } from './commit.ts';
+import { commit, commitFirst, loadLocked, saveMetadata, served } from './commit.ts';
 import { type DomainDetails, details, detailsIn } from './domain-details.ts';
 import { type DomainFilters, loadDomainPage } from './domain-list.ts';
 import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
+
+type Orphans = 'refuse' | 'drop' | 'drop_unless_served';
 
 type NewDomain = {
   readonly projectId: string;
@@ -34,6 +36,8 @@ export type EndedEpoch = { readonly id: string; readonly epoch: number };
 type Removal =
   | ({ readonly kind: 'removed' } & EndedEpoch)
   | { readonly kind: 'removed_before' }
+  /** It is live or drifted; nothing changed. */
+  | { readonly kind: 'served' }
   /** It is the primary domain, or others redirect to it; nothing changed. */
   | ({ readonly kind: 'in_use' } & SettingsUse);
 
@@ -57,13 +61,8 @@ export type DomainStore = {
     hostname: string,
     at: Date,
   ): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null>;
-  /** `orphans`: whether to refuse or to drop settings that refer to it. */
-  remove(
-    projectId: string,
-    hostname: string,
-    at: Date,
-    orphans?: 'refuse' | 'drop',
-  ): Promise<Removal | null>;
+  /** `orphans`: whether to refuse or to drop settings that refer to it; the last one keeps a live or drifted domain. */
+  remove(projectId: string, hostname: string, at: Date, orphans?: Orphans): Promise<Removal | null>;
   /** Newest first, also of removed ones with this name; null if the project never had it. */
   timeline(
     projectId: string,
@@ -194,7 +193,7 @@ async function removeDomain(
   tx: Tx,
   name: Name,
   at: Date,
-  orphans: 'refuse' | 'drop',
+  orphans: Orphans,
 ): Promise<Removal | null> {
   const { projectId, hostname } = name;
   const row = await findLocked(tx, name);
@@ -202,6 +201,8 @@ async function removeDomain(
     const known = await tx.domain.findFirst({ where: name, select: { id: true } });
     return known === null ? null : { kind: 'removed_before' };
   }
+  const isServed = served.some((status) => status === row.state.status);
+  if (isServed && orphans === 'drop_unless_served') return { kind: 'served' };
   await lockOrders(tx, row.id, at); // before the project, as a refusal does
   await lockProject(tx, projectId);
   const uses = usesOf(await loadSettings(tx, projectId), hostname);

@@ -1,3 +1,4 @@
+import { takesIdempotencyKey } from '../pipeline/idempotency-rule.ts';
 /** Builds the OpenAPI document from the routes, so validation and documentation share schemas. */
 
 import type { ApiConfig } from '../../config/config.ts';
@@ -13,13 +14,7 @@ import type {
   Ref,
   Server,
 } from './model.ts';
-import {
-  apiDescription,
-  hasEntityTag,
-  keyDescription,
-  tagDescriptions,
-  takesIdempotencyKey,
-} from './refusals.ts';
+import { apiDescription, hasEntityTag, keyDescription, tagDescriptions } from './refusals.ts';
 import { errorExamples, responsesOf, sharedHeaders, sharedResponses } from './responses.ts';
 import { webhookOperation } from './webhooks.ts';
 

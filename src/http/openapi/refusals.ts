@@ -1,5 +1,6 @@
 /** Which error codes an operation can return, from its handler and from every step before it. */
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
+import { takesIdempotencyKey } from '../pipeline/idempotency-rule.ts';
 import type { Route, Tag } from '../pipeline/route.ts';
 
 /** Errors that any request can get, listed as each operation's `default` response. */
@@ -21,11 +22,6 @@ export function refusalsOf(route: Route): ReadonlyMap<number, readonly ErrorCode
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   return new Map([...byStatus].sort(([a], [b]) => a - b));
-}
-
-/** src/http/pipeline/api.ts reads it from every POST that requires a key. */
-export function takesIdempotencyKey({ method, scope }: Route): boolean {
-  return method === 'POST' && scope !== null;
 }
 
 /** src/http/pipeline/render.ts adds it to these responses. */

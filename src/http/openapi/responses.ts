@@ -1,9 +1,10 @@
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
+import { takesIdempotencyKey } from '../pipeline/idempotency-rule.ts';
 import type { Route, Success } from '../pipeline/route.ts';
 import { error } from '../schemas/common.ts';
 import type { SchemaWriter } from './json-schema.ts';
 import type { Example, Header, MediaType, Ref, Response } from './model.ts';
-import { anywhere, hasEntityTag, refusalsOf, takesIdempotencyKey } from './refusals.ts';
+import { anywhere, hasEntityTag, refusalsOf } from './refusals.ts';
 
 type Responses = Readonly<Record<string, Response | Ref>>;
 

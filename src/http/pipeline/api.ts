@@ -11,6 +11,7 @@ import type { Cors } from './cors.ts';
 import type { ApiResponse } from './errors.ts';
 import { completeRefusal, type Refusal, refuse } from './errors.ts';
 import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
+import { takesIdempotencyKey } from './idempotency-rule.ts';
 import { parseQuery } from './query.ts';
 import { type RawResponse, render } from './render.ts';
 import type { ApiKeyIdentity, Headers, Route } from './route.ts';
@@ -189,7 +190,8 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
     remoteAddress: raw.remoteAddress,
   });
   if (!prepared.ok) return prepared.refusal;
-  if (route.method === 'POST' && key !== null) {
+  await prepared.preload();
+  if (takesIdempotencyKey(route) && key !== null) {
     const given = idempotencyKeyOf(raw.headers, deps.isSecret);
     if (!given.ok) return given.refusal;
     if (given.key !== null) {

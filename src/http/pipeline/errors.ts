@@ -48,11 +48,14 @@ export const errors = {
   primary_redirects: [400, 'The primary domain cannot redirect.'],
   redirect_loop: [400, 'The redirects form a loop.'],
   redirect_chain: [400, 'A redirect target must not redirect to another domain.'],
-  unauthorized: [401, 'The API key is missing or invalid. Send Authorization: Bearer <key>.'],
+  unauthorized: [
+    401,
+    'The API key is missing, unknown, revoked or expired. Send Authorization: Bearer <key>.',
+  ],
   insufficient_scope: [403, 'The API key lacks the scope that this operation requires.'],
   paid_plan_required: [
     403,
-    'New domains require a paid plan (Pro or higher). Live domains stay live and are renewed.',
+    'This requires a paid plan (Pro or higher). Live domains stay live and are renewed.',
   ],
   not_found: [404, 'This path does not exist.'],
   pet_not_found: [404, 'There is no pet with this ID.'],
@@ -108,6 +111,7 @@ export const errors = {
   internal_error: [500, 'An internal error occurred. Try again, or report the X-Request-Id.'],
   unavailable: [503, 'The service cannot reach its database. Try again shortly.'],
   too_many_connections: [503, 'Too many connections are open. Try again shortly.'],
+  too_many_tests: [503, 'Too many test messages are being sent. Try again shortly.'],
   too_many_diagnoses: [503, 'Too many diagnoses are in progress. Try again shortly.'],
 } as const satisfies Readonly<Record<string, readonly [status: number, message: string]>>;
 
@@ -123,6 +127,7 @@ export const fieldProblems = {
   not_bearer: 'The Authorization header is not `Bearer <key>`',
   revoked: 'The key was revoked; the message says when',
   expired: 'The key has expired; the message says when',
+  in_use: 'The field is a host name that is still live or drifted',
 } as const;
 /** `field`: `redirects[0].from`, a query parameter, `body`, or `Authorization`. */
 export type FieldError = {

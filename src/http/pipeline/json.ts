@@ -58,32 +58,32 @@ export function time() {
 }
 
 /** Refuses NUL (PostgreSQL cannot store it) and lone surrogates (UTF-8 cannot encode them). */
-export function text({ max }: { readonly max: number }) {
-  const words = `must be a string of 1 to ${max} characters, without NUL`;
-  return textWithout('\\u0000', max, words);
+export function text({ min = 1, max }: { readonly min?: number; readonly max: number }) {
+  const words = `must be a string of ${min} to ${max} characters, without NUL`;
+  return textWithout('\\u0000', { min, max }, words);
 }
 
 /** Like `text`, without characters that break lines or change the text direction. */
 export function nameText({ max }: { readonly max: number }) {
   const words = `must be a string of 1 to ${max} characters, without control characters or direction marks`;
-  return textWithout(DISORDERLY, max, words);
+  return textWithout(DISORDERLY, { min: 1, max }, words);
 }
 
 /** `without`: the inside of a character class, for a pattern without flags. */
-function textWithout(without: string, max: number, words: string) {
+function textWithout(without: string, { min, max }: Bounds, words: string) {
   const pattern = `^[^${without}]*$`;
   const hasOnlyOthers = new RegExp(pattern);
   return z
     .string({ error: inTheseWords(words) })
     .refine(
       (value) =>
-        value !== '' &&
+        value.length >= min &&
         isWithin(value, max) &&
         hasOnlyOthers.test(value) &&
         !/\p{Surrogate}/u.test(value),
       words,
     )
-    .register(wireTypes, { type: 'string', minLength: 1, maxLength: max, pattern });
+    .register(wireTypes, { type: 'string', minLength: min, maxLength: max, pattern });
 }
 
 /** A character has one or two code units, so longer texts are refused without counting. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Scope } from '../../core/operations/scopes.ts';
 import type { ApiResponse } from './errors.ts';
 import { type ErrorCode, type FieldError, type Refusal, refuseFields } from './errors.ts';
-import { type ParamName, validate } from './validate.ts';
+import { type ParamName, validate, validateQuery } from './validate.ts';
 
 /** `any`: any valid key. Null: no key is required or read. */
 type NeededScope = Scope | 'any' | null;
@@ -81,6 +81,8 @@ type RouteDocs = {
   readonly success: Success;
   /** Errors of the handler; those of the pipeline are added (src/http/openapi/). */
   readonly refusals?: readonly ErrorCode[];
+  /** Whether a POST ignores Idempotency-Key, because each request is meant to have an effect. */
+  readonly isRepeated?: true;
   /** Required if there is a body. */
   readonly bodyExample?: unknown;
   /** A missing body equals `{}`. */
@@ -107,7 +109,12 @@ export type Tag = (typeof tags)[number];
 
 /** Nothing before `run` has side effects. `run` rejects with the handler's exceptions. */
 type Prepared =
-  | { readonly ok: true; readonly run: () => Promise<ApiResponse> }
+  | {
+      readonly ok: true;
+      /** Called once, before `run` and outside its transaction. */
+      readonly preload: () => Promise<void>;
+      readonly run: () => Promise<ApiResponse>;
+    }
   | { readonly ok: false; readonly refusal: Refusal };
 
 export type Route = RouteDocs & {
@@ -131,14 +138,19 @@ type ParamNames<Path extends string> = Path extends `${string}:${infer Name}/${i
 
 type PathParams<Path extends string> = Readonly<Record<ParamNames<Path>, string>>;
 
-type Declaration<Path extends string, Body, Query> = RouteDocs & {
+type Declaration<Path extends string, Body, Query, Preloaded> = RouteDocs & {
   readonly method: Method;
   /** A parameter missing in `params` (validate.ts) is a type error. */
   readonly path: ParamNames<Path> extends ParamName ? Path : never;
   readonly scope: NeededScope;
   readonly query?: z.ZodType<Query>;
   readonly body?: z.ZodType<Body>;
-  readonly handle: (request: ApiRequest<Body, Query, PathParams<Path>>) => Promise<ApiResponse>;
+  /** For requests to others: `handle` can run in a transaction, which must be short. */
+  readonly preload?: (request: ApiRequest<Body, Query, PathParams<Path>>) => Promise<Preloaded>;
+  readonly handle: (
+    request: ApiRequest<Body, Query, PathParams<Path>>,
+    preloaded: Preloaded,
+  ) => Promise<ApiResponse>;
 };
 
 const noQuery = z.strictObject({});
@@ -147,10 +159,13 @@ const noQuery = z.strictObject({});
  * Without a `query` schema, every parameter is refused; without `body`, it is not read. Handlers
  * check `params`, which are text.
  */
-export function route<const Path extends string, Body = undefined, Query = undefined>(
-  declared: Declaration<Path, Body, Query>,
-): Route {
-  const { handle, query, body, ...rest } = declared;
+export function route<
+  const Path extends string,
+  Body = undefined,
+  Query = undefined,
+  Preloaded = undefined,
+>(declared: Declaration<Path, Body, Query, Preloaded>): Route {
+  const { handle, preload, query, body, ...rest } = declared;
   // Without a schema, Query or Body is inferred as undefined and never read.
   const querySchema = (query ?? noQuery) as z.ZodType<Query>;
   const bodySchema = (body ?? z.unknown()) as z.ZodType<Body>;
@@ -160,7 +175,7 @@ export function route<const Path extends string, Body = undefined, Query = undef
     query,
     body,
     prepare(request) {
-      const parsedQuery = validate(querySchema, request.query, unknownWords);
+      const parsedQuery = validateQuery(querySchema, request.query, unknownWords);
       if (!parsedQuery.ok) return no('invalid_query', parsedQuery);
       const parsedBody = validate(bodySchema, request.body);
       if (!parsedBody.ok) return no('invalid_body', parsedBody);
@@ -176,7 +191,14 @@ export function route<const Path extends string, Body = undefined, Query = undef
         requestId,
         remoteAddress,
       };
-      return { ok: true, run: () => handle(parsed) };
+      let preloaded: Preloaded;
+      return {
+        ok: true,
+        async preload() {
+          if (preload !== undefined) preloaded = await preload(parsed);
+        },
+        run: () => handle(parsed, preloaded),
+      };
     },
   };
 }

@@ -24,6 +24,21 @@ export function validate<T>(
   return { ok: false, problems: more > 0 ? `${shown}; and ${more} more` : shown, errors };
 }
 
+/** As `validate`; a field below a parameter is `metadata[customer]`. */
+export function validateQuery<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  unknownWords: string,
+): Validated<T> {
+  const validated = validate(schema, value, unknownWords);
+  if (validated.ok) return validated;
+  const errors = validated.errors.map(({ field, ...rest }) => {
+    return { ...rest, field: field.replace(/^([^.]+)\.(.*)$/, '$1[$2]') };
+  });
+  const problems = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+  return { ok: false, errors, problems };
+}
+
 /** For a schema's `error` option. */
 export function inTheseWords(words: string): (issue: { readonly input?: unknown }) => string {
   return ({ input }) => (input === undefined ? 'is required' : words);
@@ -45,6 +60,7 @@ const kindWords: Readonly<Record<string, string>> = {
   boolean: 'must be true or false',
   array: 'must be a list',
   object: 'must be an object',
+  record: 'must be an object',
 };
 
 function errorsOf(issue: z.core.$ZodIssue, unknownWords: string): readonly FieldError[] {

@@ -1,7 +1,7 @@
 import type { WebhookStore } from '../../db/delivery/webhooks.ts';
 import type { DomainStore } from '../../db/domains/domains.ts';
 import type { ProjectStore, ServedDomains } from '../../db/projects.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { projectRemoval } from '../schemas/projects.ts';
 import type { DomainRoutesDeps } from './domains.ts';
@@ -10,7 +10,7 @@ import { findProject } from './projects.ts';
 export type DeleteProjectDeps = Pick<DomainRoutesDeps, 'dropTraffic' | 'forget' | 'now'> & {
   readonly projects: ProjectStore;
   readonly domains: Pick<DomainStore, 'remove'>;
-  readonly webhooks: Pick<WebhookStore, 'removeAll'>;
+  readonly webhooks: Pick<WebhookStore, 'endOfProject'>;
 };
 
 /** One domain at a time: after a crash, the project exists with the remaining domains. */
@@ -31,12 +31,16 @@ export function deleteProject(deps: DeleteProjectDeps): Route {
     handle: async ({ params, query, requestId }) => {
       const found = await findProject(deps.projects, params.projectId);
       if (found === null) return refuse('project_not_found');
-      if (query.domains === undefined) {
+      const keepsServed = query.domains === undefined;
+      if (keepsServed) {
         const served = await deps.projects.servedDomains(found.id, NAMED_MAX);
-        if (served.count > 0) return refuse('project_has_live_domains', inUse(served));
+        if (served.count > 0) return refuseServed(served);
       }
-      await removeWithDomains(deps, found.id, requestId);
-      return { status: 204 };
+      const isDeleted = await removeWithDomains(deps, found.id, { keepsServed, requestId });
+      // One went live after the check; the others are removed.
+      return isDeleted
+        ? { status: 204 }
+        : refuseServed(await deps.projects.servedDomains(found.id, NAMED_MAX));
     },
   });
 }
@@ -44,35 +48,48 @@ export function deleteProject(deps: DeleteProjectDeps): Route {
 /** Host names that an error lists; the rest are counted. */
 const NAMED_MAX = 20;
 
-function inUse({ hostnames, count }: ServedDomains): string {
+function refuseServed({ hostnames, count }: ServedDomains): Refusal {
   const more = count > hostnames.length ? ` and ${count - hostnames.length} more` : '';
-  return `These domains are live or drifted: ${hostnames.join(', ')}${more}. Remove them first, or use ?domains=remove.`;
+  const message = `These domains are live or drifted: ${hostnames.join(', ')}${more}. Remove them first, or use ?domains=remove.`;
+  const fields = hostnames.map((hostname) => {
+    return { field: hostname, code: 'in_use', message: 'is live or drifted' } as const;
+  });
+  return refuseFields('project_has_live_domains', message, fields);
 }
 
 const REMOVED_AT_ONCE = 100;
 
-/** Also removes domains that are added while it runs. */
+type Deleting = { readonly keepsServed: boolean; readonly requestId: string };
+
+/** Also removes domains that are added while it runs. False if a served domain is to be kept. */
 async function removeWithDomains(
   deps: DeleteProjectDeps,
   projectId: string,
-  requestId: string,
-): Promise<void> {
+  deleting: Deleting,
+): Promise<boolean> {
   for (;;) {
     const hostnames = await deps.projects.attachedDomains(projectId, REMOVED_AT_ONCE);
-    for (const hostname of hostnames) await remove(deps, { projectId, hostname }, requestId);
+    for (const hostname of hostnames) {
+      if (!(await remove(deps, { projectId, hostname }, deleting))) return false;
+    }
     if (hostnames.length > 0) continue;
     if ((await deps.projects.remove(projectId, deps.now())) !== 'has_domains') break;
   }
-  await deps.webhooks.removeAll(projectId, deps.now());
+  await deps.webhooks.endOfProject(projectId);
+  return true;
 }
 
+/** False if it is served and to be kept. */
 async function remove(
   deps: DeleteProjectDeps,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
-  requestId: string,
-): Promise<void> {
-  const removed = await deps.domains.remove(projectId, hostname, deps.now(), 'drop');
-  if (removed?.kind !== 'removed') return;
+  { keepsServed, requestId }: Deleting,
+): Promise<boolean> {
+  const how = keepsServed ? 'drop_unless_served' : 'drop';
+  const removed = await deps.domains.remove(projectId, hostname, deps.now(), how);
+  if (removed?.kind === 'served') return false;
+  if (removed?.kind !== 'removed') return true;
   deps.dropTraffic(hostname);
   await deps.forget(removed, requestId);
+  return true;
 }

@@ -33,7 +33,7 @@ const inCommon = { tag: 'Projects', stability: 'stable' } as const;
 const deploysPath = '/v1/projects/:projectId/deploys';
 
 /** Stores what the caller reports, without requests to the upstream; only its name is resolved. */
-function createDeploy({ deploys, checkUpstream, now }: DeployRoutesDeps): Route {
+function createDeploy({ projects, deploys, checkUpstream, now }: DeployRoutesDeps): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -53,9 +53,12 @@ function createDeploy({ deploys, checkUpstream, now }: DeployRoutesDeps): Route 
       headers: { location: 'Path of the deploy' },
     },
     refusals: ['project_not_found'],
-    handle: async ({ params, body }) => {
-      if (!isUuid(params.projectId)) return refuse('project_not_found');
-      const checked = await checkUpstream(body.upstream);
+    preload: async ({ params, body }) => {
+      const project = await findProject(projects, params.projectId);
+      return project && checkUpstream(body.upstream);
+    },
+    handle: async ({ params, body }, checked) => {
+      if (checked === null) return refuse('project_not_found');
       if (checked.kind === 'refused') {
         return refuseField('invalid_body', 'upstream', checked.problem);
       }

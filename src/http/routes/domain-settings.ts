@@ -5,7 +5,7 @@ import type { DomainSettings } from '../../core/names/redirects.ts';
 import type { DomainSettingsStore } from '../../db/domains/domain-settings.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import { renderJson } from '../../net/json.ts';
-import { refuse } from '../pipeline/errors.ts';
+import { type ErrorCode, type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import { entityTagOf, mayChange } from '../pipeline/render.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
@@ -94,9 +94,7 @@ function putSettings({ projects, settings, platformDomain }: DomainSettingsRoute
       const refusal = await settings.replace(project.id, domains, (current) =>
         mayChange(headers, entityTagOf(renderJson(bodyOf(current)))),
       );
-      return refusal === null
-        ? { status: 200, body: bodyOf(domains) }
-        : refuse(refusal.code, refusal.reason);
+      return refusal === null ? { status: 200, body: bodyOf(domains) } : refuseSettings(refusal);
     },
   });
 }
@@ -149,6 +147,21 @@ function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutes
       return { status: 204 };
     },
   });
+}
+
+/** A reason that starts with an entry, `domains.redirects[0]: …`, is about that field. */
+function refuseSettings({
+  code,
+  reason,
+}: {
+  readonly code: ErrorCode;
+  readonly reason?: string | undefined;
+}): Refusal {
+  const [, field, message] = /^(domains\.[^:\s]+): ([\s\S]*)$/.exec(reason ?? '') ?? [];
+  if (reason === undefined || field === undefined || message === undefined) {
+    return refuse(code, reason);
+  }
+  return refuseFields(code, reason, [{ field, code: 'invalid', message }]);
 }
 
 /** Its text determines the entity tag, so `PUT` compares the same text. */

@@ -8,7 +8,7 @@ import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import type { DomainStore } from '../../db/domains/domains.ts';
 import type { ProjectStore } from '../../db/projects.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
-import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
+import { type Refusal, refuse, refuseField, refuseFields } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainChange, newDomain } from '../schemas/domains.ts';
@@ -173,8 +173,8 @@ function removeDomain(deps: DomainRoutesDeps): Route {
       const remove = async (projectId: string, hostname: string): Promise<ApiResponse> => {
         const removed = await deps.domains.remove(projectId, hostname, deps.now(), query.orphans);
         if (removed === null) return refuse('domain_not_found');
-        if (removed.kind === 'removed_before') return { status: 204 };
         if (removed.kind === 'in_use') return refuse('domain_in_use', inUse(hostname, removed));
+        if (removed.kind !== 'removed') return { status: 204 };
         return {
           status: 204,
           afterCommit: async () => {
@@ -212,7 +212,10 @@ async function add(
   const project = await findProject(deps.projects, projectId);
   if (project === null) return refuse('project_not_found');
   const parsed = parseHostname(typed, deps.platformDomain);
-  if (!parsed.ok) return refuse(parsed.code, parsed.reason);
+  if (!parsed.ok) {
+    const error = { field: 'hostname', code: 'invalid', message: parsed.reason } as const;
+    return refuseFields(parsed.code, parsed.reason, [error]);
+  }
   if (project.plan === 'free') return refuse('paid_plan_required');
   if (project.deployedAt === null) return refuse('deploy_required', needsDeploy(project.id));
   const tooMany = await refuseTooMany(deps, project.id);
@@ -222,7 +225,10 @@ async function add(
   const target = deps.targetFor(project.id, hostname);
   const wanted = { projectId: project.id, hostname, target, metadata };
   const added = await deps.domains.add(wanted, deps.now());
-  if (added === null) return refuse('domain_exists');
+  if (added === null) {
+    const isGone = (await findProject(deps.projects, projectId)) === null;
+    return refuse(isGone ? 'project_not_found' : 'domain_exists');
+  }
   return {
     ...answer(deps, added, 201),
     headers: { location: `/v1/projects/${project.id}/domains/${hostname}` },

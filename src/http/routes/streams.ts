@@ -90,7 +90,10 @@ function opened(
   // Listens on the signal itself, because a stream that is never read does not reach its `finally`.
   if (signal.aborted) letGo();
   else signal.addEventListener('abort', letGo, { once: true });
-  const isStillAuthorized = () => deps.isStillAuthorized(authorization);
+  // The stream of a deleted project ends, too.
+  const isStillAuthorized = async () =>
+    (await deps.isStillAuthorized(authorization)) &&
+    (await deps.lastNumbers([projectId])).has(projectId);
   const request = { projectId, domain, checks, after, newest, isStillAuthorized };
   const text = eventStream(deps, request, signal);
   return encoded(deps, text, { requestId, ...(domain !== null && { domainId: domain.id }) }, letGo);

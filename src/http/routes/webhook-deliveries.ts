@@ -83,18 +83,21 @@ export function testWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     operationId: owners.named('test', 'Webhook'),
     summary: 'Send a test message',
     description:
-      'Sends one signed message of the type `webhook.test` at once, and returns the result. Also works while the webhook is disabled. It is not retried, and changes nothing about the webhook.',
+      'Sends one signed message of the type `webhook.test` at once, and returns the result. Also works while the webhook is disabled. It is not retried, and changes nothing about the webhook. Every request sends a message, also with an `Idempotency-Key`.',
     success: {
       status: 200,
       description: 'The result',
       schema: webhookTest,
       example: docsWebhookTest,
     },
-    refusals: [...owners.refusals, 'webhook_not_found'],
+    isRepeated: true,
+    refusals: [...owners.refusals, 'webhook_not_found', 'too_many_tests'],
     handle: ({ params }) =>
       withWebhook(deps, owners, params, async (webhook) => {
         const at = deps.now();
-        const { messageId, answer } = await deps.sendTest(webhook, at);
+        const sent = await deps.sendTest(webhook, at);
+        if (sent === null) return refuse('too_many_tests', undefined, { 'retry-after': '5' });
+        const { messageId, answer } = sent;
         const { httpStatus, problem } = outcomeOf(answer);
         const delivered = problem === null;
         const body = { messageId, delivered, status: httpStatus, error: problem, at };

@@ -67,8 +67,8 @@ export type WebhookRoutesDeps = {
   readonly deliveries: Pick<DeliveryStore, 'list' | 'replay'>;
   /** Encrypts the signing secrets. */
   readonly vault: Vault;
-  /** A `webhook.test`, at most 5 s. Rejects only on internal errors. */
-  sendTest(webhook: Webhook, at: Date): Promise<TestSent>;
+  /** A `webhook.test`, at most 5 s. Null if too many are being sent. Rejects only on internal errors. */
+  sendTest(webhook: Webhook, at: Date): Promise<TestSent | null>;
   /** For test labs: allows http URLs and private addresses. */
   readonly allowPrivate: boolean;
   now(): Date;

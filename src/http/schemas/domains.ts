@@ -5,7 +5,7 @@ import { caaHintWords } from '../../core/diagnosis/caa/caa.ts';
 import { meanings, type Severity } from '../../core/diagnosis/findings.ts';
 import { type ExplainedHint, hintWords } from '../../core/diagnosis/hints.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
-import { time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { pageFields } from '../pipeline/paging.ts';
 import { certificate } from './certificates.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
@@ -220,14 +220,10 @@ export const domainList = z.array(domain);
 const filters = {
   ...pageFields('domains'),
   status: domainStatus.optional().meta({ description: 'Filter by status' }),
-  search: z
-    .string()
-    .min(1, 'must not be empty')
-    .max(253, 'must be at most 253 characters')
-    .optional()
-    .meta({
-      description: 'Filter by part of the name; labels that are not ASCII must be complete',
-    }),
+  search: text({ min: 3, max: 253 }).optional().meta({
+    description:
+      'Filter by part of the name, at least 3 characters; labels that are not ASCII must be complete',
+  }),
   metadata: metadataFilter.optional(),
 };
 
