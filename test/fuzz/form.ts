@@ -53,7 +53,7 @@ function errorProblem({ status, fields, body }: Formed, isToHead: boolean): stri
   return isError(status, body) ? null : `${status} whose body is no Error: ${body.slice(0, 200)}`;
 }
 
-/** Exactly `{code, message, status}` from the table in src/http/pipeline/errors.ts. */
+/** `{code, message, status, errors?, requestId, docs}`, with a code of src/http/pipeline/errors.ts. */
 function isError(status: number, body: string): boolean {
   let error: unknown;
   try {
@@ -62,8 +62,21 @@ function isError(status: number, body: string): boolean {
     return false;
   }
   if (typeof error !== 'object' || error === null) return false;
-  const { code, message, status: claimed, ...more } = error as Record<string, unknown>; // objects have string keys
+  const { code, message, status: claimed, ...rest } = error as Record<string, unknown>; // objects have string keys
+  const { errors: fields = [], requestId, docs, ...more } = rest;
   const isKnown = typeof code === 'string' && statuses.get(code) === status && claimed === status;
   const hasMessage = typeof message === 'string' && message !== '';
-  return isKnown && hasMessage && Object.keys(more).length === 0;
+  const isTraced = typeof requestId === 'string' && /^[\w.-]{1,64}$/.test(requestId);
+  const isDocumented = typeof docs === 'string' && docs.endsWith(`/docs/errors#${code}`);
+  const hasFields = Array.isArray(fields) && fields.length <= 20 && fields.every(isFieldError);
+  const isWhole = isTraced && isDocumented && hasFields && Object.keys(more).length === 0;
+  return isKnown && hasMessage && isWhole;
+}
+
+function isFieldError(one: unknown): boolean {
+  if (typeof one !== 'object' || one === null) return false;
+  const { field, code, message, ...more } = one as Record<string, unknown>; // objects have string keys
+  const areTexts = [code, message].every((text) => typeof text === 'string' && text !== '');
+  // A parameter can have an empty name: `?=1`.
+  return typeof field === 'string' && areTexts && Object.keys(more).length === 0;
 }

@@ -6,7 +6,8 @@ const trace = 'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331
 const answer = (status: string, id: string, body: string, more = '') =>
   `HTTP/1.1 ${status}\r\nx-request-id: ${id}\r\n${trace}${more}` +
   `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-const error = '{"code":"not_found","message":"Nothing.","status":404}';
+const error =
+  '{"code":"not_found","message":"Nothing.","status":404,"requestId":"r-1","docs":"/docs/errors#not_found"}';
 const closes = 'connection: close\r\n';
 
 const first = answer('200 OK', 'm0-0', '[]');
@@ -16,7 +17,7 @@ const farewell = answer('200 OK', 'm1-1', '{}', closes);
 const refusal = answer(
   '400 Bad Request',
   'x',
-  '{"code":"bad_request","message":"No.","status":400}',
+  '{"code":"bad_request","message":"No.","status":400,"requestId":"r-1","docs":"/docs/errors#bad_request"}',
   closes,
 );
 

@@ -50,7 +50,7 @@ function defineForOne(domains: Program, run: Run): void {
   aboutOne('verify', 'check it now; with --wait, follow it until it is live or failed')
     .option('--wait', 'follow the domain until it is live or failed')
     .option('--timeout <duration>', 'with --wait: maximum time, for example 45s, 10m or 2h')
-    .addHelpText('after', liveOrNot)
+    .addHelpText('after', waitedOrNot)
     .action((hostname, options) =>
       run(async (io) => (await import('./verify.ts')).verify({ hostname, ...options }, io)),
     );
@@ -93,6 +93,10 @@ function statusOf(text: string): DomainStatus {
   }
   return status;
 }
+
+const waitedOrNot = notes(
+  'With --wait, exit 0: the domain is live and not blocked. Exit 1: it is not live, or blocked. Without --wait, exit 0: the check was requested.',
+);
 
 const liveOrNot = notes(
   'Exit 0: the domain is live and not blocked. Exit 1: it is not live, or blocked.',

@@ -33,7 +33,7 @@ export function validateQuery<T>(
   const validated = validate(schema, value, unknownWords);
   if (validated.ok) return validated;
   const errors = validated.errors.map(({ field, ...rest }) => {
-    return { ...rest, field: field.replace(/^([^.]+)\.(.*)$/, '$1[$2]') };
+    return { field: field.replace(/^([^.]+)\.(.*)$/, '$1[$2]'), ...rest };
   });
   const problems = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
   return { ok: false, errors, problems };

@@ -109,7 +109,7 @@ ${schemaSections(shownAtTheEnd(document, operations))}`;
 /** Errors link to their row. */
 function errorsMain(document: OpenApiDocument): Html {
   return html`<h1 id="errors">Errors</h1>
-<p class="lead">The body is always an <a href="#schema-Error">Error</a>. Any request can get the errors that no operation lists.</p>
+<p class="lead">The body is always an <a href="#schema-Error">Error</a>. Any request can get the errors that no operation lists. <code>errors</code> lists each wrong field with a <a href="#schema-FieldErrorCode">code of its own</a>.</p>
 ${errorTable(document)}`;
 }
 
