@@ -3,15 +3,7 @@ import type { Actor, Severity } from '../core/diagnosis/findings.ts';
 import type { Verdict } from '../core/life/lifecycle.ts';
 import { toUnicodeName } from '../core/names/idna.ts';
 import { finding } from '../http/schemas/domains.ts';
-import {
-  labelled,
-  plain,
-  plainSentence,
-  type Style,
-  type TextLayout,
-  textTable,
-  wrapped,
-} from './layout.ts';
+import { labelled, plain, plainSentence, type Style, type TextLayout, wrapped } from './layout.ts';
 
 const beside = { indent: 2, labelWidth: 10 };
 
@@ -113,49 +105,16 @@ export const actorWords: { readonly [A in Actor]: string } = {
 export const validHostname =
   'Use a public host name such as docs.example.com: letters, digits and hyphens, separated by dots.';
 
-/** In domains and in diagnoses. */
-export type RecordShown = {
-  readonly record: {
-    readonly type: 'CNAME' | 'ALIAS';
-    /** Relative to the zone; `@` is the zone itself. */
-    readonly name: string;
-    readonly value: string;
-    /** In seconds. */
-    readonly ttl: bigint;
-  };
-  /** Null: the DNS provider is unknown. */
-  readonly provider: {
-    readonly name: string;
-    /** The provider's name for an ALIAS record; null if it has none or it is unknown. */
-    readonly apex: string | null;
-    /** A sentence: where to enter records. */
-    readonly where: string;
-  } | null;
+type RecordShown = {
+  readonly type: 'CNAME' | 'ALIAS';
+  readonly name: string;
+  readonly value: string;
+  /** In seconds. */
+  readonly ttl: bigint;
 };
 
-/** Names and values are never cut: people copy them. The table can be wider than the page. */
-export function recordLinesOf(
-  { record, provider }: RecordShown,
-  page: TextLayout,
-): readonly string[] {
-  const { type, name, value, ttl } = record;
-  const isApex = type === 'ALIAS';
-  const row = [isApex ? typeAt(provider) : type, spelt(name), plain(value), String(ttl)];
-  const rows = [['Type', 'Name', 'Value', 'TTL'], row].map((cells) =>
-    cells.map((text) => ({ text })),
-  );
-  const other = isApex ? [otherNames(provider)] : [];
-  const where = provider === null ? [] : [plain(provider.where)];
-  return [
-    ...textTable(rows, 2, page.paint),
-    ...[...other, ...where].flatMap((text) =>
-      wrapped(text, page.columns - 2).map((line) => `  ${line}`),
-    ),
-  ];
-}
-
 /** As in findings (core/diagnosis/words.ts). Not made printable. */
-export function recordAsWritten({ type, name, value, ttl }: RecordShown['record']): string {
+export function recordAsWritten({ type, name, value, ttl }: RecordShown): string {
   return `${type} ${name} → ${value}, TTL ${ttl}`;
 }
 
@@ -163,22 +122,4 @@ export function recordAsWritten({ type, name, value, ttl }: RecordShown['record'
 export function spelt(name: string): string {
   const unicode = toUnicodeName(name);
   return unicode === name ? plain(name) : `${plain(name)} (${plain(unicode)})`;
-}
-
-const FLATTENING = 'CNAME flattening';
-
-/** The record type for an apex, as the provider's form names it. */
-function typeAt(provider: RecordShown['provider']): string {
-  const apex = provider?.apex ?? 'ALIAS';
-  return apex === FLATTENING ? 'CNAME' : plain(apex);
-}
-
-function otherNames(provider: RecordShown['provider']): string {
-  const general = 'ALIAS is also called ANAME or CNAME flattening';
-  if (provider === null) return `${general}.`;
-  const name = plain(provider.name);
-  if (provider.apex === null) return `${general}; ${name} is not known to support it.`;
-  return provider.apex === FLATTENING
-    ? `${name} turns a CNAME at an apex into addresses automatically (CNAME flattening).`
-    : `${name} calls it ${plain(provider.apex)}.`;
 }

@@ -15,7 +15,8 @@ export type ProjectShown = z.infer<typeof shownProject>;
 const { certificate } = domain.shape;
 
 /** Codes of findings, problem types and browser states can be those of a later version. */
-export const shownDomain = domain.omit({ observation: true, hsts: true }).extend({
+export const shownDomain = domain.omit({ hsts: true }).extend({
+  observation: z.nullable(z.object({ view: z.enum(['authoritative', 'recursive']) })),
   findings: z.array(shownFinding),
   certificate: certificate.extend({
     problem: z.nullable(z.object({ type: z.string(), detail: z.string() })),
@@ -26,6 +27,7 @@ export const shownDomain = domain.omit({ observation: true, hsts: true }).extend
   ),
 });
 export type DomainShown = z.infer<typeof shownDomain>;
+export type ChangeShown = DomainShown['changes'][number];
 
 /** `data` is read by field name. */
 export const shownEvent = z.object({

@@ -1,10 +1,12 @@
 /** Checks a host name once, without storing anything. */
 
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
+import { changesFor } from '../core/diagnosis/changes/changes.ts';
 import type { Diagnosis } from '../core/diagnosis/diagnosis.ts';
 import { diagnoseForAny } from '../core/diagnosis/diagnosis.ts';
 import { explain } from '../core/diagnosis/findings.ts';
 import type { Observation } from '../core/diagnosis/observation.ts';
+import { linksOf } from '../core/diagnosis/provider-forms.ts';
 import { type HostnameResult, NAME_OCTETS_MAX, parseHostname } from '../core/names/hostname.ts';
 import { hostInPasted, toAsciiName, toUnicodeName } from '../core/names/idna.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../core/names/instructions.ts';
@@ -97,22 +99,19 @@ function refused(reason: string): TargetResult {
 
 /** The Diagnosis of docs/integrate/diagnosis.md; its schema is in src/http/schemas/diagnosis.ts. */
 export function reportOf({ hostname, target, observation, diagnosis, record }: Examined) {
+  const { findings, provider } = diagnosis;
+  const zone = zoneBelow(observation) ?? splitAtZone(hostname).zone;
   return {
     hostname,
     unicodeHostname: toUnicodeName(hostname),
     target,
     verdict: diagnosis.verdict,
     record,
-    provider: providerOf(diagnosis.provider),
-    findings: diagnosis.findings.map(explain),
+    provider: provider === null ? null : { ...provider, ...linksOf(provider, zone) },
+    changes: changesFor({ hostname, target, observation, findings }),
+    findings: findings.map(explain),
     observation: seenIn(observation),
   };
-}
-
-function providerOf(provider: Examined['diagnosis']['provider']) {
-  if (provider === null) return null;
-  const { name, apex, where } = provider;
-  return { name, apex, where };
 }
 
 /** Omits the host name, which is at the top level, and data used only for hints. */

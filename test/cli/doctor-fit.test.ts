@@ -21,7 +21,7 @@ describe('A page of signpost doctor', () => {
   it('never truncates the record or its value, because people copy them', () => {
     const value = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`;
     const long = report({ record: { type: 'CNAME', name: 'docs', value, ttl: 3_600n } });
-    expect(page(long)).toContain(`  CNAME  docs  ${value}  3600\n`);
+    expect(page(long)).toContain(`  add  CNAME  docs  ${value}  3600\n`);
   });
 });
 
@@ -41,7 +41,17 @@ function poisoned(value: unknown, text: string): unknown {
   if (Array.isArray(value)) return value.map((part) => poisoned(part, text));
   if (typeof value === 'string') return text;
   if (typeof value !== 'object' || value === null) return value;
-  const ours = ['verdict', 'kind', 'state', 'view', 'whyRecursive', 'severity', 'actor', 'type'];
+  const ours = [
+    'verdict',
+    'kind',
+    'state',
+    'view',
+    'whyRecursive',
+    'severity',
+    'actor',
+    'type',
+    'verb',
+  ];
   return Object.fromEntries(
     Object.entries(value).map(([name, part]) => [
       name,

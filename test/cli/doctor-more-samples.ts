@@ -1,9 +1,20 @@
 /** More diagnoses and their pages: spellings, widths and partial results. */
-import type { Report } from '../../src/cli/shown.ts';
+import type { ChangeShown, Report } from '../../src/cli/shown.ts';
 import { finding, report, target } from './doctor-reports.ts';
 import { right } from './doctor-samples.ts';
 
-const apex = { type: 'ALIAS', name: '@', value: target, ttl: 3_600n } as const;
+const change: ChangeShown = {
+  verb: 'add',
+  type: 'CNAME',
+  name: 'docs',
+  value: target,
+  ttl: 3_600,
+  state: 'to_do',
+  servers: [
+    { name: 'ns1.shop.test', state: 'done', shows: 'no record' },
+    { name: 'ns2.shop.test', state: 'to_do', shows: 'A 151.101.1.7' },
+  ],
+};
 const longName = `docs.${'long-name-'.repeat(6)}.shop.test`;
 
 /** As `samples`. */
@@ -39,24 +50,38 @@ export const moreSamples: readonly (readonly [
   [
     'both spellings of an internationalized name in the table',
     report({ record: { type: 'CNAME', name: 'xn--bcher-kva', value: target, ttl: 3_600n } }),
-    [`  CNAME  xn--bcher-kva (bücher)  ${target}  3600`],
+    [`  add  CNAME  xn--bcher-kva (bücher)  ${target}  3600`],
   ],
   [
-    'the record type in the form of the provider for an apex',
+    'every change with its verb, its progress and its note',
     report({
-      record: apex,
-      provider: { name: 'easyDNS', apex: 'ANAME', where: 'At easyDNS: DNS.' },
+      changes: [
+        {
+          ...change,
+          verb: 'delete',
+          type: 'A',
+          value: '151.101.1.7',
+          ttl: 300,
+          state: 'spreading',
+        },
+        { ...change, note: 'Enter only “docs” as the name.' },
+        { ...change, verb: 'change', was: 'old.example', state: 'unknown' },
+      ],
     }),
-    [`  ANAME  @     ${target}  3600`, '  easyDNS calls it ANAME.'],
+    [
+      '  delete  A      docs  151.101.1.7                                            300',
+      '          Gone from 1 of 2 name servers',
+      `  add     CNAME  docs  ${target}                    3600`,
+      '          Not found yet',
+      '          Enter only “docs” as the name.',
+      `  change  CNAME  docs  ${target} (now old.example)  3600`,
+      '          Couldn’t check',
+    ],
   ],
   [
-    'an apex at a provider without a suitable record type',
-    report({ record: apex, provider: { name: 'GoDaddy', apex: null, where: 'At GoDaddy: DNS.' } }),
-    [
-      `  ALIAS  @     ${target}  3600`,
-      '  ALIAS is also called ANAME or CNAME flattening; GoDaddy is not known to',
-      '  support it.',
-    ],
+    'an empty name, as some providers’ forms expect it',
+    report({ changes: [{ ...change, name: '' }] }),
+    [`  add  CNAME  (empty)  ${target}  3600`],
   ],
   [
     'the expected value when it exceeds the record above',

@@ -22,9 +22,10 @@ const page = (one: Report, columns = 80) =>
 test('A page about a missing record shows everything, the headline and the first step', () => {
   expect(page(report())).toBe(`✗ docs.shop.test is not set up correctly
 
-The record it needs
-  Type   Name  Value                                TTL
-  CNAME  docs  k3jw5xqm2c7rtzna.edge.signpost.test  3600
+Do this at your DNS provider
+       Type   Name  Value                                TTL
+  add  CNAME  docs  k3jw5xqm2c7rtzna.edge.signpost.test  3600
+          Not found yet
 
 ✗ record_missing · blocks · the domain owner needs to act
   docs.shop.test does not exist in the DNS yet.

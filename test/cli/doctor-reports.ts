@@ -66,19 +66,29 @@ export function finding(shown: Partial<FindingShown> = {}): FindingShown {
   };
 }
 
+/** Of a provider. */
+export const noLinks = { dnsUrl: null, siteUrl: null };
+
 export function report(
   rest: Partial<Omit<Report, 'observation'>> & {
     readonly observation?: Partial<ReportObservation>;
   } = {},
 ): Report {
   const { observation, ...top } = rest;
+  const { record = { type: 'CNAME', name: 'docs', value: target, ttl: 3_600n } } = top;
+  const isRight = top.verdict === 'right' || top.findings?.length === 0;
+  const change = isRight
+    ? ({ verb: 'keep', state: 'done' } as const)
+    : ({ verb: 'add', state: 'to_do' } as const);
+  const { type, name, value } = record;
   return {
     hostname: 'docs.shop.test',
     unicodeHostname: 'docs.shop.test',
     target,
     verdict: 'wrong',
-    record: { type: 'CNAME', name: 'docs', value: target, ttl: 3_600n },
+    record,
     provider: null,
+    changes: [{ ...change, type, name, value, ttl: 3_600, servers: [] }],
     findings: [finding()],
     ...top,
     observation: {

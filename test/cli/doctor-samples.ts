@@ -2,6 +2,7 @@
 import type { Report } from '../../src/cli/shown.ts';
 import {
   finding,
+  noLinks,
   nxdomain,
   records,
   report,
@@ -152,7 +153,12 @@ export const samples: readonly (readonly [
     'an apex by its addresses, and the provider’s name for its record',
     report({
       ...apex,
-      provider: { name: 'Cloudflare', apex: 'CNAME flattening', where: 'At Cloudflare: DNS.' },
+      provider: {
+        name: 'Cloudflare',
+        apex: 'CNAME flattening',
+        where: 'At Cloudflare: DNS.',
+        ...noLinks,
+      },
       observation: {
         targetAddresses: ['192.0.2.1'],
         servers: [
@@ -162,9 +168,8 @@ export const samples: readonly (readonly [
       },
     }),
     [
-      `  CNAME  @     ${target}  3600`,
-      '  Cloudflare turns a CNAME at an apex into addresses automatically (CNAME',
-      '  flattening).',
+      'Do this at Cloudflare',
+      `  add  ALIAS  @     ${target}  3600`,
       '  At Cloudflare: DNS.',
       '  ✓ A 192.0.2.1, TTL 5 min',
       '  ✗ A 192.0.2.1, 192.0.2.9, TTL 5 min',

@@ -35,7 +35,9 @@ describe('signpost doctor without a target', () => {
     const { code, stdout, stderr } = await signpost(['doctor', 'OLD.shop.test'], asking);
     expect([code, stderr]).toEqual([1, '']);
     expect(stdout).toMatch(/^✗ old\.shop\.test is not set up correctly\n/);
-    expect(stdout).toMatch(/\n {2}CNAME {2}old {3}\w{16}\.edge\.signpost\.test {2}3600\n/);
+    expect(stdout).toMatch(
+      /\n {2}change {2}CNAME {2}old {3}\w{16}\.edge\.signpost\.test \(now old-host\.example\) {2}3600\n {10}Old value on /,
+    );
   });
 
   it('reports that the service does not know the target of an unknown name', async () => {

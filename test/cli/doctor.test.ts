@@ -34,7 +34,7 @@ describe('signpost doctor with a target', () => {
     expect(stdout).toMatch(/^✗ old\.shop\.test is not set up correctly\n/);
     expect(stdout).toContain('✗ cname_mismatch · blocks · the domain owner needs to act\n');
     expect(stdout).toContain('  ✗ CNAME old-host.example, TTL 1 min\n');
-    expect(stdout).toContain(`  CNAME  old   ${target}  3600\n`);
+    expect(stdout).toContain(`  change  CNAME  old   ${target} (now old-host.example)  3600\n`);
   });
 
   it('exits with 2 when every server is silent', async () => {

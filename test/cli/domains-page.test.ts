@@ -27,9 +27,9 @@ function page(changes: object = {}, events: readonly unknown[] = docsEvents): st
 describe('The page of a domain in the terminal', () => {
   it('starts with the status, the next step and its time', () => {
     const [head, summary] = page().split('\n');
-    expect(head).toBe('✗ docs.example.com · pending · project docs');
+    expect(head).toBe('! docs.example.com · Action needed · project docs');
     expect(summary).toMatch(
-      /^ {2}docs\.example\.com does not exist in the DNS yet\. The next check is /,
+      /^ {2}Do this at Porkbun\. docs\.example\.com does not exist in the DNS yet\. The next check is /,
     );
   });
 
@@ -41,7 +41,14 @@ describe('The page of a domain in the terminal', () => {
         zone: evil,
         summary: { ...docsDomain.summary, line: `Wrong. ${evil}` },
         record: { ...docsDomain.record, name: evil, value: evil },
-        provider: { name: evil, apex: evil, where: evil },
+        provider: { name: evil, apex: evil, where: evil, dnsUrl: evil, siteUrl: evil },
+        changes: docsDomain.changes.map((one) => ({
+          ...one,
+          name: evil,
+          value: evil,
+          was: evil,
+          note: evil,
+        })),
         findings: [
           { ...finding, code: evil, summary: evil, found: evil, expected: evil, action: evil },
         ],
@@ -66,8 +73,13 @@ describe('The page of a domain in the terminal', () => {
       summary: 'The authority is busy.',
       nextAction: 'It is tried again.',
     };
-    const text = page({ status: 'verified', findings: [], certificate, escalation });
-    expect(text).toContain('? docs.example.com · verified');
+    const text = page({
+      summary: { ...docsDomain.summary, tone: 'wait', badge: 'Getting certificate' },
+      findings: [],
+      certificate,
+      escalation,
+    });
+    expect(text).toContain('… docs.example.com · Getting certificate');
     expect(text).toContain('  refused       Too many certificates. (rateLimited)\n');
     expect(text).toContain(
       '  operator      alerted at 2026-11-20T12:30:00Z: The authority is busy.\n',

@@ -34,7 +34,13 @@ function knownPart(answer: unknown, recorded: unknown): unknown {
   if (typeof recorded === 'object' && recorded !== null) {
     const fields = answer as Readonly<Record<string, unknown>>;
     return Object.fromEntries(
-      Object.entries(recorded).map(([name, value]) => [name, knownPart(fields?.[name], value)]),
+      Object.entries(recorded).map(([name, value]) => [
+        name,
+        // Uses are written in the background, so the answer depends on how long the test has run.
+        name === 'deprecatedUses' && Array.isArray(fields?.[name])
+          ? value
+          : knownPart(fields?.[name], value),
+      ]),
     );
   }
   return recorded === '<text>' && typeof answer === 'string' ? '<text>' : answer;

@@ -1,5 +1,6 @@
 import { presentationOf } from '../../core/diagnosis/caa/caa-value.ts';
 import { answerWords, durationInWords } from '../../core/diagnosis/shows.ts';
+import { changeLines, changesTitle } from '../changes.ts';
 import {
   columnsFor,
   labelled,
@@ -12,7 +13,7 @@ import {
   toSeconds,
   wrapped,
 } from '../layout.ts';
-import { findingSections, marks, recordAsWritten, recordLinesOf } from '../lines.ts';
+import { findingSections, marks, recordAsWritten } from '../lines.ts';
 import type { Report, ReportObservation } from '../shown.ts';
 import { reachSections } from './reach.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
@@ -30,11 +31,11 @@ export function renderReport(
   { columns, paint, accountUntold = false }: Screen,
 ): string {
   const page = { columns: columnsFor(columns), paint };
-  const record = recordLines(report, page);
-  const recordAbove = record.length === 0 ? null : recordAsWritten(report.record);
+  const changes = changesIn(report);
+  const recordAbove = hasChanges(report) ? recordAsWritten(report.record) : null;
   const sections = [
     headline(report, page),
-    titled('The record it needs', record, page),
+    hasChanges(report) ? titled(changesTitle(changes), changeLines(changes, page), page) : [],
     ...findingSections(report.findings, { recordAbove, accountUntold }, page),
     report.findings.length === 0 ? [] : wrapped(onceOnly, page.columns),
     ...reachSections(report, page),
@@ -118,10 +119,13 @@ function serversTitle({ observation: { delegation } }: Report): string {
   return delegation === null ? 'Name servers' : `Name servers of ${plain(delegation.zone)}`;
 }
 
-/** Never cut, because people copy it. Empty if the record is present or no zone exists for it. */
-function recordLines(report: Report, page: TextLayout): readonly string[] {
-  if (isAtServers(report) || isUnregistered(report)) return [];
-  return recordLinesOf(report, page);
+/** Not if everything is in place, or if no zone exists for a record. */
+function hasChanges(report: Report): boolean {
+  return !isUnregistered(report) && report.changes.some(({ verb }) => verb !== 'keep');
+}
+
+function changesIn({ changes, provider, observation: { view } }: Report) {
+  return { changes, provider, view };
 }
 
 function costLine({ observation: { cost, at } }: Report): string {

@@ -1,5 +1,6 @@
 import { eventTitle } from '../../core/life/events.ts';
-import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import type { Tone } from '../../core/life/summary/summary-types.ts';
+import { changeLines, changesTitle } from '../changes.ts';
 import type { Paint } from '../layout.ts';
 import {
   columnsFor,
@@ -12,15 +13,7 @@ import {
   toSeconds,
   wrapped,
 } from '../layout.ts';
-import {
-  actorWords,
-  findingSections,
-  type Mark,
-  marks,
-  recordAsWritten,
-  recordLinesOf,
-  spelt,
-} from '../lines.ts';
+import { actorWords, findingSections, type Mark, marks, recordAsWritten, spelt } from '../lines.ts';
 import type { DomainShown, EventShown, ProjectShown } from '../shown.ts';
 
 type Seen = {
@@ -36,50 +29,45 @@ export function renderDomain(
   screen: { readonly columns: number; readonly paint: Paint },
 ): string {
   const page = { columns: columnsFor(screen.columns), paint: screen.paint };
+  const changes = { ...domain, view: domain.observation?.view ?? 'authoritative' } as const;
   const context = { recordAbove: recordAsWritten(domain.record), accountUntold: false };
   return sectioned([
     summaryLines(domain, project, page),
-    titled(recordTitle(domain), recordLinesOf(domain, page), page),
+    titled(changesTitle(changes), changeLines(changes, page), page),
     ...findingSections(domain.findings, context, page),
     titled('Certificate', certificateLines(domain, page), page),
     titled('Last events', eventLines(events, page), page),
   ]);
 }
 
-function recordTitle({ status, zone }: DomainShown): string {
-  const isThere = status === 'live' || status === 'verified';
-  const where = `in the zone ${plain(zone)}`;
-  return isThere ? `The DNS record ${where} (keep it)` : `The DNS record to create ${where}`;
-}
-
-/** Right for live, unknown while in progress, otherwise wrong. A blocked domain is always wrong. */
-export function markOf({ status, findings }: Pick<DomainShown, 'status' | 'findings'>): Mark {
-  return marks[isBlocked({ findings }) ? 'wrong' : verdicts[status]];
+/** The summary's tone. */
+export function markOf({ summary }: Pick<DomainShown, 'summary'>): Mark {
+  return toneMarks[summary.tone];
 }
 
 export function isBlocked({ findings }: Pick<DomainShown, 'findings'>): boolean {
   return findings.some(({ severity }) => severity === 'blocks');
 }
 
-const verdicts = {
-  pending: 'unknown',
-  verified: 'unknown',
-  live: 'right',
-  drifted: 'wrong',
-  failed: 'wrong',
-} as const satisfies { readonly [S in DomainStatus]: keyof typeof marks };
+const toneMarks: { readonly [T in Tone]: Mark } = {
+  ok: marks.right,
+  wait: { sign: '…', style: 'blue' },
+  warn: { sign: '!', style: 'yellow' },
+  bad: marks.wrong,
+  idle: marks.unknown,
+};
 
 function summaryLines(
   domain: DomainShown,
   project: ProjectShown,
   page: TextLayout,
 ): readonly string[] {
-  const { hostname, status, summary } = domain;
+  const { hostname, summary } = domain;
   const { columns, paint } = page;
   const { sign, style } = markOf(domain);
   const who = summary.actor === null ? [] : [`Now ${actorWords[summary.actor]}.`];
   return [
-    `${paint(style, `${sign} ${paint('bold', spelt(hostname))}`)} ${paint('dim', `· ${status} · project ${plain(project.slug)}`)}`,
+    `${paint(style, `${sign} ${paint('bold', spelt(hostname))}`)} ${paint('dim', `· ${summary.badge} · project ${plain(project.slug)}`)}`,
     ...[[plainSentence(summary.line), ...who].join(' ')]
       .flatMap((text) => wrapped(text, columns - 2))
       .map((line) => `  ${line}`),

@@ -66,7 +66,7 @@ export function createStory(progress: Progress, world: World): Story {
       if (!isChecked && status === asked?.status) return false;
       showFindings(findings);
       // The finding just printed already says it.
-      const isSaid = findings.some((one) => one.summary === summary.now);
+      const isSaid = findings.some((one) => one.summary === summary.text);
       if (summary.now !== lastSummary && !isSaid) say(markOf(domain), plainSentence(summary.now));
       lastSummary = summary.now;
       return status === 'failed' || status === 'live';

@@ -81,10 +81,14 @@ export function mailIn(input: DiagnosisInput): { readonly exchanges?: readonly s
     input.servers
       .filter(({ view }) => view.state === 'answers')
       .flatMap(({ view }) => recordsOf(view.mx))
-      // A null MX (RFC 7505) means that the name accepts no mail.
-      .filter((exchange) => !/^\d+ \.?$/.test(exchange)),
+      .filter((exchange) => !isNullMx(exchange)),
   );
   return input.apex || exchanges.length === 0 ? {} : { exchanges };
+}
+
+/** RFC 7505: the name accepts no mail. */
+export function isNullMx(exchange: string): boolean {
+  return /^\d+ \.?$/.test(exchange);
 }
 
 /** A finding about the record, with what to resolve before the record is created. */

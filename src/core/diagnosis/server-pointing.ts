@@ -53,6 +53,11 @@ const unresponsive: { readonly [S in ServerState]?: QueryFailure } = {
   not_asked: 'timeout',
 };
 
+/** Whether its answers about the zone count. */
+export function speaksForZone(state: ServerState): boolean {
+  return unresponsive[state] === undefined;
+}
+
 /** In any notation. */
 export function ownAddresses(addresses: readonly string[]): (address: string) => boolean {
   const own = new Set(addresses.map(normalAddress));

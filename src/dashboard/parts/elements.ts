@@ -54,9 +54,9 @@ function inWords(at: string, now: Date, of: TimeOf | null): string {
 }
 
 /** Each tone has a color and a sign. */
-export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'quiet';
+export type BadgeTone = 'good' | 'busy' | 'warning' | 'bad' | 'quiet';
 
-const signs: { readonly [T in Tone]: string } = {
+const signs: { readonly [T in BadgeTone]: string } = {
   good: '●',
   busy: '◐',
   warning: '▲',
@@ -64,7 +64,7 @@ const signs: { readonly [T in Tone]: string } = {
   quiet: '○',
 };
 
-export function badge(tone: Tone, word: string): Html {
+export function badge(tone: BadgeTone, word: string): Html {
   return html`<span class="badge ${tone}"><span aria-hidden="true">${signs[tone]}</span> ${word}</span>`;
 }
 

@@ -1,13 +1,16 @@
 import { isLocalAuthority } from '../../certificates/authorities/local.ts';
 import { explainProblem } from '../../core/certificates/problem-words.ts';
 import { browserWarning } from '../../core/certificates/served.ts';
+import type { DnsChange } from '../../core/diagnosis/changes/change.ts';
+import { changesFor } from '../../core/diagnosis/changes/changes.ts';
 import { explain } from '../../core/diagnosis/findings.ts';
 import { zoneServers } from '../../core/diagnosis/input.ts';
 import type { Observation } from '../../core/diagnosis/observation.ts';
-import { providerOf } from '../../core/diagnosis/providers.ts';
+import { linksOf } from '../../core/diagnosis/provider-forms.ts';
+import { type Provider, providerOf } from '../../core/diagnosis/providers.ts';
 import { serversShow } from '../../core/diagnosis/shows.ts';
 import { windowEnd } from '../../core/life/ladder.ts';
-import { summaryLine, summaryOf } from '../../core/life/summary.ts';
+import { summaryLine, summaryOf } from '../../core/life/summary/summary.ts';
 import { metadataIn } from '../../core/metadata.ts';
 import { toUnicodeName } from '../../core/names/idna.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../../core/names/instructions.ts';
@@ -27,17 +30,21 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   const seen = observationIn(domain.observation?.value);
   const { zone, record } = recordOf(domain, seen);
   const certificate = certificateView(domain, now);
+  const provider = seen === null ? null : providerOf(zoneServers(seen));
+  const findings = findingsIn(domain.findings);
+  const changes = changesFor({ hostname, target: domain.target, observation: seen, findings });
   return {
     id: domain.id,
     hostname,
     unicodeHostname: toUnicodeName(hostname),
     projectId,
     status,
-    summary: summaryView(domain, certificate, now),
+    summary: summaryView(domain, { certificate, provider, changes, windowMs }, now),
     record,
     zone,
-    provider: seen === null ? null : providerOf(zoneServers(seen)),
-    findings: findingsIn(domain.findings).map(explain),
+    provider: providerView(provider, zone),
+    changes,
+    findings: findings.map(explain),
     observation: seen === null ? null : observationView(seen, record),
     checks: {
       attempts: domain.attempts,
@@ -69,22 +76,38 @@ function hstsView({ hsts }: DomainDetails) {
   return { maxAge, includeSubdomains, preload };
 }
 
+function providerView(provider: Provider | null, zone: string) {
+  return provider === null ? null : { ...provider, ...linksOf(provider, zone) };
+}
+
 function summaryView(
   domain: DomainDetails,
-  { expiresAt, nextAttemptAt, problem }: ReturnType<typeof certificateView>,
+  view: {
+    readonly certificate: ReturnType<typeof certificateView>;
+    readonly provider: Provider | null;
+    readonly changes: readonly DnsChange[];
+    readonly windowMs: number;
+  },
   now: Date,
 ) {
-  const { status, lastCheckedAt, verifiedAt, missedAt } = domain;
+  const { hostname, status, lastCheckedAt, verifiedAt, missedAt } = domain;
+  const { expiresAt, nextAttemptAt, problem } = view.certificate;
+  const hasExpired = status === 'live' && expiresAt === null && hasIssued(domain);
   const summary = summaryOf(
     {
+      hostname,
       status,
       findings: findingsIn(domain.findings),
+      changes: view.changes,
+      provider: view.provider,
       lastCheckedAt,
       nextCheckAt: nextCheckOf(domain),
       verifiedAt,
       missedAt,
-      certificate: { expiresAt, nextAttemptAt, isRefused: problem !== null },
+      windowMs: view.windowMs,
+      certificate: { expiresAt, hasExpired, nextAttemptAt, problem },
       hasEscalation: domain.escalations.length > 0,
+      deploy: 'unknown', // not measured yet
     },
     now,
   );
@@ -136,6 +159,10 @@ function renewalView({ status, renewAt }: DomainDetails, shown: Certificate | un
   if (status !== 'live' || renewAt === null || shown?.status !== 'issued') return null;
   const { window, explanationUrl } = knownRenewal(shown.renewalInfo);
   return { plannedAt: renewAt, window, explanationUrl };
+}
+
+function hasIssued({ certificates }: DomainDetails): boolean {
+  return certificates.some(({ status }) => status === 'issued');
 }
 
 /** src/core/certificates/served.ts. */

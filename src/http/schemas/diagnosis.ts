@@ -1,6 +1,7 @@
 /** src/dns/examine.ts produces a diagnosis; the CLI reads it. */
 import { z } from 'zod';
 import { time, wholeNumber, wireTypes } from '../pipeline/json.ts';
+import { dnsChanges } from './changes.ts';
 import { explainedEnum } from './common.ts';
 import { dnsRecord, finding, provider } from './domains.ts';
 import { docsDomain } from './examples.ts';
@@ -239,6 +240,7 @@ export const diagnosis = z
     }).meta(said('Unanswered queries never lead to `wrong`')),
     record: dnsRecord,
     provider: z.nullable(provider).meta(said('DNS provider of the zone, if known')),
+    changes: dnsChanges,
     findings: z.array(finding).meta(said('Findings, the most important first')),
     observation: observation.meta(said('The DNS answers behind the findings')),
     reach: reach.optional().meta(said('With `reach=true`')),
@@ -255,6 +257,7 @@ export const docsDiagnosis = {
   verdict: 'wrong',
   record: docsDomain.record,
   provider: null,
+  changes: docsDomain.changes,
   findings: docsDomain.findings,
   observation: {
     at: '2026-11-20T12:00:01.250Z',

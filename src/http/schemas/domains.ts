@@ -8,10 +8,12 @@ import type { DomainStatus } from '../../core/life/lifecycle.ts';
 import { text, time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { pageFields } from '../pipeline/paging.ts';
 import { certificate } from './certificates.ts';
+import { dnsChanges } from './changes.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { hsts } from './domain-settings.ts';
 import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 import { projectId } from './projects.ts';
+import { summary } from './summary.ts';
 
 /** src/core/names/hostname.ts parses it and has specific error codes. */
 const hostname = z
@@ -117,20 +119,6 @@ const escalation = z
       'A problem that an operator needs to solve: the certificate could not be issued or renewed',
   });
 
-/** Built by src/core/life/summary.ts. The dashboard and the CLI show the same texts. */
-const summary = z
-  .object({
-    line: sentence('Summary in one line, including the time'),
-    now: sentence('Status'),
-    next: sentence('What Signpost does next; `nextAt` completes the sentence if it is a time'),
-    nextAt: z.nullable(time()),
-    actor: z.nullable(actor).meta({ description: 'Who needs to act; null if no action is needed' }),
-  })
-  .meta({
-    id: 'Summary',
-    description: "Readable summary of the domain's status and its next step",
-  });
-
 /** Recognized by the zone's name servers (src/core/diagnosis/providers.ts). */
 export const provider = z
   .object({
@@ -139,6 +127,10 @@ export const provider = z
       description: "The provider's name for an ALIAS record; null if it has none or it is unknown",
     }),
     where: sentence('Where to enter DNS records'),
+    dnsUrl: z.nullable(z.string()).meta({
+      description: 'Page with the records; null without a documented link',
+    }),
+    siteUrl: z.nullable(z.string()).meta({ description: 'Its start page; null if unknown' }),
   })
   .meta({ id: 'Provider', description: 'DNS provider, recognized by its name servers' });
 
@@ -199,6 +191,7 @@ export const domain = z
     provider: z.nullable(provider).meta({
       description: 'DNS provider of that zone; null if unknown',
     }),
+    changes: dnsChanges,
     findings: z.array(finding).meta({ description: 'Findings, the most important first' }),
     observation: z
       .nullable(observation)

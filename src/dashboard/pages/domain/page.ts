@@ -1,3 +1,4 @@
+import { zoneFile } from '../../../core/diagnosis/changes/zone-file.ts';
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { eventTypes } from '../../../http/schemas/events.ts';
 import { attribute, type Html, html } from '../../../net/html.ts';
@@ -24,6 +25,7 @@ import {
   whoActs,
 } from '../../parts/elements.ts';
 import { facts } from '../../parts/table.ts';
+import { headersOf } from '../../respond.ts';
 import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';
 import { findingsSection, serversSection } from './findings.ts';
@@ -36,6 +38,7 @@ export function domainPages(): readonly PageRoute[] {
   return [
     { method: 'GET', path, handle: (asked) => domainPage(asked) },
     { method: 'POST', path: `${path}/verify`, handle: verify },
+    { method: 'GET', path: `${path}/zone-file`, handle: zoneFilePage },
     { method: 'GET', path: '/projects/:projectId/events', handle: events },
     ...removalPages(),
   ];
@@ -137,6 +140,21 @@ const verify: PageHandler = async (asked) => {
   const path = domainPath(params['projectId'] ?? '', params['hostname'] ?? '');
   const answer = await api.call('POST', apiPath(`${path}/verify`));
   return answer.ok ? { kind: 'see_other', path } : domainPage(asked, answer.error);
+};
+
+/** To download. */
+const zoneFilePage: PageHandler = async (asked) => {
+  const { api, params } = asked;
+  const path = domainPath(params['projectId'] ?? '', params['hostname'] ?? '');
+  const answer = await api.call<Domain>('GET', apiPath(path));
+  if (!answer.ok) return refusedPage(answer.error, asked);
+  const { zone, hostname, changes } = answer.body;
+  const body = zoneFile({ zone, hostname, changes });
+  const headers = {
+    ...headersOf(body, 'text/plain; charset=utf-8', 'no-store'),
+    'content-disposition': `attachment; filename="${hostname}.zone"`,
+  };
+  return { kind: 'raw', response: { status: 200, headers, body } };
 };
 
 /** Status 404, with the domain's history. */

@@ -1,0 +1,78 @@
+/** What to do at the DNS provider, as the page shows it. */
+import type { ChangeState } from '../core/diagnosis/changes/change.ts';
+import { progressInWords } from '../core/diagnosis/changes/progress-words.ts';
+import {
+  type Cell,
+  plain,
+  plainSentence,
+  type Style,
+  type TextLayout,
+  textTable,
+  wrapped,
+} from './layout.ts';
+import { spelt } from './lines.ts';
+import type { ChangeShown } from './shown.ts';
+
+export type ChangesShown = {
+  readonly changes: readonly ChangeShown[];
+  readonly view: 'authoritative' | 'recursive';
+  readonly provider: { readonly name: string; readonly where: string } | null;
+};
+
+/** A list with only `keep` is one of records, not of changes. */
+export function changesTitle({ changes, provider }: ChangesShown): string {
+  if (changes.every(({ verb }) => verb === 'keep')) return 'The DNS record';
+  return provider === null ? 'Do this at your DNS provider' : `Do this at ${plain(provider.name)}`;
+}
+
+/**
+ * A line per record, and below it how far it is. Names and values are never cut: people copy them. The
+ * table can be wider than the page.
+ */
+export function changeLines(
+  { changes, view, provider }: ChangesShown,
+  page: TextLayout,
+): readonly string[] {
+  const head = ['', 'Type', 'Name', 'Value', 'TTL'].map((text) => ({ text }));
+  const [heading = '', ...rows] = textTable([head, ...changes.map(cellsOf)], 2, page.paint);
+  const where = provider === null ? [] : wrapped(plain(provider.where), page.columns - 2);
+  return [
+    heading,
+    ...rows.flatMap((row, at) => [row, ...linesBelow(changes[at], view, page)]),
+    ...where.map((line) => `  ${line}`),
+  ];
+}
+
+function cellsOf({ verb, type, name, value, was, ttl }: ChangeShown): readonly Cell[] {
+  const old = was === undefined ? '' : ` (now ${plain(was)})`;
+  return [
+    { text: plain(verb), style: 'bold' },
+    { text: plain(type) },
+    { text: name === '' ? '(empty)' : spelt(name) },
+    { text: `${plain(value)}${old}` },
+    { text: String(ttl) },
+  ];
+}
+
+/** The longest verb, and what stands around it. */
+const INDENT = 10;
+
+function linesBelow(
+  change: ChangeShown | undefined,
+  view: ChangesShown['view'],
+  { columns, paint }: TextLayout,
+): readonly string[] {
+  if (change === undefined) return [];
+  const { verb, state, note } = change;
+  const [first = '', ...rest] = wrapped(progressInWords(change, view), columns - INDENT);
+  const notes = note === undefined ? [] : wrapped(plainSentence(note), columns - INDENT);
+  const style = verb === 'keep' ? 'dim' : styles[state];
+  return [paint(style, first), ...rest, ...notes].map((line) => `${' '.repeat(INDENT)}${line}`);
+}
+
+const styles: { readonly [S in ChangeState]: Style } = {
+  to_do: 'yellow',
+  spreading: 'blue',
+  done: 'green',
+  unknown: 'dim',
+};

@@ -1,0 +1,87 @@
+/** What every part of the list of changes needs to know about the host name. */
+import { type DnsRecord, recordFor, zoneBelow } from '../../names/instructions.ts';
+import { splitAtZone } from '../../names/zone.ts';
+import { explain, type Finding, type FindingCode, type FindingOf } from '../findings.ts';
+import type { HintCode } from '../hints.ts';
+import { zoneServers } from '../input.ts';
+import type { Observation } from '../observation.ts';
+import { type Provider, providerOf } from '../providers.ts';
+import { ownAddresses } from '../server-pointing.ts';
+import { type NamedServer, namedServers } from './spread.ts';
+
+export type ChangesInput = {
+  readonly hostname: string;
+  readonly target: string;
+  /** Null: not checked yet. */
+  readonly observation: Observation | null;
+  /** Of that observation. */
+  readonly findings: readonly Finding[];
+};
+
+export type ChangePlace = ChangesInput & {
+  readonly record: DnsRecord;
+  readonly zone: string;
+  readonly provider: Provider | null;
+  /** Empty if there is no zone yet to ask. */
+  readonly servers: readonly NamedServer[];
+  readonly isOwn: (address: string) => boolean;
+  readonly ourAddresses: readonly string[];
+};
+
+export function changePlaceOf(input: ChangesInput): ChangePlace {
+  const { hostname, target, observation, findings } = input;
+  const below = observation === null ? undefined : zoneBelow(observation);
+  const ourAddresses = observation?.targetAddresses ?? [];
+  const hasZone = !findings.some(({ code }) => withoutZone.has(code));
+  return {
+    ...input,
+    record: recordFor({ hostname, target, ...(below !== undefined && { zone: below }) }),
+    zone: below ?? splitAtZone(hostname).zone,
+    provider: observation === null ? null : providerOf(zoneServers(observation)),
+    servers: hasZone ? namedServers(observation) : [],
+    isOwn: ownAddresses(ourAddresses),
+    ourAddresses,
+  };
+}
+
+/** Until the domain has name servers of its own, the answers are those of others. */
+const withoutZone: ReadonlySet<FindingCode> = new Set([
+  'domain_unregistered',
+  'no_name_servers',
+  'domain_parked',
+]);
+
+export function findingOf<C extends FindingCode>(
+  { findings }: Pick<ChangePlace, 'findings'>,
+  code: C,
+): FindingOf<C> | undefined {
+  return findings.find((finding): finding is FindingOf<C> => finding.code === code);
+}
+
+/** All hints about the record, in words. */
+export function hintsAbout({ findings }: ChangePlace): ReadonlyMap<HintCode, string> {
+  const aboutRecord = findings.filter(({ code }) => recordCodes.has(code));
+  const hints = aboutRecord.flatMap((finding) => explain(finding).hints);
+  // Hints of CAA findings have other codes.
+  return new Map(hints.map(({ code, text }) => [code as HintCode, text]));
+}
+
+const recordCodes: ReadonlySet<FindingCode> = new Set([
+  'record_missing',
+  'cname_mismatch',
+  'cname_loop',
+  'cname_at_apex',
+  'conflicting_a',
+  'conflicting_aaaa',
+  'apex_elsewhere',
+]);
+
+/** A proxy of the zone's own provider hides the record, so its addresses are not records. */
+export function isProxied(place: ChangePlace): boolean {
+  const { findings } = place;
+  const hasOthers = findings.some(
+    ({ code }) =>
+      code === 'conflicting_a' || code === 'conflicting_aaaa' || code === 'apex_elsewhere',
+  );
+  return findings.some(({ code }) => code === 'proxied') && !hasOthers;
+}

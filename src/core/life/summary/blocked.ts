@@ -1,0 +1,139 @@
+/** A domain that is not live yet because of a finding. */
+
+import { isAboutCertificate, isAtRegistrar, type LeadingFinding } from './leading-finding.ts';
+import { changesLeft, isSpreading, serversUpdated, taskInBrief } from './progress.ts';
+import type { Situation, SummaryInput, Tone } from './summary-types.ts';
+
+const UNKNOWN_PROVIDER = 'your DNS provider';
+
+export function blockedBy(leading: LeadingFinding, input: SummaryInput): Situation {
+  if (leading.code === 'dns_unknown') return unknownDns(leading, input);
+  if (leading.severity === 'informs') return waitingFor(input);
+  if (leading.actor === 'platform') return ours(leading, input);
+  if (leading.actor === 'dns_provider') {
+    const isOnItsWay = leading.code === 'name_servers_disagree' || isSpreading(input.changes);
+    return isOnItsWay ? spreading(leading, input) : providers(leading, input);
+  }
+  if (leading.code === 'name_servers_disagree') return severalProviders(leading, input);
+  return isSpreading(input.changes) ? spreading(leading, input) : customers(leading, input);
+}
+
+/** Nobody has to act, and the next check decides. */
+export function waitingFor(input: SummaryInput): Situation {
+  return {
+    tone: 'wait',
+    badge: 'Waiting for DNS',
+    headline: 'Nothing to do. Waiting for the next check.',
+    text: 'We check the DNS again automatically.',
+    brief: 'Waiting for DNS',
+    action: 'check_now',
+    actor: null,
+    dns: 'wait',
+    certificate: certificateTone(input),
+    next: 'check',
+  };
+}
+
+function certificateTone({ certificate, findings }: SummaryInput): Tone {
+  if (findings.some(({ code }) => code === 'caa_blocks')) return 'warn';
+  return certificate.expiresAt === null ? 'idle' : 'ok';
+}
+
+function unknownDns(leading: LeadingFinding, input: SummaryInput): Situation {
+  const words = 'We couldn’t check the DNS; we’ll try again.';
+  return {
+    ...waitingFor(input),
+    // The list of name servers can be the customer's mistake.
+    headline: leading.actor === 'customer' ? words : `Nothing to do. ${words}`,
+    text: leading.summary,
+    brief: 'Couldn’t check the DNS',
+  };
+}
+
+function ours(leading: LeadingFinding, input: SummaryInput): Situation {
+  const isCertificates = isAboutCertificate(leading.code);
+  return {
+    ...waitingFor(input),
+    headline: 'Nothing to do. We have to fix this.',
+    text: leading.summary,
+    brief: 'Waiting for us',
+    actor: 'platform',
+    ...(isCertificates && ({ dns: 'ok', certificate: 'wait' } as const)),
+  };
+}
+
+function spreading({ code, summary }: LeadingFinding, input: SummaryInput): Situation {
+  const { done, all } = serversUpdated(input.changes);
+  const provider = input.provider?.name ?? 'Your DNS provider';
+  const left = all - done;
+  const isCounted = done > 0 && left > 0;
+  const count = `${done} of ${all} name servers ${done === 1 ? 'has' : 'have'} every change.`;
+  const rest = `The other${left === 1 ? ' one usually follows' : 's usually follow'} within minutes.`;
+  return {
+    ...waitingFor(input),
+    headline: `Nothing to do. ${provider} is updating its name servers.`,
+    text: isCounted ? `${count} ${rest}` : summary,
+    brief: isCounted ? `${done} of ${all} name servers updated` : 'Waiting for the name servers',
+    ...(isAboutCertificate(code) && ({ dns: 'ok', certificate: 'wait' } as const)),
+  };
+}
+
+function providers(leading: LeadingFinding, input: SummaryInput): Situation {
+  const provider = input.provider?.name ?? UNKNOWN_PROVIDER;
+  return {
+    ...actionNeeded(leading, input),
+    headline: `Ask ${provider} to fix this`,
+    text: leading.summary,
+    brief: `Ask ${provider} for help`,
+    action: null,
+  };
+}
+
+function severalProviders(leading: LeadingFinding, input: SummaryInput): Situation {
+  return {
+    ...actionNeeded(leading, input),
+    headline: 'Do this at each of your DNS providers',
+    text: leading.summary,
+    brief: 'Two DNS providers differ',
+  };
+}
+
+function customers(leading: LeadingFinding, input: SummaryInput): Situation {
+  const base = actionNeeded(leading, input);
+  if (leading.code === 'plan_required') {
+    return {
+      ...base,
+      headline: 'Switch to a paid plan',
+      text: leading.summary,
+      brief: 'Switch to a paid plan',
+      action: 'change_plan',
+      dns: 'ok',
+    };
+  }
+  const isRegistrars = isAtRegistrar(leading.code);
+  const provider = isRegistrars ? 'your registrar' : (input.provider?.name ?? UNKNOWN_PROVIDER);
+  const brief = isRegistrars ? null : taskInBrief(input.changes, provider);
+  return {
+    ...base,
+    headline: `Do this at ${provider}`,
+    text: (isRegistrars ? null : changesLeft(input.changes)) ?? leading.summary,
+    brief: brief ?? `Do this at ${provider}`,
+    action: isRegistrars ? null : 'open_dns',
+  };
+}
+
+function actionNeeded(
+  leading: LeadingFinding,
+  input: SummaryInput,
+): Omit<Situation, 'headline' | 'text' | 'brief'> {
+  const isCertificates = isAboutCertificate(leading.code);
+  return {
+    tone: 'warn',
+    badge: 'Action needed',
+    action: 'open_dns',
+    actor: leading.actor,
+    dns: isCertificates ? 'ok' : 'warn',
+    certificate: isCertificates ? 'warn' : certificateTone(input),
+    next: 'check',
+  };
+}

@@ -1,0 +1,66 @@
+/** Sentences about how far the changes at the DNS provider have come. */
+import { type ChangeVerb, type DnsChange, isOpen } from '../../diagnosis/changes/change.ts';
+
+/** Every change is made, and not every name server has it. */
+export function isSpreading(changes: readonly DnsChange[]): boolean {
+  const open = changes.filter(isOpen);
+  return open.length > 0 && open.every(({ state }) => state === 'spreading');
+}
+
+/** `1 of 2 changes left: add the CNAME record.` Null if none was made yet. */
+export function changesLeft(changes: readonly DnsChange[]): string | null {
+  const all = changes.filter(({ verb }) => verb !== 'keep');
+  const left = all.filter(({ state }) => state === 'to_do');
+  const spreading = all.filter(({ state }) => state === 'spreading');
+  if (left.length === 0 || left.length === all.length) return null;
+  const what = left.length > 3 ? '' : `: ${listed(left.map(inWords))}`;
+  const rest =
+    spreading.length === 0
+      ? ''
+      : ` ${spreading.length === 1 ? 'Another one is' : `${spreading.length} are`} on the way.`;
+  return `${left.length} of ${all.length} changes left${what}.${rest}`;
+}
+
+/** `1 of 2 name servers has every change.` */
+export function serversUpdated(changes: readonly DnsChange[]): { done: number; all: number } {
+  const names = new Set(changes.flatMap(({ servers }) => servers.map(({ name }) => name)));
+  const behind = new Set(
+    changes.flatMap(({ servers }) =>
+      servers.filter(({ state }) => state !== 'done').map(({ name }) => name),
+    ),
+  );
+  return { done: names.size - behind.size, all: names.size };
+}
+
+/** `Add 1 record at GoDaddy`; different verbs: `2 changes at GoDaddy`. Null without changes. */
+export function taskInBrief(changes: readonly DnsChange[], provider: string): string | null {
+  const left = changes.filter((change) => isOpen(change) && change.state !== 'spreading');
+  const [first] = left;
+  if (first === undefined) return null;
+  const isOne = left.every(({ verb }) => verb === first.verb);
+  return isOne
+    ? `${verbs[first.verb]} ${counted(left.length, 'record')} at ${provider}`
+    : `${counted(left.length, 'change')} at ${provider}`;
+}
+
+const verbs: { readonly [V in ChangeVerb]: string } = {
+  add: 'Add',
+  change: 'Change',
+  delete: 'Delete',
+  keep: 'Keep',
+};
+
+function inWords({ verb, type }: DnsChange): string {
+  return `${verbs[verb].toLowerCase()} the ${type} record`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function listed(texts: readonly string[]): string {
+  const all = [...new Set(texts)];
+  return all.length < 3
+    ? all.join(' and ')
+    : `${all.slice(0, -1).join(', ')} and ${all[all.length - 1]}`;
+}

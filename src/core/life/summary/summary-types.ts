@@ -1,0 +1,98 @@
+import type { DnsChange } from '../../diagnosis/changes/change.ts';
+import type { Actor, Finding } from '../../diagnosis/findings.ts';
+import type { DomainStatus } from '../lifecycle.ts';
+
+/** `ok`: works. `wait`: nothing to do. `warn`: someone has to act. `bad`: visitors are affected. */
+export type Tone = 'ok' | 'wait' | 'warn' | 'bad' | 'idle';
+
+export const badges = [
+  'Action needed',
+  'Waiting for DNS',
+  'Getting certificate',
+  'Live',
+  'Needs attention',
+  'Failed',
+  'Removed',
+] as const;
+type Badge = (typeof badges)[number];
+
+/** What the page offers first. */
+export const summaryActions = [
+  'open_dns',
+  'check_now',
+  'visit',
+  'change_deploy',
+  'change_plan',
+  'start_again',
+  'add_again',
+] as const;
+type SummaryAction = (typeof summaryActions)[number];
+
+export const pathSteps = ['dns', 'certificate', 'deploy'] as const;
+/** The way of a visitor's request. Each step can be right or wrong at any time. */
+export type PathStep = { readonly step: (typeof pathSteps)[number]; readonly tone: Tone };
+
+/** `unknown`: not measured, and not shown. */
+export type DeployHealth = 'unknown' | 'healthy' | 'down';
+
+export type SummaryInput = {
+  readonly hostname: string;
+  readonly status: DomainStatus | 'removed';
+  readonly findings: readonly Finding[];
+  readonly changes: readonly DnsChange[];
+  /** Of the zone; null: unknown. */
+  readonly provider: { readonly name: string } | null;
+  readonly lastCheckedAt: Date | null;
+  /** Its own job or a sweep. */
+  readonly nextCheckAt: Date | null;
+  readonly verifiedAt: Date | null;
+  /** The first of the two checks that make a live domain drifted. */
+  readonly missedAt: Date | null;
+  readonly windowMs: number;
+  readonly certificate: {
+    /** Of the newest valid one. */
+    readonly expiresAt: Date | null;
+    readonly hasExpired: boolean;
+    readonly nextAttemptAt: Date | null;
+    /** Why the CA refused the newest order. */
+    readonly problem: { readonly summary: string; readonly action: string } | null;
+  };
+  readonly hasEscalation: boolean;
+  readonly deploy: DeployHealth;
+};
+
+export type Summary = {
+  readonly tone: Tone;
+  readonly badge: Badge;
+  /** What to do, or that there is nothing to do. Without a period, unless it has two sentences. */
+  readonly headline: string;
+  /** One to three sentences on why. */
+  readonly text: string;
+  /** For a row of a list. */
+  readonly brief: string;
+  readonly path: readonly PathStep[];
+  readonly action: SummaryAction | null;
+  /** Who must act. */
+  readonly actor: Actor | null;
+  /** Headline and text as sentences. */
+  readonly now: string;
+  /** A whole sentence if `nextAt` is null, otherwise one that the time completes. */
+  readonly next: string;
+  /** Null: it is running or not planned. */
+  readonly nextAt: Date | null;
+};
+
+/** Before the steps and the times are put together. */
+export type Situation = {
+  readonly tone: Tone;
+  readonly badge: Badge;
+  readonly headline: string;
+  readonly text: string;
+  readonly brief: string;
+  readonly action: SummaryAction | null;
+  readonly actor: Actor | null;
+  /** Tones of the path's steps. */
+  readonly dns: Tone;
+  readonly certificate: Tone;
+  readonly next: 'first' | 'check' | 'second' | 'attempt' | 'none';
+};
