@@ -17,10 +17,27 @@ export type Assets = {
 
 /** In order: later rules win. */
 const styleFolder = 'src/dashboard/assets/';
-const styles = ['base', 'frame', 'surfaces', 'summary', 'tables', 'forms', 'operations', 'wide'];
+const styles = [
+  'tokens',
+  'base',
+  'frame',
+  'controls',
+  'cards',
+  'task',
+  'changes',
+  'facts',
+  'lists',
+  'choices',
+  'forms',
+  'tables',
+  'operations',
+  'empty',
+  'phone',
+  'comfort',
+];
 /** Each after its imports. */
 const scriptFolder = 'dist/src/dashboard/browser/';
-const scriptModules = ['ago', 'times', 'forms', 'refresh', 'shared', 'live'];
+const scriptModules = ['ago', 'times', 'forms', 'morph', 'refresh', 'shared', 'live'];
 
 export function loadAssets(): Assets {
   const rules = styles.map((name) => read(`${styleFolder}${name}.css`));

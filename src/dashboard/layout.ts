@@ -3,6 +3,7 @@ import type { Headers } from '../http/pipeline/route.ts';
 import { attribute, type Html, html, pageHead, pagePolicy } from '../net/html.ts';
 import type { Assets } from './assets.ts';
 import type { ApiClient } from './client.ts';
+import { iconSheet, mark } from './parts/icons.ts';
 import { type DashboardSession, offers } from './session.ts';
 
 /** All pages except the queues: no external or inline content, forms only to this site. */
@@ -21,7 +22,7 @@ const LAST = 'spoken';
 
 /** A page with events is refreshed live, unless its status shows a form error. */
 export function layout({ assets, link, now, session }: PageFrame, shown: PageContent): string {
-  const { title, main, above = [], status = 200 } = shown;
+  const { title, main, above = [], status = 200, section } = shown;
   // A form response has the form's URL, which cannot be fetched again.
   const events = status === 200 ? shown.events : undefined;
   return html`${pageHead(`${title} · Signpost`)}
@@ -31,13 +32,11 @@ ${assets.modules.map((path) => html`<link rel="modulepreload" href="${link(path)
 <script type="module" src="${link(assets.script)}"></script>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
-<header class="top">
-<p class="brand"><a href="${link('/')}">Signpost</a></p>
-${session === null ? null : navigation(link, session)}
-</header>
-<main id="main" tabindex="-1" data-now="${now.toISOString()}"${live(link, events)}>
-<div class="above">${above.length === 0 ? null : crumbs(link, above)}${events === undefined ? null : liveness}</div>
+${iconSheet}
+<a class="skip" href="#main">Skip to content</a>
+${session === null ? null : topbar(link, session, section)}
+<main class="page" id="main" tabindex="-1" data-now="${now.toISOString()}"${live(link, events)}>
+${above.length === 0 && events === undefined ? null : html`<div class="above">${above.length === 0 ? null : crumbs(link, above)}${events === undefined ? null : liveness}</div>`}
 ${main}
 </main>
 <p id="${LAST}" class="unseen" role="status"></p>
@@ -52,26 +51,36 @@ function live(link: Link, events: PageContent['events']): Html | null {
 }
 
 /** The script shows here whether the page updates live. */
-const liveness = html`<p class="liveness" id="liveness" data-state="opening"><span aria-hidden="true" class="dot"></span> <span class="words">Watching</span></p>`;
+const liveness = html`<p class="watching" id="liveness" data-state="opening"><span class="words">Up to date</span></p>`;
 
-function navigation(link: Link, session: DashboardSession): Html {
-  return html`<nav class="main" aria-label="Signpost">
-${offers(session, 'domains:read') ? html`<a href="${link('/projects')}">Projects</a>` : null}
-${offers(session, 'ops:read') ? html`<a href="${link('/ops')}">Operations</a>` : null}
+function topbar(link: Link, session: DashboardSession, section: PageContent['section']): Html {
+  const tab = (path: string, name: string, isHere: boolean) =>
+    html`<a href="${link(path)}"${attribute('aria-current', isHere ? 'page' : null)}>${name}</a>`;
+  return html`<header class="topbar"><div>
+<a class="brand" href="${link('/')}" aria-label="Signpost">${mark}<span>Signpost</span></a>
+<nav class="nav" aria-label="Main">
+${offers(session, 'domains:read') ? tab('/projects', 'Projects', section !== 'operations') : null}
+${offers(session, 'ops:read') ? tab('/ops', 'Operations', section === 'operations') : null}
 <a href="${link('/docs')}">API</a>
-${form(link('/sign-out'), session, html`<button class="plain">Sign out</button>`)}
-</nav>`;
+</nav>
+${form(link('/sign-out'), session, html`<button class="btn plain sm">Sign out</button>`)}
+</div></header>`;
 }
 
 function crumbs(link: Link, above: NonNullable<PageContent['above']>): Html {
-  return html`<nav class="crumbs" aria-label="Where this page is"><ol>
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><ol>
 ${above.map(({ text, path }) => html`<li><a href="${link(path)}">${text}</a></li>`)}
 </ol></nav>`;
 }
 
 /** Contains the session's CSRF token. `action`: a browser path, from `link`. */
-export function form(action: string, { csrf }: DashboardSession, fields: Html): Html {
-  return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;
+export function form(
+  action: string,
+  { csrf }: DashboardSession,
+  fields: Html,
+  className: string | null = null,
+): Html {
+  return html`<form method="post" action="${action}"${attribute('class', className)}><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;
 }
 
 /** Prefixes a path with the base path. */
@@ -102,6 +111,8 @@ export type PageContent = {
   readonly main: Html;
   /** The event stream and its types that refresh the page. */
   readonly events?: { readonly path: string; readonly types: readonly string[] };
+  /** The tab in the top bar; by default the projects. */
+  readonly section?: 'operations';
   /** Parent pages, outermost first, without the page itself. */
   readonly above?: readonly { readonly text: string; readonly path: string }[];
 };

@@ -52,7 +52,7 @@ export function attribute(name: string, value: string | boolean | null): Html {
 
 /** A post with two signs, as a data URL. */
 const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230f766e' d='M7 0h2v2h5l2 2-2 2H9v1h4v4H9v5H7v-5H2L0 9l2-2h5V6H3V2h4z'/%3E%3C/svg%3E";
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath fill='%230b606c' d='M11 2.5a1 1 0 0 1 2 0v1.75h3.3l.7.28 2.5 2.5v1.44l-2.5 2.5-.7.28H13V13h7v7h-7v2.5a1 1 0 0 1-2 0V20H7.7l-.7-.28-2.5-2.5v-1.44l2.5-2.5.7-.28H11v-1.75H4v-7h7Z'/%3E%3C/svg%3E";
 
 /** `<head>` stays open. */
 export function pageHead(title: string): Html {

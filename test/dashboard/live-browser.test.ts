@@ -61,16 +61,16 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page',
 
   it('loses a finding and turns live without a reload', async () => {
     const { database, hostname, id, target } = await aPendingPage();
-    await page.waitForSelector('#summary:has-text("does not exist in the DNS yet")');
-    expect(await page.locator('#findings .finding').count()).toBe(1);
+    await page.waitForSelector('#task:has-text("does not exist in the DNS yet")');
+    expect(await page.locator('#task .change[data-tone="warn"]').count()).toBe(1);
     await saveObservation(database, id, rightObservation(hostname, zone, target));
-    await page.waitForSelector('#head .badge:has-text("Verified")');
-    expect(await page.locator('#findings .finding').count()).toBe(0);
+    await page.waitForSelector('#head .badge:has-text("Getting certificate")');
+    expect(await page.locator('#task .change[data-tone="warn"]').count()).toBe(0);
     await issueCertificate(database, id);
     await page.waitForSelector('#head .badge:has-text("Live")');
     await page.waitForSelector('#timeline:has-text("Certificate issued")');
     expect(await page.title()).toContain(`${hostname}: live`);
-    expect(await page.textContent('#spoken')).toContain(`${hostname}: live. Live.`);
+    expect(await page.textContent('#spoken')).toContain(`${hostname}: Live. Live.`);
     expect(await isTheSamePage()).toBe(true);
   });
 
@@ -82,7 +82,9 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page',
     await saveObservation(database, id, null);
     await page.waitForSelector('[data-attempts="3"]');
     const { lastCheckedAt } = await database.prisma.domain.findUniqueOrThrow({ where: { id } });
-    expect(await page.getAttribute('#servers time', 'datetime')).toBe(lastCheckedAt?.toISOString());
+    expect(await page.getAttribute('#facts time[data-of="last-check"]', 'datetime')).toBe(
+      lastCheckedAt?.toISOString(),
+    );
     expect(asked).toEqual([]);
   });
 
@@ -91,10 +93,10 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page',
     await page.click('#menu > summary');
     await page.focus('#verify');
     await saveObservation(database, id, rightObservation(hostname, zone, target));
-    await page.waitForSelector('#head .badge:has-text("Verified")');
+    await page.waitForSelector('#head .badge:has-text("Getting certificate")');
     expect(await page.locator('#menu[open]').count()).toBe(1);
-    await page.waitForSelector('#verify:text("Re-verify")');
-    expect(await focusedText(page)).toBe('Re-verify');
+    await page.waitForSelector('#task:has-text("Getting the certificate")');
+    expect(await focusedText(page)).toBe('Check now');
   });
 
   it('shows changes of a domain in the list, too', async () => {
@@ -103,7 +105,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page',
     await page.waitForSelector('[data-state="live"]');
     await page.fill('#hostname', 'half-typed');
     await saveObservation(database, id, rightObservation(hostname, zone, target));
-    await page.waitForSelector(`[id="domain-${hostname}"] .badge:has-text("Verified")`);
+    await page.waitForSelector(`[id="domain-${hostname}"]:has-text("Getting the certificate")`);
     expect(await page.inputValue('#hostname')).toBe('half-typed');
   });
 
@@ -114,7 +116,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page',
     await saveObservation(database, id, rightObservation(hostname, zone, target));
     await context.setOffline(false);
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
-    await page.waitForSelector('#head .badge:has-text("Verified")');
+    await page.waitForSelector('#head .badge:has-text("Getting certificate")');
     expect(await isTheSamePage()).toBe(true);
   });
 
@@ -125,7 +127,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page',
       id,
       rightObservation(hostname, zone, target),
     );
-    await page.waitForSelector('#head .badge:has-text("Verified")');
+    await page.waitForSelector('#head .badge:has-text("Getting certificate")');
     await dashboard.restart();
     await issueCertificate(dashboard.signpost.parts.database, id);
     await page.waitForSelector('#head .badge:has-text("Live")');
@@ -144,7 +146,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page',
   it('reports the removal of its domain', async () => {
     const { hostname } = await aPendingPage();
     await dashboard.api('DELETE', `/v1/projects/${projectId}/domains/${hostname}`);
-    await page.waitForSelector('text=This domain was removed');
+    await page.waitForSelector(`h2:text-is("${hostname} was removed")`);
     await page.waitForSelector('.timeline:has-text("Removed; traffic stopped")');
   });
 });

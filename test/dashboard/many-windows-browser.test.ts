@@ -56,7 +56,7 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('Of many windows
   }
 
   const isVerified = (page: Page) =>
-    page.waitForSelector('#head .badge:has-text("Verified")').then(() => true);
+    page.waitForSelector('#head .badge:has-text("Getting certificate")').then(() => true);
 
   /** Simulates visibility, because a test browser has no hidden windows. */
   const setHidden = (page: Page, isHidden: boolean) =>

@@ -130,23 +130,23 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('The dashboard'
     await page.keyboard.press('Enter');
     await page.waitForURL(`**${project}/domains`);
     await page.keyboard.press('Tab');
-    expect(await focused()).toBe('Skip to the content');
+    expect(await focused()).toBe('Skip to content');
     await page.keyboard.press('Enter');
     await waitForFocus(page, '#main');
-    await tabTo('Primary and redirects');
+    await tabTo('Redirects');
     await page.keyboard.press('Tab');
     await page.keyboard.type('keys.shop.example');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/domains/keys.shop.example');
-    await tabTo('⋯');
+    await tabTo('More for keys.shop.example');
     await page.keyboard.press('Enter');
     await page.waitForSelector('details.menu[open]');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Escape');
     expect(await page.locator('details.menu[open]').count()).toBe(0);
-    expect(await focused()).toBe('⋯');
+    expect(await focused()).toBe('More for keys.shop.example');
     await page.keyboard.press('Enter');
-    await tabTo('Remove');
+    await tabTo('Remove domain');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/remove');
     await tabTo('Remove keys.shop.example');
@@ -160,13 +160,13 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('The dashboard'
     await signedIn({ javaScriptEnabled: false }, async (page) => {
       await page.goto(`${dashboard.url}${project}/domains/www.shop.example`);
       const visible = (selector: string) => page.locator(selector).first().isVisible();
-      expect(await visible('#summary .summary')).toBe(true);
-      expect(await visible('#summary time .exact')).toBe(true);
+      expect(await visible('#task .task-head')).toBe(true);
+      expect(await visible('#task time .exact')).toBe(true);
       expect(await visible('time .ago')).toBe(false);
       expect(await visible('button.copy')).toBe(false);
-      expect(await visible('.liveness')).toBe(false);
+      expect(await visible('.watching')).toBe(false);
       await page.click('summary');
-      await page.click('text=Remove');
+      await page.click('text=Remove domain');
       await page.waitForURL('**/www.shop.example/remove'); // the previous page has an h1, too
       expect(await page.textContent('h1')).toBe('Remove www.shop.example?');
       await page.goto(`${dashboard.url}${project}/domains`);
@@ -182,9 +182,9 @@ describe.skipIf(lacks('chromium', 'the dashboard in a browser'))('The dashboard'
       await page.fill('#hostname', 'HTTPS://Shop-Two.example/');
       await page.waitForSelector('#reading strong:text("shop-two.example")');
       await page.fill('#hostname', '*.shop.example');
-      await page.waitForSelector('#reading .refusal:has-text("A wildcard such as")');
+      await page.waitForSelector('#reading .refused:has-text("A wildcard such as")');
       await page.goto(`${dashboard.url}${project}/domains/docs.shop.example`);
-      await page.click('button[aria-label="Copy the value"]');
+      await page.click('button[aria-label="Copy value"]');
       await page.waitForSelector('#spoken:text("Copied")', { state: 'attached' });
       const copied = await page.evaluate('navigator.clipboard.readText()');
       expect(copied).toMatch(/^[a-z2-7]{16}\.edge\.signpost\.test$/);

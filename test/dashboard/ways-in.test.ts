@@ -86,7 +86,7 @@ describe('The link on an error page', () => {
   ] as const)('for %s with a key for %j leads to %s', async (line, scopes, path) => {
     await pages.signIn(await pages.keyWith(...scopes));
     const { text } = await pages.show(line);
-    expect(/<div class="empty">.*?<a href="([^"]*)"/s.exec(text)?.[1]).toBe(path);
+    expect(/<section class="card empty">.*?href="([^"]*)"/s.exec(text)?.[1]).toBe(path);
   });
 });
 

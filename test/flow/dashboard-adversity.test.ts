@@ -58,7 +58,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       const { record } = (await added.json()) as { record: { value: string } };
       await page.goto(`${fixture.url}${domains}/${hostname}`);
       await driver.see('[data-state="live"]');
-      await driver.see('#summary:has-text("does not exist in the DNS yet")');
+      await driver.see('#task:has-text("does not exist in the DNS yet")');
       await driver.mark();
       return { hostname, target: record.value, domains: `${fixture.url}${domains}` };
     }
@@ -75,13 +75,13 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       await Promise.all([driver.see(badge('Live')), other.see(row('Live'))]);
       await Promise.all([driver.expectMarked(), other.expectMarked()]);
       // That page has no times to update.
-      expect(await other.page.locator('#domains time').count()).toBe(0);
+      expect(await other.page.locator('#list time').count()).toBe(0);
 
       await driver.press(`More for ${hostname}`);
-      await driver.press('Remove');
+      await driver.press('Remove domain');
       await driver.press(`Remove ${hostname}`);
       await driver.see('.notice');
-      await other.see('#domains:has-text("No custom domains")');
+      await other.see('#list:has-text("No domains yet")');
       await other.expectMarked();
       await expect(fixture.visit(hostname)).rejects.toThrow();
       expect(visited.complaints).toEqual([]);
@@ -94,7 +94,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       await fixture.publish('restart', `CNAME ${target}.`);
       await fixture.start();
       await driver.see(badge('Live'));
-      await driver.see('[data-state="live"]:has-text("Watching")');
+      await driver.see('[data-state="live"]:has-text("Up to date")');
       await driver.expectMarked();
       expect((await fixture.visit(hostname)).status).toBe(200);
       const other = visited.complaints.filter((one) => !/ERR_|Failed to load/.test(one));
@@ -144,7 +144,7 @@ describe.skipIf(lacks('chromium', 'two tabs, a restart and a hostile zone in a b
       const { target } = await openDomain(owner, MARKUP);
       await fixture.publish('@', ...at);
       await fixture.publish(owner, ...says(target));
-      await driver.see(`#findings:has-text(${JSON.stringify(shown)})`);
+      await driver.see(`#task:has-text(${JSON.stringify(shown)})`);
       if (owner === 'markup') await takePictures(page, 'hostile');
       expect(await page.locator(':is(#main, title) :is(script, img, b)').count()).toBe(0);
       expect(await page.textContent('#main')).not.toMatch(/[\p{Cf}\p{Co}]|(?![\n\t])\p{Cc}/u);

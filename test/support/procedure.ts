@@ -26,22 +26,22 @@ async function makeProject(customer: Customer): Promise<void> {
   const { driver, fixture, name, onState } = customer;
   const { page } = driver;
   await onState?.('projects-none');
-  if ((await page.locator('details.disclosure[open]').count()) === 0) {
+  if ((await page.locator('details.fold[open]').count()) === 0) {
     await driver.press('New project');
   }
   await driver.type('Name', name);
   await driver.choose('Plan', 'Free (no custom domains)');
   await driver.press('Create project');
-  await driver.see('h2:text-is("Before the first domain")');
+  await driver.see('h2:text-is("Before your first domain")');
   await onState?.('missing');
   await driver.press('Switch to Pro');
-  await driver.see('text=Paid plan: done');
+  await driver.see('.todo li[data-tone="ok"]:has-text("Paid plan")');
   // The page explains how to report a deploy over the API.
-  const [method = '', path = ''] = ((await page.textContent('.call code')) ?? '').split(' ');
+  const [method = '', path = ''] = ((await page.textContent('.code-line code')) ?? '').split(' ');
   const upstream = JSON.stringify({ status: 'succeeded', upstream: fixture.upstream });
   expect((await fixture.call(method, path, upstream)).status).toBe(201);
   await page.reload();
-  await driver.see('h2:text-is("Add domain")');
+  await driver.see('label:text-is("Add a domain")');
   await onState?.('domains-none');
 }
 
@@ -56,34 +56,30 @@ type Shown = {
 async function addDomain({ driver, fixture }: Customer, owner: string): Promise<Shown> {
   const { page } = driver;
   const hostname = `${owner}.${fixture.zone}`;
-  await driver.type('Domain or subdomain', `https://${hostname.toUpperCase()}/shelf?of=toys`);
+  await driver.type('Add a domain', `https://${hostname.toUpperCase()}/shelf?of=toys`);
   await driver.press('Add domain');
   await page.waitForURL(`**/domains/${hostname}`);
   const cell = (heading: string) =>
-    page.locator(`#record [data-heading="${heading}"] code`).textContent();
-  expect([await cell('Type'), await cell('Name'), await cell('TTL')]).toEqual([
-    'CNAME',
-    owner,
-    '3600',
-  ]);
+    page.locator(`#task .change div:has(> dt:text-is("${heading}")) code`).textContent();
+  expect([await cell('Type'), await cell('Name')]).toEqual(['CNAME', owner]);
   return { hostname, owner, target: (await cell('Value')) ?? '' };
 }
 
 /** A wrong record, its finding and the right record; the page is never reloaded. */
 async function repair(customer: Customer, { owner, target }: Shown): Promise<void> {
   const { driver, fixture, onState } = customer;
-  await driver.see('#summary:has-text("does not exist in the DNS yet")');
+  await driver.see('#task:has-text("does not exist in the DNS yet")');
   await onState?.('pending');
-  await driver.press('Verify');
+  await driver.press('Check now');
   await driver.see('#timeline :text("Check requested")');
   await driver.mark();
   await fixture.publish(owner, 'CNAME shops.elsewhere.test.');
-  await driver.see('#findings .finding:has-text("shops.elsewhere.test")');
+  await driver.see('#task .change:has-text("shops.elsewhere.test")');
   await onState?.('pending-wrong');
   await fixture.publish(owner, `CNAME ${target}.`);
   await driver.see(badge('Live'));
   await driver.see('#timeline :text("Certificate issued")');
-  expect(await driver.page.locator('#findings .finding').count()).toBe(0);
+  expect(await driver.page.locator('#task .change[data-tone="warn"]').count()).toBe(0);
   await driver.expectMarked();
   await onState?.('live');
 }
@@ -92,7 +88,7 @@ async function repair(customer: Customer, { owner, target }: Shown): Promise<voi
 async function redirect({ driver, onState }: Customer, from: string, to: string) {
   await driver.press(`More for ${to}`);
   await driver.press('Primary and redirects');
-  await driver.see('h3:text-is("New redirect")');
+  await driver.see('h2:text-is("New redirect")');
   await driver.choose('From', from);
   await driver.choose('To', to);
   await driver.press('Add the redirect');
@@ -104,10 +100,10 @@ async function redirect({ driver, onState }: Customer, from: string, to: string)
 async function remove({ driver, onState, fixture }: Customer, hostname: string) {
   const { page } = driver;
   await driver.press('Domains');
-  await driver.see('h2:text-is("Add domain")');
+  await driver.see('label:text-is("Add a domain")');
   await onState?.('domains');
   await driver.press(`More for ${hostname}`);
-  await driver.press('Remove');
+  await driver.press('Remove domain');
   await driver.see(`h1:text-is("Remove ${hostname}?")`);
   await onState?.('remove');
   expect(await page.textContent('#main')).toContain('Removal stops serving traffic at once.');
@@ -131,7 +127,7 @@ export async function wholeProcedure(customer: Customer): Promise<void> {
   expect(await fixture.visit(old.hostname)).toMatchObject({ status: 200, body: GREETING });
 
   await driver.press(name);
-  await driver.see('h2:text-is("Add domain")');
+  await driver.see('label:text-is("Add a domain")');
   const next = await addDomain(customer, `new-${name}`);
   await fixture.publish(next.owner, `CNAME ${next.target}.`);
   await driver.see(badge('Live'));

@@ -5,8 +5,11 @@ import type { Page } from 'playwright-core';
 const folder = fileURLToPath(new URL('../../test-artifacts/screenshots/', import.meta.url));
 const desktop = { width: 1280, height: 900 };
 
+const phone = { width: 390, height: 844 };
+
 const appearances = [
-  ['phone', { width: 390, height: 844 }, 'light'],
+  ['phone', phone, 'light'],
+  ['phone-dark', phone, 'dark'],
   ['dark', desktop, 'dark'],
   ['light', desktop, 'light'],
 ] as const;

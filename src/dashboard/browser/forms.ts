@@ -40,9 +40,35 @@ document.addEventListener('keydown', ({ key }) => {
 document.addEventListener('submit', (event) => {
   const { target: form } = event;
   if (!(form instanceof HTMLFormElement)) return;
-  if (form.ariaBusy === 'true') event.preventDefault();
+  if (form.ariaBusy === 'true') return event.preventDefault();
   form.ariaBusy = 'true';
+  if (form.method !== 'post') return;
+  event.preventDefault();
+  void send(form);
 });
+
+/** While the server is away, the browser would replace the page by its own error page. */
+async function send(form: HTMLFormElement): Promise<void> {
+  const style = document.querySelector<HTMLLinkElement>('link[rel="stylesheet"]')?.href ?? '/';
+  try {
+    await fetch(style, { method: 'HEAD', cache: 'no-store' });
+  } catch {
+    form.ariaBusy = null;
+    return warn(form, 'The server can’t be reached. Nothing was changed; try again in a moment.');
+  }
+  form.submit();
+}
+
+/** Below the form's last element, until the next attempt. */
+function warn(form: HTMLFormElement, words: string): void {
+  form.querySelector('.unreachable')?.remove();
+  const line = document.createElement('p');
+  line.className = 'error unreachable';
+  line.textContent = words;
+  form.append(line);
+  say(words);
+}
+
 // Going back shows the page as it was left.
 addEventListener('pageshow', () => {
   for (const form of document.forms) form.ariaBusy = null;
@@ -77,11 +103,11 @@ document.addEventListener('input', ({ target: field }) => {
   waiting = setTimeout(() => void read(field.value), PAUSE_MS);
 });
 
-const place = document.getElementById('spoken');
+const spoken = document.getElementById('spoken');
 
 /** Announces a text to screen readers (`role="status"`), invisibly. */
 export function say(text: string): void {
-  if (place === null) return;
+  if (spoken === null) return;
   // A repeated text must differ to be announced.
-  place.textContent = place.textContent === text ? `${text}\u00a0` : text;
+  spoken.textContent = spoken.textContent === text ? `${text}\u00a0` : text;
 }

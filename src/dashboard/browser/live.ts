@@ -7,7 +7,11 @@ import { move, startTicking } from './times.ts';
 /** A short switch misses nothing; a longer one frees the connection. */
 const HIDDEN_MS = 10_000;
 
-const words = { live: 'Watching', away: 'Reconnecting', slow: 'Refreshing every 10 s' } as const;
+const words = {
+  live: 'Up to date',
+  away: 'Reconnecting…',
+  slow: 'Refreshing every 10 s',
+} as const;
 
 function show(state: keyof typeof words): void {
   const place = document.getElementById('liveness');
@@ -31,7 +35,7 @@ function checked({ attempts, lastCheckedAt, nextCheckAt, changed }: Checked, isF
   if (count === null) return;
   const isAnother = count.dataset['attempts'] !== String(attempts);
   // “Checking now” has no time to update.
-  const hasTime = document.querySelector('#summary time[data-of="next-check"]') !== null;
+  const hasTime = document.querySelector('#task time[data-of="next-check"]') !== null;
   const isBehind = (isFirst && isAnother) || (nextCheckAt !== null && !hasTime);
   if (changed || isBehind) return void refresh();
   count.dataset['attempts'] = String(attempts);

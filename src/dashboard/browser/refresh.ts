@@ -1,5 +1,6 @@
-/** Fetches the page again and replaces changed `data-part` elements, which can be nested. */
+/** Fetches the page again and updates changed `data-part` elements, which can be nested. */
 import { say } from './forms.ts';
+import { morph } from './morph.ts';
 import { setClock, tick } from './times.ts';
 
 /** Combines bursts of events; people do not read faster. */
@@ -88,20 +89,41 @@ export function rememberParts(): void {
 /** Returns the changed parts' announcements. Parts missing in the newer page stay. */
 export function replaceParts(newer: Document): readonly string[] {
   const said: string[] = [];
+  const behind = new Set<string>();
   for (const part of [...document.querySelectorAll<HTMLElement>('[data-part]')]) {
-    if (!part.isConnected) continue; // removed together with its parent part
     const next = newer.getElementById(part.id);
-    if (next === null) continue;
-    if (essence(next) === written.get(part.id)) {
-      takeMoving(part, next);
-      continue;
+    // A part can be removed together with its parent part.
+    if (next === null || !part.isConnected) continue;
+    if (essence(next) === written.get(part.id)) takeMoving(part, next);
+    else {
+      said.push(...announcement(part, next));
+      if (!update(part, next)) behind.add(part.id);
     }
-    const words = next.dataset['say'];
-    if (words !== undefined && words !== part.dataset['say']) said.push(words);
-    replace(part, document.importNode(next, true));
   }
   rememberParts();
+  // Tried again once the focus has left.
+  for (const id of behind) written.delete(id);
+  isBehind = behind.size > 0;
   return said;
+}
+
+function announcement(part: HTMLElement, next: HTMLElement): readonly string[] {
+  const words = next.dataset['say'];
+  return words === undefined || words === part.dataset['say'] ? [] : [words];
+}
+
+let isBehind = false;
+document.addEventListener('focusout', () => {
+  if (isBehind) void refresh();
+});
+
+/** False if a piece that has the focus could not be updated in place. */
+function update(part: HTMLElement, next: HTMLElement): boolean {
+  const isDone = morph(part, next);
+  part.classList.remove('changed');
+  void part.offsetWidth; // restarts the animation
+  part.classList.add('changed');
+  return isDone;
 }
 
 /** Updates the values that every check changes, without touching focus and open menus. */
@@ -114,29 +136,4 @@ function takeMoving(part: Element, next: Element): void {
     const one = newer[index];
     if (one !== undefined) old.replaceWith(document.importNode(one, true));
   }
-}
-
-/** Menus stay open and the focus is kept. */
-function replace(part: HTMLElement, next: HTMLElement): void {
-  const open = [...part.querySelectorAll('details[open][id]')].map(({ id }) => id);
-  const focused = part.contains(document.activeElement) ? wayTo(document.activeElement) : null;
-  next.classList.add('changed');
-  part.replaceWith(next);
-  for (const id of open) document.getElementById(id)?.setAttribute('open', '');
-  if (focused === null) return;
-  const again = next.querySelector<HTMLElement>(focused);
-  (again ?? document.getElementById('main'))?.focus({ preventScroll: true });
-}
-
-/** Finds the same control in the newer part: by its ID, its menu, or its copy or link target. */
-function wayTo(element: Element | null): string {
-  if (element === null) return 'none';
-  if (element.id !== '') return `#${CSS.escape(element.id)}`;
-  const menu = element.matches('summary') ? element.parentElement?.id : undefined;
-  if (menu !== undefined) return `#${CSS.escape(menu)} > summary`;
-  for (const name of ['data-copy', 'href']) {
-    const value = element.getAttribute(name);
-    if (value !== null) return `[${name}="${CSS.escape(value)}"]`;
-  }
-  return element.tagName;
 }

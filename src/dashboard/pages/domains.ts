@@ -1,27 +1,17 @@
 import { toUnicodeName } from '../../core/names/idna.ts';
+import { splitAtZone } from '../../core/names/zone.ts';
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { eventTypes } from '../../http/schemas/events.ts';
-import { type Html, html } from '../../net/html.ts';
-import type { Domain, HostnameReading, ProjectView, Settings } from '../client.ts';
+import { attribute, type Html, html } from '../../net/html.ts';
+import type { Domain, ProjectView, Settings } from '../client.ts';
 import { apiPath, domainPath, projectPath } from '../client.ts';
-import {
-  form,
-  type PageContent,
-  type PageHandler,
-  type PageRoute,
-  type SignedInRequest,
-} from '../layout.ts';
-import {
-  empty,
-  menu,
-  notice,
-  part,
-  refusal,
-  spokenSummary,
-  statusBadge,
-  textField,
-} from '../parts/elements.ts';
-import { pagePath, pager, projectHead } from '../parts/table.ts';
+import { form, type PageContent, type PageRoute, type SignedInRequest } from '../layout.ts';
+import { empty, menu, notice, part, spokenSummary } from '../parts/elements.ts';
+import { textField } from '../parts/fields.ts';
+import { icon } from '../parts/icons.ts';
+import { projectHead } from '../parts/project-head.ts';
+import { given, pagePath, pager } from '../parts/table.ts';
+import { addPages } from './add.ts';
 import { refusedPage } from './problem.ts';
 import { missingSteps, prerequisitePages } from './projects.ts';
 
@@ -29,13 +19,13 @@ export function domainsPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains';
   return [
     { method: 'GET', path, handle: (asked) => domainsPage(asked) },
-    { method: 'POST', path, handle: addDomain },
-    { method: 'GET', path: '/projects/:projectId/reading', handle: readingPage },
+    ...addPages(domainsPage),
     ...prerequisitePages(domainsPage),
   ];
 }
 
-const PAGE_SIZE = 25; // at most 100 KB per page, even with the longest names
+const PAGE_SIZE = 20;
+const filters = ['status', 'search'] as const;
 
 /** `error`: a refused form, shown with its input; the page then has its status. */
 async function domainsPage(
@@ -44,9 +34,10 @@ async function domainsPage(
 ): Promise<PageContent> {
   const { api, link, params, query } = asked;
   const path = projectPath(params['projectId'] ?? '');
+  const list = pagePath(apiPath(`${path}/domains`), query, PAGE_SIZE, filters);
   const [project, domains, settings] = await Promise.all([
     api.call<ProjectView>('GET', apiPath(path)),
-    api.call<readonly Domain[]>('GET', pagePath(apiPath(`${path}/domains`), query, PAGE_SIZE)),
+    api.call<readonly Domain[]>('GET', list),
     api.call<Settings>('GET', apiPath(`${path}/domain-settings`)),
   ]);
   for (const answer of [project, domains, settings]) {
@@ -55,6 +46,7 @@ async function domainsPage(
   if (!project.ok || !domains.ok || !settings.ok) throw new Error('each was checked above');
   const missing = missingSteps(asked, project.body, error);
   const { body: items, next } = domains;
+  const isMany = next !== undefined || query.has('cursor') || isFiltered(query);
   return {
     kind: 'page',
     status: error?.status ?? 200,
@@ -64,9 +56,14 @@ async function domainsPage(
     main: html`${projectHead(project.body, 'domains', link)}
 ${await removedNotice(asked)}
 ${part('step', missing ?? adder(asked, error))}
-${part('list', missing !== null && items.length === 0 ? html`` : html`<h2>Domains</h2>${part('domains', list(asked, items, settings.body))}`)}
-${part('pager', html`${pager(query, next, link(`${path}/domains`))}`)}`,
+${part('filters', isMany ? filterBar(asked) : html``)}
+${part('list', missing !== null && items.length === 0 ? html`` : html`<h2 class="unseen">Domains</h2>${listOf(asked, items, settings.body)}`)}
+${part('pager', html`${pager(query, next, link(`${path}/domains`), filters)}`)}`,
   };
+}
+
+function isFiltered(query: URLSearchParams): boolean {
+  return Object.keys(given(query, filters)).length > 0;
 }
 
 /** The name comes from the URL, so it is only shown if the project does not have such a domain. */
@@ -79,13 +76,46 @@ async function removedNotice({ api, params, query }: SignedInRequest): Promise<H
   return notice(`${removed} was removed and serves no traffic. Its history is kept.`);
 }
 
-function list(asked: SignedInRequest, domains: readonly Domain[], settings: Settings): Html {
-  return domains.length === 0
-    ? empty(
-        'No custom domains',
-        'Add one above. You get one DNS record to create; the rest happens automatically.',
-      )
-    : html`<ul class="cards">${domains.map((domain) => row(asked, domain, settings))}</ul>`;
+const statuses = [
+  ['', 'All'],
+  ['pending', 'Not set up'],
+  ['verified', 'Getting certificate'],
+  ['live', 'Live'],
+  ['drifted', 'No longer live'],
+  ['failed', 'Failed'],
+] as const;
+
+/** Links and a form that work without a script. */
+function filterBar({ link, params, query }: SignedInRequest): Html {
+  const path = link(`${projectPath(params['projectId'] ?? '')}/domains`);
+  const { status = '', search = '' } = given(query, filters);
+  const to = (value: string) => {
+    const asked = new URLSearchParams({
+      ...(value !== '' && { status: value }),
+      ...(search !== '' && { search }),
+    });
+    return `${path}${asked.size === 0 ? '' : `?${asked}`}`;
+  };
+  return html`<div class="bar"><nav class="filter" aria-label="Filter by status">${statuses.map(
+    ([value, words]) =>
+      html`<a href="${to(value)}"${attribute('aria-current', value === status ? 'true' : null)}>${words}</a>`,
+  )}</nav>
+<form class="search" role="search" method="get" action="${path}">${status === '' ? null : html`<input type="hidden" name="status" value="${status}">`}<input class="input" type="search" name="search" value="${search}" minlength="3" aria-label="Search domains" placeholder="Search domains"><button aria-label="Search">${icon('search')}</button></form></div>`;
+}
+
+function listOf(asked: SignedInRequest, domains: readonly Domain[], settings: Settings): Html {
+  const { link, params, query } = asked;
+  if (domains.length > 0) {
+    return html`<ul class="card rows">${domains.map((domain) => row(asked, domain, settings))}</ul>`;
+  }
+  if (!isFiltered(query)) {
+    return empty(
+      'No domains yet',
+      'Add one above. You’ll see the exact DNS change to make, and we take it from there.',
+    );
+  }
+  const all = link(`${projectPath(params['projectId'] ?? '')}/domains`);
+  return html`<section class="card empty"><h2>No domain matches</h2><p><a href="${all}">Show all</a></p></section>`;
 }
 
 /** Omits the time of the next check, which only the domain's page keeps current. */
@@ -93,21 +123,29 @@ function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Htm
   const { hostname, unicodeHostname, projectId, status, summary } = domain;
   const path = link(domainPath(projectId, hostname));
   const items = [
-    html`<a href="${path}">Open</a>`,
-    html`<a class="danger" href="${path}/remove">Remove</a>`,
+    ...(status === 'live'
+      ? [html`<a href="https://${hostname}/" rel="noopener noreferrer">Visit</a>`]
+      : []),
+    html`<a class="danger" href="${path}/remove">Remove domain</a>`,
   ];
-  const content = html`<div class="card-head"><p><a class="title" href="${path}">${unicodeHostname}</a> ${statusBadge(status)}${roleOf(hostname, settings)}</p>${menu(`menu-${hostname}`, unicodeHostname, items)}</div>
-<p class="summary"><span class="now">${summary.now}</span></p>`;
-  return html`<li>${part(`domain-${hostname}`, content, { className: 'card', say: spokenSummary(domain) })}</li>`;
+  const isQuiet = summary.tone === 'ok' || summary.tone === 'wait';
+  return html`<li id="domain-${hostname}" data-part data-tone="${summary.tone}" data-say="${spokenSummary(domain)}">${icon(summary.tone)}<div class="what"><p class="name"><span class="unseen">${summary.badge}: </span>${nameLink(domain, path)}</p><p class="why${isQuiet ? '' : ' says'}">${roleOf(hostname, settings)}<span>${summary.brief}</span></p></div>${menu(`menu-${hostname}`, unicodeHostname, items)}</li>`;
+}
+
+/** The zone is never cut, so that names of one zone can be told apart. */
+function nameLink({ unicodeHostname }: Domain, path: string): Html {
+  const { label, apex } = splitAtZone(unicodeHostname);
+  const zone = apex ? '' : unicodeHostname.slice(label.length);
+  return html`<a class="hostname" href="${path}" title="${unicodeHostname}"><span>${apex ? unicodeHostname : label}</span>${zone === '' ? null : html`<span class="zone">${zone}</span>`}</a>`;
 }
 
 /** Null if the domain is neither primary nor redirects. */
 export function roleOf(hostname: string, { domains }: Settings): Html | null {
-  if (domains.primary === hostname) return html` <span class="role">Primary</span>`;
+  if (domains.primary === hostname) return html`<span class="chip">Primary</span>`;
   const redirect = domains.redirects.find(({ from }) => from === hostname);
-  return redirect === undefined
-    ? null
-    : html` <span class="role">Redirects to ${toUnicodeName(redirect.to)} (${redirect.status})</span>`;
+  if (redirect === undefined) return null;
+  const to = toUnicodeName(redirect.to);
+  return html`<span class="chip" title="Redirects to ${to} (${redirect.status})"><span class="unseen">Redirects to </span><span aria-hidden="true">→ </span>${to}</span>`;
 }
 
 function adder(
@@ -115,44 +153,15 @@ function adder(
   error: ErrorBody | null,
 ): Html {
   const path = link(projectPath(params['projectId'] ?? ''));
-  const fields = html`${textField({
+  const field = {
     name: 'hostname',
-    label: 'Domain or subdomain',
+    label: 'Add a domain',
     value: typed.get('hostname') ?? '',
     placeholder: 'docs.example.com',
     inputmode: 'url',
-    hint: html`You can paste a full URL.<span id="reading" data-reading="${path}/reading" aria-live="polite"></span>`,
+    hint: html`You can paste a full URL. <span id="reading" data-reading="${path}/reading" aria-live="polite"></span>`,
     problem: error?.message ?? null,
-  })}
-<button>Add domain</button>`;
-  return html`<section class="panel" aria-labelledby="add"><h2 id="add">Add domain</h2>${form(`${path}/domains`, session, fields)}</section>`;
-}
-
-const addDomain: PageHandler = async (asked) => {
-  const path = projectPath(asked.params['projectId'] ?? '');
-  const hostname = asked.form.get('hostname') ?? '';
-  const answer = await asked.api.call<Domain>('POST', apiPath(`${path}/domains`), { hostname });
-  return answer.ok
-    ? { kind: 'see_other', path: domainPath(answer.body.projectId, answer.body.hostname) }
-    : domainsPage(asked, answer.error);
-};
-
-/** The script inserts the element `reading` below the field; it also works as a page. */
-const readingPage: PageHandler = async ({ api, query }) => {
-  const text = query.get('hostname') ?? '';
-  const answer = await api.call<HostnameReading>(
-    'GET',
-    `/v1/hostname?text=${encodeURIComponent(text)}`,
-  );
-  const words = answer.ok ? readAs(answer.body) : refusal(answer.error);
-  return {
-    kind: 'page',
-    title: 'Parsed host name',
-    main: html`<h1>Parsed host name</h1><div id="reading">${words}</div>`,
-  };
-};
-
-function readAs({ hostname, unicodeHostname, zone, record }: HostnameReading): Html {
-  const also = unicodeHostname === hostname ? null : html` (${unicodeHostname})`;
-  return html`<span class="read">Read as <strong>${hostname}</strong>${also}: one ${record.type} record named <code>${record.name}</code> in ${zone}.</span>`;
+  } as const;
+  const button = html`<button class="btn primary">Add domain</button>`;
+  return form(`${path}/domains`, session, textField(field, button), 'adder');
 }

@@ -46,7 +46,7 @@ const titles: Readonly<Record<number, string>> = {
 /** A link to a page that the key can view. */
 export function wayOut({ link, session }: Visitor): Html {
   const [path, words] = exitOf(session);
-  return html`<p><a href="${link(path)}">${words}</a></p>`;
+  return html`<a class="btn" href="${link(path)}">${words}</a>`;
 }
 
 function exitOf(session: DashboardSession | null): readonly [path: string, words: string] {
@@ -56,5 +56,5 @@ function exitOf(session: DashboardSession | null): readonly [path: string, words
 }
 
 function main(title: string, words: string, visitor: Visitor): Html {
-  return html`<div class="empty"><h1>${title}</h1><p>${words}</p>${wayOut(visitor)}</div>`;
+  return html`<section class="card empty"><h1>${title}</h1><p>${words}</p>${wayOut(visitor)}</section>`;
 }

@@ -10,15 +10,9 @@ import {
   type PageRoute,
   type SignedInRequest,
 } from '../layout.ts';
-import {
-  badge,
-  choiceField,
-  copyable,
-  empty,
-  refusal,
-  type SelectOption,
-  textField,
-} from '../parts/elements.ts';
+import { copyable, empty, refusal } from '../parts/elements.ts';
+import { choiceField, type SelectOption, textField } from '../parts/fields.ts';
+import { icon } from '../parts/icons.ts';
 import { pagePath, pager } from '../parts/table.ts';
 import { refusedPage } from './problem.ts';
 
@@ -48,17 +42,17 @@ async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promis
     kind: 'page',
     status: error?.status ?? 200,
     title: 'Projects',
-    main: html`<h1>Projects</h1>
-${isEmpty ? empty('No projects', 'A project is what your domains point to: a site, a shop, an API.') : html`<ul class="cards">${items.map((project) => card(project, link))}</ul>`}
+    main: html`<header class="head"><div class="head-title"><h1>Projects</h1></div></header>
+<div class="stack">${isEmpty ? empty('No projects yet', 'A project is what your domains point to: a site, a shop, an API.') : html`<ul class="card rows">${items.map((project) => row(project, link))}</ul>`}
 ${pager(query, next, link('/projects'))}
-${maker(asked, error, isEmpty)}`,
+${maker(asked, error, isEmpty)}</div>`,
   };
 }
 
-function card({ id, name, slug, plan, deployedAt }: ProjectView, link: Link): Html {
-  const state =
-    deployedAt === null ? badge('quiet', 'Not deployed yet') : badge('good', 'Deployed');
-  return html`<li class="card"><p><a class="title" href="${link(`/projects/${id}/domains`)}">${name}</a> ${state}</p><p class="quiet">${slug} · ${plan} plan</p></li>`;
+function row({ id, name, slug, plan, deployedAt }: ProjectView, link: Link): Html {
+  const tone = deployedAt === null ? 'idle' : 'ok';
+  const state = deployedAt === null ? 'Not deployed yet' : 'Deployed';
+  return html`<li data-tone="${tone}">${icon(tone)}<div class="what"><p class="name"><a href="${link(`/projects/${id}/domains`)}">${name}</a></p><p class="why">${slug} · ${plan} plan · ${state}</p></div></li>`;
 }
 
 function maker(
@@ -78,9 +72,9 @@ ${textField({
   problem,
 })}
 ${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'free' }, planChoices)}
-<button>Create project</button>`;
+<button class="btn primary">Create project</button>`;
   const open = html`${isOpen || error !== null ? html` open` : null}`;
-  return html`<details class="disclosure"${open}><summary>New project</summary>${form(link('/projects'), session, fields)}</details>`;
+  return html`<details class="card fold"${open}><summary>New project</summary><div>${form(link('/projects'), session, fields, 'form')}</div></details>`;
 }
 
 const makeProject: PageHandler = async (asked) => {
@@ -142,15 +136,18 @@ export function missingSteps(
   const hasPlan = project.plan !== 'free';
   const hasDeploy = project.deployedAt !== null;
   if (hasPlan && hasDeploy) return null;
-  return html`<section class="panel" aria-labelledby="missing"><h2 id="missing">Before the first domain</h2>
+  const count = Number(hasPlan) + Number(hasDeploy);
+  return html`<section class="card" aria-labelledby="missing"><div class="card-head"><h2 id="missing">Before your first domain</h2><span class="quiet small">${count} of 2 done</span></div>
 <ol class="todo">
-<li${done(hasPlan)}>${hasPlan ? 'Paid plan: done' : planStep(asked, error)}</li>
-<li${done(hasDeploy)}>${hasDeploy ? 'Successful deploy: done' : deployStep(asked, error)}</li>
+${todo('Paid plan', hasPlan ? null : planStep(asked, error))}
+${todo('Deploy address', hasDeploy ? null : deployStep(asked, error))}
 </ol></section>`;
 }
 
-function done(isDone: boolean): Html | null {
-  return isDone ? html` class="done"` : null;
+/** `step`: null if it is done. */
+function todo(title: string, step: Html | null): Html {
+  const tone = step === null ? 'ok' : 'idle';
+  return html`<li data-tone="${tone}">${icon(tone)}<div><h3>${title}${step === null ? html`<span class="unseen"> (done)</span>` : null}</h3>${step}</div></li>`;
 }
 
 function planStep(
@@ -158,8 +155,8 @@ function planStep(
   error: ErrorBody | null,
 ) {
   const path = link(`${projectPath(params['projectId'] ?? '')}/plan`);
-  const fields = html`${typed.has('plan') ? refusal(error) : null}<input type="hidden" name="plan" value="pro"><button>Switch to Pro</button>`;
-  return html`<p><strong>A paid plan.</strong> New domains require Pro or higher. Domains that are live stay live and are renewed.</p>${form(path, session, fields)}`;
+  const fields = html`${typed.has('plan') ? refusal(error) : null}<input type="hidden" name="plan" value="pro"><button class="btn primary">Switch to Pro</button>`;
+  return html`<p class="quiet small">New domains require Pro or higher. Domains that are live stay live and are renewed.</p>${form(path, session, fields, 'form')}`;
 }
 
 function deployStep(
@@ -167,15 +164,17 @@ function deployStep(
   error: ErrorBody | null,
 ) {
   const path = link(`${projectPath(params['projectId'] ?? '')}/deploys`);
-  const fields = html`${textField({
+  const button = html`<button class="btn primary">Save</button>`;
+  const field = {
     name: 'upstream',
-    label: 'Deploy URL',
+    label: 'Where your site runs',
     value: typed.get('upstream') ?? '',
     placeholder: 'https://docs.internal.example/',
     inputmode: 'url',
-    hint: 'Where it runs. Visitors’ requests are proxied to this URL.',
+    hint: 'Visitors’ requests are proxied to this URL.',
     problem: typed.has('upstream') ? (error?.message ?? null) : null,
-  })}<button>Report deploy</button>`;
+  } as const;
   const call = `POST ${apiPath(projectPath(params['projectId'] ?? ''))}/deploys`;
-  return html`<p><strong>A successful deploy.</strong> Your domains show it. Report it here, or automatically with <a href="${link('/docs')}">the API</a>:</p><p class="call">${copyable(call, 'the call')}</p>${form(path, session, fields)}`;
+  return html`${form(path, session, textField(field, button))}
+<p class="quiet small">Or let your deploy script report it with <a href="${link('/docs')}">the API</a>:</p><p class="code-line">${copyable(call, 'the call')}</p>`;
 }

@@ -11,15 +11,10 @@ import {
   type PageRoute,
   type SignedInRequest,
 } from '../layout.ts';
-import {
-  choiceField,
-  empty,
-  type Field,
-  refusal,
-  type SelectOption,
-  textField,
-} from '../parts/elements.ts';
-import { projectHead, table } from '../parts/table.ts';
+import { empty, refusal } from '../parts/elements.ts';
+import { choiceField, type Field, type SelectOption, textField } from '../parts/fields.ts';
+import { projectHead } from '../parts/project-head.ts';
+import { table } from '../parts/table.ts';
 import { refusedPage } from './problem.ts';
 
 export function settingsPages(): readonly PageRoute[] {
@@ -70,16 +65,16 @@ async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Pr
     above: [{ text: 'Projects', path: '/projects' }],
     main: html`${projectHead(project.body, 'settings', link)}
 ${refusal(error)}
-${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one can be primary and others can redirect to it.', html`<p><a href="${link(`${path}/domains`)}">Add a domain</a></p>`) : sections(asked, hostnames, settings.body)}`,
+${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one can be primary and others can redirect to it.', html`<a class="btn primary" href="${link(`${path}/domains`)}">Add a domain</a>`) : sections(asked, hostnames, settings.body)}`,
   };
 }
 
 function sections(asked: SignedInRequest, hostnames: readonly string[], settings: Settings): Html {
-  return html`${primarySection(asked, hostnames, settings)}
-<h2>Redirects</h2>
-<p>A redirect keeps path and query. It works even before the domain’s own certificate is issued.</p>
+  return html`<div class="stack">${primarySection(asked, hostnames, settings)}
+<div><h2>Redirects</h2>
+<p class="quiet">A redirect keeps path and query. It works even before the domain’s own certificate is issued.</p></div>
 ${redirectsTable(asked, settings)}
-${hostnames.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}`;
+${hostnames.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}</div>`;
 }
 
 function primarySection(
@@ -95,8 +90,8 @@ function primarySection(
     hint: 'The project’s main domain. Every request to the deploy names it.',
     isOptional: true,
   } as const;
-  const fields = html`${hostnameField(field, hostnames, [{ value: '', text: 'None' }])}<button>Save</button>`;
-  return html`<section class="panel" aria-label="Primary domain">${form(path, session, fields)}</section>`;
+  const fields = html`${hostnameField(field, hostnames, [{ value: '', text: 'None' }])}<button class="btn primary">Save</button>`;
+  return html`<section class="card" aria-label="Primary domain"><div class="card-body">${form(path, session, fields, 'form')}</div></section>`;
 }
 
 /** With as many names or more, a text field is easier than a select. */
@@ -134,7 +129,7 @@ function ender(
   return form(
     path,
     session,
-    html`<input type="hidden" name="from" value="${from}"><input type="hidden" name="to" value="${to}"><button class="plain" aria-label="End the redirect from ${toUnicodeName(from)}">End</button>`,
+    html`<input type="hidden" name="from" value="${from}"><input type="hidden" name="to" value="${to}"><button class="btn sm" aria-label="Delete the redirect from ${toUnicodeName(from)}">Delete</button>`,
   );
 }
 
@@ -168,11 +163,11 @@ function newRedirect(
     value: String(status),
     text: statusWords[status] ?? String(status),
   }));
-  const fields = html`<div class="row">${hostnameField({ name: 'from', label: 'From', value: typed.get('from') ?? likely.from }, hostnames)}
+  const fields = html`<div class="fields">${hostnameField({ name: 'from', label: 'From', value: typed.get('from') ?? likely.from }, hostnames)}
 ${hostnameField({ name: 'to', label: 'To', value: typed.get('to') ?? likely.to }, hostnames)}
 ${choiceField({ name: 'status', label: 'Status', value: typed.get('status') ?? '301' }, statuses)}</div>
-<button>Add the redirect</button>`;
-  return html`<section class="panel" aria-labelledby="new-redirect"><h3 id="new-redirect">New redirect</h3>${form(path, session, fields)}</section>`;
+<button class="btn primary">Add the redirect</button>`;
+  return html`<section class="card" aria-labelledby="new-redirect"><div class="card-head"><h2 id="new-redirect">New redirect</h2></div><div class="card-body">${form(path, session, fields, 'form')}</div></section>`;
 }
 
 type DomainSettings = Settings['domains'];
@@ -244,7 +239,7 @@ function withoutRedirect(from: string, to: string | null): SettingsChange {
   };
 }
 
-function withPrimary(primary: string | null): SettingsChange {
+export function withPrimary(primary: string | null): SettingsChange {
   return {
     part: (domains) => domains.primary ?? '',
     apply: (domains) => ({ ...domains, primary }),

@@ -2,6 +2,8 @@ import { html } from '../../net/html.ts';
 import type { OwnKey } from '../client.ts';
 import type { Link, PageContent, PageRequest, PageRoute } from '../layout.ts';
 import { notice } from '../parts/elements.ts';
+import { fieldError } from '../parts/fields.ts';
+import { mark } from '../parts/icons.ts';
 import { firstPage, type Sessions } from '../session.ts';
 
 export function signInPages(sessions: Sessions): readonly PageRoute[] {
@@ -68,18 +70,19 @@ function signInPage(
     kind: 'page',
     status: problem === null ? 200 : 401,
     title: 'Sign in',
-    main: html`<section class="panel narrow" aria-labelledby="sign-in"><h1 id="sign-in">Sign in</h1>
-${reason === undefined ? null : notice(reason)}
+    main: html`<div class="door"><p class="brand">${mark}Signpost</p>
+<h1>Sign in</h1>
+${reason === undefined ? null : notice(reason, 'idle')}
 <form method="post" action="${link('/sign-in')}">
 <input type="text" name="username" autocomplete="username" value="API key" hidden>
 <div class="field">
-<label for="key">API key</label>
-<input id="key" name="key" type="password" autocomplete="current-password" required autofocus spellcheck="false"${described}>
-${problem === null ? null : html`<p class="refusal" role="alert" id="key-problem">${problem}</p>`}
-<p class="hint" id="key-hint">The first key was printed when the service started. Create more with <code>signpost keys create</code>.</p>
+<label class="label" for="key">API key</label>
+<input class="input" id="key" name="key" type="password" autocomplete="current-password" required autofocus spellcheck="false"${described}>
+${problem === null ? null : fieldError(problem, 'key-problem')}
+<p class="hint" id="key-hint">Printed when Signpost first started. Make another with <code class="nowrap">signpost keys create</code>.</p>
 </div>
 ${then === null ? null : html`<input type="hidden" name="then" value="${then}">`}
-<button>Sign in</button>
-</form></section>`,
+<button class="btn primary">Sign in</button>
+</form></div>`,
   };
 }

@@ -1,7 +1,5 @@
 /** Lists on narrow screens. That CSS removes implicit ARIA roles, so they are explicit. */
 import { attribute, type Html, html } from '../../net/html.ts';
-import type { ProjectView } from '../client.ts';
-import type { Link } from '../layout.ts';
 
 export type Column<Row> = {
   /** Also shown beside each cell on narrow screens. */
@@ -19,18 +17,18 @@ export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
 ): Html {
-  return html`<table role="table"><caption class="unseen">${caption}</caption>
+  return html`<div class="card table-card"><table class="table" role="table"><caption class="unseen">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map(({ heading }) => html`<th role="columnheader" scope="col">${heading}</th>`)}</tr></thead>
 <tbody role="rowgroup">
 ${rows.map((row) => html`<tr role="row">${columns.map((column) => cellOf(column, row))}</tr>`)}
-</tbody></table>`;
+</tbody></table></div>`;
 }
 
 function cellOf<Row>({ heading, cell, names, className }: Column<Row>, row: Row): Html {
   const more = html`${attribute('class', className ?? null)}${attribute('data-heading', heading)}`;
   return names === true
-    ? html`<th role="rowheader" scope="row"${more}>${cell(row)}</th>`
-    : html`<td role="cell"${more}>${cell(row)}</td>`;
+    ? html`<th role="rowheader" scope="row"${more}><span>${cell(row)}</span></th>`
+    : html`<td role="cell"${more}><span>${cell(row)}</span></td>`;
 }
 
 /** In order; null is skipped. */
@@ -41,35 +39,43 @@ export function facts(
   return html`<dl class="facts">${shown.map(([term, said]) => html`<div><dt>${term}</dt><dd>${said}</dd></div>`)}</dl>`;
 }
 
-/** The API's path of a page of a list: the first one without a cursor. */
-export function pagePath(path: string, query: URLSearchParams, size: number): string {
+/** The API's path of a page of a list: the first one without a cursor. `filters`: names of parameters. */
+export function pagePath(
+  path: string,
+  query: URLSearchParams,
+  size: number,
+  filters: readonly string[] = [],
+): string {
+  const asked = new URLSearchParams({ limit: String(size), ...given(query, filters) });
   const cursor = query.get('cursor');
-  const asked = new URLSearchParams({ limit: String(size), ...(cursor !== null && { cursor }) });
+  if (cursor !== null) asked.set('cursor', cursor);
   return `${path}?${asked}`;
 }
 
+/** Without empty ones, which a form sends for fields without input. */
+export function given(query: URLSearchParams, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = query.get(name)?.trim() ?? '';
+      return value === '' ? [] : [[name, value]];
+    }),
+  );
+}
+
 /** Null for a single page. `path`: of the first page; `next`: the API's path of the next page. */
-export function pager(query: URLSearchParams, next: string | undefined, path: string): Html | null {
+export function pager(
+  query: URLSearchParams,
+  next: string | undefined,
+  path: string,
+  filters: readonly string[] = [],
+): Html | null {
   const isFirst = query.get('cursor') === null;
   if (isFirst && next === undefined) return null;
   const cursor = new URLSearchParams(next?.split('?')[1]).get('cursor') ?? '';
+  const kept = given(query, filters);
+  const first = new URLSearchParams(kept).toString();
   return html`<nav class="pager" aria-label="Pages">
-${isFirst ? null : html`<a href="${path}">First page</a>`}
-${next === undefined ? null : html`<a rel="next" href="${path}?${new URLSearchParams({ cursor }).toString()}">Next page</a>`}
-</nav>`;
-}
-
-export type Tab = 'domains' | 'settings';
-
-const tabs: readonly (readonly [Tab, string])[] = [
-  ['domains', 'Domains'],
-  ['settings', 'Primary and redirects'],
-];
-
-export function projectHead({ id, name, slug, plan }: ProjectView, current: Tab, link: Link): Html {
-  return html`<h1>${name}</h1>
-<p class="quiet under">${slug} · ${plan} plan</p>
-<nav class="tabs" aria-label="Project settings">
-${tabs.map(([tab, text]) => html`<a href="${link(`/projects/${id}/${tab}`)}"${attribute('aria-current', tab === current ? 'page' : null)}>${text}</a>`)}
+${isFirst ? null : html`<a class="btn sm" href="${path}${first === '' ? '' : `?${first}`}">First page</a>`}
+${next === undefined ? null : html`<a class="btn sm push" rel="next" href="${path}?${new URLSearchParams({ ...kept, cursor }).toString()}">Next page</a>`}
 </nav>`;
 }

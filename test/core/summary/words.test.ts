@@ -27,7 +27,7 @@ describe('the text', () => {
   it('says what is wrong until a change is on its way, then what is left', () => {
     expect(textOf({ ...pending, changes: [remove, add] })).toBe(absent);
     expect(textOf({ ...pending, changes: [halfway(remove), add] })).toBe(
-      '1 of 2 changes left: add the CNAME record. Another one is on the way.',
+      '1 of 2 changes left: add the CNAME record. The A record is already going away.',
     );
     expect(textOf({ ...pending, findings: [caa], changes: [addDone, issueCaa] })).toBe(
       '1 of 2 changes left: add the CAA record.',

@@ -89,7 +89,7 @@ describe.skipIf(withoutBrowser).each(wanted)('In a browser, on $name,', ({ name,
   it.skipIf(!available)('a search finds a domain, and its job can be run', () =>
     signedIn('/ops', async (page) => {
       await page.fill('#name', 'docs.sh');
-      await page.click('button:has-text("Find")');
+      await page.click('button[aria-label="Find"]');
       await page.waitForURL('**/ops/domains?name=docs.sh'); // the previous page shows the name, too
       await page.click('text=docs.shop.example');
       await page.click('a:has-text("Run now")');
@@ -98,7 +98,7 @@ describe.skipIf(withoutBrowser).each(wanted)('In a browser, on $name,', ({ name,
       // A worker may be rescheduling it, and this page does not update.
       await until('its job is shown', async () => {
         const shown = (await page.textContent('main')) ?? '';
-        return /waiting for a worker|asleep|running/.test(shown) || void (await page.reload());
+        return /waiting for a worker|scheduled|running/.test(shown) || void (await page.reload());
       });
     }),
   );

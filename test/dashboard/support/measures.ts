@@ -27,7 +27,9 @@ export function octetsOf(page: Page): Promise<number> {
   );
 }
 
-/** The text of the focused control. */
+/** The accessible name of the focused control. */
 export function focusedText(page: Page): Promise<string> {
-  return page.evaluate("document.activeElement?.textContent?.trim() ?? ''");
+  return page.evaluate(
+    `(document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim()`,
+  );
 }

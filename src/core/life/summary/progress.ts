@@ -14,11 +14,8 @@ export function changesLeft(changes: readonly DnsChange[]): string | null {
   const spreading = all.filter(({ state }) => state === 'spreading');
   if (left.length === 0 || left.length === all.length) return null;
   const what = left.length > 3 ? '' : `: ${listed(left.map(inWords))}`;
-  const rest =
-    spreading.length === 0
-      ? ''
-      : ` ${spreading.length === 1 ? 'Another one is' : `${spreading.length} are`} on the way.`;
-  return `${left.length} of ${all.length} changes left${what}.${rest}`;
+  const rest = [...new Set(spreading.map(onItsWay))].join(' ');
+  return `${left.length} of ${all.length} changes left${what}. ${rest}`.trimEnd();
 }
 
 /** `1 of 2 name servers has every change.` */
@@ -49,6 +46,10 @@ const verbs: { readonly [V in ChangeVerb]: string } = {
   delete: 'Delete',
   keep: 'Keep',
 };
+
+function onItsWay({ verb, type }: DnsChange): string {
+  return `The ${type} record is already ${verb === 'delete' ? 'going away' : 'showing up'}.`;
+}
 
 function inWords({ verb, type }: DnsChange): string {
   return `${verbs[verb].toLowerCase()} the ${type} record`;

@@ -1,37 +1,27 @@
 import { zoneFile } from '../../../core/diagnosis/changes/zone-file.ts';
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { eventTypes } from '../../../http/schemas/events.ts';
-import { attribute, type Html, html } from '../../../net/html.ts';
+import { type Html, html } from '../../../net/html.ts';
 import type { Domain, Event, ProjectView, Settings } from '../../client.ts';
 import { apiPath, domainPath, projectPath } from '../../client.ts';
+import type { Link, PageContent, PageHandler, PageRoute, SignedInRequest } from '../../layout.ts';
 import {
-  form,
-  type Link,
-  type PageContent,
-  type PageHandler,
-  type PageRoute,
-  type SignedInRequest,
-} from '../../layout.ts';
-import {
-  badge,
-  bothTimes,
-  fold,
+  breakable,
+  domainBadge,
+  empty,
   menu,
   part,
   refusal,
   spokenSummary,
-  statusBadge,
-  summaryText,
-  whoActs,
 } from '../../parts/elements.ts';
-import { facts } from '../../parts/table.ts';
+import { icon } from '../../parts/icons.ts';
 import { headersOf } from '../../respond.ts';
 import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';
-import { findingsSection, serversSection } from './findings.ts';
-import { isRecordThere, recordSection, steps } from './record.ts';
+import { factsColumn } from './facts.ts';
 import { removalPages } from './remove.ts';
-import { timelineSection } from './timeline.ts';
+import { taskCard } from './task.ts';
+import { timelineCard } from './timeline.ts';
 
 export function domainPages(): readonly PageRoute[] {
   const path = '/projects/:projectId/domains/:hostname';
@@ -49,7 +39,7 @@ async function domainPage(
   asked: SignedInRequest,
   error: ErrorBody | null = null,
 ): Promise<PageContent> {
-  const { api, params } = asked;
+  const { api, link, now, params } = asked;
   const [projectId, hostname] = [params['projectId'] ?? '', params['hostname'] ?? ''];
   const [path, inProject] = [domainPath(projectId, hostname), projectPath(projectId)];
   const [project, domain, timeline, settings] = await Promise.all([
@@ -67,16 +57,39 @@ async function domainPage(
   }
   if (!timeline.ok) return refusedPage(timeline.error, asked);
   if (!settings.ok) return refusedPage(settings.error, asked);
-  const { unicodeHostname, status } = domain.body;
+  const { unicodeHostname, summary } = domain.body;
   const query = `hostname=${encodeURIComponent(domain.body.hostname)}&checks=tell`;
+  const partner = await partnerOf(asked, domain.body, settings.body);
   return {
     kind: 'page',
     status: error?.status ?? 200,
-    title: `${unicodeHostname}: ${status}`,
+    title: `${unicodeHostname}: ${summary.badge.toLowerCase()}`,
     above: crumbs(project.body),
     events: { path: `${inProject}/events?${query}`, types: eventTypes },
-    main: sections(asked, domain.body, timeline.body, settings.body, error),
+    main: html`${refusal(error)}
+${part('head', head(domain.body, settings.body, link))}
+<div class="columns"><div class="stack">
+${part('task', taskCard(asked, domain.body, partner), { say: spokenSummary(domain.body) })}
+${part('timeline', timelineCard(timeline.body, now))}</div>
+${part('facts', factsColumn(domain.body, project.body, now))}</div>`,
   };
+}
+
+/** `www` beside its apex, while it still needs a record in the same zone. */
+async function partnerOf(
+  { api }: SignedInRequest,
+  { hostname, projectId, zone }: Domain,
+  { domains }: Settings,
+): Promise<Domain | null> {
+  const pair = domains.redirects.find(({ from, to }) => from === hostname || to === hostname);
+  if (pair === undefined) return null;
+  const other = pair.from === hostname ? pair.to : pair.from;
+  const isWww = other === `www.${hostname}` || hostname === `www.${other}`;
+  if (!isWww) return null;
+  const found = await api.call<Domain>('GET', apiPath(domainPath(projectId, other)));
+  if (!found.ok || found.body.zone !== zone) return null;
+  const isOpen = found.body.changes.some(({ verb, state }) => verb !== 'keep' && state !== 'done');
+  return isOpen ? found.body : null;
 }
 
 function crumbs({ id, name }: Pick<ProjectView, 'id' | 'name'>) {
@@ -86,53 +99,22 @@ function crumbs({ id, name }: Pick<ProjectView, 'id' | 'name'>) {
   ];
 }
 
-function sections(
-  asked: SignedInRequest,
-  domain: Domain,
-  timeline: readonly Event[],
-  settings: Settings,
-  error: ErrorBody | null,
-): Html {
-  const { link, now } = asked;
-  const findings = part('findings', html`${findingsSection(domain)}`);
-  const record = part('record', recordSection(domain));
-  return html`${refusal(error)}
-${part('head', head(domain, settings, link))}
-${part('summary', summaryPanel(asked, domain), { say: spokenSummary(domain) })}
-${isRecordThere(domain) ? [findings, record] : [record, findings]}
-${part('servers', serversSection(domain, now))}
-${part('certificate', certificateSection(domain, now))}
-${part('timeline', timelineSection(timeline, now))}`;
-}
-
 function head(domain: Domain, settings: Settings, link: Link): Html {
   const { hostname, unicodeHostname, projectId, status } = domain;
   const path = link(domainPath(projectId, hostname));
   const items = [
     html`<a href="${link(`${projectPath(projectId)}/settings`)}">Primary and redirects</a>`,
-    html`<a class="danger" href="${path}/remove">Remove</a>`,
+    html`<a class="danger" href="${path}/remove">Remove domain</a>`,
   ];
-  const open =
+  const visit =
     status === 'live'
-      ? html` <a href="https://${hostname}/" rel="noopener noreferrer">Visit</a>`
+      ? html`<a class="visit" href="https://${hostname}/" rel="noopener noreferrer">Visit ${icon('out')}</a>`
       : null;
-  return html`<div class="head"><div><h1>${unicodeHostname}</h1>${statusBadge(status)}</div>${menu('menu', unicodeHostname, items)}</div>
-<p class="quiet under">${unicodeHostname === hostname ? null : hostname}${roleOf(hostname, settings)}${open}</p>`;
-}
-
-function summaryPanel({ link, now, session }: SignedInRequest, domain: Domain): Html {
-  const { projectId, hostname, status, summary } = domain;
-  const label = status === 'pending' ? 'Verify' : 'Re-verify';
-  // No call to action if nothing needs to be done.
-  const isCalm = status === 'live' || status === 'verified';
-  const verifying = form(
-    link(`${domainPath(projectId, hostname)}/verify`),
-    session,
-    html`<button id="verify"${attribute('class', isCalm ? 'secondary' : null)}>${label}</button>`,
-  );
-  return html`<section class="panel" aria-label="Status">${steps(domain)}
-<p class="summary large">${summaryText(domain, now)}</p>
-<div class="act">${summary.actor === null ? null : whoActs('Waiting for', summary.actor)}${verifying}</div></section>`;
+  const ascii = unicodeHostname === hostname ? null : html`<span>${hostname}</span>`;
+  const role = roleOf(hostname, settings);
+  const sub = ascii === null && role === null ? null : html`<p class="sub">${ascii}${role}</p>`;
+  return html`<header class="head"><div class="head-title"><h1>${breakable(unicodeHostname)}</h1>${domainBadge(domain)}${visit}${sub}</div>
+<div class="head-actions">${menu('menu', unicodeHostname, items)}</div></header>`;
 }
 
 const verify: PageHandler = async (asked) => {
@@ -169,9 +151,12 @@ function removedPage(
     status: 404,
     title: `${hostname}: removed`,
     above: crumbs(project),
-    main: html`<h1>${hostname}</h1>
-<p>This domain was removed and serves no traffic. If you add it again, its DNS record stays the same: <a href="${asked.link(`${projectPath(project.id)}/domains`)}">add it</a>.</p>
-${timelineSection(timeline, asked.now)}`,
+    main: html`<div class="stack">${empty(
+      `${hostname} was removed`,
+      'It serves no traffic. If you add it again, its DNS record stays the same.',
+      html`<a class="btn" href="${asked.link(`${projectPath(project.id)}/domains`)}">Add it again</a>`,
+    )}
+${timelineCard(timeline, asked.now)}</div>`,
   };
 }
 
@@ -181,56 +166,3 @@ const events: PageHandler = async ({ api, params, query, headers }) => {
   const path = apiPath(`${projectPath(params['projectId'] ?? '')}/events${asked}`);
   return { kind: 'raw', response: await api.pass(path, headers['last-event-id']) };
 };
-
-const statuses = {
-  none: badge('quiet', 'None yet'),
-  ordering: badge('busy', 'Ordered'),
-  issued: badge('good', 'Issued'),
-  failed: badge('bad', 'Refused'),
-} as const;
-
-/** Browser states shown on their own line, because no finding covers them. */
-const problems: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
-
-function certificateSection({ certificate, escalation }: Domain, now: Date): Html {
-  const { status, issuer, issuedAt, expiresAt, nextAttemptAt, problem, browser } = certificate;
-  const inBrowser = ['In a browser', browser.summary] as const;
-  const hasProblem = problems.has(browser.state);
-  return html`<h2>Certificate</h2>
-${escalation === null ? null : escalationCard(escalation, now)}
-${facts([
-  ['State', statuses[status]],
-  expiresAt === null ? null : ['Valid until', bothTimes(expiresAt, now)],
-  ...(problem === null ? [] : refusalOf(problem)),
-  nextAttemptAt === null ? null : ['Next attempt', bothTimes(nextAttemptAt, now, 'to-come')],
-  hasProblem ? inBrowser : null,
-])}
-${fold(
-  'more-of-certificate',
-  hasProblem ? 'Certificate details' : 'Certificate details and browser warnings',
-  facts([
-    issuer === null ? null : ['Issuer', issuer],
-    issuedAt === null ? null : ['Valid from', bothTimes(issuedAt, now)],
-    problem === null ? null : ['The refusal', `${problem.detail} (${problem.type})`],
-    hasProblem ? null : inBrowser,
-  ]),
-)}`;
-}
-
-/** The error for customers; the CA's own message is further down. */
-function refusalOf({ summary, action }: NonNullable<Domain['certificate']['problem']>) {
-  return [
-    ['Why it was refused', summary],
-    ['What to do', action],
-  ] as const;
-}
-
-function escalationCard(escalation: NonNullable<Domain['escalation']>, now: Date): Html {
-  const { openedAt, summary, nextAction } = escalation;
-  return html`<article class="finding warns"><div class="finding-head"><h3>An operator was notified</h3>${badge('warning', 'Open')}</div>
-${facts([
-  ['Since', bothTimes(openedAt, now)],
-  ['Why', summary],
-  ['What happens next', nextAction],
-])}</article>`;
-}

@@ -11,7 +11,8 @@ import {
   type PageRoute,
   type SignedInRequest,
 } from '../../layout.ts';
-import { choiceField, refusal } from '../../parts/elements.ts';
+import { refusal } from '../../parts/elements.ts';
+import { choiceField } from '../../parts/fields.ts';
 import { refusedPage } from '../problem.ts';
 import { changeSettings, withRedirect } from '../settings.ts';
 
@@ -49,7 +50,7 @@ async function removalPage(
   // Live domains first: visitors can be redirected there now.
   const isLive = (one: Domain) => Number(one.status === 'live');
   const others = domains.body
-    .filter((one) => one.hostname !== hostname)
+    .filter((one) => one.hostname !== hostname && !leadsTo(one.hostname, hostname, settings.body))
     .toSorted((one, other) => isLive(other) - isLive(one))
     .map((one) => one.hostname);
   return {
@@ -61,12 +62,17 @@ async function removalPage(
       { text: project.body.name, path: `${inProject}/domains` },
       { text: unicodeHostname, path },
     ],
-    main: html`<h1>Remove ${unicodeHostname}?</h1>
-${refusal(error)}
+    main: html`<header class="head"><div class="head-title"><h1>Remove ${unicodeHostname}?</h1></div></header>
+<div class="stack">${refusal(error)}
 <p>Removal stops serving traffic <strong>at once</strong>. Links to ${unicodeHostname} stop working. If people use its address, set up a redirect first.</p>
 ${redirectOffer(asked, hostname, others)}
-${removalForm(asked, hostname, settings.body)}`,
+${removalForm(asked, hostname, settings.body)}</div>`,
   };
+}
+
+/** A redirect to it would lead visitors in a circle. */
+function leadsTo(from: string, hostname: string, { domains }: Settings): boolean {
+  return domains.redirects.some((one) => one.from === from && one.to === hostname);
 }
 
 function redirectOffer(
@@ -75,14 +81,14 @@ function redirectOffer(
   others: readonly string[],
 ): Html {
   const inProject = projectPath(params['projectId'] ?? '');
-  const title = html`<h2 id="instead">Redirect it instead</h2>`;
+  const title = html`<div class="card-head"><h2 id="instead">Redirect it instead</h2></div>`;
   if (others.length === 0) {
-    return html`<section class="panel" aria-labelledby="instead">${title}<p>There is no other domain to redirect to yet. <a href="${link(`${inProject}/domains`)}">Add the new one first.</a></p></section>`;
+    return html`<section class="card" aria-labelledby="instead">${title}<div class="card-body"><p>There is no other domain to redirect to yet. <a href="${link(`${inProject}/domains`)}">Add the new one first.</a></p></div></section>`;
   }
   const choices = others.map((one) => ({ value: one, text: one }));
-  const fields = html`${choiceField({ name: 'to', label: `Send visitors of ${hostname} to` }, choices)}<button>Redirect</button>`;
+  const fields = html`${choiceField({ name: 'to', label: `Send visitors of ${hostname} to` }, choices)}<button class="btn primary">Redirect</button>`;
   const path = link(`${domainPath(params['projectId'] ?? '', hostname)}/redirect`);
-  return html`<section class="panel" aria-labelledby="instead">${title}<p>The domain stays attached, keeps its certificate and redirects visitors with path and query (301).</p>${form(path, session, fields)}</section>`;
+  return html`<section class="card" aria-labelledby="instead">${title}<div class="card-body prose"><p>The domain stays attached, keeps its certificate and redirects visitors with path and query (301).</p>${form(path, session, fields, 'form')}</div></section>`;
 }
 
 function removalForm(
@@ -96,8 +102,8 @@ function removalForm(
     goes.length === 0
       ? null
       : html`<p>These settings are removed too:</p><ul>${goes.map((words) => html`<li>${words}</li>`)}</ul><input type="hidden" name="orphans" value="drop">`;
-  const fields = html`${list}<p class="actions"><button class="danger">Remove ${hostname}</button> <a href="${path}">Keep it</a></p>`;
-  return html`<section class="panel" aria-labelledby="removal"><h2 id="removal">Remove it</h2><p>Its history is kept. If you add it again, its DNS record stays the same.</p>${form(`${path}/remove`, session, fields)}</section>`;
+  const fields = html`${list}<div class="actions"><button class="btn danger">Remove ${hostname}</button> <a href="${path}">Keep it</a></div>`;
+  return html`<section class="card" aria-labelledby="removal"><div class="card-head"><h2 id="removal">Remove it</h2></div><div class="card-body prose"><p>Its history is kept. If you add it again, its DNS record stays the same.</p>${form(`${path}/remove`, session, fields, 'prose')}</div></section>`;
 }
 
 /** Settings removed with the domain; if empty, the form has no `orphans` field. */

@@ -85,11 +85,12 @@ function confirmation({ path, title, words, button, field }: Action): PageHandle
         : html`<input type="hidden" name="${field}" value="${query.get(field) ?? ''}">`;
     return {
       kind: 'page',
+      section: 'operations',
       title: `${title}: ${unicodeHostname}`,
       above: [operationsCrumb, { text: unicodeHostname, path: back }],
-      main: html`<section class="panel narrow" aria-labelledby="ask"><h1 id="ask">${title}: ${unicodeHostname}?</h1>
-${said}
-${form(link(target), session, html`${carried}<div class="actions"><button>${button}</button> <a href="${link(back)}">Leave it</a></div>`)}</section>`,
+      main: html`<header class="head"><div class="head-title"><h1 id="ask">${title}: ${unicodeHostname}?</h1></div></header>
+<section class="card prose" aria-labelledby="ask">${said}
+${form(link(target), session, html`${carried}<div class="actions"><button class="btn primary">${button}</button> <a href="${link(back)}">Leave it</a></div>`)}</section>`,
     };
   };
 }

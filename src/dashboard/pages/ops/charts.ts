@@ -10,8 +10,8 @@ const HOURS = 24;
 type Series = { readonly title: string; readonly types: readonly string[]; readonly tone: string };
 
 const series: readonly Series[] = [
-  { title: 'Added', types: ['domain.added'], tone: 'busy' },
-  { title: 'Went live', types: ['domain.live'], tone: 'good' },
+  { title: 'Added', types: ['domain.added'], tone: 'wait' },
+  { title: 'Went live', types: ['domain.live'], tone: 'ok' },
   {
     title: 'In trouble',
     types: [
@@ -48,7 +48,7 @@ export function activityCharts({ activity }: OverviewView, now: Date): Html {
 ${
   busy.length === 0
     ? null
-    : html`<details class="disclosure"><summary>The same as a table</summary>
+    : html`<details class="card fold"><summary>The same as a table</summary>
 ${table(
   'Events of the last 24 hours, by hour',
   [
@@ -83,9 +83,9 @@ function chart({ title, tone, bars }: Series & { readonly bars: readonly Bar[] }
     // A single event among thousands stays visible.
     const height = count === 0 ? 0 : Math.max(3, (count / most.count) * HEIGHT);
     const [x, y] = [place * width + GAP / 2, HEIGHT - height];
-    return html`<rect class="bar ${tone}" x="${x}" y="${y}" width="${width - GAP}" height="${height}" rx="2"><title>${hourOf(at)} UTC: ${count}</title></rect>`;
+    return html`<rect class="fill" x="${x}" y="${y}" width="${width - GAP}" height="${height}" rx="2"><title>${hourOf(at)} UTC: ${count}</title></rect>`;
   });
-  return html`<figure class="chart"><figcaption><span class="number">${total}</span> ${title}</figcaption>
+  return html`<figure class="card chart" data-tone="${tone}"><figcaption><span class="number">${total}</span> ${title}</figcaption>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT + 1}" role="img" aria-label="${said}" preserveAspectRatio="none">${rects}<line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT + 0.5}" y2="${HEIGHT + 0.5}"/></svg>
 <p class="ends" aria-hidden="true"><span>${hourOf(bars[0]?.at ?? 0)}</span><span>${hourOf(bars.at(-1)?.at ?? 0)} UTC</span></p></figure>`;
 }
@@ -93,7 +93,7 @@ function chart({ title, tone, bars }: Series & { readonly bars: readonly Bar[] }
 /** A number with a bar relative to `largest`. `largest` 0: no bar. */
 export function meter(number: number, largest: number, tone: string): Html {
   const width = largest === 0 ? 0 : (number / largest) * 100;
-  return html`<span class="meter"><span class="number">${number}</span><svg viewBox="0 0 100 8" aria-hidden="true" preserveAspectRatio="none"><rect class="track" width="100" height="8" rx="2"/><rect class="bar ${tone}" width="${width}" height="8" rx="2"/></svg></span>`;
+  return html`<span class="meter" data-tone="${tone}"><span class="number">${number}</span><svg viewBox="0 0 100 8" aria-hidden="true" preserveAspectRatio="none"><rect class="track" width="100" height="8" rx="2"/><rect class="fill" width="${width}" height="8" rx="2"/></svg></span>`;
 }
 
 /** `14:00` in UTC; `at`: ms since 1970. */

@@ -4,17 +4,11 @@ import { type Html, html } from '../../../net/html.ts';
 import type { WatchedDomainView } from '../../client.ts';
 import { domainPath } from '../../client.ts';
 import type { PageContent, SignedInRequest } from '../../layout.ts';
-import {
-  badge,
-  bothTimes,
-  refusal,
-  relativeTime,
-  statusBadge,
-  summaryText,
-} from '../../parts/elements.ts';
+import { badge, domainBadge, refusal } from '../../parts/elements.ts';
 import { facts, table } from '../../parts/table.ts';
+import { bothTimes, relativeTime } from '../../parts/times.ts';
 import { offers } from '../../session.ts';
-import { timelineSection } from '../domain/timeline.ts';
+import { timelineCard } from '../domain/timeline.ts';
 import { operationsCrumb, operationsPath, refusedToOperator, watchedPath } from './find.ts';
 import { operatorActors } from './frequencies.ts';
 
@@ -29,6 +23,7 @@ export const watchedPage = async (
   const { domain, timeline } = found.body;
   return {
     kind: 'page',
+    section: 'operations',
     status: error?.status ?? 200,
     title: `${domain.unicodeHostname}: operations`,
     above: [operationsCrumb],
@@ -38,7 +33,7 @@ ${summaryPanel(asked, found.body)}
 ${escalationSection(asked, found.body)}
 ${workSection(asked, found.body)}
 ${findings(found.body)}
-${timelineSection(timeline, now)}`,
+${timelineCard(timeline, now)}`,
   };
 };
 
@@ -46,10 +41,9 @@ function head(
   { link, now }: SignedInRequest,
   { domain, project, removedAt }: WatchedDomainView,
 ): Html {
-  const { hostname, unicodeHostname, status } = domain;
+  const { hostname, unicodeHostname } = domain;
   const customers = link(domainPath(project.id, hostname));
-  return html`<div class="head"><h1>${unicodeHostname}</h1>${removedAt === null ? statusBadge(status) : badge('quiet', 'Removed')}</div>
-<p class="quiet under">${unicodeHostname === hostname ? null : html`${hostname} · `}${project.name}${removedAt === null ? html` · <a href="${customers}">as the customer sees it</a>` : html` · removed ${relativeTime(removedAt, now)}`}</p>`;
+  return html`<header class="head"><div class="head-title"><h1>${unicodeHostname}</h1>${removedAt === null ? domainBadge(domain) : badge('idle', 'Removed')}<p class="sub">${unicodeHostname === hostname ? null : html`${hostname} · `}${project.name}${removedAt === null ? html` · <a href="${customers}">as the customer sees it</a>` : html` · removed ${relativeTime(removedAt, now)}`}</p></div></header>`;
 }
 
 function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: WatchedDomainView): Html {
@@ -58,18 +52,18 @@ function summaryPanel(asked: SignedInRequest, { id, domain, removedAt }: Watched
     return html`<p>It serves no traffic and isn’t checked any more. Its last state is shown below.</p>`;
   }
   const { checks, certificate, summary } = domain;
-  const verify = html`<p class="actions"><a href="${link(`${watchedPath(id)}/verify`)}">Re-verify</a></p>`;
-  return html`<section class="panel" aria-label="Status"><p class="summary large">${summaryText(domain, now)}</p>
-${facts([
-  summary.actor === null ? null : ['Who acts', operatorActors[summary.actor]],
-  ['Checks', String(checks.attempts)],
-  checks.lastCheckedAt === null ? null : ['Last check', bothTimes(checks.lastCheckedAt, now)],
-  checks.windowEndsAt === null ? null : ['Window ends', bothTimes(checks.windowEndsAt, now)],
-  ['Certificate', certificate.status],
-  certificate.expiresAt === null ? null : ['Ends', bothTimes(certificate.expiresAt, now)],
-  certificate.issuer === null ? null : ['Issuer', issuerInWords(certificate.issuer)],
-])}
-${offers(session, 'admin') ? verify : null}</section>`;
+  const verify = html`<p class="actions"><a class="btn" href="${link(`${watchedPath(id)}/verify`)}">Re-verify</a></p>`;
+  return html`<section class="card task" data-tone="${summary.tone}" aria-labelledby="status"><header class="task-head"><h2 id="status">${summary.headline}</h2><p>${summary.text}</p></header>
+<div class="card-body">${facts([
+    summary.actor === null ? null : ['Who acts', operatorActors[summary.actor]],
+    ['Checks', String(checks.attempts)],
+    checks.lastCheckedAt === null ? null : ['Last check', bothTimes(checks.lastCheckedAt, now)],
+    checks.windowEndsAt === null ? null : ['Window ends', bothTimes(checks.windowEndsAt, now)],
+    ['Certificate', certificate.status],
+    certificate.expiresAt === null ? null : ['Ends', bothTimes(certificate.expiresAt, now)],
+    certificate.issuer === null ? null : ['Issuer', issuerInWords(certificate.issuer)],
+  ])}
+${offers(session, 'admin') ? verify : null}</div></section>`;
 }
 
 /** Only operators see that the local CA is not trusted, because only they can change that. */
@@ -87,22 +81,21 @@ function escalationSection(
   const { cause, summary, nextAction, openedAt, evidence } = escalation;
   const { problem, probes, setback, quarantine, refusals } = evidence;
   const close = `${watchedPath(id)}/escalations/${escalation.id}/close`;
-  return html`<h2>Open escalation</h2>
-<section class="panel finding blocks" aria-label="Open escalation"><p><strong>${summary}</strong></p>
-<p>${nextAction}</p>
-${facts([
-  ['Cause', html`<code>${cause}</code>`],
-  ['Open since', bothTimes(openedAt, now)],
-  refusals === 0 ? null : ['Orders refused', String(refusals)],
-  problem === null ? null : ['The authority says', `${problem.type}: ${problem.detail}`],
-  setback === null ? null : ['Setback', setback.detail],
-  quarantine === null ? null : ['Quarantined', quarantine.reason],
-  ...probes.map(({ address, outcome, status }) => {
-    const said = `${outcome}${status === null ? '' : ` (${status})`}`;
-    return [`Port 80 of ${address}`, said] as const;
-  }),
-])}
-${offers(session, 'admin') ? html`<p class="actions"><a href="${link(close)}">Close it</a></p>` : null}</section>`;
+  return html`<h2 class="section-title">Open escalation</h2>
+<section class="card task" data-tone="bad" aria-label="Open escalation"><header class="task-head"><h3>${summary}</h3><p>${nextAction}</p></header>
+<div class="card-body">${facts([
+    ['Cause', html`<code>${cause}</code>`],
+    ['Open since', bothTimes(openedAt, now)],
+    refusals === 0 ? null : ['Orders refused', String(refusals)],
+    problem === null ? null : ['The authority says', `${problem.type}: ${problem.detail}`],
+    setback === null ? null : ['Setback', setback.detail],
+    quarantine === null ? null : ['Quarantined', quarantine.reason],
+    ...probes.map(({ address, outcome, status }) => {
+      const said = `${outcome}${status === null ? '' : ` (${status})`}`;
+      return [`Port 80 of ${address}`, said] as const;
+    }),
+  ])}
+${offers(session, 'admin') ? html`<p class="actions"><a class="btn" href="${link(close)}">Close it</a></p>` : null}</div></section>`;
 }
 
 type Work = WatchedDomainView['work'][number];
@@ -118,7 +111,7 @@ function workSection(asked: SignedInRequest, watched: WatchedDomainView): Html {
   const run = ({ queue, setAside }: Work) =>
     html`<a href="${link(`${watchedPath(id)}/run?queue=${queue}`)}">${setAside === null ? 'Run now' : 'Retry'}<span class="unseen"> ${queue}</span></a>`;
   const mayRun = (row: Work) => row.dueAt !== null && offers(session, 'admin');
-  return html`<h2>Jobs</h2>
+  return html`<h2 class="section-title">Jobs</h2>
 ${queueAnswers ? null : html`<p>The queue doesn’t answer, so its jobs aren’t shown. The database knows when they are due.</p>`}
 ${
   shown.length === 0
@@ -150,8 +143,8 @@ function jobCell({ job, setAside, isSweep }: Work, now: Date): Html {
     return html`${aside}${isSweep ? 'processed with others when due' : 'not in the queue'}`;
   }
   const { state, attempts, runAt, failedReason, log } = job;
-  const wakes = runAt === null ? null : html`, wakes ${relativeTime(runAt, now, 'to-come')}`;
-  return html`${aside}${stateWords[state]}${wakes}; run ${attempts} ${attempts === 1 ? 'time' : 'times'}
+  const wakes = runAt === null ? null : html` ${relativeTime(runAt, now, 'to-come')}`;
+  return html`${aside}${stateWords[state]}${wakes} · ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}
 ${failedReason === null ? null : html`<p>${failedReason}</p>`}
 ${log.length === 0 ? null : html`<details><summary>Its log</summary><ol class="log">${log.map((line) => html`<li>${line}</li>`)}</ol></details>`}`;
 }
@@ -160,7 +153,7 @@ ${log.length === 0 ? null : html`<details><summary>Its log</summary><ol class="l
 const stateWords = {
   active: 'running',
   waiting: 'waiting for a worker',
-  delayed: 'asleep',
+  delayed: 'scheduled',
   completed: 'done',
   failed: 'failed',
   unknown: 'in between',
@@ -168,7 +161,7 @@ const stateWords = {
 
 function findings({ domain }: WatchedDomainView): Html | null {
   if (domain.findings.length === 0) return null;
-  return html`<h2>Findings</h2>
+  return html`<h2 class="section-title">Findings</h2>
 ${table(
   'Findings of the last check',
   [

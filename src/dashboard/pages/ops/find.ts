@@ -1,9 +1,12 @@
+import type { Tone } from '../../../core/life/summary/summary-types.ts';
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { FoundDomains } from '../../client.ts';
 import type { PageContent, PageHandler, SignedInRequest } from '../../layout.ts';
-import { badge, empty, relativeTime, statusBadge } from '../../parts/elements.ts';
+import { badge, empty } from '../../parts/elements.ts';
+import { icon } from '../../parts/icons.ts';
 import { table } from '../../parts/table.ts';
+import { relativeTime } from '../../parts/times.ts';
 import { refusedPage, type Visitor, wayOut } from '../problem.ts';
 
 const LISTED = 50;
@@ -17,9 +20,10 @@ export const findPage: PageHandler = async (asked) => {
   if (found?.ok === false && found.status !== 400) return refusedToOperator(found.error, asked);
   return {
     kind: 'page',
+    section: 'operations',
     title: name === '' ? 'Find a domain' : `Domains with ${name}`,
     above: [operationsCrumb],
-    main: html`<h1>Find a domain</h1>
+    main: html`<header class="head"><div class="head-title"><h1>Find a domain</h1></div></header>
 ${searchForm(asked, name)}
 ${found === null ? null : results(asked, found.ok ? found.body : [])}`,
   };
@@ -43,7 +47,7 @@ function results({ link, now }: SignedInRequest, found: FoundDomains): Html {
         cell: ({ status, removedAt }) =>
           removedAt === null
             ? statusBadge(status)
-            : html`${badge('quiet', 'Removed')} ${relativeTime(removedAt, now)}`,
+            : html`${badge('idle', 'Removed')} ${relativeTime(removedAt, now)}`,
       },
       { heading: 'Project', cell: ({ project }) => project.name },
     ],
@@ -52,11 +56,23 @@ function results({ link, now }: SignedInRequest, found: FoundDomains): Html {
 ${found.length < LISTED ? null : html`<p class="quiet">These are the first ${LISTED}. Type more of the name to see others.</p>`}`;
 }
 
+const statusTones = {
+  pending: ['wait', 'Waiting for DNS'],
+  verified: ['wait', 'Getting certificate'],
+  live: ['ok', 'Live'],
+  drifted: ['bad', 'Needs attention'],
+  failed: ['bad', 'Failed'],
+} as const satisfies Readonly<Record<FoundDomains[number]['status'], readonly [Tone, string]>>;
+
+/** Of a list whose rows have no summary. */
+function statusBadge(status: FoundDomains[number]['status']): Html {
+  const [tone, word] = statusTones[status];
+  return badge(tone, word);
+}
+
 export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string): Html {
-  return html`<search><form class="search" method="get" action="${link('/ops/domains')}">
-<div class="field"><label for="name">Find a domain</label>
-<input id="name" name="name" value="${name}" placeholder="docs.example.com, or a part of it" inputmode="url" autocomplete="off" autocapitalize="none" spellcheck="false" required></div>
-<button>Find</button>
+  return html`<search class="search-line"><form class="search" method="get" action="${link('/ops/domains')}">
+<input class="input" type="search" id="name" name="name" value="${name}" aria-label="Find a domain" placeholder="Find a domain" inputmode="url" autocomplete="off" autocapitalize="none" spellcheck="false" required><button aria-label="Find">${icon('search')}</button>
 </form></search>`;
 }
 
@@ -64,12 +80,13 @@ export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string
 export function needsOperator(visitor: Visitor): PageContent {
   return {
     kind: 'page',
+    section: 'operations',
     status: 403,
     title: 'For operators',
-    main: html`<div class="empty"><h1>For operators</h1>
+    main: html`<section class="card empty"><h1>For operators</h1>
 <p>This page shows every project. Your key lacks permission. Viewing requires the scope <code>ops:read</code>, changes require <code>admin</code>.</p>
 <p>An administrator can create a key: <code>signpost keys create --name operator --scope ops:read</code></p>
-${wayOut(visitor)}</div>`,
+${wayOut(visitor)}</section>`,
   };
 }
 

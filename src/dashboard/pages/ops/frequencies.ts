@@ -2,12 +2,12 @@ import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { OverviewView } from '../../client.ts';
 import type { Link, SignedInRequest } from '../../layout.ts';
-import { relativeTime } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
+import { relativeTime } from '../../parts/times.ts';
 import { meter } from './charts.ts';
 import { watchedPath } from './find.ts';
 
-const tones = { blocks: 'bad', warns: 'warning', informs: 'quiet' } as const;
+const tones = { blocks: 'bad', warns: 'warn', informs: 'idle' } as const;
 export const operatorActors = {
   customer: 'the customer',
   dns_provider: 'their DNS provider',
@@ -18,7 +18,7 @@ export const operatorActors = {
 export function findingFrequencies({ findings }: OverviewView): Html | null {
   if (findings.length === 0) return null;
   const most = Math.max(...findings.map(({ domains }) => domains));
-  return html`<h2 id="findings">Findings</h2>
+  return html`<h2 class="section-title" id="findings">Findings</h2>
 ${table(
   'Findings, the most frequent first',
   [
@@ -40,13 +40,13 @@ export function operatorsSection({ dnsOperators }: OverviewView, link: Link): Ht
   const most = Math.max(...dnsOperators.map(({ domains }) => domains));
   const named = (hostname: string) =>
     html`<a href="${link(`/ops/domains?name=${encodeURIComponent(hostname)}`)}">${toUnicodeName(hostname)}</a>`;
-  return html`<h2 id="dns-operators">DNS operators with trouble</h2>
+  return html`<h2 class="section-title" id="dns-operators">DNS operators with trouble</h2>
 <p class="quiet">Their name servers gave no usable answer about these domains. The domains keep their state.</p>
 ${table(
   'Operators of name servers that did not answer',
   [
     { heading: 'Operator', names: true, cell: ({ operator }) => operator },
-    { heading: 'Domains', cell: ({ domains }) => meter(domains, most, 'warning') },
+    { heading: 'Domains', cell: ({ domains }) => meter(domains, most, 'warn') },
     {
       heading: 'Among them',
       className: 'name',
@@ -60,9 +60,9 @@ ${table(
 const daysLeft = {
   ended: ['ended', 'bad'],
   '1': ['less than a day', 'bad'],
-  '7': ['less than 7 days', 'warning'],
-  '30': ['less than 30 days', 'good'],
-  more: ['30 days and more', 'good'],
+  '7': ['less than 7 days', 'warn'],
+  '30': ['less than 30 days', 'ok'],
+  more: ['30 days and more', 'ok'],
 } as const;
 
 /** By time left, and those that expire first. */
@@ -72,7 +72,7 @@ export function certificatesSection(
 ): Html {
   const { byDaysLeft, soonest } = certificates;
   const most = Math.max(...byDaysLeft.map(({ domains }) => domains));
-  return html`<h2 id="certificates">Certificates</h2>
+  return html`<h2 class="section-title" id="certificates">Certificates</h2>
 ${table(
   'Live domains, by the time left on their certificate',
   [
@@ -87,7 +87,7 @@ ${table(
 ${
   soonest.length === 0
     ? null
-    : html`<h3>Ending first</h3>${table(
+    : html`<h3 class="section-title">Ending first</h3>${table(
         'Certificates that expire first',
         [
           {

@@ -3,8 +3,9 @@ import { type Html, html } from '../../../net/html.ts';
 import type { OverviewView } from '../../client.ts';
 import { QUEUES } from '../../client.ts';
 import type { SignedInRequest } from '../../layout.ts';
-import { badge, relativeTime } from '../../parts/elements.ts';
+import { badge } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
+import { relativeTime } from '../../parts/times.ts';
 import { meter } from './charts.ts';
 
 /** If the queue does not answer, the database provides the delays. */
@@ -33,14 +34,14 @@ function queuesSection({ queues, overdue }: OverviewView, { link }: SignedInRequ
           [
             { heading: 'Queue', names: true, cell: queueCell },
             { heading: 'Waiting', cell: (row) => String(row.waiting + row.prioritized) },
-            { heading: 'Asleep', cell: ({ delayed }) => String(delayed) },
+            { heading: 'Scheduled', cell: ({ delayed }) => String(delayed) },
             { heading: 'Running', cell: ({ active }) => String(active) },
             { heading: 'Failed', cell: ({ failed }) => String(failed) },
             { heading: 'Oldest', cell: ({ queue }) => lateness(late.get(queue)) },
           ],
           queues,
         );
-  return html`<h2 id="queues">Queues</h2>
+  return html`<h2 class="section-title" id="queues">Queues</h2>
 ${counted}
 <p><a href="${link(QUEUES)}">Open the queues</a></p>`;
 }
@@ -58,7 +59,7 @@ function queueCell({
 /** Null if the CA's limits are not counted. */
 function budgetSection({ authorityBudget }: OverviewView, { now }: SignedInRequest): Html | null {
   if (authorityBudget === null || authorityBudget.length === 0) return null;
-  return html`<h2 id="budget">Certificate authority limits</h2>
+  return html`<h2 class="section-title" id="budget">Certificate authority limits</h2>
 ${table(
   'Limits closest to exhaustion',
   [
@@ -66,7 +67,7 @@ ${table(
     { heading: 'Authority', cell: ({ authority }) => authority },
     {
       heading: 'Left',
-      cell: ({ left, of }) => html`${meter(left, of, left === 0 ? 'bad' : 'good')} of ${of}`,
+      cell: ({ left, of }) => html`${meter(left, of, left === 0 ? 'bad' : 'ok')} of ${of}`,
     },
     { heading: 'Full again', cell: ({ fullAt }) => relativeTime(fullAt, now) },
   ],
@@ -86,7 +87,7 @@ function turnsSection({ turns, repairs }: OverviewView, { now }: SignedInRequest
   const done =
     repairs.length === 0
       ? html`<p class="quiet">Nothing has needed repair.</p>`
-      : html`<h3>Repaired</h3>${table(
+      : html`<h3 class="section-title">Repaired</h3>${table(
           'What the reconciler repaired',
           [
             { heading: 'What', names: true, cell: ({ kind }) => repaired[kind] ?? kind },
@@ -95,7 +96,7 @@ function turnsSection({ turns, repairs }: OverviewView, { now }: SignedInRequest
           ],
           repairs,
         )}`;
-  return html`<h2 id="turns">Periodic tasks</h2>
+  return html`<h2 class="section-title" id="turns">Periodic tasks</h2>
 ${
   turns.length === 0
     ? html`<p>No worker has run yet.</p>`

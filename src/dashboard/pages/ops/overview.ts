@@ -2,8 +2,9 @@ import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { Escalations, FleetView, OverviewView } from '../../client.ts';
 import type { Link, PageHandler, SignedInRequest } from '../../layout.ts';
-import { badge, empty, relativeTime } from '../../parts/elements.ts';
+import { badge, empty } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
+import { relativeTime } from '../../parts/times.ts';
 import { activityCharts } from './charts.ts';
 import { refusedToOperator, searchForm, watchedPath } from './find.ts';
 import { certificatesSection, findingFrequencies, operatorsSection } from './frequencies.ts';
@@ -26,13 +27,13 @@ export const overviewPage: PageHandler = async (asked) => {
   const { attention, at } = overview.body;
   return {
     kind: 'page',
+    section: 'operations',
     title: attention.length === 0 ? 'Operations' : `Operations (${attention.length})`,
-    main: html`<h1>Operations</h1>
-<p class="quiet under">Read ${relativeTime(earlier(at, now), now)}; <a href="${link('/ops')}">read again</a></p>
+    main: html`<header class="head"><div class="head-title"><h1>Operations</h1><p class="sub"><span>Read ${relativeTime(earlier(at, now), now)}; <a href="${link('/ops')}">read again</a></span></p></div></header>
 ${operatorTasksPanel(overview.body)}
 ${searchForm(asked, '')}
 ${figures(overview.body)}
-<h2>The last 24 hours</h2>
+<h2 class="section-title">The last 24 hours</h2>
 ${activityCharts(overview.body, now)}
 ${escalationsSection(asked, overview.body, escalations.body)}
 ${asideSection(asked, overview.body)}
@@ -73,17 +74,17 @@ const places = {
 
 function operatorTasksPanel({ attention }: OverviewView): Html {
   if (attention.length === 0) {
-    return html`<section class="panel" aria-label="What to do">${badge('good', 'All clear')}
+    return html`<section class="card problem" aria-label="What to do">${badge('ok', 'All clear')}
 <p>No known problems, and nothing is waiting for you.</p></section>`;
   }
-  return html`<section class="panel" aria-label="What to do"><ol class="attention">
+  return html`<section class="card" aria-label="What to do"><ol>
 ${attention.map(
   ({
     code,
     urgency,
     summary,
     action,
-  }) => html`<li>${urgency === 'act' ? badge('bad', 'Act now') : badge('warning', 'Watch')}
+  }) => html`<li class="problem">${urgency === 'act' ? badge('bad', 'Act now') : badge('warn', 'Watch')}
 <p><strong>${summary}</strong></p><p>${action} <a href="#${places[code]}">View</a></p></li>`,
 )}</ol></section>`;
 }
@@ -98,7 +99,7 @@ const words = {
 
 function figures({ domains }: OverviewView): Html {
   const statuses = Object.keys(words) as readonly (keyof typeof words)[]; // only its own keys
-  return html`<dl class="figures" aria-label="Domains by status">${statuses.map((status) => html`<div><dt>${words[status]}</dt><dd>${domains[status]}</dd></div>`)}</dl>`;
+  return html`<dl class="totals" aria-label="Domains by status">${statuses.map((status) => html`<div class="card"><dt>${words[status]}</dt><dd>${domains[status]}</dd></div>`)}</dl>`;
 }
 
 /** `hostname`: A-labels. */
@@ -116,9 +117,9 @@ function escalationsSection(
 ): Html {
   const open = causes.reduce((sum, one) => sum + one.open, 0);
   if (escalations.length === 0) {
-    return html`<h2 id="escalations">Open escalations</h2>${empty('None', 'All certificates are issued and renewed without problems.')}`;
+    return html`<h2 class="section-title" id="escalations">Open escalations</h2>${empty('None', 'All certificates are issued and renewed without problems.')}`;
   }
-  return html`<h2 id="escalations">Open escalations</h2>
+  return html`<h2 class="section-title" id="escalations">Open escalations</h2>
 ${table(
   'Open escalations, the newest first',
   [
@@ -148,7 +149,7 @@ ${
 
 function asideSection({ link, now }: SignedInRequest, { setAside }: OverviewView): Html | null {
   if (setAside.newest.length === 0) return null;
-  return html`<h2 id="set-aside">Quarantined jobs</h2>
+  return html`<h2 class="section-title" id="set-aside">Quarantined jobs</h2>
 ${table(
   'Quarantined jobs, newest first',
   [
@@ -169,7 +170,7 @@ ${table(
 
 function waitingSection({ link, now }: SignedInRequest, { waiting }: OverviewView): Html | null {
   if (waiting.length === 0) return null;
-  return html`<h2 id="waiting">Waiting longest</h2>
+  return html`<h2 class="section-title" id="waiting">Waiting longest</h2>
 ${table(
   'Domains waiting longest',
   [

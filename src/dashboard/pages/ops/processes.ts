@@ -1,18 +1,19 @@
 import { type Html, html } from '../../../net/html.ts';
 import type { FleetView } from '../../client.ts';
 import type { SignedInRequest } from '../../layout.ts';
-import { badge, relativeTime } from '../../parts/elements.ts';
+import { badge } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
+import { relativeTime } from '../../parts/times.ts';
 
 const badges = {
-  starting: badge('warning', 'Starting'),
-  running: badge('good', 'Running'),
-  gone: badge('warning', 'Gone'),
+  starting: badge('warn', 'Starting'),
+  running: badge('ok', 'Running'),
+  gone: badge('warn', 'Gone'),
   refused: badge('bad', 'Refused'),
 } as const satisfies Readonly<Record<FleetView[number]['state'], Html>>;
 
 export function processesSection(fleet: FleetView, { now }: SignedInRequest): Html {
-  return html`<h2 id="processes">Processes</h2>
+  return html`<h2 class="section-title" id="processes">Processes</h2>
 ${table(
   'Processes of this installation',
   [

@@ -1,0 +1,118 @@
+/** The page's one card: what to do, where, and how far it has come. */
+import { type Html, html } from '../../../net/html.ts';
+import type { Domain } from '../../client.ts';
+import { domainPath, projectPath } from '../../client.ts';
+import { form, type SignedInRequest } from '../../layout.ts';
+import { breakable, fold } from '../../parts/elements.ts';
+import { icon } from '../../parts/icons.ts';
+import { relativeTime } from '../../parts/times.ts';
+import { adviceSection, evidence } from './advice.ts';
+import { changeList } from './changes.ts';
+
+/** `partner`: a domain of the same zone that redirects to or from this one and is not set up yet. */
+export function taskCard(asked: SignedInRequest, domain: Domain, partner: Domain | null): Html {
+  const { summary } = domain;
+  return html`<section class="card task" data-tone="${summary.tone}" aria-labelledby="task-title">
+<header class="task-head"><h2 id="task-title">${summary.headline}</h2>
+<p>${summary.text}</p>
+<div class="meta">${path(domain)}${nextCheck(asked, domain)}</div></header>
+${changeList(domain)}
+${partner === null ? null : html`<h3 class="also">Also for ${breakable(partner.unicodeHostname)}: ${partner.summary.brief}</h3>${changeList(partner)}`}
+${adviceSection(domain)}
+${foot(asked, domain)}
+${howTo(domain)}${evidence(domain)}</section>`;
+}
+
+const steps = { dns: 'DNS', certificate: 'Certificate', deploy: 'Deploy' } as const;
+
+/** The state of each step, for screen readers. */
+const words = {
+  ok: 'works',
+  wait: 'in progress',
+  warn: 'needs action',
+  bad: 'fails',
+  idle: 'not yet',
+} as const;
+
+function path({ summary }: Domain): Html {
+  return html`<ol class="path" aria-label="What has to work">${summary.path.map(
+    ({ step, tone }) =>
+      html`<li data-tone="${tone}">${icon(tone)}${steps[step]}<span class="unseen"> ${words[tone]}</span></li>`,
+  )}</ol>`;
+}
+
+function nextCheck({ link, now, session }: SignedInRequest, domain: Domain): Html | null {
+  const { projectId, hostname, summary, checks, status } = domain;
+  if (status === 'failed' && summary.nextAt === null) return null; // its button starts again
+  const { next, nextAt } = summary;
+  const isCheck = nextAt !== null && nextAt === checks.nextCheckAt;
+  const when =
+    nextAt === null
+      ? next
+      : html`${isCheck ? 'Next check' : 'Next attempt'} ${relativeTime(nextAt, now, isCheck ? 'next-check' : 'to-come')}`;
+  return form(
+    link(`${domainPath(projectId, hostname)}/verify`),
+    session,
+    html`<span>${when}</span><button id="verify" class="btn plain sm">Check now</button>`,
+    'next',
+  );
+}
+
+function foot(asked: SignedInRequest, domain: Domain): Html | null {
+  const { link, session } = asked;
+  const { projectId, hostname, summary, changes } = domain;
+  const page = domainPath(projectId, hostname);
+  const isOpen = changes.some(({ verb, state }) => verb !== 'keep' && state !== 'done');
+  const file = html`<a class="btn" href="${link(`${page}/zone-file`)}" download>Download zone file</a>`;
+  switch (summary.action) {
+    case 'open_dns':
+      return html`<div class="task-foot">${providerLink(domain)}${isOpen ? file : null}</div>`;
+    case 'start_again':
+      return html`<div class="task-foot">${form(link(`${page}/verify`), session, html`<button class="btn primary">Start again</button>`)}${providerLink(domain, 'btn')}${isOpen ? file : null}</div>`;
+    case 'change_plan':
+      return html`<div class="task-foot">${form(link(`${projectPath(projectId)}/plan`), session, html`<input type="hidden" name="plan" value="pro"><button class="btn primary">Switch to Pro</button>`)}</div>`;
+    default:
+      return null;
+  }
+}
+
+/** “Open DNS” only if the link leads to the records. */
+function providerLink({ provider }: Domain, className = 'btn primary'): Html | null {
+  const url = provider?.dnsUrl ?? provider?.siteUrl ?? null;
+  if (provider === null || url === null) return null;
+  const words = provider.dnsUrl === null ? `Open ${provider.name}` : `Open DNS at ${provider.name}`;
+  return html`<a class="${className}" href="${url}" target="_blank" rel="noopener noreferrer">${words} ${icon('out')}</a>`;
+}
+
+/** Where and how, as steps. Null if nothing is left to enter. */
+function howTo({ changes, provider, zone, hostname, summary }: Domain): Html | null {
+  const open = changes.filter(({ verb, state }) => verb !== 'keep' && state !== 'done');
+  if (open.length === 0 || summary.tone === 'ok') return null;
+  const isWaiting =
+    summary.badge === 'Waiting for DNS' && open.every((one) => one.state === 'spreading');
+  const where =
+    provider?.where ??
+    `Sign in where the DNS of ${zone} is kept, usually where you bought the domain. Look for “DNS settings”, “DNS records” or “zone editor”.`;
+  const lines = isWaiting
+    ? [
+        where,
+        `Check that the records of ${hostname} are saved.`,
+        'If they are, ask the provider why some of its name servers are behind.',
+      ]
+    : [where, ...open.map(inSteps), 'Save. You can close this page: we keep checking.'];
+  const title = isWaiting
+    ? 'If it takes longer than an hour'
+    : `How to do it${provider === null ? '' : ` at ${provider.name}`}`;
+  return fold(
+    'how',
+    title,
+    html`<ol class="how">${lines.map((line) => html`<li>${line}</li>`)}</ol>`,
+  );
+}
+
+function inSteps({ verb, type, name }: Domain['changes'][number]): string {
+  const called = name === '' ? 'with an empty name' : `“${name}”`;
+  if (verb === 'delete') return `Delete the ${type} record ${called}.`;
+  if (verb === 'change') return `Edit the ${type} record ${called}, and paste the new value.`;
+  return `Add a ${type} record. Paste the name and the value; leave the TTL as it is.`;
+}
