@@ -85,7 +85,8 @@ const apexAtGodaddy: Seen = (hostname, zone) => ({
   targetAddresses: ['203.0.113.10', '203.0.113.11', '2001:db8:1::10'],
 });
 
-const seenIn: Readonly<Record<string, Seen>> = {
+/** What a check of each state sees. */
+export const seenIn = {
   missing: atGodaddy(() => nothing),
   action: atGodaddy(
     () => nothing,
@@ -103,7 +104,8 @@ const seenIn: Readonly<Record<string, Seen>> = {
   suspected: (hostname, zone, target) => rightObservation(hostname, zone, target),
   drifted: (hostname, zone, target) => rightObservation(hostname, zone, target),
   failed: atGodaddy(() => nothing),
-};
+  apex: apexAtGodaddy,
+} satisfies Readonly<Record<string, Seen>>;
 
 /** The longest label that the DNS allows. */
 const LONG = 'the-extremely-long-department-name-of-the-regional-support-team';
@@ -127,9 +129,9 @@ export async function everyState(
   await add(`new.${zone}`, 'new', null);
   const ids = new Map<string, string>();
   for (const [state, seen] of Object.entries(seenIn)) {
-    ids.set(state, await add(`${state}.${zone}`, state, seen));
+    const hostname = state === 'apex' ? zone : `${state}.${zone}`;
+    ids.set(state, await add(hostname, state, seen));
   }
-  await add(zone, 'apex', apexAtGodaddy);
   await add(
     `${LONG}.${zone}`,
     'long',
