@@ -19,9 +19,10 @@ export type ChangesShown = {
   readonly provider: { readonly name: string; readonly where: string } | null;
 };
 
-/** A list with only `keep` is one of records, not of changes. */
+/** A task only if someone still has to make a change. */
 export function changesTitle({ changes, provider }: ChangesShown): string {
-  if (changes.every(({ verb }) => verb === 'keep')) return 'The DNS record';
+  const isTask = changes.some(({ verb, state }) => verb !== 'keep' && state === 'to_do');
+  if (!isTask) return 'The DNS records';
   return provider === null ? 'Do this at your DNS provider' : `Do this at ${plain(provider.name)}`;
 }
 

@@ -72,7 +72,7 @@ export const moreSamples: readonly (readonly [
       '  delete  A      docs  151.101.1.7                                            300',
       '          Gone from 1 of 2 name servers',
       `  add     CNAME  docs  ${target}                    3600`,
-      '          Not found yet',
+      '          Missing on 1 of 2 name servers',
       '          Enter only “docs” as the name.',
       `  change  CNAME  docs  ${target} (now old.example)  3600`,
       '          Couldn’t check',

@@ -63,7 +63,7 @@ describe('Adding an apex or its www', () => {
       domains: { primary: main, redirects: [{ from, to: main, status: 301n }] },
     });
     const { text } = await pages.show(`GET ${project}/domains/${main}`);
-    expect(text).toContain(`Also for ${from.replaceAll('.', '.<wbr>')}`);
+    expect(text).toContain(`>${from.replaceAll('.', '.<wbr>')}</a></h2>`);
   });
 
   it('adds only the typed name if that is wanted', async () => {
@@ -89,14 +89,19 @@ describe('Adding an apex or its www', () => {
     });
   });
 
-  it('does not ask if the other name is attached already', async () => {
+  it('also asks if the other name is attached already, which stays', async () => {
     const project = await aProject();
     const form = { hostname: 'www.shop-eight.test', www: 'only' };
     await pages.show(`POST ${project}/add`, { form });
     const answer = await pages.show(`POST ${project}/domains`, {
       form: { hostname: 'shop-eight.test' },
     });
-    expect(answer.headers['location']).toBe(`${project}/domains/shop-eight.test`);
+    expect(answer.headers['location']).toBe(`${project}/add?hostname=shop-eight.test`);
+    const pair = { hostname: 'shop-eight.test', www: 'main' };
+    expect((await pages.show(`POST ${project}/add`, { form: pair })).status).toBe(303);
+    expect(await settingsOf(project)).toMatchObject({
+      domains: { redirects: [{ from: 'www.shop-eight.test', to: 'shop-eight.test' }] },
+    });
   });
 
   it('does not ask about a subdomain', async () => {

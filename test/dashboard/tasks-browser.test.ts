@@ -67,8 +67,8 @@ describe.skipIf(lacks('chromium', 'ordinary tasks in a browser'))('It takes', ()
     for (const words of ['34.102.136.180', '203.0.113.10', '203.0.113.11', '2001:db8:1::10']) {
       await page.waitForSelector(row(words));
     }
-    await page.waitForSelector('h3:has-text("Also for www.pair-shop.example")');
-    await page.waitForSelector(row('www'));
+    await page.waitForSelector('#partner h2:has-text("Also for www.pair-shop.example")');
+    await page.waitForSelector('#partner .change:has-text("www")');
     expect(await page.textContent('#task-title')).toBe('Do this at GoDaddy');
     await page.waitForSelector('a:has-text("Open DNS at GoDaddy")');
   });

@@ -87,7 +87,7 @@ async function repair(customer: Customer, { owner, target }: Shown): Promise<voi
 /** Redirects one domain to the other, starting at the other's page. */
 async function redirect({ driver, onState }: Customer, from: string, to: string) {
   await driver.press(`More for ${to}`);
-  await driver.press('Primary and redirects');
+  await driver.press('Redirects');
   await driver.see('h2:text-is("New redirect")');
   await driver.choose('From', from);
   await driver.choose('To', to);

@@ -2,6 +2,8 @@
 
 const COPIED_MS = 2_000;
 const PAUSE_MS = 300;
+/** A server that is this slow counts as away. */
+const REACH_MS = 8_000;
 
 async function copy(button: HTMLButtonElement): Promise<void> {
   const text = button.dataset['copy'] ?? '';
@@ -42,7 +44,6 @@ document.addEventListener('submit', (event) => {
   if (!(form instanceof HTMLFormElement)) return;
   if (form.ariaBusy === 'true') return event.preventDefault();
   form.ariaBusy = 'true';
-  if (form.method !== 'post') return;
   event.preventDefault();
   void send(form);
 });
@@ -51,10 +52,11 @@ document.addEventListener('submit', (event) => {
 async function send(form: HTMLFormElement): Promise<void> {
   const style = document.querySelector<HTMLLinkElement>('link[rel="stylesheet"]')?.href ?? '/';
   try {
-    await fetch(style, { method: 'HEAD', cache: 'no-store' });
+    const signal = AbortSignal.timeout(REACH_MS);
+    await fetch(style, { method: 'HEAD', cache: 'no-store', signal });
   } catch {
     form.ariaBusy = null;
-    return warn(form, 'The server can’t be reached. Nothing was changed; try again in a moment.');
+    return warn(form, 'The server can’t be reached. Try again in a moment.');
   }
   form.submit();
 }

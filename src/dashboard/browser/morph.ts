@@ -27,10 +27,10 @@ function following(from: ChildNode | null, wanted: ChildNode): ChildNode | null 
   return null;
 }
 
-/** Elements with another ID, or another first class, are other things. */
+/** Elements with another ID, first class or `data-key` are other things. */
 function kindOf(node: ChildNode): string {
   if (!(node instanceof Element)) return node.nodeName;
-  return `${node.nodeName} ${node.id} ${node.classList[0] ?? ''}`;
+  return `${node.nodeName} ${node.id} ${node.classList[0] ?? ''} ${node.getAttribute('data-key') ?? ''}`;
 }
 
 /** False if one of them has the focus, and stays. */

@@ -81,29 +81,29 @@ function essence(part: Element): string {
   return copy.outerHTML;
 }
 
-export function rememberParts(): void {
-  written.clear();
+function rememberParts(): void {
   for (const part of document.querySelectorAll('[data-part]')) written.set(part.id, essence(part));
 }
 
 /** Returns the changed parts' announcements. Parts missing in the newer page stay. */
 export function replaceParts(newer: Document): readonly string[] {
-  const said: string[] = [];
-  const behind = new Set<string>();
-  for (const part of [...document.querySelectorAll<HTMLElement>('[data-part]')]) {
+  const pairs = [...document.querySelectorAll<HTMLElement>('[data-part]')].flatMap((part) => {
     const next = newer.getElementById(part.id);
-    // A part can be removed together with its parent part.
-    if (next === null || !part.isConnected) continue;
-    if (essence(next) === written.get(part.id)) takeMoving(part, next);
-    else {
-      said.push(...announcement(part, next));
-      if (!update(part, next)) behind.add(part.id);
-    }
+    return next === null ? [] : [{ part, next, newest: essence(next) }];
+  });
+  const changed = pairs.filter(({ part, newest }) => newest !== written.get(part.id));
+  // Before the first update, because a part can contain others.
+  const said = changed.flatMap(({ part, next }) => announcement(part, next));
+  isBehind = false;
+  for (const { part, next, newest } of pairs) {
+    if (!part.isConnected) continue; // removed together with its parent part
+    if (newest === written.get(part.id)) takeMoving(part, next);
+    else if (update(part, next)) written.set(part.id, newest);
+    else isBehind = true; // tried again once the focus has left
   }
-  rememberParts();
-  // Tried again once the focus has left.
-  for (const id of behind) written.delete(id);
-  isBehind = behind.size > 0;
+  for (const part of document.querySelectorAll('[data-part]')) {
+    if (!written.has(part.id)) written.set(part.id, essence(part));
+  }
   return said;
 }
 

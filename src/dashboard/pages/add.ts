@@ -58,20 +58,17 @@ function counterpartOf({ hostname, zone }: Pick<HostnameReading, 'hostname' | 'z
   return hostname === `www.${zone}` ? zone : null;
 }
 
-/** Neither of both is attached yet, and the project can have domains. */
+/** The name is new here and has a counterpart, and the project can have domains. */
 async function isPair(asked: SignedInRequest, reading: HostnameReading): Promise<boolean> {
   const { api, params } = asked;
-  const other = counterpartOf(reading);
-  if (other === null) return false;
+  if (counterpartOf(reading) === null) return false;
   const projectId = params['projectId'] ?? '';
-  const [project, ...domains] = await Promise.all([
+  const [project, own] = await Promise.all([
     api.call<ProjectView>('GET', apiPath(projectPath(projectId))),
-    ...[reading.hostname, other].map((name) =>
-      api.call<Domain>('GET', apiPath(domainPath(projectId, name))),
-    ),
+    api.call<Domain>('GET', apiPath(domainPath(projectId, reading.hostname))),
   ]);
   const canAdd = project.ok && project.body.plan !== 'free' && project.body.deployedAt !== null;
-  return canAdd && domains.every((one) => !one.ok && one.error.code === 'domain_not_found');
+  return canAdd && !own.ok && own.error.code === 'domain_not_found';
 }
 
 /** `error`: a refused form. Names that have no counterpart are added on the list. */

@@ -61,7 +61,7 @@ async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Pr
   return {
     kind: 'page',
     status: error?.status ?? 200,
-    title: `${project.body.name}: primary and redirects`,
+    title: `${project.body.name}: redirects`,
     above: [{ text: 'Projects', path: '/projects' }],
     main: html`${projectHead(project.body, 'settings', link)}
 ${refusal(error)}

@@ -32,7 +32,13 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
   const certificate = certificateView(domain, now);
   const provider = seen === null ? null : providerOf(zoneServers(seen));
   const findings = findingsIn(domain.findings);
-  const changes = changesFor({ hostname, target: domain.target, observation: seen, findings });
+  const changes = changesFor({
+    hostname,
+    target: domain.target,
+    observation: seen,
+    findings,
+    status,
+  });
   return {
     id: domain.id,
     hostname,

@@ -101,7 +101,7 @@ describe(`each of ${cases.length} combinations`, () => {
     holds(({ summary }) => summary.badge !== 'Waiting for DNS' || summary.actor !== 'customer');
   });
 
-  it('says “Nothing to do” only if nobody outside has to act', () => {
+  it('says “Nothing to do” only if the customer and the provider have nothing to do', () => {
     holds(
       ({ summary }) =>
         !summary.headline.includes('Nothing to do') ||

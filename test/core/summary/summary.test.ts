@@ -6,6 +6,7 @@ import { noon } from '../../support/builders.ts';
 import {
   add,
   addDone,
+  bogus,
   caa,
   caaUnknown,
   caaWarns,
@@ -13,6 +14,7 @@ import {
   drifted,
   failed,
   halfway,
+  held,
   issueCaa,
   live,
   lost,
@@ -156,7 +158,7 @@ const rows: readonly Row[] = [
   [
     'is live by a wildcard',
     { ...live, findings: [wildcard] },
-    'Action needed | warn | Live, but its DNS needs attention | dns warn, certificate ok | open_dns | customer',
+    'Live | ok | Live. Nothing to do. | dns ok, certificate ok | visit | null',
   ],
   [
     'is live and a new CAA record forbids the renewal',
@@ -211,7 +213,37 @@ const rows: readonly Row[] = [
   [
     'has failed',
     failed,
+    'Failed | bad | Not set up within 48 hours | dns bad, certificate idle | start_again | customer',
+  ],
+  [
+    'has failed and is checked no more',
+    { ...failed, nextCheckAt: null },
     'Failed | bad | We stopped checking after 48 hours | dns bad, certificate idle | start_again | customer',
+  ],
+  [
+    'has name servers that differ while CAA records forbid it',
+    { ...pending, findings: [disagree, caa], changes: [halfway(add), issueCaa] },
+    'Action needed | warn | Do this at GoDaddy | dns ok, certificate warn | open_dns | customer',
+  ],
+  [
+    'is live while CAA records of our target forbid the renewal',
+    { ...live, findings: [ourCaa] },
+    'Live | wait | Live. We have to fix something before the next renewal. | dns ok, certificate wait | visit | platform',
+  ],
+  [
+    'is live while DNSSEC is broken at the registrar',
+    { ...live, findings: [bogus] },
+    'Action needed | warn | Live, but its DNS needs attention | dns warn, certificate ok | null | customer',
+  ],
+  [
+    'is live with an expired certificate beside a wildcard',
+    { ...live, findings: [wildcard], certificate: { ...none, hasExpired: true } },
+    'Needs attention | bad | Browsers warn your visitors: the certificate has expired | dns ok, certificate bad | null | platform',
+  ],
+  [
+    'is in another project, too, which proves nothing yet',
+    { ...pending, findings: [held] },
+    'Action needed | warn | Remove it from the other project | dns ok, certificate idle | null | customer',
   ],
   [
     'has failed after it was live',

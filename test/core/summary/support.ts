@@ -31,10 +31,10 @@ export function halfway(change: DnsChange): DnsChange {
 
 export const none = { expiresAt: null, hasExpired: false, nextAttemptAt: null, problem: null };
 export const valid = { ...none, expiresAt: new Date('2027-02-18T00:00:00Z') };
-export const refused = {
+export const refused: SummaryInput['certificate'] = {
   ...none,
   nextAttemptAt: soon,
-  problem: { summary: 'The CA refused it.', action: 'Wait.' },
+  problem: { summary: 'The CA refused it.', action: 'Wait.', actor: 'platform' },
 };
 
 export const pending: SummaryInput = {
@@ -141,3 +141,5 @@ export const issueCaa = {
   value: '0 issue "letsencrypt.org"',
 } as const;
 export const addDone = { ...add, state: 'done' } as const;
+export const bogus: Finding = { code: 'dnssec_bogus', hostname, zone: 'shop.test', errors: [] };
+export const held: Finding = { code: 'held_elsewhere', hostname };

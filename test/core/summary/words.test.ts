@@ -55,7 +55,8 @@ describe('the text', () => {
   });
 
   it('names the configured window', () => {
-    const of = (windowMs: number) => summaryOf({ ...failed, windowMs }, noon).headline;
+    const of = (windowMs: number) =>
+      summaryOf({ ...failed, windowMs, nextCheckAt: null }, noon).headline;
     expect(of(3_600_000)).toBe('We stopped checking after 1 hour');
     expect(of(5_400_000)).toBe('We stopped checking after 90 minutes');
     expect(of(20_000)).toBe('We stopped checking after 20 seconds');

@@ -6,9 +6,9 @@ import { ownAddresses, pointingOf } from '../server-pointing.ts';
 import { foreignName } from '../words.ts';
 import { type DnsChange, noted } from './change.ts';
 import { apexNameAt, DNS_ONLY, dotNote } from './notes.ts';
-import { type ChangePlace, isProxied } from './place.ts';
+import { type ChangePlace, hintsAbout, isProxied } from './place.ts';
 import { answersOf, type HasChange, spread } from './spread.ts';
-import { notThere, proxiedRecord, ttlOf } from './subdomain.ts';
+import { notChecked, proxiedRecord, ttlOf } from './subdomain.ts';
 
 export function apexChanges(place: ChangePlace): readonly DnsChange[] {
   const type = typeAt(place);
@@ -17,13 +17,13 @@ export function apexChanges(place: ChangePlace): readonly DnsChange[] {
   if (isProxied(place)) return [proxiedRecord(place, base)];
   if (isAddressForm(place)) return [...removals(place), ...addressChanges(place)];
   const { servers } = place;
-  const progress = servers.length === 0 ? notThere(place) : spread(servers, leadsHere(place));
+  const progress = servers.length === 0 ? notChecked : spread(servers, leadsHere(place));
   const isMade = progress.state === 'done' || progress.state === 'spreading';
   const change: DnsChange = {
     verb: 'add',
     ...base,
     ...progress,
-    ...(isMade ? {} : noted(typeNote(place), dotNote(place))),
+    ...(isMade ? {} : noted(...hintsAbout(place).values(), typeNote(place), dotNote(place))),
   };
   return [...removals(place), change];
 }
@@ -71,7 +71,11 @@ function addressChanges(place: ChangePlace): readonly DnsChange[] {
   const isRight = (view: ServerView) => pointingOf(view, record, ourAddresses).kind === 'right';
   const allRight =
     servers.length > 0 && servers.every(({ views }) => views.every((view) => isRight(view)));
-  const changes = sorted(ourAddresses).map((address) => addressChange(place, address));
+  const hints = noted(...hintsAbout(place).values());
+  const changes = sorted(ourAddresses).map((address, index) => ({
+    ...addressChange(place, address),
+    ...(index === 0 ? hints : {}),
+  }));
   return allRight ? changes.filter(({ state }) => state === 'done') : changes;
 }
 
@@ -89,7 +93,7 @@ function addressChange(place: ChangePlace, address: string): DnsChange {
     name: apexNameAt(place),
     value: address,
     ttl: record.ttl,
-    ...(servers.length === 0 ? notThere(place) : spread(servers, has)),
+    ...(servers.length === 0 ? notChecked : spread(servers, has)),
   };
 }
 

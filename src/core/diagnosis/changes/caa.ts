@@ -2,9 +2,10 @@
 
 import { isSplit } from '../caa/caa-differ.ts';
 import { withoutParameters } from '../caa/caa-value.ts';
-import { explain, type FindingOf } from '../findings.ts';
+import { actorOf, explain, type FindingOf } from '../findings.ts';
 import { unique } from '../input.ts';
 import { formOf } from '../provider-forms.ts';
+import { speaksForZone } from '../server-pointing.ts';
 import { foreign, foreignName, lines, listed } from '../words.ts';
 import { type DnsChange, nameIn, noted, type ServerChange } from './change.ts';
 import { apexNameAt } from './notes.ts';
@@ -20,6 +21,7 @@ export function caaChanges(place: ChangePlace): readonly DnsChange[] {
   const at = block.differ?.at ?? block.publishedAt ?? block.foundAt;
   const name = at === place.zone ? apexNameAt(place) : foreignName(nameIn(place.zone, at));
   const about = { type: 'CAA', name, ttl: place.record.ttl } as const;
+  const there = { ...about, ttl: ttlAt(place, at) };
   const servers = serversAt(place, at, block);
   const progress = { state: servers.length === 0 ? ('to_do' as const) : stateOf(servers), servers };
   const toRemove = block.toRemove ?? [];
@@ -27,11 +29,11 @@ export function caaChanges(place: ChangePlace): readonly DnsChange[] {
   const isEnough = toRemove.length > 0 && !kept.some((record) => / issue /i.test(record));
   const none = { state: 'done', servers: [] } as const;
   return [
-    ...kept.map((value): DnsChange => ({ verb: 'keep', ...about, value: foreign(value), ...none })),
+    ...kept.map((value): DnsChange => ({ verb: 'keep', ...there, value: foreign(value), ...none })),
     ...toRemove.map(
       (value): DnsChange => ({
         verb: 'delete',
-        ...about,
+        ...there,
         value: foreign(value),
         ...progress,
         note: 'Or set its flags to 0.',
@@ -55,7 +57,7 @@ function addition(
     value: foreign(toAdd),
     ...progress,
     ...noted(
-      isSplit(block) ? explain(block).action : undefined,
+      isSplit(block) && actorOf(block) === 'customer' ? explain(block).action : undefined,
       ...explain(block).hints.map(({ text }) => text),
       formOf(provider).hasCaaText ? undefined : fieldsOf(foreign(toAdd)),
       bare === toAdd ? undefined : `For any account and method: ${foreign(bare)}.`,
@@ -85,9 +87,18 @@ function serversAt(place: ChangePlace, at: string, block: CaaBlock): readonly Se
   const isInZone = at === place.zone || at.endsWith(`.${place.zone}`);
   if (!isInZone || place.observation?.view !== 'authoritative') return [];
   const shows = caaShown(block.records);
-  return place.servers.map(({ name }) => ({ name: foreign(name), state: 'to_do', shows }));
+  return place.servers.map(({ name, views }) => {
+    const answers = views.some(({ state }) => speaksForZone(state));
+    return { name: foreign(name), state: answers ? 'to_do' : 'unknown', shows };
+  });
 }
 
 function caaShown(records: readonly string[]): string {
   return records.length === 0 ? 'no CAA record' : lines(unique(records).map(foreignName));
+}
+
+/** As observed; 0 if only the difference between servers is known. */
+function ttlAt({ observation }: ChangePlace, at: string): number {
+  const level = observation?.caa?.find(({ name, publishedAt }) => (publishedAt ?? name) === at);
+  return level?.answer.kind === 'records' ? level.answer.ttlSeconds : 0;
 }

@@ -1,9 +1,19 @@
 /** What a customer has to do at the DNS provider, record by record. */
+import { actorOf } from '../findings.ts';
 import { foreign, foreignName } from '../words.ts';
 import { apexChanges } from './apex.ts';
 import { caaChanges } from './caa.ts';
 import { type DnsChange, isOpen, noted } from './change.ts';
-import { type ChangePlace, type ChangesInput, changePlaceOf, findingOf } from './place.ts';
+import { apexNameAt } from './notes.ts';
+import {
+  type ChangePlace,
+  type ChangesInput,
+  changePlaceOf,
+  findingOf,
+  isCopied,
+  isNotComing,
+  wasRight,
+} from './place.ts';
 import { spread } from './spread.ts';
 import { subdomainChanges } from './subdomain.ts';
 
@@ -14,9 +24,30 @@ import { subdomainChanges } from './subdomain.ts';
 export function changesFor(input: ChangesInput): readonly DnsChange[] {
   const place = changePlaceOf(input);
   const pointing = place.record.type === 'ALIAS' ? apexChanges(place) : subdomainChanges(place);
-  const all = [...pointing, ...caaChanges(place), ...proofChanges(place), ...httpsChanges(place)];
+  const all = [
+    ...pointing.map((change) => settled(change, place)),
+    ...caaChanges(place).map((change) => settledCaa(change, place)),
+    ...proofChanges(place),
+    ...httpsChanges(place),
+  ];
   if (all.some(isOpen)) return all;
   return all.map((change) => (change.verb === 'delete' ? change : kept(change)));
+}
+
+/** A record that was right stays right while no server answers. */
+function settled(change: DnsChange, place: ChangePlace): DnsChange {
+  const isAdded = change.verb === 'add' || change.verb === 'change';
+  if (wasRight(place) && change.state === 'unknown' && isAdded) return kept(change);
+  const { state } = change;
+  if (state === 'spreading' && isNotComing(place)) return { ...change, state: 'to_do' };
+  return state === 'to_do' && isCopied(place) ? { ...change, state: 'spreading' } : change;
+}
+
+/** Several providers do not copy CAA records from each other. */
+function settledCaa(change: DnsChange, place: ChangePlace): DnsChange {
+  const block = findingOf(place, 'caa_blocks');
+  const isCustomers = block !== undefined && actorOf(block) === 'customer';
+  return change.state === 'spreading' && isCustomers ? { ...change, state: 'to_do' } : change;
 }
 
 function kept({ note: _, was: __, ...change }: DnsChange): DnsChange {
@@ -64,12 +95,13 @@ function httpsChanges(place: ChangePlace): readonly DnsChange[] {
   const found = findingOf(place, 'https_record_mismatch');
   if (found === undefined) return [];
   const { servers } = spread(place.servers, () => false);
+  const https = place.observation?.nearby.https;
   return found.records.map((record) => ({
     verb: 'delete',
     type: 'HTTPS',
-    name: place.record.name,
+    name: place.record.type === 'ALIAS' ? apexNameAt(place) : place.record.name,
     value: foreignName(record.replace(/^HTTPS /, '')),
-    ttl: place.record.ttl,
+    ttl: https?.kind === 'records' ? https.ttlSeconds : place.record.ttl,
     state: 'to_do',
     servers: servers.map((one) => ({ ...one, shows: 'HTTPS' })),
     ...noted('If the provider creates it for its own proxy or CDN, turn that off for this name.'),

@@ -3,10 +3,10 @@ import type { HintCode } from '../hints.ts';
 import { formOf } from '../provider-forms.ts';
 import type { ChangePlace } from './place.ts';
 
-/** Hints that a row of their own, or the row's verb, says already. */
+/** Hints that other rows show. */
 const said: ReadonlySet<HintCode> = new Set(['dname_above', 'txt_instead_of_cname']);
 
-export function isDeletion(code: HintCode): boolean {
+export function isSaidByRow(code: HintCode): boolean {
   return said.has(code);
 }
 

@@ -1,10 +1,11 @@
 /** What every part of the list of changes needs to know about the host name. */
+import type { DomainStatus } from '../../life/lifecycle.ts';
 import { type DnsRecord, recordFor, zoneBelow } from '../../names/instructions.ts';
 import { splitAtZone } from '../../names/zone.ts';
-import { explain, type Finding, type FindingCode, type FindingOf } from '../findings.ts';
+import { actorOf, explain, type Finding, type FindingCode, type FindingOf } from '../findings.ts';
 import type { HintCode } from '../hints.ts';
 import { zoneServers } from '../input.ts';
-import type { Observation } from '../observation.ts';
+import { type Observation, recordsOf } from '../observation.ts';
 import { type Provider, providerOf } from '../providers.ts';
 import { ownAddresses } from '../server-pointing.ts';
 import { type NamedServer, namedServers } from './spread.ts';
@@ -16,6 +17,8 @@ export type ChangesInput = {
   readonly observation: Observation | null;
   /** Of that observation. */
   readonly findings: readonly Finding[];
+  /** Missing: not attached. A verified or live domain had the right record at an earlier check. */
+  readonly status?: DomainStatus;
 };
 
 export type ChangePlace = ChangesInput & {
@@ -64,6 +67,33 @@ export function hintsAbout({ findings }: ChangePlace): ReadonlyMap<HintCode, str
   const hints = aboutRecord.flatMap((finding) => explain(finding).hints);
   // Hints of CAA findings have other codes.
   return new Map(hints.map(({ code, text }) => [code as HintCode, text]));
+}
+
+/** One server has every change, and those of the same provider copy it. */
+export function isCopied({ findings, status }: ChangesInput): boolean {
+  if (status === 'live') return false;
+  return findings.some(
+    (finding) => finding.code === 'name_servers_disagree' && actorOf(finding) === 'dns_provider',
+  );
+}
+
+export function wasRight({ status }: ChangesInput): boolean {
+  return status === 'live' || status === 'verified';
+}
+
+/** A server that lacks the change gets it only by hand, or has lost it. */
+export function isNotComing({ findings, status }: ChangesInput): boolean {
+  const isSeveralProviders = findings.some(
+    (finding) => finding.code === 'name_servers_disagree' && actorOf(finding) === 'customer',
+  );
+  return status === 'live' || isSeveralProviders;
+}
+
+/** Records that a random sibling has, too: those of a wildcard, which stays. */
+export function isOfWildcard({ observation }: ChangePlace, value: string): boolean {
+  const sibling = observation?.nearby.sibling ?? null;
+  if (sibling === null) return false;
+  return [...recordsOf(sibling.a), ...recordsOf(sibling.cname)].includes(value);
 }
 
 const recordCodes: ReadonlySet<FindingCode> = new Set([

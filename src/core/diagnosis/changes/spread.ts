@@ -29,21 +29,25 @@ export function answersOf<A>(
 /** Whether one view has the change. Null: its answers do not say. */
 export type HasChange = (view: ServerView) => boolean | null;
 
-/** One view without the change is enough: resolvers can query any address. */
+/** One address without the change is enough to keep a server behind: resolvers can query any. */
 export function spread(
   servers: readonly NamedServer[],
   has: HasChange,
 ): Pick<DnsChange, 'state' | 'servers'> {
-  const shown = servers.map(({ name, views }): ServerChange => {
-    const said = views.map((view) => (speaksForZone(view.state) ? has(view) : null));
-    const decisive = views[said.indexOf(false)] ?? views[said.indexOf(true)] ?? views[0];
+  const said = servers.map(({ views }) =>
+    views.map((view) => (speaksForZone(view.state) ? has(view) : null)),
+  );
+  const shown = servers.map(({ name, views }, at): ServerChange => {
+    const own = said[at] ?? [];
+    const decisive = views[own.indexOf(false)] ?? views[own.indexOf(true)] ?? views[0];
     return {
       name: foreign(name),
-      state: stateAt(said),
+      state: stateAt(own),
       shows: decisive === undefined ? '' : foreignName(showing(decisive)),
     };
   });
-  return { state: stateOf(shown), servers: shown };
+  const states = said.flat().map((one) => ({ state: stateAt([one]) }));
+  return { state: stateOf(states), servers: shown };
 }
 
 function stateAt(said: readonly (boolean | null)[]): ServerChange['state'] {

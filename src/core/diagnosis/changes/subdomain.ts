@@ -5,8 +5,8 @@ import { type DnsAnswer, isConclusive, recordsOf, type ServerView } from '../obs
 import { isSameName } from '../server-pointing.ts';
 import { foreign, foreignName } from '../words.ts';
 import { type ChangeType, type DnsChange, nameIn, noted } from './change.ts';
-import { dotNote, isDeletion, namingNote } from './notes.ts';
-import { type ChangePlace, hintsAbout, isProxied } from './place.ts';
+import { dotNote, isSaidByRow, namingNote } from './notes.ts';
+import { type ChangePlace, hintsAbout, isOfWildcard, isProxied } from './place.ts';
 import { answersOf, type HasChange, spread } from './spread.ts';
 
 /** More records than a person deletes by hand; later checks show the rest. */
@@ -31,8 +31,8 @@ function recordChange(place: ChangePlace): DnsChange {
     return aliases.length > 0 && aliases.every((alias) => isSameName(alias, value));
   };
   const was = hints.has('wildcard_masks') || hints.has('dname_above') ? undefined : aliasOf(place);
-  const mistakes = [...hints].filter(([code]) => !isDeletion(code)).map(([, text]) => text);
-  const progress = servers.length === 0 ? notThere(place) : spread(servers, isSet);
+  const mistakes = [...hints].filter(([code]) => !isSaidByRow(code)).map(([, text]) => text);
+  const progress = servers.length === 0 ? notChecked : spread(servers, isSet);
   const isMade = progress.state === 'done' || progress.state === 'spreading';
   const naming = hints.has('doubled_name') || was !== undefined ? undefined : namingNote(place);
   return {
@@ -48,10 +48,8 @@ function hasAddress({ a, aaaa }: ServerView): boolean {
   return a.kind === 'records' || aaaa.kind === 'records';
 }
 
-/** Before the first check nothing is known; without a zone the record is certainly missing. */
-export function notThere({ observation }: ChangePlace): Pick<DnsChange, 'state' | 'servers'> {
-  return { state: observation === null ? 'unknown' : 'to_do', servers: [] };
-}
+/** Before the first check, and before the domain has a zone of its own. */
+export const notChecked = { state: 'unknown', servers: [] } as const;
 
 /** The proxy's addresses say nothing about the record behind it. */
 export function proxiedRecord(
@@ -59,23 +57,24 @@ export function proxiedRecord(
   base: Pick<DnsChange, 'type' | 'name' | 'value' | 'ttl'>,
 ): DnsChange {
   const proxied = findings.find(({ code }) => code === 'proxied');
-  const passes = proxied?.code === 'proxied' && proxied.passage === 'passes';
-  const { servers: shown } = spread(servers, () => passes);
-  return passes
-    ? { verb: 'keep', ...base, state: 'done', servers: shown }
-    : {
-        verb: 'change',
-        ...base,
-        state: 'to_do',
-        servers: shown,
-        note: 'Set “Proxy status” to “DNS only” (the gray cloud).',
-      };
+  const passage = proxied?.code === 'proxied' ? proxied.passage : undefined;
+  const passes = passage === 'passes';
+  const shown = spread(servers, () => passes).servers;
+  if (passes) return { verb: 'keep', ...base, state: 'done', servers: shown };
+  if (passage === 'unknown' || passage === 'unseen') {
+    return { verb: 'keep', ...base, state: 'unknown', servers: shown };
+  }
+  const note = 'Set “Proxy status” to “DNS only” (the gray cloud).';
+  return { verb: 'change', ...base, state: 'to_do', servers: shown, note };
 }
 
 /** The first wrong alias that a server has. */
-function aliasOf({ servers, record }: ChangePlace): string | undefined {
+function aliasOf(place: ChangePlace): string | undefined {
+  const { servers, record } = place;
   const aliases = answersOf(servers, ({ cname }) => recordsOf(cname));
-  return unique(aliases.flat()).find((alias) => !isSameName(alias, record.value));
+  return unique(aliases.flat()).find(
+    (alias) => !isSameName(alias, record.value) && !isOfWildcard(place, alias),
+  );
 }
 
 function conflicts(place: ChangePlace): readonly DnsChange[] {
@@ -101,12 +100,13 @@ function conflicts(place: ChangePlace): readonly DnsChange[] {
 
 /** A server that has both answers with the alias, so the text does no harm. */
 function besideAlias({ cname, txt }: ServerView): ServerView['txt'] {
-  return cname.kind === 'records' ? null : txt;
+  return cname.kind === 'nodata' || cname.kind === 'nxdomain' ? txt : null;
 }
 
 /** As in the findings about mail: without a null MX (RFC 7505), which accepts none. */
-function mailAt({ state, mx }: ServerView): ServerView['mx'] {
-  if (state !== 'answers' || mx?.kind !== 'records') return state === 'answers' ? mx : null;
+function mailAt({ state, cname, mx }: ServerView): ServerView['mx'] {
+  if (state !== 'answers' || !isConclusive(cname)) return null;
+  if (mx?.kind !== 'records') return mx;
   const [first, ...rest] = mx.records.filter((exchange) => !isNullMx(exchange));
   return first === undefined ? { kind: 'nodata' } : { ...mx, records: [first, ...rest] };
 }
@@ -131,7 +131,8 @@ function deletions(
 ): readonly DnsChange[] {
   const { servers, record } = place;
   const answers = answersOf(servers, answerOf);
-  const values = unique(answers.flatMap((answer) => recordsOf(answer)));
+  const all = unique(answers.flatMap((answer) => recordsOf(answer)));
+  const values = all.filter((value) => !isOfWildcard(place, value));
   return values.slice(0, DELETIONS_MAX).map((value) => ({
     verb: 'delete',
     type,

@@ -17,7 +17,8 @@ export function zoneFile({
   readonly hostname: string;
   readonly changes: readonly DnsChange[];
 }): string {
-  const open = changes.filter(isOpen);
+  // A record that some servers have is in the zone already.
+  const open = changes.filter((change) => isOpen(change) && change.state !== 'spreading');
   const lines = open.flatMap(linesFor);
   return [
     `; ${hostname}: ${open.length === 0 ? 'nothing to change' : 'changes to make'}`,

@@ -1,6 +1,11 @@
 /** A domain that is not live yet because of a finding. */
 
-import { isAboutCertificate, isAtRegistrar, type LeadingFinding } from './leading-finding.ts';
+import {
+  actionFor,
+  isAboutCertificate,
+  isAtRegistrar,
+  type LeadingFinding,
+} from './leading-finding.ts';
 import { changesLeft, isSpreading, serversUpdated, taskInBrief } from './progress.ts';
 import type { Situation, SummaryInput, Tone } from './summary-types.ts';
 
@@ -15,10 +20,15 @@ export function blockedBy(leading: LeadingFinding, input: SummaryInput): Situati
     return isOnItsWay ? spreading(leading, input) : providers(leading, input);
   }
   if (leading.code === 'name_servers_disagree') return severalProviders(leading, input);
-  return isSpreading(input.changes) ? spreading(leading, input) : customers(leading, input);
+  const isMade = isSpreading(input.changes) && !isAtRegistrar(leading.code);
+  return isMade && !isOutsideDns(leading) ? spreading(leading, input) : customers(leading, input);
 }
 
-/** Nobody has to act, and the next check decides. */
+function isOutsideDns({ code, isWithoutProof }: LeadingFinding): boolean {
+  return code === 'plan_required' || isWithoutProof;
+}
+
+/** The next check decides. */
 export function waitingFor(input: SummaryInput): Situation {
   return {
     tone: 'wait',
@@ -110,6 +120,16 @@ function customers(leading: LeadingFinding, input: SummaryInput): Situation {
       dns: 'ok',
     };
   }
+  if (leading.isWithoutProof) {
+    return {
+      ...base,
+      headline: 'Remove it from the other project',
+      text: leading.summary,
+      brief: 'Another project has it, too',
+      action: null,
+      dns: 'ok',
+    };
+  }
   const isRegistrars = isAtRegistrar(leading.code);
   const provider = isRegistrars ? 'your registrar' : (input.provider?.name ?? UNKNOWN_PROVIDER);
   const brief = isRegistrars ? null : taskInBrief(input.changes, provider);
@@ -118,7 +138,7 @@ function customers(leading: LeadingFinding, input: SummaryInput): Situation {
     headline: `Do this at ${provider}`,
     text: (isRegistrars ? null : changesLeft(input.changes)) ?? leading.summary,
     brief: brief ?? `Do this at ${provider}`,
-    action: isRegistrars ? null : 'open_dns',
+    action: actionFor(leading),
   };
 }
 

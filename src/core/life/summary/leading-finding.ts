@@ -1,24 +1,57 @@
 /** The finding that decides the headline. */
-import { type Actor, explain, type FindingCode, type Severity } from '../../diagnosis/findings.ts';
-import type { SummaryInput } from './summary-types.ts';
+import {
+  type Actor,
+  explain,
+  type Finding,
+  type FindingCode,
+  type Severity,
+} from '../../diagnosis/findings.ts';
+import type { SummaryAction, SummaryInput } from './summary-types.ts';
 
 export type LeadingFinding = {
   readonly code: FindingCode;
   readonly severity: Severity;
   readonly actor: Actor;
   readonly summary: string;
+  /** Another project has the name, and no record was asked for yet. */
+  readonly isWithoutProof: boolean;
 };
 
-/** Null if no finding asks for anything. */
+/** What the customer has to do comes first. Null if no finding asks for anything. */
 export function headlineOf({ findings }: Pick<SummaryInput, 'findings'>): LeadingFinding | null {
-  const [headline] = findings.filter((finding) => !isHarmless(finding));
-  if (headline === undefined) return null;
-  const { code, severity, actor, summary } = explain(headline);
-  return { code, severity, actor, summary };
+  const all = leadingIn(findings);
+  return all.find(isCustomersBlock) ?? all[0] ?? null;
 }
 
-/** A proxy that passes challenges on needs no change. */
-function isHarmless(finding: SummaryInput['findings'][number]): boolean {
+/** What asks for something beside what we have to do ourselves. */
+export function othersThanOurs({ findings }: Pick<SummaryInput, 'findings'>) {
+  const all = leadingIn(findings).filter(({ actor }) => actor !== 'platform');
+  return all.find(isCustomersBlock) ?? all[0] ?? null;
+}
+
+export function isOurs({ findings }: Pick<SummaryInput, 'findings'>): boolean {
+  return leadingIn(findings).some(
+    ({ severity, actor }) => severity === 'blocks' && actor === 'platform',
+  );
+}
+
+function isCustomersBlock({ severity, actor }: LeadingFinding): boolean {
+  return severity === 'blocks' && actor === 'customer';
+}
+
+function leadingIn(findings: readonly Finding[]): readonly LeadingFinding[] {
+  return findings
+    .filter((finding) => !isHarmless(finding))
+    .map((finding) => {
+      const { code, severity, actor, summary } = explain(finding);
+      const isWithoutProof = finding.code === 'held_elsewhere' && finding.proof === undefined;
+      return { code, severity, actor, summary, isWithoutProof };
+    });
+}
+
+/** A proxy that passes challenges on works, and so does a wildcard that may be intended. */
+function isHarmless(finding: Finding): boolean {
+  if (finding.code === 'wildcard_answers') return true;
   return finding.code === 'proxied' && finding.passage === 'passes';
 }
 
@@ -41,3 +74,10 @@ const atRegistrar: ReadonlySet<FindingCode> = new Set([
   'name_server_lame',
   'name_server_unreachable',
 ]);
+
+/** Null: not by editing records at the DNS provider. */
+export function actionFor(leading: LeadingFinding | null): SummaryAction | null {
+  if (leading === null) return 'open_dns';
+  const isElsewhere = isAtRegistrar(leading.code) || leading.isWithoutProof;
+  return isElsewhere || leading.actor !== 'customer' ? null : 'open_dns';
+}

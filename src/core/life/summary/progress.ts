@@ -20,9 +20,10 @@ export function changesLeft(changes: readonly DnsChange[]): string | null {
 
 /** `1 of 2 name servers has every change.` */
 export function serversUpdated(changes: readonly DnsChange[]): { done: number; all: number } {
-  const names = new Set(changes.flatMap(({ servers }) => servers.map(({ name }) => name)));
+  const coming = changes.filter(({ state }) => state === 'spreading');
+  const names = new Set(coming.flatMap(({ servers }) => servers.map(({ name }) => name)));
   const behind = new Set(
-    changes.flatMap(({ servers }) =>
+    coming.flatMap(({ servers }) =>
       servers.filter(({ state }) => state !== 'done').map(({ name }) => name),
     ),
   );

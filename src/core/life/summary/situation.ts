@@ -1,8 +1,15 @@
 /** One situation per domain: the first that applies, from the gravest to live. */
 import { blockedBy, waitingFor } from './blocked.ts';
 import { dateInWords, spanInWords } from './dates.ts';
-import { headlineOf, isAboutCertificate, type LeadingFinding } from './leading-finding.ts';
-import type { Situation, SummaryInput } from './summary-types.ts';
+import {
+  actionFor,
+  headlineOf,
+  isAboutCertificate,
+  isOurs,
+  type LeadingFinding,
+  othersThanOurs,
+} from './leading-finding.ts';
+import type { Situation, SummaryInput, Tone } from './summary-types.ts';
 
 export function situationOf(input: SummaryInput, now: Date): Situation {
   const leading = headlineOf(input);
@@ -46,10 +53,8 @@ function failed(input: SummaryInput, leading: LeadingFinding | null): Situation 
     badge: 'Failed',
     headline: wasLive
       ? 'No longer live: the certificate has expired'
-      : `We stopped checking after ${spanInWords(input.windowMs)}`,
-    text: isChecked
-      ? `${why} We still check from time to time.`
-      : `${why} Fix it, then start again.`,
+      : `${isChecked ? 'Not set up within' : 'We stopped checking after'} ${spanInWords(input.windowMs)}`,
+    text: `${why} Fix it, then start again.${isChecked ? ' Until then we check less often.' : ''}`,
     brief: wasLive ? 'No longer live' : 'Not set up in time',
     action: 'start_again',
     actor: leading?.actor ?? null,
@@ -69,7 +74,7 @@ function drifted(input: SummaryInput, leading: LeadingFinding | null, now: Date)
     headline: 'No longer live',
     text: `${leading?.summary ?? 'Its DNS points elsewhere now.'}${served}`,
     brief: 'No longer live: its DNS changed',
-    action: 'open_dns',
+    action: actionFor(leading),
     actor: leading?.actor ?? null,
     dns: 'bad',
     certificate: end === null ? 'bad' : 'ok',
@@ -79,12 +84,14 @@ function drifted(input: SummaryInput, leading: LeadingFinding | null, now: Date)
 
 function live(input: SummaryInput, leading: LeadingFinding | null, now: Date): Situation {
   const { certificate, hasEscalation, deploy, missedAt } = input;
-  if (certificate.hasExpired) return expired(leading);
-  if (deploy === 'down') return deployDown();
+  if (certificate.hasExpired) return expired(input, leading);
+  if (deploy === 'down') return deployDown(input);
   if (missedAt !== null) return suspected(leading);
-  if (leading !== null && leading.severity !== 'informs' && leading.actor !== 'platform') {
-    return liveWithFinding(leading, certificate.expiresAt, now);
+  const others = othersThanOurs(input);
+  if (others !== null && others.severity !== 'informs') {
+    return liveWithFinding(others, certificate.expiresAt, now);
   }
+  if (isOurs(input)) return oursToFix(leading);
   if (hasEscalation || certificate.problem !== null) return lateRenewal(input);
   return {
     ...calm,
@@ -104,32 +111,57 @@ const calm = {
   next: 'check',
 } as const;
 
-function expired(leading: LeadingFinding | null): Situation {
-  const isCustomers = leading !== null && leading.actor === 'customer';
+function expired(input: SummaryInput, leading: LeadingFinding | null): Situation {
+  const { problem } = input.certificate;
+  const isFindings = leading?.severity === 'blocks' && leading.actor === 'customer';
+  const isCustomers = isFindings || problem?.actor === 'customer';
+  const why = isFindings ? leading.summary : `${problem?.summary ?? ''} ${problem?.action ?? ''}`;
   return {
     ...calm,
     tone: 'bad',
     badge: 'Needs attention',
     headline: 'Browsers warn your visitors: the certificate has expired',
-    text: isCustomers ? leading.summary : 'We are renewing it. You don’t need to do anything.',
+    text: isCustomers ? why : 'We are renewing it. You don’t need to do anything.',
     brief: 'The certificate has expired',
-    action: isCustomers ? 'open_dns' : null,
+    action: isFindings ? actionFor(leading) : null,
     actor: isCustomers ? 'customer' : 'platform',
+    dns: dnsTone(input, leading),
     certificate: 'bad',
     next: 'check',
   };
 }
 
-function deployDown(): Situation {
+function dnsTone({ missedAt }: SummaryInput, leading: LeadingFinding | null): Tone {
+  const isDns = leading?.severity === 'blocks' && !isAboutCertificate(leading.code);
+  return missedAt !== null || isDns ? 'warn' : 'ok';
+}
+
+function deployDown(input: SummaryInput): Situation {
+  const leading = headlineOf(input);
+  const isFine = leading === null && input.missedAt === null;
   return {
     ...calm,
     tone: 'bad',
     badge: 'Needs attention',
     headline: 'Live, but your deploy isn’t answering',
-    text: 'Visitors see an error page (502). DNS and certificate are fine.',
+    text: `Visitors see an error page (502).${isFine ? ' DNS and certificate are fine.' : ''}`,
     brief: 'Your deploy isn’t answering',
     action: 'change_deploy',
     actor: 'customer',
+    dns: dnsTone(input, leading),
+  };
+}
+
+/** CAA records of our own target, for example. */
+function oursToFix(leading: LeadingFinding | null): Situation {
+  return {
+    ...calm,
+    tone: 'wait',
+    headline: 'Live. We have to fix something before the next renewal.',
+    text: leading?.summary ?? '',
+    brief: 'Waiting for us',
+    actor: 'platform',
+    certificate: 'wait',
   };
 }
 
@@ -142,7 +174,7 @@ function suspected(leading: LeadingFinding | null): Situation {
     headline: 'Live, but the last check found a problem',
     text: leading?.summary ?? 'At the last check its DNS was wrong.',
     brief: 'The last check found a problem',
-    action: 'open_dns',
+    action: actionFor(leading),
     actor: leading === null || leading.severity === 'informs' ? null : leading.actor,
     dns: 'warn',
     next: 'second',
@@ -162,7 +194,7 @@ function liveWithFinding(leading: LeadingFinding, end: Date | null, now: Date): 
       : `Live, but its ${isCertificates ? 'CAA records need' : 'DNS needs'} attention`,
     text: `${leading.summary}${willFail ? lasts : ''}`,
     brief: willFail ? 'The next renewal will fail' : 'Live, but needs attention',
-    action: 'open_dns',
+    action: actionFor(leading),
     actor: leading.actor,
     dns: isCertificates ? 'ok' : 'warn',
     certificate: isCertificates ? 'warn' : 'ok',

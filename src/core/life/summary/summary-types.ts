@@ -26,7 +26,7 @@ export const summaryActions = [
   'start_again',
   'add_again',
 ] as const;
-type SummaryAction = (typeof summaryActions)[number];
+export type SummaryAction = (typeof summaryActions)[number];
 
 export const pathSteps = ['dns', 'certificate', 'deploy'] as const;
 /** The way of a visitor's request. Each step can be right or wrong at any time. */
@@ -55,7 +55,11 @@ export type SummaryInput = {
     readonly hasExpired: boolean;
     readonly nextAttemptAt: Date | null;
     /** Why the CA refused the newest order. */
-    readonly problem: { readonly summary: string; readonly action: string } | null;
+    readonly problem: {
+      readonly summary: string;
+      readonly action: string;
+      readonly actor: Actor;
+    } | null;
   };
   readonly hasEscalation: boolean;
   readonly deploy: DeployHealth;

@@ -1,32 +1,56 @@
-/** Findings that no row of the list of changes says. */
+/** Findings without a row in the list of changes. */
 import { type Html, html } from '../../../net/html.ts';
 import type { Domain, FindingView } from '../../client.ts';
 import { fold } from '../../parts/elements.ts';
 import { facts } from '../../parts/table.ts';
 
-/** Their changes are rows (src/core/diagnosis/changes/). */
-const inRows: ReadonlySet<string> = new Set([
-  'record_missing',
-  'cname_mismatch',
-  'cname_loop',
-  'conflicting_a',
-  'conflicting_aaaa',
-  'cname_at_apex',
-  'apex_mixed',
-  'apex_elsewhere',
-  'name_servers_disagree',
-  'mail_at_name',
-  'https_record_mismatch',
-]);
+/**
+ * Whether the list of changes says what to do (src/core/diagnosis/changes/). An actor: only if that one
+ * has to act; `proof`: only with a record that proves ownership.
+ */
+const inRows: {
+  readonly [C in FindingView['code']]: boolean | 'customer' | 'dns_provider' | 'proof';
+} = {
+  record_missing: true,
+  cname_mismatch: true,
+  cname_loop: true,
+  conflicting_a: true,
+  conflicting_aaaa: true,
+  cname_at_apex: true,
+  apex_mixed: true,
+  apex_elsewhere: true,
+  name_servers_disagree: 'dns_provider',
+  mail_at_name: true,
+  https_record_mismatch: true,
+  caa_blocks: 'customer',
+  held_elsewhere: 'proof',
+  apex_partial: false,
+  caa_unknown: false,
+  caa_warns: false,
+  delegation_mismatch: false,
+  dns_unknown: false,
+  dnssec_bogus: false,
+  domain_parked: false,
+  domain_unregistered: false,
+  glue_mismatch: false,
+  name_server_lame: false,
+  name_server_unreachable: false,
+  no_name_servers: false,
+  old_answer_cached: false,
+  plan_required: false,
+  proxied: false,
+  reserved_address: false,
+  wildcard_answers: false,
+};
 
 function isInRows({ changes }: Domain, { code, actor }: FindingView): boolean {
-  const isOpen = changes.some(({ verb, state }) => verb !== 'keep' && state !== 'done');
-  if (code === 'caa_blocks') return actor === 'customer';
-  if (code === 'held_elsewhere') return changes.some(({ type }) => type === 'TXT');
-  return isOpen && inRows.has(code);
+  const rows = inRows[code];
+  if (rows === 'customer' || rows === 'dns_provider') return actor === rows;
+  if (rows === 'proof') return changes.some(({ type }) => type === 'TXT');
+  return rows && changes.some(({ verb, state }) => verb !== 'keep' && state !== 'done');
 }
 
-/** Null if the rows say everything. */
+/** Null without such findings. */
 export function adviceSection(domain: Domain): Html | null {
   const others = domain.findings.filter((finding) => !isInRows(domain, finding));
   return others.length === 0 ? null : html`${others.map((one) => advice(one, domain))}`;
@@ -46,11 +70,12 @@ export function evidence({ findings }: Domain): Html | null {
   return fold(
     'evidence',
     'What the check found',
-    html`${findings.map(({ summary, expected, found }) =>
+    html`${findings.map(({ summary, expected, found, hints }) =>
       facts([
         ['Finding', summary],
         ['Expected', expected],
         ['Found', found],
+        ...hints.map(({ text }) => ['Likely', text] as const),
       ]),
     )}`,
   );

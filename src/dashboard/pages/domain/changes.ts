@@ -27,11 +27,11 @@ const tones: { readonly [S in ChangeState]: Tone } = {
 const NAME_MAX = 24;
 
 function row(change: Change, view: View): Html {
-  const { verb, type, name, state, note } = change;
+  const { verb, type, name, value, state, note } = change;
   const tone = verb === 'keep' ? 'idle' : tones[state];
   const isLong = name.length > NAME_MAX;
   const isMade = state === 'done' || state === 'spreading';
-  return html`<li class="change${isLong ? ' long' : ''}" data-tone="${tone}">
+  return html`<li class="change${isLong ? ' long' : ''}" data-key="${`${type} ${name} ${value}`}" data-tone="${tone}">
 <p class="sign${verb === 'delete' ? ' away' : ''}">${isMade ? made[verb] : signs[verb]}</p>
 <dl><div><dt>Type</dt><dd><code>${type}</code></dd></div>
 <div><dt>Name</dt><dd>${nameOf(change)}</dd></div>
@@ -61,11 +61,12 @@ function valueCell({ verb, type, value, was }: Change): Html {
 }
 
 /** The servers themselves only while they differ or lack the change. */
-function seen({ verb, state, servers }: Change, view: View): Html {
+function seen({ verb, state, was, servers }: Change, view: View): Html {
   const isDone = state === 'done';
-  const shown = isDone || servers.length < 2 ? [] : servers;
+  const isComplete = isDone && servers.every((one) => one.state === 'done');
+  const shown = isComplete || servers.length < 2 ? [] : servers;
   const names = shortNames(servers.map(({ name }) => name));
-  const words = progressInWords({ verb, state, servers }, view);
+  const words = progressInWords({ verb, state, was, servers }, view);
   return html`<ul class="seen"><li class="says">${isDone && verb !== 'keep' ? icon('ok') : null}${words}</li>
 ${shown.map((server, at) => serverMark(server, names[at] ?? server.name, state))}</ul>`;
 }
@@ -83,7 +84,7 @@ function serverMark(
 }
 
 /** `ns51` for `ns51.domaincontrol.com`, if the first labels differ. */
-export function shortNames(names: readonly string[]): readonly string[] {
+function shortNames(names: readonly string[]): readonly string[] {
   const first = names.map((name) => name.split('.')[0] ?? name);
   const isClear = new Set(first).size === names.length && first.every((one) => !/^\d+$/.test(one));
   return isClear ? first : names;

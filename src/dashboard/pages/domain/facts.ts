@@ -7,7 +7,6 @@ import { fold } from '../../parts/elements.ts';
 import { icon } from '../../parts/icons.ts';
 import { facts } from '../../parts/table.ts';
 import { bothTimes, relativeTime } from '../../parts/times.ts';
-import { shortNames } from './changes.ts';
 
 export function factsColumn(domain: Domain, project: ProjectView, now: Date): Html {
   return html`<aside class="card" aria-label="Facts">
@@ -54,22 +53,27 @@ ${fold(
   );
 }
 
-function stateOf({ status, expiresAt }: Domain['certificate'], step: Tone): string {
+function stateOf({ expiresAt }: Domain['certificate'], step: Tone): string {
   if (expiresAt !== null) return 'Valid';
-  if (step === 'bad') return 'Expired';
-  if (step === 'warn') return 'Not allowed yet';
-  return { none: 'After DNS', ordering: 'Ordered', issued: 'Issued', failed: 'Refused' }[status];
+  return { ok: 'Valid', wait: 'Ordered', warn: 'Not allowed yet', bad: 'Expired', idle: 'Not yet' }[
+    step
+  ];
 }
+
+const before = {
+  ok: '',
+  wait: 'Usually takes about 2 minutes.',
+  warn: 'Issued automatically once the CAA records allow it.',
+  bad: 'It has expired.',
+  idle: 'Issued automatically once everything else is done.',
+} as const;
 
 function validity(
   { expiresAt, issuer, renewal }: Domain['certificate'],
   step: Tone,
   now: Date,
 ): Html {
-  if (expiresAt === null) {
-    const when = step === 'warn' ? 'the CAA records allow it' : 'the DNS is right';
-    return html`<p class="quiet">Issued automatically once ${when}.</p>`;
-  }
+  if (expiresAt === null) return html`<p class="quiet">${before[step]}</p>`;
   const until = `expires ${dateInWords(new Date(expiresAt), now)}`;
   const renews =
     renewal === null
@@ -84,9 +88,8 @@ function deployFact({ deploy }: ProjectView): Html | null {
   return fact('idle', 'Deploy', null, html`<p><code>${deploy.upstream}</code></p>`);
 }
 
-const verdictTones = { right: 'ok', wrong: 'warn', unknown: 'idle' } as const;
-
-function serversFact({ observation, checks, provider, summary }: Domain, now: Date): Html {
+function serversFact(domain: Domain, now: Date): Html {
+  const { observation, checks, provider, summary } = domain;
   const { attempts, lastCheckedAt, windowEndsAt } = checks;
   // Always present, because the script uses it (src/dashboard/browser/live.ts).
   const count = html`<span data-attempts="${attempts}">${attempts}</span> ${attempts === 1 ? 'check' : 'checks'}`;
@@ -97,7 +100,7 @@ function serversFact({ observation, checks, provider, summary }: Domain, now: Da
   const dns = summary.path.find((one) => one.step === 'dns')?.tone ?? 'idle';
   const title = observation?.view === 'recursive' ? 'Resolvers' : 'Name servers';
   return html`<section class="fact" data-tone="${dns}"><div class="fact-head"><h3>${title}</h3><span class="quiet">${provider?.name ?? null}</span></div>
-${observation === null ? null : serverList(observation)}
+${observation === null ? null : serverList(domain)}
 <p class="quiet">${last} · ${count}</p>
 ${windowEndsAt === null ? null : html`<p class="quiet">Checked until ${dateInWords(new Date(windowEndsAt), now)}</p>`}
 ${observation === null ? null : fold('shown-by-servers', 'What each one shows', serverFacts(observation, now))}</section>`;
@@ -105,19 +108,35 @@ ${observation === null ? null : fold('shown-by-servers', 'What each one shows', 
 
 type Seen = NonNullable<Domain['observation']>;
 
-/** One line per name: its worst address. */
-function serverList({ servers }: Seen): Html {
-  const names = [...new Set(servers.map(({ server }) => server))];
-  const short = shortNames(names);
-  return html`<ul class="servers">${names.map((name, at) => {
-    const verdicts = servers.flatMap((one) => (one.server === name ? one.verdict : []));
-    const verdict = (['wrong', 'unknown', 'right'] as const).find((one) => verdicts.includes(one));
-    const tone = verdictTones[verdict ?? 'unknown'];
-    return html`<li data-tone="${tone}">${icon(tone)}<span class="clip" title="${name}">${name}</span><span class="quiet">${words[tone]}</span><span class="unseen">${short[at] ?? name}</span></li>`;
+type ServerState = 'done' | 'to_do' | 'unknown';
+const stateTones = { done: 'ok', to_do: 'warn', unknown: 'idle' } as const;
+
+/** One line per name, as the rows of the records say. */
+function serverList({ observation, changes, status }: Domain): Html {
+  const names = [...new Set((observation?.servers ?? []).map(({ server }) => server))];
+  const words = {
+    done: 'right',
+    to_do: status === 'pending' ? 'not yet' : 'wrong',
+    unknown: 'unknown',
+  };
+  return html`<ul class="servers">${names.map((name) => {
+    const state = stateAt(name, changes);
+    const tone = stateTones[state];
+    return html`<li data-tone="${tone}">${icon(tone)}<span class="clip" title="${name}">${name}</span><span class="quiet">${words[state]}</span></li>`;
   })}</ul>`;
 }
 
-const words = { ok: 'right', warn: 'not yet', idle: 'no answer' } as const;
+/** Of the records that decide where the name points. */
+function stateAt(name: string, changes: Domain['changes']): ServerState {
+  const pointing = changes.filter(({ type }) => !besideRecord.has(type));
+  const states = pointing.flatMap(({ servers }) =>
+    servers.flatMap((one) => (one.name === name ? one.state : [])),
+  );
+  if (states.includes('to_do')) return 'to_do';
+  return states.includes('done') ? 'done' : 'unknown';
+}
+
+const besideRecord: ReadonlySet<string> = new Set(['CAA', 'TXT', 'HTTPS', 'MX']);
 
 function serverFacts({ servers, at }: Seen, now: Date): Html {
   return html`${facts([

@@ -20,7 +20,7 @@ import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';
 import { factsColumn } from './facts.ts';
 import { removalPages } from './remove.ts';
-import { taskCard } from './task.ts';
+import { partnerCard, taskCard } from './task.ts';
 import { timelineCard } from './timeline.ts';
 
 export function domainPages(): readonly PageRoute[] {
@@ -58,8 +58,8 @@ async function domainPage(
   if (!timeline.ok) return refusedPage(timeline.error, asked);
   if (!settings.ok) return refusedPage(settings.error, asked);
   const { unicodeHostname, summary } = domain.body;
-  const query = `hostname=${encodeURIComponent(domain.body.hostname)}&checks=tell`;
   const partner = await partnerOf(asked, domain.body, settings.body);
+  const query = `hostname=${encodeURIComponent(domain.body.hostname)}&checks=tell`;
   return {
     kind: 'page',
     status: error?.status ?? 200,
@@ -69,7 +69,8 @@ async function domainPage(
     main: html`${refusal(error)}
 ${part('head', head(domain.body, settings.body, link))}
 <div class="columns"><div class="stack">
-${part('task', taskCard(asked, domain.body, partner), { say: spokenSummary(domain.body) })}
+${part('task', taskCard(asked, domain.body), { say: spokenSummary(domain.body) })}
+${part('partner', partner === null ? html`` : partnerCard(asked, partner))}
 ${part('timeline', timelineCard(timeline.body, now))}</div>
 ${part('facts', factsColumn(domain.body, project.body, now))}</div>`,
   };
@@ -103,7 +104,7 @@ function head(domain: Domain, settings: Settings, link: Link): Html {
   const { hostname, unicodeHostname, projectId, status } = domain;
   const path = link(domainPath(projectId, hostname));
   const items = [
-    html`<a href="${link(`${projectPath(projectId)}/settings`)}">Primary and redirects</a>`,
+    html`<a href="${link(`${projectPath(projectId)}/settings`)}">Redirects</a>`,
     html`<a class="danger" href="${path}/remove">Remove domain</a>`,
   ];
   const visit =

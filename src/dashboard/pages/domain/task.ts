@@ -2,25 +2,33 @@
 import { type Html, html } from '../../../net/html.ts';
 import type { Domain } from '../../client.ts';
 import { domainPath, projectPath } from '../../client.ts';
-import { form, type SignedInRequest } from '../../layout.ts';
+import { form, type Link, type SignedInRequest } from '../../layout.ts';
 import { breakable, fold } from '../../parts/elements.ts';
 import { icon } from '../../parts/icons.ts';
 import { relativeTime } from '../../parts/times.ts';
 import { adviceSection, evidence } from './advice.ts';
 import { changeList } from './changes.ts';
 
-/** `partner`: a domain of the same zone that redirects to or from this one and is not set up yet. */
-export function taskCard(asked: SignedInRequest, domain: Domain, partner: Domain | null): Html {
+export function taskCard(asked: SignedInRequest, domain: Domain): Html {
   const { summary } = domain;
   return html`<section class="card task" data-tone="${summary.tone}" aria-labelledby="task-title">
 <header class="task-head"><h2 id="task-title">${summary.headline}</h2>
 <p>${summary.text}</p>
 <div class="meta">${path(domain)}${nextCheck(asked, domain)}</div></header>
 ${changeList(domain)}
-${partner === null ? null : html`<h3 class="also">Also for ${breakable(partner.unicodeHostname)}: ${partner.summary.brief}</h3>${changeList(partner)}`}
 ${adviceSection(domain)}
 ${foot(asked, domain)}
 ${howTo(domain)}${evidence(domain)}</section>`;
+}
+
+/** `partner`: `www` beside its apex, or the other way round, which is not set up yet. */
+export function partnerCard({ link }: SignedInRequest, partner: Domain): Html {
+  const { summary, unicodeHostname, projectId, hostname } = partner;
+  return html`<section class="card task" data-tone="${summary.tone}" aria-labelledby="partner-title">
+<header class="task-head"><h2 id="partner-title">Also for <a href="${link(domainPath(projectId, hostname))}">${breakable(unicodeHostname)}</a></h2>
+<p>${summary.headline}</p></header>
+${changeList(partner)}
+<div class="task-foot">${providerLink(partner)}${zoneFileLink(link, partner)}</div></section>`;
 }
 
 const steps = { dns: 'DNS', certificate: 'Certificate', deploy: 'Deploy' } as const;
@@ -60,20 +68,35 @@ function nextCheck({ link, now, session }: SignedInRequest, domain: Domain): Htm
 
 function foot(asked: SignedInRequest, domain: Domain): Html | null {
   const { link, session } = asked;
-  const { projectId, hostname, summary, changes } = domain;
+  const { projectId, hostname, summary } = domain;
   const page = domainPath(projectId, hostname);
-  const isOpen = changes.some(({ verb, state }) => verb !== 'keep' && state !== 'done');
-  const file = html`<a class="btn" href="${link(`${page}/zone-file`)}" download>Download zone file</a>`;
+  const file = zoneFileLink(link, domain);
   switch (summary.action) {
     case 'open_dns':
-      return html`<div class="task-foot">${providerLink(domain)}${isOpen ? file : null}</div>`;
+      return footOf([providerLink(domain), file]);
     case 'start_again':
-      return html`<div class="task-foot">${form(link(`${page}/verify`), session, html`<button class="btn primary">Start again</button>`)}${providerLink(domain, 'btn')}${isOpen ? file : null}</div>`;
+      return html`<div class="task-foot">${form(link(`${page}/verify`), session, html`<button class="btn primary">Start again</button>`)}${providerLink(domain, 'btn')}${file}</div>`;
     case 'change_plan':
       return html`<div class="task-foot">${form(link(`${projectPath(projectId)}/plan`), session, html`<input type="hidden" name="plan" value="pro"><button class="btn primary">Switch to Pro</button>`)}</div>`;
     default:
       return null;
   }
+}
+
+/** Null without content. */
+function footOf(parts: readonly (Html | null)[]): Html | null {
+  const shown = parts.filter((one) => one !== null);
+  return shown.length === 0 ? null : html`<div class="task-foot">${shown}</div>`;
+}
+
+/** Null if the file would be empty. */
+function zoneFileLink(link: Link, { projectId, hostname, changes }: Domain): Html | null {
+  const isLeft = changes.some(({ verb, state }) => {
+    return verb !== 'keep' && (state === 'to_do' || state === 'unknown');
+  });
+  if (!isLeft) return null;
+  const path = `${domainPath(projectId, hostname)}/zone-file`;
+  return html`<a class="btn" href="${link(path)}" download>Download zone file</a>`;
 }
 
 /** “Open DNS” only if the link leads to the records. */
@@ -110,9 +133,11 @@ function howTo({ changes, provider, zone, hostname, summary }: Domain): Html | n
   );
 }
 
-function inSteps({ verb, type, name }: Domain['changes'][number]): string {
+function inSteps({ verb, type, name, was, note }: Domain['changes'][number]): string {
   const called = name === '' ? 'with an empty name' : `“${name}”`;
   if (verb === 'delete') return `Delete the ${type} record ${called}.`;
+  if (verb === 'change' && was === undefined)
+    return `Edit the ${type} record ${called}. ${note ?? ''}`;
   if (verb === 'change') return `Edit the ${type} record ${called}, and paste the new value.`;
   return `Add a ${type} record. Paste the name and the value; leave the TTL as it is.`;
 }

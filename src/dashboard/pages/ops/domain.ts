@@ -115,7 +115,7 @@ function workSection(asked: SignedInRequest, watched: WatchedDomainView): Html {
 ${queueAnswers ? null : html`<p>The queue doesn’t answer, so its jobs aren’t shown. The database knows when they are due.</p>`}
 ${
   shown.length === 0
-    ? html`<p>Nothing.</p>`
+    ? html`<p>No jobs.</p>`
     : table<Work>(
         'Jobs, by queue',
         [

@@ -75,7 +75,7 @@ const places = {
 function operatorTasksPanel({ attention }: OverviewView): Html {
   if (attention.length === 0) {
     return html`<section class="card problem" aria-label="What to do">${badge('ok', 'All clear')}
-<p>No known problems, and nothing is waiting for you.</p></section>`;
+<p>There are no known problems.</p></section>`;
   }
   return html`<section class="card" aria-label="What to do"><ol>
 ${attention.map(
@@ -90,10 +90,10 @@ ${attention.map(
 }
 
 const words = {
-  pending: 'Pending',
-  verified: 'Verified',
+  pending: 'Not set up',
+  verified: 'Getting certificate',
   live: 'Live',
-  drifted: 'Drifted',
+  drifted: 'No longer live',
   failed: 'Failed',
 } as const satisfies Readonly<Record<keyof OverviewView['domains'], string>>;
 

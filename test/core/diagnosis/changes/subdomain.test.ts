@@ -142,7 +142,7 @@ describe('a subdomain', () => {
     [
       'has a name server whose two addresses differ',
       [ns1(right), ns1({ ...absent, address: '9.9.9.54' })],
-      [`${add}: to_do (ns1 to_do)`],
+      [`${add}: spreading (ns1 to_do)`],
       null,
     ],
     [
@@ -154,7 +154,7 @@ describe('a subdomain', () => {
     [
       'is in a domain that is not registered',
       [ns1(absent)],
-      [`${add}: to_do`],
+      [`${add}: unknown`],
       { delegation: { kind: 'unregistered', zone: 'example.com', parent: 'com' } },
     ],
     [
