@@ -27,7 +27,7 @@ export function changesTitle({ changes, provider }: ChangesShown): string {
 }
 
 /**
- * A line per record, and below it how far it is. Names and values are never cut: people copy them. The
+ * A line per record, and its progress below. Names and values are never cut: people copy them. The
  * table can be wider than the page.
  */
 export function changeLines(

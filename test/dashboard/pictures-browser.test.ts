@@ -38,6 +38,8 @@ describe.skipIf(lacks('chromium', 'pictures of the pages'))('A picture', patienc
   it('of the lists, adding and settings shows the whole page', async () => {
     await picture('/projects', 'projects');
     await picture(`${project}/domains`, 'domains');
+    await picture(`${project}/domains?search=example`, 'domains-search');
+    await picture(`${project}/domains?search=nothing-here`, 'domains-none');
     await picture(`${project}/add?hostname=shop.example`, 'add-pair');
     await picture(`${project}/settings`, 'settings');
     await picture(`${pages.get('live')}/remove`, 'remove');
@@ -67,5 +69,9 @@ const badges: Readonly<Record<string, string>> = {
   drifted: 'Needs attention',
   failed: 'Failed',
   apex: 'Action needed',
+  proxied: 'Action needed',
+  providers: 'Action needed',
+  expired: 'Needs attention',
+  plan: 'Action needed',
   long: 'Action needed',
 };

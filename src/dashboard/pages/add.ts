@@ -28,7 +28,7 @@ export function addPages(show: ShowDomains): readonly PageRoute[] {
   ];
 }
 
-/** A name with a counterpart is asked about first; nothing is added before the answer. */
+/** For a name with a counterpart, the choice comes first; the name is added after it. */
 function addDomain(show: ShowDomains): PageHandler {
   return async (asked) => {
     const { api, form: typed, params } = asked;

@@ -42,9 +42,9 @@ const dnsChange = z
     value: z.string().meta({ description: "The record's value; CAA in presentation form" }),
     was: z.string().optional().meta({ description: 'The value to replace; only with `change`' }),
     ttl: ttl.meta({ description: 'TTL in seconds; of `delete` and `keep` as observed' }),
-    state: explainedEnum('ChangeState', 'How far the change is', states),
+    state: explainedEnum('ChangeState', 'Progress of the change', states),
     servers: z.array(serverChange).meta({
-      description: 'How far each one is',
+      description: 'Progress of each one',
     }),
     note: sentence('Advice').optional(),
   })

@@ -12,7 +12,7 @@ import { actor, explainedEnum, sentence } from './common.ts';
 const tone = explainedEnum('Tone', 'How urgent it is', {
   ok: 'It works',
   wait: 'On its way',
-  warn: 'Somebody has to act',
+  warn: 'Someone has to act',
   bad: 'Visitors are affected, or checks ended',
   idle: 'Not yet, or unknown',
 } satisfies Readonly<Record<Tone, string>>);

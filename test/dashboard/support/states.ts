@@ -85,6 +85,18 @@ const apexAtGodaddy: Seen = (hostname, zone) => ({
   targetAddresses: ['203.0.113.10', '203.0.113.11', '2001:db8:1::10'],
 });
 
+const proxied: Seen = (hostname, zone) =>
+  observationShowing(hostname, zone, {
+    ...nothing,
+    a: { kind: 'records', records: ['104.16.0.1'], ttlSeconds: 300 },
+  });
+
+const twoProviders: Seen = (hostname, zone, target) =>
+  servedBy(observationShowing(hostname, zone, cnameTo(target), nothing), [
+    'ns51.domaincontrol.com',
+    'ns1.elsewhere.example',
+  ]);
+
 /** What a check of each state sees. */
 export const seenIn = {
   missing: atGodaddy(() => nothing),
@@ -105,6 +117,10 @@ export const seenIn = {
   drifted: (hostname, zone, target) => rightObservation(hostname, zone, target),
   failed: atGodaddy(() => nothing),
   apex: apexAtGodaddy,
+  proxied,
+  providers: twoProviders,
+  expired: (hostname, zone, target) => rightObservation(hostname, zone, target),
+  plan: (hostname, zone, target) => rightObservation(hostname, zone, target),
 } satisfies Readonly<Record<string, Seen>>;
 
 /** The longest label that the DNS allows. */
@@ -138,7 +154,7 @@ export async function everyState(
     atGodaddy(() => cnameTo(`${LONG}.elsewhere.example`)),
   );
   const idOf = (state: string) => ids.get(state) ?? '';
-  for (const state of ['live', 'suspected', 'drifted'])
+  for (const state of ['live', 'suspected', 'drifted', 'expired'])
     await issueCertificate(database, idOf(state));
   for (const state of ['suspected', 'drifted']) {
     const elsewhere = atGodaddy(() => cnameTo('shops.elsewhere.example'));
@@ -152,6 +168,15 @@ export async function everyState(
   await database.prisma.domain.update({
     where: { id: idOf('failed') },
     data: { status: 'failed', failedAt: new Date(), nextCheckAt: null, recheckAt: null },
+  });
+  await database.prisma.certificate.updateMany({
+    where: { domainId: idOf('expired') },
+    data: { expiresAt: new Date(Date.now() - HOUR) },
+  });
+  const plan = { code: 'plan_required', hostname: `plan.${zone}` };
+  await database.prisma.domain.update({
+    where: { id: idOf('plan') },
+    data: { status: 'pending', verifiedAt: null, findings: [plan] },
   });
   return { project: `/projects/${projectId}`, pages };
 }

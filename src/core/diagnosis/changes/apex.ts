@@ -55,7 +55,7 @@ function isAddressForm({ provider, ourAddresses }: ChangePlace): boolean {
   return provider !== null && provider.apex === null && ourAddresses.length > 0;
 }
 
-/** One of our addresses is enough: what stands beside it has rows of its own. */
+/** One of our addresses is enough: other addresses have their own rows. */
 function leadsHere({ isOwn, ourAddresses }: ChangePlace): HasChange {
   return ({ a, aaaa }) => {
     const found = [...recordsOf(a), ...recordsOf(aaaa)];

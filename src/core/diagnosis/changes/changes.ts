@@ -18,7 +18,7 @@ import { spread } from './spread.ts';
 import { subdomainChanges } from './subdomain.ts';
 
 /**
- * In the order in which they are made: what stands in the way, the record, then the rest. `keep` alone
+ * In the order in which they are made: deletions, the record, then the rest. `keep` alone
  * if nothing is left to do. Never empty, pure, never throws.
  */
 export function changesFor(input: ChangesInput): readonly DnsChange[] {

@@ -47,7 +47,7 @@ export function changePlaceOf(input: ChangesInput): ChangePlace {
   };
 }
 
-/** Until the domain has name servers of its own, the answers are those of others. */
+/** Until the domain has its own name servers, other servers answer for it. */
 const withoutZone: ReadonlySet<FindingCode> = new Set([
   'domain_unregistered',
   'no_name_servers',
@@ -61,7 +61,7 @@ export function findingOf<C extends FindingCode>(
   return findings.find((finding): finding is FindingOf<C> => finding.code === code);
 }
 
-/** All hints about the record, in words. */
+/** The text of each hint about the record. */
 export function hintsAbout({ findings }: ChangePlace): ReadonlyMap<HintCode, string> {
   const aboutRecord = findings.filter(({ code }) => recordCodes.has(code));
   const hints = aboutRecord.flatMap((finding) => explain(finding).hints);

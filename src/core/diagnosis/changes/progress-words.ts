@@ -1,4 +1,4 @@
-/** How far a change is, in a few words: for the page and the CLI. */
+/** The progress of a change in a few words, for the page and the CLI. */
 import type { ChangeState, ChangeVerb, ServerChange } from './change.ts';
 
 type Progress = {

@@ -1,4 +1,4 @@
-/** How far a change has come, server by server. */
+/** The progress of a change, server by server. */
 import type { Observation, ServerView } from '../observation.ts';
 import { isUnasked, speaksForZone } from '../server-pointing.ts';
 import { showing } from '../shows.ts';

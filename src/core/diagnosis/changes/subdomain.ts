@@ -25,7 +25,7 @@ function recordChange(place: ChangePlace): DnsChange {
   const isSet: HasChange = (view) => {
     const { cname } = view;
     if (!isConclusive(cname)) return null;
-    // What a wildcard has beside its alias is no deletion of its own.
+    // A wildcard's addresses beside its alias have no row, so they count here.
     if (hints.has('wildcard_masks') && hasAddress(view)) return false;
     const aliases = recordsOf(cname);
     return aliases.length > 0 && aliases.every((alias) => isSameName(alias, value));
@@ -48,7 +48,7 @@ function hasAddress({ a, aaaa }: ServerView): boolean {
   return a.kind === 'records' || aaaa.kind === 'records';
 }
 
-/** Before the first check, and before the domain has a zone of its own. */
+/** Before the first check, and before the domain has its own zone. */
 export const notChecked = { state: 'unknown', servers: [] } as const;
 
 /** The proxy's addresses say nothing about the record behind it. */

@@ -13,7 +13,7 @@ export type LeadingFinding = {
   readonly severity: Severity;
   readonly actor: Actor;
   readonly summary: string;
-  /** Another project has the name, and no record was asked for yet. */
+  /** Another project has the name, and there is no record yet that could prove ownership. */
   readonly isWithoutProof: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** Sentences about how far the changes at the DNS provider have come. */
+/** Sentences about the progress of the changes at the DNS provider. */
 import { type ChangeVerb, type DnsChange, isOpen } from '../../diagnosis/changes/change.ts';
 
 /** Every change is made, and not every name server has it. */

@@ -152,7 +152,7 @@ function deployDown(input: SummaryInput): Situation {
   };
 }
 
-/** CAA records of our own target, for example. */
+/** For example the CAA records of our target. */
 function oursToFix(leading: LeadingFinding | null): Situation {
   return {
     ...calm,

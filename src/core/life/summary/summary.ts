@@ -1,6 +1,6 @@
 /**
  * How a domain stands, decided once: badge, headline, steps and next action. The page, the API, the
- * CLI, window titles and lists show this and derive nothing of their own from the status.
+ * CLI, window titles and lists show this instead of the status.
  */
 import { situationOf } from './situation.ts';
 import type {

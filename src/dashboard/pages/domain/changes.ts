@@ -1,4 +1,4 @@
-/** What to do at the DNS provider: a row per record, with how far each name server is. */
+/** What to do at the DNS provider: a row per record, with the progress of each name server. */
 import type { ChangeState } from '../../../core/diagnosis/changes/change.ts';
 import { progressInWords } from '../../../core/diagnosis/changes/progress-words.ts';
 import type { Tone } from '../../../core/life/summary/summary-types.ts';
@@ -23,7 +23,7 @@ const tones: { readonly [S in ChangeState]: Tone } = {
   unknown: 'idle',
 };
 
-/** Longer names get a line of their own. */
+/** Longer names get a separate line. */
 const NAME_MAX = 24;
 
 function row(change: Change, view: View): Html {

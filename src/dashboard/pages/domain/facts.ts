@@ -21,7 +21,7 @@ function fact(tone: Tone, title: string, state: Html | string | null, content: H
 ${content}</section>`;
 }
 
-/** Browser states without a finding of their own. */
+/** Browser states without a finding. */
 const browserProblems: ReadonlySet<string> = new Set(['other_certificate', 'not_shown']);
 
 function certificateFact({ certificate, escalation, summary }: Domain, now: Date): Html {
