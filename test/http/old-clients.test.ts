@@ -25,6 +25,11 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
+function isUse(name: string, value: unknown): boolean {
+  if (name === 'lastUsedAt') return value === null || typeof value === 'string';
+  return name === 'deprecatedUses' && Array.isArray(value);
+}
+
 /** What an old client reads of an answer; it ignores fields that it does not know. */
 function knownPart(answer: unknown, recorded: unknown): unknown {
   if (Array.isArray(recorded)) {
@@ -37,9 +42,7 @@ function knownPart(answer: unknown, recorded: unknown): unknown {
       Object.entries(recorded).map(([name, value]) => [
         name,
         // Uses are written in the background, so the answer depends on how long the test has run.
-        name === 'deprecatedUses' && Array.isArray(fields?.[name])
-          ? value
-          : knownPart(fields?.[name], value),
+        isUse(name, fields?.[name]) ? value : knownPart(fields?.[name], value),
       ]),
     );
   }
