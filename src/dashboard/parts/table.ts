@@ -1,4 +1,4 @@
-/** Lists on narrow screens. That CSS removes implicit ARIA roles, so they are explicit. */
+/** Lists on narrow screens unless dense. That CSS removes implicit ARIA roles, so they are explicit. */
 import { attribute, type Html, html } from '../../net/html.ts';
 
 export type Column<Row> = {
@@ -7,18 +7,19 @@ export type Column<Row> = {
   readonly cell: (row: Row) => Html | string;
   /** Marks the cell that is its row's header. */
   readonly names?: true;
-  /** `wide` and `name` have styles. */
+  /** `wide`, `name`, `n` (numbers), `measured` and `hide-phone` have styles. */
   readonly className?: string;
 };
 
-/** `caption`: for screen readers only. */
+/** `caption`: for screen readers only. `dense`: a few narrow columns, which fit on a phone. */
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
+  width: 'wide' | 'dense' = 'wide',
 ): Html {
-  return html`<div class="card table-card"><table class="table" role="table"><caption class="unseen">${caption}</caption>
-<thead role="rowgroup"><tr role="row">${columns.map(({ heading }) => html`<th role="columnheader" scope="col">${heading}</th>`)}</tr></thead>
+  return html`<div class="card table-card"><table class="table ${width}" role="table"><caption class="unseen">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map(({ heading, className }) => html`<th role="columnheader" scope="col"${attribute('class', className ?? null)}>${heading}</th>`)}</tr></thead>
 <tbody role="rowgroup">
 ${rows.map((row) => html`<tr role="row">${columns.map((column) => cellOf(column, row))}</tr>`)}
 </tbody></table></div>`;

@@ -23,8 +23,7 @@ export const findPage: PageHandler = async (asked) => {
     section: 'operations',
     title: name === '' ? 'Find a domain' : `Domains with ${name}`,
     above: [operationsCrumb],
-    main: html`<header class="head"><div class="head-title"><h1>Find a domain</h1></div></header>
-${searchForm(asked, name)}
+    main: html`<header class="status"><h1>Find a domain</h1>${searchForm(asked, name)}</header>
 ${found === null ? null : results(asked, found.ok ? found.body : [])}`,
   };
 };
@@ -71,9 +70,9 @@ function statusBadge(status: FoundDomains[number]['status']): Html {
 }
 
 export function searchForm({ link }: Pick<SignedInRequest, 'link'>, name: string): Html {
-  return html`<search class="search-line"><form class="search" method="get" action="${link('/ops/domains')}">
+  return html`<form class="search" role="search" method="get" action="${link('/ops/domains')}">
 <input class="input" type="search" id="name" name="name" value="${name}" aria-label="Find a domain" placeholder="Find a domain" inputmode="url" autocomplete="off" autocapitalize="none" spellcheck="false" required><button aria-label="Find">${icon('search')}</button>
-</form></search>`;
+</form>`;
 }
 
 /** For keys without the scope `ops:read`. */

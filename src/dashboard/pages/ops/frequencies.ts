@@ -1,11 +1,10 @@
 import { toUnicodeName } from '../../../core/names/idna.ts';
 import { type Html, html, joined } from '../../../net/html.ts';
 import type { OverviewView } from '../../client.ts';
-import type { Link, SignedInRequest } from '../../layout.ts';
+import type { Link } from '../../layout.ts';
 import { table } from '../../parts/table.ts';
-import { relativeTime } from '../../parts/times.ts';
-import { meter } from './charts.ts';
-import { watchedPath } from './find.ts';
+import { bar } from './bar.ts';
+import { panel } from './panel.ts';
 
 const tones = { blocks: 'bad', warns: 'warn', informs: 'idle' } as const;
 export const operatorActors = {
@@ -18,20 +17,22 @@ export const operatorActors = {
 export function findingFrequencies({ findings }: OverviewView): Html | null {
   if (findings.length === 0) return null;
   const most = Math.max(...findings.map(({ domains }) => domains));
-  return html`<h2 class="section-title" id="findings">Findings</h2>
-${table(
-  'Findings, the most frequent first',
-  [
-    { heading: 'Finding', names: true, cell: ({ code }) => html`<code>${code}</code>` },
-    {
-      heading: 'Domains',
-      cell: ({ domains, severity }) => meter(domains, most, tones[severity]),
-    },
-    { heading: 'Severity', cell: ({ severity }) => severity },
-    { heading: 'Who acts', cell: ({ actor }) => operatorActors[actor] },
-  ],
-  findings,
-)}`;
+  const rows = table(
+    'Findings, the most frequent first',
+    [
+      { heading: 'Finding', names: true, cell: ({ code }) => html`<code>${code}</code>` },
+      {
+        heading: 'Domains',
+        className: 'measured',
+        cell: ({ domains, severity }) => html`${domains}${bar(domains, most, tones[severity])}`,
+      },
+      { heading: 'Severity', className: 'hide-phone', cell: ({ severity }) => severity },
+      { heading: 'Who acts', className: 'hide-phone', cell: ({ actor }) => operatorActors[actor] },
+    ],
+    findings,
+    'dense',
+  );
+  return panel('findings', 'Findings', rows);
 }
 
 /** Each with three of its domains; null if all operators answer. */
@@ -40,65 +41,26 @@ export function operatorsSection({ dnsOperators }: OverviewView, link: Link): Ht
   const most = Math.max(...dnsOperators.map(({ domains }) => domains));
   const named = (hostname: string) =>
     html`<a href="${link(`/ops/domains?name=${encodeURIComponent(hostname)}`)}">${toUnicodeName(hostname)}</a>`;
-  return html`<h2 class="section-title" id="dns-operators">DNS operators with trouble</h2>
-<p class="quiet">Their name servers gave no usable answer about these domains. The domains keep their state.</p>
-${table(
-  'Operators of name servers that did not answer',
-  [
-    { heading: 'Operator', names: true, cell: ({ operator }) => operator },
-    { heading: 'Domains', cell: ({ domains }) => meter(domains, most, 'warn') },
-    {
-      heading: 'Among them',
-      className: 'name',
-      cell: ({ hostnames }) => joined(hostnames.map(named), ', '),
-    },
-  ],
-  dnsOperators,
-)}`;
-}
-
-const daysLeft = {
-  ended: ['ended', 'bad'],
-  '1': ['less than a day', 'bad'],
-  '7': ['less than 7 days', 'warn'],
-  '30': ['less than 30 days', 'ok'],
-  more: ['30 days and more', 'ok'],
-} as const;
-
-/** By time left, and those that expire first. */
-export function certificatesSection(
-  { certificates }: OverviewView,
-  { link, now }: SignedInRequest,
-): Html {
-  const { byDaysLeft, soonest } = certificates;
-  const most = Math.max(...byDaysLeft.map(({ domains }) => domains));
-  return html`<h2 class="section-title" id="certificates">Certificates</h2>
-${table(
-  'Live domains, by the time left on their certificate',
-  [
-    { heading: 'Left', names: true, cell: ({ within }) => daysLeft[within][0] },
-    {
-      heading: 'Domains',
-      cell: ({ within, domains }) => meter(domains, most, daysLeft[within][1]),
-    },
-  ],
-  byDaysLeft,
-)}
-${
-  soonest.length === 0
-    ? null
-    : html`<h3 class="section-title">Ending first</h3>${table(
-        'Certificates that expire first',
-        [
-          {
-            heading: 'Domain',
-            names: true,
-            cell: ({ id, hostname }) =>
-              html`<a href="${link(watchedPath(id))}">${toUnicodeName(hostname)}</a>`,
-          },
-          { heading: 'Ends', cell: ({ endsAt }) => relativeTime(endsAt, now) },
-        ],
-        soonest,
-      )}`
-}`;
+  const rows = table(
+    'Operators of name servers that did not answer',
+    [
+      { heading: 'Operator', names: true, cell: ({ operator }) => operator },
+      {
+        heading: 'Domains',
+        className: 'measured',
+        cell: ({ domains }) => html`${domains}${bar(domains, most, 'warn')}`,
+      },
+      {
+        heading: 'Among them',
+        className: 'name',
+        cell: ({ hostnames }) => joined(hostnames.map(named), ', '),
+      },
+    ],
+    dnsOperators,
+  );
+  return panel(
+    'dns-operators',
+    'DNS operators that do not answer',
+    html`<p class="quiet">Their name servers gave no usable answer about these domains. The domains keep their state.</p>${rows}`,
+  );
 }

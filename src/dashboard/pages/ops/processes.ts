@@ -4,6 +4,7 @@ import type { SignedInRequest } from '../../layout.ts';
 import { badge } from '../../parts/elements.ts';
 import { table } from '../../parts/table.ts';
 import { relativeTime } from '../../parts/times.ts';
+import { panel } from './panel.ts';
 
 const badges = {
   starting: badge('warn', 'Starting'),
@@ -13,23 +14,23 @@ const badges = {
 } as const satisfies Readonly<Record<FleetView[number]['state'], Html>>;
 
 export function processesSection(fleet: FleetView, { now }: SignedInRequest): Html {
-  return html`<h2 class="section-title" id="processes">Processes</h2>
-${table(
-  'Processes of this installation',
-  [
-    {
-      heading: 'Process',
-      names: true,
-      cell: ({ role, host, pid, version }) =>
-        html`${role} on ${host} <span class="quiet">PID ${pid} · ${version}</span>`,
-    },
-    { heading: 'State', cell: ({ state }) => badges[state] },
-    { heading: 'Started', cell: ({ startedAt }) => relativeTime(startedAt, now) },
-    { heading: 'Last report', cell: ({ seenAt }) => relativeTime(seenAt, now) },
-    { heading: 'Configuration', className: 'wide', cell: configurationOf },
-  ],
-  fleet,
-)}`;
+  const rows = table(
+    'Processes of this installation',
+    [
+      {
+        heading: 'Process',
+        names: true,
+        cell: ({ role, host, pid, version }) =>
+          html`${role} on ${host} <span class="quiet">PID ${pid} · ${version}</span>`,
+      },
+      { heading: 'State', cell: ({ state }) => badges[state] },
+      { heading: 'Started', cell: ({ startedAt }) => relativeTime(startedAt, now) },
+      { heading: 'Last report', cell: ({ seenAt }) => relativeTime(seenAt, now) },
+      { heading: 'Configuration', className: 'wide', cell: configurationOf },
+    ],
+    fleet,
+  );
+  return panel('processes', 'Processes', rows);
 }
 
 function configurationOf({ state, problem, differs }: FleetView[number]): Html | string {

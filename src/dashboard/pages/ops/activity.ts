@@ -44,29 +44,31 @@ export function activityCharts({ activity }: OverviewView, now: Date): Html {
   const busy = hours.filter((at) => counted.has(at)).toReversed();
   const numberAt = (bars: readonly Bar[], at: number) =>
     String(bars.find((bar) => bar.at === at)?.count ?? 0);
-  return html`<div class="charts">${drawn.map(chart)}</div>
+  return html`${drawn.map(chart)}
 ${
   busy.length === 0
     ? null
-    : html`<details class="card fold"><summary>The same as a table</summary>
+    : html`<details class="fold"><summary>As a table</summary><div>
 ${table(
   'Events of the last 24 hours, by hour',
   [
     { heading: 'Hour, UTC', cell: (at: number) => hourOf(at), names: true },
     ...drawn.map(({ title, bars }) => ({
       heading: title,
+      className: 'n',
       cell: (at: number) => numberAt(bars, at),
     })),
   ],
   busy,
-)}</details>`
+  'dense',
+)}</div></details>`
 }`;
 }
 
 /** In units of the drawing, which is scaled to its container. */
-const WIDTH = 480;
-const HEIGHT = 80;
-const GAP = 3;
+const WIDTH = 240;
+const HEIGHT = 28;
+const GAP = 2;
 
 function chart({ title, tone, bars }: Series & { readonly bars: readonly Bar[] }): Html {
   const total = bars.reduce((sum, { count }) => sum + count, 0);
@@ -80,20 +82,13 @@ function chart({ title, tone, bars }: Series & { readonly bars: readonly Bar[] }
       : `${title}: ${total} in 24 hours; most, ${most.count}, in the hour from ${hourOf(most.at)} UTC.`;
   const width = WIDTH / bars.length;
   const rects = bars.map(({ at, count }, place) => {
-    // A single event among thousands stays visible.
-    const height = count === 0 ? 0 : Math.max(3, (count / most.count) * HEIGHT);
+    // A single event among thousands stays visible; an hour without events is a line.
+    const height = count === 0 ? 1 : Math.max(3, (count / most.count) * HEIGHT);
     const [x, y] = [place * width + GAP / 2, HEIGHT - height];
-    return html`<rect class="fill" x="${x}" y="${y}" width="${width - GAP}" height="${height}" rx="2"><title>${hourOf(at)} UTC: ${count}</title></rect>`;
+    return html`<rect${count === 0 ? html` class="zero"` : null} x="${x}" y="${y}" width="${width - GAP}" height="${height}" rx="1"><title>${hourOf(at)} UTC: ${count}</title></rect>`;
   });
-  return html`<figure class="card chart" data-tone="${tone}"><figcaption><span class="number">${total}</span> ${title}</figcaption>
-<svg viewBox="0 0 ${WIDTH} ${HEIGHT + 1}" role="img" aria-label="${said}" preserveAspectRatio="none">${rects}<line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT + 0.5}" y2="${HEIGHT + 0.5}"/></svg>
-<p class="ends" aria-hidden="true"><span>${hourOf(bars[0]?.at ?? 0)}</span><span>${hourOf(bars.at(-1)?.at ?? 0)} UTC</span></p></figure>`;
-}
-
-/** A number with a bar relative to `largest`. `largest` 0: no bar. */
-export function meter(number: number, largest: number, tone: string): Html {
-  const width = largest === 0 ? 0 : (number / largest) * 100;
-  return html`<span class="meter" data-tone="${tone}"><span class="number">${number}</span><svg viewBox="0 0 100 8" aria-hidden="true" preserveAspectRatio="none"><rect class="track" width="100" height="8" rx="2"/><rect class="fill" width="${width}" height="8" rx="2"/></svg></span>`;
+  return html`<p class="line"><span>${title}</span><span class="num">${total}</span></p>
+<svg class="bars" data-tone="${tone}" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${said}" preserveAspectRatio="none">${rects}</svg>`;
 }
 
 /** `14:00` in UTC; `at`: ms since 1970. */
