@@ -12,7 +12,13 @@ import type { ReadReadiness } from './ops/readiness.ts';
 import { openQueueBackend } from './queue/backend.ts';
 import { composeFleet, joinFleet } from './roles/fleet.ts';
 import { type Ops, openOps, rolesOf } from './roles/ops.ts';
-import { type Clock, type Closing, closeAll, compose, type Parts } from './roles/parts.ts';
+import {
+  buildService,
+  type Clock,
+  type Closing,
+  closeAll,
+  type Service,
+} from './service/service.ts';
 
 /** Null for each role that the process does not have. */
 type Addresses = {
@@ -28,7 +34,7 @@ export type Signpost = {
   readonly firstKey: string | null;
   /** Callable without a socket. */
   readonly api: Api | null;
-  readonly parts: Parts;
+  readonly service: Service;
   readonly readiness: ReadReadiness;
   /** Lets running work finish for at most `deadlineMs`. */
   close(deadlineMs: number): Promise<void>;
@@ -46,16 +52,16 @@ export async function startSignpost(
   try {
     const ops = await openOps(config, log);
     closings.push((deadlineMs) => ops.close(deadlineMs));
-    const parts = await openParts({ config, log, now, ops }, closings);
-    ops.watch({ ...parts, readFleet: composeFleet(parts).read });
-    const { api, addresses: played } = await startRoles(parts, ops.readiness, closings);
+    const service = await openParts({ config, log, now, ops }, closings);
+    ops.watch({ ...service, readFleet: composeFleet(service).read });
+    const { api, addresses: played } = await startRoles(service, ops.readiness, closings);
     // Last, because a failed start would never show the key.
-    const firstKey = played.http === null ? null : await makeFirstKey(parts);
+    const firstKey = played.http === null ? null : await makeFirstKey(service);
     ops.opened.isStarted = true;
     closings.push(() => ops.endWatch()); // the first to run
     const close = (deadlineMs: number) => closeAll(closings, deadlineMs);
     const addresses = { ...played, metricsPort: ops.port };
-    return { addresses, firstKey, api, parts, readiness: ops.readiness, close };
+    return { addresses, firstKey, api, service, readiness: ops.readiness, close };
   } catch (fault) {
     await closeAll(closings, FAILED_START_DEADLINE_MS).catch(() => {}); // the original error matters more
     throw fault;
@@ -64,27 +70,27 @@ export async function startSignpost(
 
 /** Loaded on demand: a process with one role loads up to a quarter less code. */
 async function startRoles(
-  parts: Parts,
+  service: Service,
   readiness: ReadReadiness,
   closings: Closing[],
 ): Promise<{ api: Api | null; addresses: Omit<Addresses, 'metricsPort'> }> {
-  const roles = rolesOf(parts.config);
+  const roles = rolesOf(service.config);
   // The edge first, so that it can answer challenges before any is published.
   const edge = roles.includes('edge')
-    ? await (await import('./roles/edge.ts')).startEdge(parts, closings)
+    ? await (await import('./roles/edge.ts')).startEdge(service, closings)
     : null;
   const dropTraffic = (hostname: string) => edge?.notify({ kind: 'gone', hostname });
   const http = roles.includes('api')
-    ? await (await import('./roles/api.ts')).startApi({ parts, readiness, dropTraffic }, closings)
+    ? await (await import('./roles/api.ts')).startApi({ service, readiness, dropTraffic }, closings)
     : null;
   if (roles.includes('worker')) {
-    await (await import('./roles/worker.ts')).startWork(parts, closings);
+    await (await import('./roles/worker.ts')).startWork(service, closings);
   }
   const addresses = { http: http?.address ?? null, edge: edge?.ports ?? null };
   return { api: http?.api ?? null, addresses };
 }
 
-async function makeFirstKey({ config, database, now }: Parts): Promise<string | null> {
+async function makeFirstKey({ config, database, now }: Service): Promise<string | null> {
   const keys = createApiKeyStore(database.prisma);
   const { created } = await ensureApiKey(keys, { configured: config.apiKey, now: now() });
   return created;
@@ -104,7 +110,7 @@ type Starting = {
   readonly ops: Ops;
 };
 
-async function openParts(starting: Starting, closings: Closing[]): Promise<Parts> {
+async function openParts(starting: Starting, closings: Closing[]): Promise<Service> {
   const { config, log, now, ops } = starting;
   const { metrics, opened } = ops;
   warnOfLocalAuthority(config, log);
@@ -121,9 +127,9 @@ async function openParts(starting: Starting, closings: Closing[]): Promise<Parts
   closings.push(() => backend.close());
   opened.backend = backend;
   closings.push(await joinFleet({ config, database, backend, secrets, log, metrics }));
-  const parts = compose({ config, database, backend, vault, secrets, log, now, metrics });
-  closings.push(() => parts.close());
-  return parts;
+  const service = buildService({ config, database, backend, vault, secrets, log, now, metrics });
+  closings.push(() => service.close());
+  return service;
 }
 
 /**

@@ -18,6 +18,7 @@ const floors = [
   ['certificates', 'queue'],
   ['events', 'ops'],
   ['webhooks'],
+  ['service'],
   ['edge', 'http', 'workers'],
   ['cli', 'dashboard'],
   ['roles'],

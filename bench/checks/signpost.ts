@@ -22,13 +22,13 @@ const result = loadConfig({
   TIME_SCALE: '288',
 });
 if (!result.ok) throw new Error(JSON.stringify(result.problems));
-const { parts } = await startSignpost(result.config, pino({ level: 'error' }, destination(2)));
-const { prisma } = parts.database;
+const { service } = await startSignpost(result.config, pino({ level: 'error' }, destination(2)));
+const { prisma } = service.database;
 
 const now = new Date();
 await prisma.domain.updateMany({ data: { pendingSince: now, nextCheckAt: now } });
 const domains = await prisma.domain.findMany({ select: { id: true, epoch: true } });
-await parts.queues.enqueue(
+await service.queues.enqueue(
   'check-dns',
   domains.map(({ id, epoch }) => ({ job: { domainId: id, epoch }, runAt: now })),
 );

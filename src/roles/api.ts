@@ -26,11 +26,11 @@ import { addressGroup, clientAddress, trustedProxies } from '../net/client-addre
 import { defaultConnectionLimits, descriptorLimit, shareDescriptors } from '../net/connections.ts';
 import { createQueueBoard } from '../ops/queue-dashboard.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
-import type { Closing, Parts } from './parts.ts';
+import type { Closing, Service } from '../service/service.ts';
 import { routesOf } from './routes.ts';
 
 export type ServedApi = {
-  readonly parts: Parts;
+  readonly service: Service;
   readonly readiness: ReadReadiness;
   /** Closes connections that an edge in this process serves under a name. */
   readonly dropTraffic: (hostname: string) => void;
@@ -44,14 +44,14 @@ export type SignpostApi = {
 };
 
 /** Opens no port. */
-export function createSignpostApi({ parts, readiness, dropTraffic }: ServedApi): SignpostApi {
-  const { config, database, log, now } = parts;
+export function createSignpostApi({ service, readiness, dropTraffic }: ServedApi): SignpostApi {
+  const { config, database, log, now } = service;
   const { prisma } = database;
   const authenticate = createAuthenticate({ findKey: createApiKeyStore(prisma).find, now });
   const limits = openRateLimiters({ config, database, log, now });
   const usage = createKeyUsage({ store: createKeyUsageStore(prisma), log, now });
   const answers = createIdempotentAnswerStore(prisma);
-  const streams = composeStreams(parts, authenticate);
+  const streams = composeStreams(service, authenticate);
   const trusted = trustedProxies(config.api.trustedProxies);
   // The path that a proxy adds; routes start with /v1, and the base URL ends with it.
   const basePath = new URL(config.api.baseUrl ?? 'http://localhost/v1').pathname.slice(
@@ -59,10 +59,10 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: ServedApi):
     -'/v1'.length,
   );
   const isSecret = createIsSecret(config.apiKey);
-  const counted = parts.metrics && { count: parts.metrics.request };
+  const counted = service.metrics && { count: service.metrics.request };
   const api = createApi({
     routes: routesOf({
-      parts,
+      service,
       readiness,
       dropTraffic,
       forgetKey: authenticate.forget,
@@ -81,8 +81,8 @@ export function createSignpostApi({ parts, readiness, dropTraffic }: ServedApi):
     log,
     ...counted,
   });
-  const sessionSecret = parts.secrets.session;
-  const queueBoard = createQueueBoard(parts.queues);
+  const sessionSecret = service.secrets.session;
+  const queueBoard = createQueueBoard(service.queues);
   return {
     api: withDashboard(api, {
       sessionSecret,
@@ -107,8 +107,8 @@ export async function startApi(
 ): Promise<{ api: Api; address: string }> {
   const { api, close } = createSignpostApi(served);
   closings.push(close);
-  const { host, port } = served.parts.config.http;
-  const { trustedProxies } = served.parts.config.api;
+  const { host, port } = served.service.config.http;
+  const { trustedProxies } = served.service.config.api;
   const total = Math.min(defaultConnectionLimits.total, shareDescriptors(descriptorLimit()).api);
   const connections = { ...defaultConnectionLimits, total };
   const server = await listenHttp(api, { host, port, trustedProxies, connections });
@@ -124,7 +124,7 @@ export type ComposedStreams = {
 };
 
 export function composeStreams(
-  { config, database, log, now, queues }: Parts,
+  { config, database, log, now, queues }: Service,
   authenticate: Authenticate,
 ): ComposedStreams {
   const { lastNumbers, page } = createEventFeedStore(database);

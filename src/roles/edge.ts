@@ -8,7 +8,7 @@ import { upstreamReach } from '../edge/proxy/upstream.ts';
 import { keepCertificates } from '../edge/tls/secure-contexts.ts';
 import { isLoopback, trustedProxies } from '../net/client-address.ts';
 import { descriptorLimit, shareDescriptors } from '../net/connections.ts';
-import type { Closing, Parts } from './parts.ts';
+import type { Closing, Service } from '../service/service.ts';
 
 /** For both ports together: about 50 KB each, including the handshake. */
 const CONNECTIONS_MAX = 20_000;
@@ -16,16 +16,16 @@ const CONNECTIONS_MAX = 20_000;
 export type StartedEdge = { readonly ports: EdgePorts; readonly notify: Edge['notify'] };
 
 /** Adds its shutdown to `closings`. Rejects if a port cannot be opened. */
-export async function startEdge(parts: Parts, closings: Closing[]): Promise<StartedEdge> {
-  const { config, database, lookups, vault, log, metrics, now } = parts;
+export async function startEdge(service: Service, closings: Closing[]): Promise<StartedEdge> {
+  const { config, database, lookups, vault, log, metrics, now } = service;
   const loadSealed = keepCertificates(lookups.loadCertificate);
   const descriptors = shareDescriptors(descriptorLimit());
   const edge = createEdge({
     log,
     ...(metrics && { count: metrics.edge }),
-    signingKey: parts.signingKey,
+    signingKey: service.signingKey,
     loadUpstreamCa: lookups.loadUpstreamCa,
-    reach: upstreamReach(config, parts.ownAddresses),
+    reach: upstreamReach(config, service.ownAddresses),
     ...(config.edge.caddy && { caddy: config.edge.caddy }),
     visitors: {
       connections: Math.min(CONNECTIONS_MAX, descriptors.visitors),
@@ -52,7 +52,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
       return { chain: stored.chain, key: vault.open(stored.sealedKey, sealOf(id)) };
     },
     listNames: lookups.listNames,
-    ticketKeys: createTicketKeys(parts.secrets.tickets, now),
+    ticketKeys: createTicketKeys(service.secrets.tickets, now),
   });
   if (config.edge.caddy !== undefined && !isLoopback(config.edge.caddy.address)) {
     const { address } = config.edge.caddy;
@@ -60,7 +60,7 @@ export async function startEdge(parts: Parts, closings: Closing[]): Promise<Star
   }
   closings.push((deadlineMs) => edge.close(deadlineMs));
   const ports = await edge.listen({ host: config.http.host, ...config.edge });
-  const beating = { pool: parts.edgePool, openPool: database.openPool };
+  const beating = { pool: service.edgePool, openPool: database.openPool };
   // After opening the ports: without notifications, the edge detects changes itself.
   const notifications = listenForRouteNotifications({
     database: beating,

@@ -23,10 +23,10 @@ import { isUnavailable } from '../db/engine/unavailable.ts';
 import { createFleetStore, type FleetStore, type NewProcess } from '../db/fleet.ts';
 import { placeOf } from '../ops/outages.ts';
 import type { SeenFleet } from '../ops/overview.ts';
+import type { Service } from '../service/service.ts';
 import { rolesOf } from './ops.ts';
-import type { Parts } from './parts.ts';
 
-type FleetParts = Pick<Parts, 'config' | 'database' | 'backend' | 'secrets' | 'log' | 'metrics'>;
+type FleetParts = Pick<Service, 'config' | 'database' | 'backend' | 'secrets' | 'log' | 'metrics'>;
 
 const fleetTimes = (timeScale: number) => ({
   beatMs: Math.max(SECOND, BEAT_MS / timeScale),
@@ -35,7 +35,7 @@ const fleetTimes = (timeScale: number) => ({
 });
 
 /** For the API: the processes, the store's `accept`, and what is missing. */
-export function composeFleet({ config, database }: Pick<Parts, 'config' | 'database'>) {
+export function composeFleet({ config, database }: Pick<Service, 'config' | 'database'>) {
   const { goneMs, acceptedForMs } = fleetTimes(config.timeScale);
   const store = createFleetStore(database.prisma, acceptedForMs);
   const needed = rolesOf({ ...config, role: 'all' });
@@ -53,12 +53,12 @@ export function composeFleet({ config, database }: Pick<Parts, 'config' | 'datab
  * Resolves when the process can start: at once, or when those it disagrees with are known to be
  * gone. Rejects with the reason if it must not. The result stops reporting, and takes it off the list.
  */
-export async function joinFleet(parts: FleetParts): Promise<() => Promise<void>> {
-  const { config, database, log } = parts;
+export async function joinFleet(service: FleetParts): Promise<() => Promise<void>> {
+  const { config, database, log } = service;
   const times = fleetTimes(config.timeScale);
   const store = createFleetStore(database.prisma, times.acceptedForMs);
-  const self = await describeProcess(parts);
-  const member = createMember({ ...parts, store, self, goneMs: times.goneMs });
+  const self = await describeProcess(service);
+  const member = createMember({ ...service, store, self, goneMs: times.goneMs });
   // Embedded storage belongs to one process.
   await store.register(self, config.storage.kind === 'embedded');
   await untilJoined(member, log);
@@ -79,8 +79,8 @@ type MemberParts = FleetParts & {
   readonly goneMs: number;
 };
 
-function createMember(parts: MemberParts): Member {
-  const { config, backend, secrets, log, metrics, store, self, goneMs } = parts;
+function createMember(service: MemberParts): Member {
+  const { config, backend, secrets, log, metrics, store, self, goneMs } = service;
   const hasQueue = self.settings.REDIS_URL !== undefined;
   const installation = installationOf(secrets.target);
   const readMark = (isNew: boolean): Promise<QueueMark> =>
@@ -141,7 +141,7 @@ function createMember(parts: MemberParts): Member {
   };
 }
 
-async function untilJoined(member: Member, log: Parts['log']): Promise<void> {
+async function untilJoined(member: Member, log: Service['log']): Promise<void> {
   let isNoted = false;
   for (;;) {
     const decision = await member.attempt().catch((fault: unknown): JoinDecision => {
@@ -158,7 +158,7 @@ async function untilJoined(member: Member, log: Parts['log']): Promise<void> {
   }
 }
 
-function keepReporting(member: Member, beatMs: number, log: Parts['log']): () => Promise<void> {
+function keepReporting(member: Member, beatMs: number, log: Service['log']): () => Promise<void> {
   /** One at a time: a silent database must not leave a backlog. */
   let reporting: Promise<void> | null = null;
   const beat = () =>

@@ -14,8 +14,8 @@ import type { SeenFleet } from '../ops/overview.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
+import { directoriesOf, type Service } from '../service/service.ts';
 import { createOpsApi } from './ops-api.ts';
-import { directoriesOf, type Parts } from './parts.ts';
 
 /** Null: not yet. Source of the readiness. */
 type OpenedSoFar = {
@@ -25,7 +25,7 @@ type OpenedSoFar = {
   backend: QueueBackend | null;
 };
 
-type WatchedParts = Pick<Parts, 'database' | 'queues' | 'backend' | 'authorities'> & {
+type WatchedParts = Pick<Service, 'database' | 'queues' | 'backend' | 'authorities'> & {
   readonly readFleet: () => Promise<SeenFleet>;
 };
 
@@ -38,7 +38,7 @@ export type Ops = {
   /** The bound METRICS_PORT. */
   readonly port: number | null;
   /** Call it once. */
-  watch(parts: WatchedParts): void;
+  watch(service: WatchedParts): void;
   /** Before the dependencies are closed: no probe runs after it. */
   endWatch(): Promise<void>;
   close(deadlineMs: number): Promise<void>;

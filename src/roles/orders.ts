@@ -27,49 +27,49 @@ import { createServedCertificateStore } from '../db/domains/served-certificates.
 import { loadOpenEscalation, openEscalation } from '../db/issuance/escalations.ts';
 import { inSpan } from '../net/tracing.ts';
 import { forgetJobs } from '../queue/queues.ts';
-import type { Parts } from './parts.ts';
+import type { Service } from '../service/service.ts';
 
-export function issueDeps(parts: Parts): IssueCertificateDeps {
-  const { certificates, checks, config, metrics, now, observer, queues, vault } = parts;
+export function issueDeps(service: Service): IssueCertificateDeps {
+  const { certificates, checks, config, metrics, now, observer, queues, vault } = service;
   return {
     now,
     certificates: metrics ? countOrders(certificates, metrics.order) : certificates,
     ...(metrics && { countCheck: countChecks(metrics.check) }),
     save: checks.save,
     resolveClaim: createResolveClaim({
-      proofFor: parts.proofFor,
+      proofFor: service.proofFor,
       lookupTexts: observer.lookupTexts,
     }),
-    observe: (domain) => observeDomain(parts, domain),
+    observe: (domain) => observeDomain(service, domain),
     diagnose: async ({ hostname, target }, observation) =>
       diagnoseForAny(observation, {
         hostname,
         target,
-        authorities: await parts.caaAuthorities(),
+        authorities: await service.caaAuthorities(),
         allowPrivate: config.dns.allowPrivate,
       }),
-    authorities: parts.authorities.map(({ directoryUrl }) => directoryUrl),
-    downForMs: parts.health.downForMs,
-    answeredAt: parts.health.answeredAt,
-    ask: createAsk(parts.authorities, parts.health),
+    authorities: service.authorities.map(({ directoryUrl }) => directoryUrl),
+    downForMs: service.health.downForMs,
+    answeredAt: service.health.answeredAt,
+    ask: createAsk(service.authorities, service.health),
     rules: (at) => checkRules(config, at),
     async enqueueFollowUps({ id, epoch }, { to, nextCheckAt, escalateAt }) {
-      await parts.wake({ id, epoch, status: to.status, nextCheckAt, escalateAt });
+      await service.wake({ id, epoch, status: to.status, nextCheckAt, escalateAt });
       // The return to pending started a new epoch (src/db/domains/transitions.ts); the previous
       // epoch's jobs are removed.
       if (to.status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
     },
-    recordServedCertificate: composeRecordServedCertificate(parts),
-    probe: (hostname) => probeChallenge(parts, hostname),
+    recordServedCertificate: composeRecordServedCertificate(service),
+    probe: (hostname) => probeChallenge(service, hostname),
     forgetEscalation: (job) => queues.remove('escalate-certificate', job),
     async newKey() {
       const id = randomUUID();
-      if (parts.external !== null) return { id, sealedKey: null };
+      if (service.external !== null) return { id, sealedKey: null };
       return { id, sealedKey: sealKey(vault, generatePrivateKey(), sealOf(id)) };
     },
     advance: (order, predecessor) =>
       inSpan('advance order', { 'signpost.domain.id': order.domainId }, () =>
-        advance(parts, order, predecessor),
+        advance(service, order, predecessor),
       ),
   };
 }
@@ -84,7 +84,7 @@ function composeRecordServedCertificate({
   external,
   now,
   observer,
-}: Parts): RecordServedCertificate {
+}: Service): RecordServedCertificate {
   if (external !== null || !config.edge.isProbed) return async () => undefined;
   const { loadChains, save } = createServedCertificateStore(database.prisma, config);
   return createRecordServedCertificate({
@@ -104,8 +104,11 @@ function visitorsPort({ edge, storage }: Pick<Config, 'edge' | 'storage'>): numb
 }
 
 /** In addition to those of orders. */
-export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): EscalateCertificateDeps {
-  const { certificates, database, quarantine } = parts;
+export function escalateDeps(
+  service: Service,
+  issue: IssueCertificateDeps,
+): EscalateCertificateDeps {
+  const { certificates, database, quarantine } = service;
   const { authorities, downForMs, answeredAt, rules, now } = issue;
   return {
     observe: issue.observe,
@@ -118,10 +121,10 @@ export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): Escalat
     openEscalation: (domain, escalation, times) =>
       openEscalation(database.prisma, domain, escalation, times),
     findQuarantine: (job) => quarantine.find('issue-certificate', jobId(job), now()),
-    attemptNow: (job) => parts.bringNow('issue-certificate', job),
+    attemptNow: (job) => service.bringNow('issue-certificate', job),
     logEscalation: ({ id: domainId, hostname }, { cause, evidence }) => {
       const { summary } = escalationWords(cause, evidence, 'operator');
-      parts.log.warn({ domainId, domain: hostname, cause, summary }, 'escalation opened');
+      service.log.warn({ domainId, domain: hostname, cause, summary }, 'escalation opened');
     },
     authorities,
     downForMs,
@@ -132,7 +135,7 @@ export function escalateDeps(parts: Parts, issue: IssueCertificateDeps): Escalat
 }
 
 /** The local CA needs no challenge. No probe if our own addresses are unreachable from here. */
-async function probeChallenge({ config, observer, probes }: Parts, hostname: string) {
+async function probeChallenge({ config, observer, probes }: Service, hostname: string) {
   if (config.acme.directoryUrl === undefined || !config.edge.isProbed) return [];
   const { lookupAddresses } = observer;
   const rules = { ...reachRules(config, lookupAddresses, probes), probes };
@@ -142,17 +145,17 @@ async function probeChallenge({ config, observer, probes }: Parts, hostname: str
 type ObservedName = { readonly hostname: string; readonly target: string };
 
 /** Network failures do not reject it. */
-export function observeDomain({ observer }: Parts, domain: ObservedName): Promise<Observation> {
+export function observeDomain({ observer }: Service, domain: ObservedName): Promise<Observation> {
   return inSpan('observe the DNS', {}, () => observer.observe(checkTargetOf(domain)));
 }
 
 /** A light check unless a full one is due. */
-export async function observeAgain(parts: Parts, domain: LoadedDomain): Promise<Observed> {
-  const { now, config, observer } = parts;
+export async function observeAgain(service: Service, domain: LoadedDomain): Promise<Observed> {
+  const { now, config, observer } = service;
   const { observation } = domain;
   const depth = checkDepthOf(domain, now(), config.verifyWindowMs);
   if (depth === 'full' || observation === null) {
-    return { kind: 'observed', observation: await observeDomain(parts, domain) };
+    return { kind: 'observed', observation: await observeDomain(service, domain) };
   }
   const earlier = { observation, depth };
   return inSpan('observe the DNS', {}, () => observer.observeAgain(checkTargetOf(domain), earlier));

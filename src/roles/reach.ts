@@ -5,13 +5,13 @@ import {
   type OrderLimits,
   type ReachReport,
 } from '../certificates/reach/examine-reach.ts';
-import type { Parts } from './parts.ts';
+import type { Service } from '../service/service.ts';
 
 /** `domainId`: null if the name is not attached. Rejects if a CA file cannot be read. */
 export function composeExamineReach(
-  parts: Parts,
+  service: Service,
 ): (hostname: string, domainId: string | null) => Promise<ReachReport> {
-  const { config, observer, probes, external } = parts;
+  const { config, observer, probes, external } = service;
   let examine: ExamineReach | undefined;
   return async (hostname, domainId) => {
     // An external edge answers challenges itself, and orders from another CA.
@@ -21,12 +21,12 @@ export function composeExamineReach(
       probes: external === null ? probes : null,
       isAuthorityKnown: external === null,
     });
-    return examine(hostname, domainId === null ? null : await findLimits(parts, domainId));
+    return examine(hostname, domainId === null ? null : await findLimits(service, domainId));
   };
 }
 
 async function findLimits(
-  { certificates, now }: Parts,
+  { certificates, now }: Service,
   domainId: string,
 ): Promise<OrderLimits | null> {
   const work = await certificates.loadWork(domainId, now());

@@ -44,14 +44,14 @@ import { checkUpstream, type UpstreamCheck } from '../net/upstream-check.ts';
 import { createReadBudget, createReadOverview } from '../ops/overview.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 import { forgetJobs } from '../queue/queues.ts';
+import { directoriesOf, type Service } from '../service/service.ts';
 import { composeFleet } from './fleet.ts';
 import { createIsMetricsToken } from './metrics-token.ts';
-import { directoriesOf, type Parts } from './parts.ts';
 import { composeExamineReach } from './reach.ts';
 import { composeSendTest } from './webhooks.ts';
 
 export type RoutesDeps = {
-  readonly parts: Parts;
+  readonly service: Service;
   readonly readiness: ReadReadiness;
   /** Closes connections that an edge in this process serves under a name. */
   readonly dropTraffic: (hostname: string) => void;
@@ -62,8 +62,8 @@ export type RoutesDeps = {
 
 /** The last routes serve the OpenAPI document of the others. */
 export function routesOf(deps: RoutesDeps): readonly Route[] {
-  const { parts } = deps;
-  const { config, database, now, projects, webhooks, deliveries, vault } = parts;
+  const { service } = deps;
+  const { config, database, now, projects, webhooks, deliveries, vault } = service;
   // Embedded storage runs one statement at a time.
   const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
   const routes = [
@@ -84,11 +84,11 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
     ...diagnosisRoutes({
       platformDomain: config.platform.domain,
       findAttached: (hostname) => findAttached(database.prisma, hostname),
-      examineReach: composeExamineReach(parts),
+      examineReach: composeExamineReach(service),
       examine: createExamine({
-        observer: parts.observer,
+        observer: service.observer,
         allowPrivate: config.dns.allowPrivate,
-        authorities: parts.caaAuthorities,
+        authorities: service.caaAuthorities,
       }),
     }),
     ...webhookRoutes({
@@ -96,13 +96,13 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
       webhooks,
       deliveries,
       vault,
-      sendTest: composeSendTest(parts),
+      sendTest: composeSendTest(service),
       allowPrivate: config.webhooks.allowPrivate,
       now,
     }),
-    ...localCaRoutes({ rootCertificate: parts.rootCertificate }),
+    ...localCaRoutes({ rootCertificate: service.rootCertificate }),
     ...keyRoutes({ keys: createApiKeyStore(database.prisma), forget: deps.forgetKey, now }),
-    ...operatorsRoutes(parts),
+    ...operatorsRoutes(service),
     ...internalRoutes({
       platformDomain: config.platform.domain,
       isHeld: createIsHeld(database.prisma),
@@ -113,16 +113,16 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
   return [...routes, ...openApiRoutes(routes, config.api)];
 }
 
-function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] {
-  const { config, deploys, domains, projects, signingKey, targetFor, webhooks } = parts;
-  const { now, windowMs, wake, orderNow, forget } = verifyDeps(parts);
+function publishingRoutes({ service, dropTraffic }: RoutesDeps): readonly Route[] {
+  const { config, deploys, domains, projects, signingKey, targetFor, webhooks } = service;
+  const { now, windowMs, wake, orderNow, forget } = verifyDeps(service);
   const platformDomain = config.platform.domain;
   const { domainsPerHour } = config.api;
   const common = { projects, domains, platformDomain, windowMs, now };
   return [
     ...projectRoutes({ ...common, deploys }),
     deleteProject({ ...common, webhooks, dropTraffic, forget }),
-    ...deployRoutes({ projects, deploys, checkUpstream: composeCheckUpstream(parts), now }),
+    ...deployRoutes({ projects, deploys, checkUpstream: composeCheckUpstream(service), now }),
     ...signingRoutes({ projects, signingKey, now }),
     ...domainListRoutes(common),
     ...domainRoutes({ ...common, domainsPerHour, targetFor, wake, orderNow, dropTraffic, forget }),
@@ -133,7 +133,7 @@ function publishingRoutes({ parts, dropTraffic }: RoutesDeps): readonly Route[] 
 function composeCheckUpstream({
   config: { certificates, dns, upstreams },
   ownAddresses,
-}: Pick<Parts, 'config' | 'ownAddresses'>) {
+}: Pick<Service, 'config' | 'ownAddresses'>) {
   const isNamed = trustedProxies(upstreams.networks);
   const lookup = createLookup(dns.servers);
   return async (upstream: string): Promise<UpstreamCheck> =>
@@ -143,7 +143,7 @@ function composeCheckUpstream({
 }
 
 /** The queue is notified after the commit and can be unavailable. */
-function verifyDeps({ config, domains, log, now, queues, wake, bringNow }: Parts): VerifyDeps {
+function verifyDeps({ config, domains, log, now, queues, wake, bringNow }: Service): VerifyDeps {
   return {
     domains,
     now,
@@ -161,14 +161,14 @@ function verifyDeps({ config, domains, log, now, queues, wake, bringNow }: Parts
   };
 }
 
-function operatorsRoutes(parts: Parts): readonly Route[] {
-  const { database, domains, log, now, queues } = parts;
-  const { windowMs, wake, orderNow, forget } = verifyDeps(parts);
+function operatorsRoutes(service: Service): readonly Route[] {
+  const { database, domains, log, now, queues } = service;
+  const { windowMs, wake, orderNow, forget } = verifyDeps(service);
   const { prisma } = database;
-  const fleet = composeFleet(parts);
+  const fleet = composeFleet(service);
   const overview = createReadOverview({
-    readInstallation: () => readInstallation(prisma, directoriesOf(parts.authorities)),
-    readQueueMemory: () => parts.backend.readMemory(),
+    readInstallation: () => readInstallation(prisma, directoriesOf(service.authorities)),
+    readQueueMemory: () => service.backend.readMemory(),
     readOperations: (at) => readOperations(prisma, at),
     readFleet: fleet.read,
     queues,
@@ -202,15 +202,15 @@ function operatorsRoutes(parts: Parts): readonly Route[] {
       },
       runNow: (queue, job, requestId) =>
         quietly(log, { what: 'wake', domainId: job.domainId, requestId }, () =>
-          parts.bringNow(queue, job),
+          service.bringNow(queue, job),
         ),
       bringToSweep: (domain, sweep, at) => bringToSweep(prisma, domain, sweep, at),
     }),
   ];
 }
 
-function watchedRoutes({ parts, readiness }: RoutesDeps): readonly Route[] {
-  const { config, metrics } = parts;
+function watchedRoutes({ service, readiness }: RoutesDeps): readonly Route[] {
+  const { config, metrics } = service;
   return [
     ...healthRoutes({ readiness }),
     ...metricsRoutes({
@@ -222,7 +222,7 @@ function watchedRoutes({ parts, readiness }: RoutesDeps): readonly Route[] {
 
 /** Committed work is safe without the queue: the reconciler adds the job within a minute. */
 async function quietly(
-  log: Parts['log'],
+  log: Service['log'],
   about: { readonly what: string; readonly domainId: string; readonly requestId: string },
   act: () => Promise<void>,
 ): Promise<void> {

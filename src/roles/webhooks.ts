@@ -33,10 +33,10 @@ const LOST_AFTER_MS = 120_000;
 
 /** Tests replace `send`. */
 export function deliverDeps(
-  parts: DeliveryParts,
-  send: Send = senderOf(parts),
+  service: DeliveryParts,
+  send: Send = senderOf(service),
 ): DeliverWebhookDeps {
-  const { config, deliveries, vault, now } = parts;
+  const { config, deliveries, vault, now } = service;
   const attempts = createKeyedCount({ total: Infinity, perKey: Infinity });
   return {
     load: deliveries.load,
@@ -56,8 +56,8 @@ export function deliverDeps(
   };
 }
 
-export function relayDeps(parts: DeliveryParts): RelayDeliveriesDeps {
-  const { config, deliveries, queues, waiting, now } = parts;
+export function relayDeps(service: DeliveryParts): RelayDeliveriesDeps {
+  const { config, deliveries, queues, waiting, now } = service;
   const { giveDue, giveAgain, takeBack, endOfOff, prune, pruneWebhooks } = deliveries;
   return {
     giveDue,
@@ -88,14 +88,14 @@ const TEST_TIMEOUT_MS = 5_000;
 type TestParts = Pick<DeliveryParts, 'config' | 'ownAddresses' | 'vault'>;
 
 /** Sends one `webhook.test` from this process, outside the queue. */
-export function composeSendTest(parts: TestParts, send = senderOf(parts, TEST_TIMEOUT_MS)) {
+export function composeSendTest(service: TestParts, send = senderOf(service, TEST_TIMEOUT_MS)) {
   const underWay = createKeyedCount(testsAtOnce);
   return async (webhook: Webhook, at: Date): Promise<TestSent | null> => {
     const leave = underWay.admit(hostOf(new URL(webhook.url)));
     if (typeof leave !== 'function') return null;
     const messageId = `msg_${randomUUID()}`;
     const body = testBodyOf(webhook, at);
-    const headers = signedHeaders(parts.vault, webhook, { messageId, at, body });
+    const headers = signedHeaders(service.vault, webhook, { messageId, at, body });
     try {
       return { messageId, answer: await send({ url: webhook.url, headers, body }) };
     } finally {

@@ -36,7 +36,7 @@ export function welcomeFields(
 
 /** For people. Contains the first key, so it must not be logged. */
 export function welcome(config: Config, { addresses, firstKey }: Welcome): string {
-  const parts = [
+  const service = [
     `\nSignpost is ready (${config.role}, ${storageWords[config.storage.kind]}).\n`,
     ...(addresses.http ? [placesOf(addresses.http)] : []),
     ...(addresses.edge ? [edgeOf(addresses.edge)] : []),
@@ -46,7 +46,7 @@ export function welcome(config: Config, { addresses, firstKey }: Welcome): strin
     keyHint(config, addresses, firstKey),
     nextSteps(config, addresses.http, firstKey),
   ];
-  return `${parts.join('\n')}\n`;
+  return `${service.join('\n')}\n`;
 }
 
 function keyHint(config: Config, addresses: Welcome['addresses'], firstKey: string | null): string {

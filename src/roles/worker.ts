@@ -24,8 +24,8 @@ import { clockSkewMs } from '../db/engine/client.ts';
 import { openRenewalEscalation, postponeRenewalEscalation } from '../db/issuance/escalations.ts';
 import { createRenewalStore } from '../db/issuance/renewals.ts';
 import { inSpan } from '../net/tracing.ts';
+import type { Closing, Service } from '../service/service.ts';
 import { escalateDeps, issueDeps, observeAgain, observeDomain } from './orders.ts';
-import type { Closing, Parts } from './parts.ts';
 import { deliverDeps, relayDeps } from './webhooks.ts';
 
 /** Each run costs the queue and the database a few milliseconds, even in a test lab. */
@@ -34,12 +34,12 @@ const SWEEP_MS_MIN = 1_000;
 const RECONCILE_MS_MIN = 3_000;
 
 /** Starts nothing. */
-export function composeWorkers(parts: Parts): WorkerDeps {
-  const { backend, log, now, config, metrics } = parts;
-  const issue = issueDeps(parts);
-  const escalate = escalateDeps(parts, issue);
-  const sweeps = composeSweeps(parts, issue, escalate);
-  const deliver = deliverDeps(parts);
+export function composeWorkers(service: Service): WorkerDeps {
+  const { backend, log, now, config, metrics } = service;
+  const issue = issueDeps(service);
+  const escalate = escalateDeps(service, issue);
+  const sweeps = composeSweeps(service, issue, escalate);
+  const deliver = deliverDeps(service);
   const { timeScale } = config;
   const sweepEveryMs = {
     'recheck-live': Math.max(SWEEP_MS_MIN, 10_000 / timeScale),
@@ -52,11 +52,11 @@ export function composeWorkers(parts: Parts): WorkerDeps {
     now,
     // The embedded queue uses our own clock.
     ...(config.storage.kind !== 'embedded' && {
-      clockSkewMs: () => clockSkewMs(parts.database.pool),
+      clockSkewMs: () => clockSkewMs(service.database.pool),
     }),
-    quarantine: parts.quarantine,
+    quarantine: service.quarantine,
     timeScale,
-    checkDns: checkDeps(parts, issue),
+    checkDns: checkDeps(service, issue),
     issueCertificate: issue,
     escalateCertificate: escalate,
     recheckLive: sweeps.recheckLive,
@@ -64,9 +64,9 @@ export function composeWorkers(parts: Parts): WorkerDeps {
     escalateRenewals: sweeps.escalateRenewals,
     askRenewals: sweeps.askRenewals,
     deliverWebhook: (delivery) => deliverWebhook(deliver, delivery),
-    relayDeliveries: createRelay(relayDeps(parts)),
+    relayDeliveries: createRelay(relayDeps(service)),
     sweepEveryMs,
-    reconcile: reconcileDeps(parts, sweepEveryMs),
+    reconcile: reconcileDeps(service, sweepEveryMs),
     // Checks mostly wait for the network; concurrent ones share database round trips. A PostgreSQL
     // queue is slower regardless of this number.
     checksAtOnce: config.storage.kind === 'postgres_redis' ? 500 : 50,
@@ -75,16 +75,16 @@ export function composeWorkers(parts: Parts): WorkerDeps {
 }
 
 /** Adds their shutdown to `closings`. */
-export async function startWork(parts: Parts, closings: Closing[]): Promise<void> {
-  const workers = startWorkers(composeWorkers(parts));
+export async function startWork(service: Service, closings: Closing[]): Promise<void> {
+  const workers = startWorkers(composeWorkers(service));
   closings.push((deadlineMs) => workers.close(deadlineMs));
 }
 
-function checkDeps(parts: Parts, issue: IssueCertificateDeps): CheckDnsDeps {
+function checkDeps(service: Service, issue: IssueCertificateDeps): CheckDnsDeps {
   const { save, resolveClaim, enqueueFollowUps, countCheck, diagnose, rules, now } = issue;
   return {
-    load: parts.checks.load,
-    observeAgain: (domain) => observeAgain(parts, domain),
+    load: service.checks.load,
+    observeAgain: (domain) => observeAgain(service, domain),
     diagnose,
     save,
     resolveClaim,
@@ -96,7 +96,7 @@ function checkDeps(parts: Parts, issue: IssueCertificateDeps): CheckDnsDeps {
 }
 
 function reconcileDeps(
-  { database, quarantine, queues, waiting, now }: Parts,
+  { database, quarantine, queues, waiting, now }: Service,
   sweepEveryMs: ReconcileDeps['sweepEveryMs'],
 ): ReconcileDeps {
   return {
@@ -116,17 +116,17 @@ type Sweeps = Pick<
 >;
 
 function composeSweeps(
-  parts: Parts,
+  service: Service,
   issue: IssueCertificateDeps,
   escalate: EscalateCertificateDeps,
 ): Sweeps {
-  const { config, database, log } = parts;
+  const { config, database, log } = service;
   const onFaultIn = (queue: SweepQueue) => (err: unknown, domainId: string) =>
     log.error({ err, queue, domainId }, 'sweep failed for one domain');
   const onFault = onFaultIn('renew-certificate');
   const atEnd: RecheckLiveDeps['escalationAtEnd'] = (...asked) =>
     escalationAtEnd(escalate, ...asked);
-  const recheck = recheckDeps(parts, issue, atEnd, onFaultIn('recheck-live'));
+  const recheck = recheckDeps(service, issue, atEnd, onFaultIn('recheck-live'));
   const renew: RenewCertificateDeps = {
     issue,
     escalationAtEnd: atEnd,
@@ -136,8 +136,8 @@ function composeSweeps(
     // within a day; this allows ten.
     atOnce: config.storage.kind === 'embedded' ? 10 : 50,
   };
-  const overdue = overdueDeps(parts, escalate, onFault);
-  const asked = askDeps(parts, issue, onFault);
+  const overdue = overdueDeps(service, escalate, onFault);
+  const asked = askDeps(service, issue, onFault);
   return {
     recheckLive: (stop) => recheckLive(recheck, stop),
     renewCertificate: (stop) => renewCertificate(renew, stop),
@@ -147,7 +147,7 @@ function composeSweeps(
 }
 
 function recheckDeps(
-  parts: Parts,
+  service: Service,
   issue: IssueCertificateDeps,
   escalationAtEnd: RecheckLiveDeps['escalationAtEnd'],
   onFault: RecheckLiveDeps['onFault'],
@@ -156,9 +156,9 @@ function recheckDeps(
   const span = <T>(domain: LoadedDomain, work: () => Promise<T>) =>
     inSpan('recheck-live domain', { 'signpost.domain.id': domain.id }, work);
   return {
-    load: parts.checks.load,
-    observeAgain: (domain) => span(domain, () => observeAgain(parts, domain)),
-    observe: (domain) => span(domain, () => observeDomain(parts, domain)),
+    load: service.checks.load,
+    observeAgain: (domain) => span(domain, () => observeAgain(service, domain)),
+    observe: (domain) => span(domain, () => observeDomain(service, domain)),
     diagnose,
     save,
     resolveClaim,
@@ -166,18 +166,18 @@ function recheckDeps(
     ...(countCheck && { countCheck }),
     recordServedCertificate: issue.recordServedCertificate,
     escalationAtEnd,
-    due: createDueDomains(parts.database.prisma, 'recheck-live'),
+    due: createDueDomains(service.database.prisma, 'recheck-live'),
     onFault,
     // Runs beside the checks of pending domains, which take priority. 100,000 live domains are 33
     // checks per second.
-    atOnce: parts.config.storage.kind === 'postgres_redis' ? 100 : 25,
+    atOnce: service.config.storage.kind === 'postgres_redis' ? 100 : 25,
     rules,
     now,
   };
 }
 
 function overdueDeps(
-  { database: { prisma }, quarantine }: Parts,
+  { database: { prisma }, quarantine }: Service,
   escalate: EscalateCertificateDeps,
   onFault: EscalateRenewalDeps['onFault'],
 ): EscalateRenewalDeps {
@@ -206,7 +206,7 @@ function overdueDeps(
 
 /** Renewal info is optional: few at once, and after everything else. */
 function askDeps(
-  { authorities, certificates, database }: Parts,
+  { authorities, certificates, database }: Service,
   { rules, now }: IssueCertificateDeps,
   onFault: AskRenewalsDeps['onFault'],
 ): AskRenewalsDeps {

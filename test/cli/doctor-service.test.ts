@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readReport } from '../../src/cli/shown.ts';
 import { renderJson } from '../../src/net/json.ts';
 import { freePort } from '../support/servers.ts';
-import { type Service, startApi } from '../support/service.ts';
+import { type RunningService, startApi } from '../support/service.ts';
 import { signpost } from './cli.ts';
 import { finding, report } from './doctor-reports.ts';
 
 describe('signpost doctor without a target', () => {
-  let service: Service;
+  let service: RunningService;
   let env: Readonly<Record<string, string>>;
 
   const post = async (path: string, body: object) => {

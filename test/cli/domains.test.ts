@@ -4,13 +4,13 @@ import { constants } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lacks } from '../support/programs.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 import { signpost, startCommand, typeCommand } from './cli.ts';
 
 let storage: FreshStorage;
-let service: Service;
+let service: RunningService;
 let env: Readonly<Record<string, string>>;
 
 const domains = (...args: readonly string[]) => signpost(['domains', ...args], env);

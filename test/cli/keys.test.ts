@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseKey } from '../../src/config/api-key.ts';
 import { freePort } from '../support/servers.ts';
-import { type Service, startApi } from '../support/service.ts';
+import { type RunningService, startApi } from '../support/service.ts';
 import { signpost, spawnSignpost } from './cli.ts';
 
-let service: Service;
+let service: RunningService;
 let apiKey: string;
 let env: Readonly<Record<string, string>>;
 beforeAll(async () => {

@@ -12,9 +12,9 @@ import {
 import { buildDocument } from '../../src/http/openapi/document.ts';
 import { renderJson } from '../../src/net/json.ts';
 import { everyRoute } from '../support/every-route.ts';
-import { type Service, startApi } from '../support/service.ts';
+import { type RunningService, startApi } from '../support/service.ts';
 
-let service: Service;
+let service: RunningService;
 let signpost: Signpost;
 let projectId: string;
 

@@ -173,6 +173,6 @@ async function start(
   closings.push(() => signpost.close(CLOSE_MS));
   const { api, addresses } = signpost;
   if (api === null || addresses.http === null) throw new Error('ROLE=api did not start the API');
-  const { prisma } = signpost.parts.database;
+  const { prisma } = signpost.service.database;
   return { origin: addresses.http, databaseUrl: env.DATABASE_URL, api, prisma };
 }

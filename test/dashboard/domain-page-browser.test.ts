@@ -64,7 +64,7 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('The page of 
       endedAt: new Date(),
     } as const;
     const problem = { type: 'caa', detail: 'urn:caa forbids' };
-    await dashboard.signpost.parts.database.prisma.certificate.create({
+    await dashboard.signpost.service.database.prisma.certificate.create({
       data: { ...order, problem },
     });
     await at('blog', phone, async (page) => {
@@ -105,7 +105,7 @@ describe.skipIf(lacks('chromium', "a domain's page in a browser"))('The page of 
         'shop.example',
         cnameTo('shops.elsewhere.example'),
       );
-      await saveObservation(dashboard.signpost.parts.database, life.ids['docs'] ?? '', seen);
+      await saveObservation(dashboard.signpost.service.database, life.ids['docs'] ?? '', seen);
       await page.waitForSelector('#facts :text("shops.elsewhere.example")');
       expect(await focusedText(page)).toContain('What each one shows');
     }));

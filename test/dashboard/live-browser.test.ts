@@ -46,7 +46,7 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page',
     count += 1;
     const hostname = `live${count}.${zone}`;
     await dashboard.api('POST', `/v1/projects/${projectId}/domains`, { hostname });
-    const { database } = dashboard.signpost.parts;
+    const { database } = dashboard.signpost.service;
     const { id, target } = await database.prisma.domain.findFirstOrThrow({ where: { hostname } });
     await saveObservation(database, id, observationShowing(hostname, zone, nothing));
     await putOff(database, id);
@@ -123,13 +123,13 @@ describe.skipIf(lacks('chromium', 'the live pages in a browser'))('A live page',
   it('recovers after a restart of the service', async () => {
     const { hostname, id, target } = await aPendingPage();
     await saveObservation(
-      dashboard.signpost.parts.database,
+      dashboard.signpost.service.database,
       id,
       rightObservation(hostname, zone, target),
     );
     await page.waitForSelector('#head .badge:has-text("Getting certificate")');
     await dashboard.restart();
-    await issueCertificate(dashboard.signpost.parts.database, id);
+    await issueCertificate(dashboard.signpost.service.database, id);
     await page.waitForSelector('#head .badge:has-text("Live")');
     await page.waitForSelector('[data-state="live"]');
     expect(await isTheSamePage()).toBe(true);

@@ -47,7 +47,7 @@ describe.skipIf(lacks('chromium', 'many windows of a browser'))('Of many windows
     count += 1;
     const hostname = `many${count}.${zone}`;
     await dashboard.api('POST', `/v1/projects/${projectId}/domains`, { hostname });
-    const { database } = dashboard.signpost.parts;
+    const { database } = dashboard.signpost.service;
     const { id, target } = await database.prisma.domain.findFirstOrThrow({ where: { hostname } });
     await saveObservation(database, id, observationShowing(hostname, zone, nothing));
     await putOff(database, id);

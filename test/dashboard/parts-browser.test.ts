@@ -43,7 +43,7 @@ describe.skipIf(lacks('chromium', 'parts of pages in a browser'))('A page', () =
     const redirects = [{ from: LONG, to: ALSO_LONG, status: 301 }];
     const domains = { primary: ALSO_LONG, redirects };
     await dashboard.api('PUT', `/v1/projects/${longs}/domain-settings`, { domains });
-    const { prisma } = dashboard.signpost.parts.database;
+    const { prisma } = dashboard.signpost.service.database;
     const { id } = await prisma.domain.findFirstOrThrow({ where: { hostname: LONG } });
     const [project, ops] = [`/projects/${longs}`, `/ops/domains/${id}`];
     const tooWide: string[] = [];

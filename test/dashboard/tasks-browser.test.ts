@@ -43,7 +43,7 @@ describe.skipIf(lacks('chromium', 'ordinary tasks in a browser'))('It takes', ()
   }
 
   async function check(state: keyof typeof seenIn, hostname: string): Promise<void> {
-    const { database } = dashboard.signpost.parts;
+    const { database } = dashboard.signpost.service;
     const where = { projectId, hostname };
     const { id, target } = await database.prisma.domain.findFirstOrThrow({ where });
     const zone = hostname.split('.').slice(-2).join('.');
@@ -104,7 +104,7 @@ describe.skipIf(lacks('chromium', 'ordinary tasks in a browser'))('It takes', ()
   it('one click to open a domain among 500', async () => {
     const at = new Date();
     const later = new Date(at.getTime() + 3_600_000);
-    await dashboard.signpost.parts.database.prisma.domain.createMany({
+    await dashboard.signpost.service.database.prisma.domain.createMany({
       data: Array.from({ length: 500 }, (_, n) => ({
         id: `00000000-0000-4000-a000-${String(n).padStart(12, '0')}`,
         projectId,

@@ -55,7 +55,7 @@ describe.skipIf(lacks('pebble', 'one order for one certificate'))(
   () => {
     it('even if the certificate cannot be stored at first', async () => {
       const running = await start();
-      const { certificates } = running.signpost.parts;
+      const { certificates } = running.signpost.service;
       const store = vi.spyOn(certificates, 'store');
       store.mockRejectedValueOnce(new Error('the disk is full'));
       await publish(running);
@@ -81,7 +81,7 @@ describe.skipIf(lacks('pebble', 'one order for one certificate'))(
 
     it('only with the configured profile; otherwise the log lists the offered ones', async () => {
       const running = await start({ ACME_PROFILE: 'shortlived' });
-      const { database } = running.signpost.parts;
+      const { database } = running.signpost.service;
       await publish(running);
       const noted = await until('the setback', async () => {
         const order = await database.prisma.certificate.findFirst({

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
 import { rowsOfRun } from '../support/run.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storages } from '../support/storage.ts';
 import { type CaKind, until, visitDomain } from '../support/world.ts';
 
@@ -17,7 +17,7 @@ const codes = [
 ] as const;
 const closings = closeAfterEach();
 
-async function start(name: StorageName, ca: CaKind): Promise<Service> {
+async function start(name: StorageName, ca: CaKind): Promise<RunningService> {
   const { storage, close } = await freshStorage(name);
   closings.push(close);
   const service = await startService({ storage, ca });
@@ -26,7 +26,7 @@ async function start(name: StorageName, ca: CaKind): Promise<Service> {
 }
 
 /** Publishes records and waits until exactly these findings are shown. */
-async function publish({ world, client }: Service, records: string[], codes: string[]) {
+async function publish({ world, client }: RunningService, records: string[], codes: string[]) {
   await world.publish(records);
   return until(`findings ${codes.join()}`, async () => {
     const domain = await client.domain();
@@ -96,7 +96,7 @@ for (const { name, available } of storages) {
             expect(story.lastIndexOf(`-${code}`)).toBeGreaterThan(story.lastIndexOf(`+${code}`));
           }
 
-          const roots = await world.rootCertificates(signpost.parts.rootCertificate);
+          const roots = await world.rootCertificates(signpost.service.rootCertificate);
           const answer = await visitDomain(world, roots);
           expect(answer).toMatchObject({ status: 200, body: 'Hello from the project’s deploy.\n' });
 

@@ -73,7 +73,7 @@ describe.skipIf(isWithout)('After the restore of a backup', () => {
     const later = await waiting.addDomain();
     await world.publish([`docs CNAME ${record.value}.`]);
     await until('it is live', async () => (await served.domain()).status === 'live');
-    const roots = await world.rootCertificates(first.parts.rootCertificate);
+    const roots = await world.rootCertificates(first.service.rootCertificate);
     await backUp();
     await served.call('DELETE', served.domainPath);
     await first.close(20_000);
@@ -85,7 +85,7 @@ describe.skipIf(isWithout)('After the restore of a backup', () => {
     const second = await start(world.env);
     expect((await visitDomain(world, roots)).status).toBe(200);
     expect((await served.domain()).status).toBe('live');
-    expect(await second.parts.database.prisma.certificate.count()).toBe(1);
+    expect(await second.service.database.prisma.certificate.count()).toBe(1);
     await world.publish([`docs CNAME ${record.value}.`, `later CNAME ${later.record.value}.`]);
     await until('the other is live', async () => (await waiting.domain()).status === 'live');
   }, 300_000);

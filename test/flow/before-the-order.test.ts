@@ -94,7 +94,7 @@ describe.skipIf(lacks('pebble', 'the checks before an order'))(
       const { asked, client, front, orders, signpost, world } = await start(test, {
         ACME_BUDGET: 'letsencrypt',
       });
-      const { prisma } = signpost.parts.database;
+      const { prisma } = signpost.service.database;
       const { tokens, windowMs } = authorityLimits.registrable_domain;
       const fullAt = new Date(Date.now() + windowMs);
       const key = `registrable_domain ${front.directoryUrl} ${world.zone}`;

@@ -16,14 +16,14 @@ import { startReplaceableProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
 import { sizeOfRun } from '../support/run.ts';
 import { freePort, type PostgresServer, startPostgres, startRedis } from '../support/servers.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { until } from '../support/world.ts';
 
 const greeting = 'Hello from the project’s deploy.\n';
 const secret = 'a-secret-of-the-laboratory-and-nobody-else';
 const closings = closeAfterAll();
 let postgres: PostgresServer;
-let service: Service;
+let service: RunningService;
 let edge: Awaited<ReturnType<typeof startReplaceableProcess>>;
 let caddy: Caddy;
 let caddyfile: string;

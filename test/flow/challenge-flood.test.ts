@@ -13,7 +13,7 @@ import type { Shown } from '../support/client.ts';
 import { closeAfterAll } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
 import { sizeOfRun } from '../support/run.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -23,7 +23,7 @@ const STATEMENT_MS = 10_000;
 const greeting = 'Hello from the project’s deploy.\n';
 const closings = closeAfterAll();
 const without = lacks('postgres', 'a flood of challenges');
-let service: Service;
+let service: RunningService;
 let edge: { readonly httpPort: number; readonly httpsPort: number };
 let ca: string;
 
@@ -56,7 +56,7 @@ beforeAll(async () => {
     const { body } = await client.call('GET', path.slice(0, -1));
     return (body as Shown[]).every(({ status }) => status === 'live');
   });
-  ca = await world.rootCertificates(signpost.parts.rootCertificate);
+  ca = await world.rootCertificates(signpost.service.rootCertificate);
 });
 const at = '127.0.0.1';
 
@@ -97,7 +97,7 @@ describe.skipIf(without)('While many challenge requests wait', { timeout: 180_00
     const waiting = `SELECT 1 FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     // On another connection than the lock's, whose transaction would keep returning the same.
-    const { pool } = signpost.parts.database;
+    const { pool } = signpost.service.database;
     await until('one waits', async () => (await pool.query(waiting)).rowCount === 1);
   });
   afterEach(async () => {
@@ -113,7 +113,7 @@ describe.skipIf(without)('While many challenge requests wait', { timeout: 180_00
 
   /** Directly in SQL: removing a domain ends its challenges, and that table is locked. */
   async function remove(hostname: string): Promise<void> {
-    const { prisma } = service.signpost.parts.database;
+    const { prisma } = service.signpost.service.database;
     await prisma.domain.updateMany({ where: { hostname }, data: { removedAt: new Date() } });
   }
 

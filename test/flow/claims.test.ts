@@ -2,14 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
 import { until, visitDomain } from '../support/world.ts';
 
 const closings = closeAfterEach();
 const address = '@ A 127.0.0.1';
 
-async function start(env: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start(env: Readonly<Record<string, string>> = {}): Promise<RunningService> {
   const { storage, close } = await freshStorage();
   closings.push(close);
   const service = await startService({ storage, ca: 'local authority', env });
@@ -46,7 +46,7 @@ describe('a name added by two projects', () => {
       (await one.story()).includes('+cname_mismatch'),
     );
     expect(await one.story()).toContain('domain.claimed_elsewhere');
-    const roots = await world.rootCertificates(signpost.parts.rootCertificate);
+    const roots = await world.rootCertificates(signpost.service.rootCertificate);
     expect((await visitDomain(world, roots)).status).toBe(200);
   }, 180_000);
 });

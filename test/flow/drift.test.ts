@@ -1,14 +1,14 @@
 /** A live domain whose DNS changes and is repaired: detected, one event, served throughout. */
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storagesOfRun } from '../support/storage.ts';
 import { until, visitDomain } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
 /** With a window of 2 min a live domain is checked every 2 s, and a miss confirmed after 0.4 s. */
-async function start(name: StorageName): Promise<Service> {
+async function start(name: StorageName): Promise<RunningService> {
   const { storage, close } = await freshStorage(name);
   closings.push(close);
   const env = { TIME_SCALE: '1440' };
@@ -17,7 +17,7 @@ async function start(name: StorageName): Promise<Service> {
   return service;
 }
 
-const statusOf = ({ client }: Service, status: string) =>
+const statusOf = ({ client }: RunningService, status: string) =>
   until(status, async () => {
     const domain = await client.domain();
     return domain.status === status && domain;
@@ -38,7 +38,7 @@ describe.each(storagesOfRun('postgres_redis'))(
       const drifted = await statusOf(service, 'drifted');
       expect(drifted.findings.map(({ code }) => code)).toEqual(['cname_mismatch']);
       expect(drifted.checks.nextCheckAt).not.toBeNull();
-      const roots = await world.rootCertificates(signpost.parts.rootCertificate);
+      const roots = await world.rootCertificates(signpost.service.rootCertificate);
       expect(await visitDomain(world, roots)).toMatchObject({ status: 200 });
 
       await world.publish([`docs CNAME ${record.value}.`]);

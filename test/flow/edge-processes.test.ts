@@ -14,13 +14,13 @@ import { startProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
 import { sizeOfRun } from '../support/run.ts';
 import { freePort, type PostgresServer, startPostgres } from '../support/servers.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { until } from '../support/world.ts';
 
 const greeting = 'Hello from the project’s deploy.\n';
 const closings = closeAfterAll();
 let postgres: PostgresServer;
-let service: Service;
+let service: RunningService;
 /** The HTTPS ports of two edges outside the API and workers; one is always a separate process. */
 let edges: readonly number[];
 let ca: string;
@@ -43,10 +43,10 @@ beforeAll(async () => {
   records.push(`docs CNAME ${record.value}.`);
   await world.publish(records);
   await until('live', async () => (await client.domain()).status === 'live');
-  ca = await world.rootCertificates(signpost.parts.rootCertificate);
+  ca = await world.rootCertificates(signpost.service.rootCertificate);
 });
 
-async function startEdge(start: (env: Service['world']['env']) => Promise<Beside>) {
+async function startEdge(start: (env: RunningService['world']['env']) => Promise<Beside>) {
   const [http, https] = [await freePort(), await freePort()];
   const edge = await start({
     ...service.world.env,
@@ -153,7 +153,7 @@ describe.skipIf(without)('At two edge processes', { timeout: 180_000 }, () => {
   it('a removal whose notification is lost stops the traffic', async () => {
     const hostname = await publish('unheard');
     const closed = (await openConnections(hostname)).map((socket) => once(socket, 'close'));
-    const { parts } = service.signpost;
+    const { service: parts } = service.signpost;
     const { projectId } = await parts.database.prisma.domain.findFirstOrThrow({
       where: { hostname },
     });
@@ -200,7 +200,7 @@ describe.skipIf(without)('At two edge processes', { timeout: 180_000 }, () => {
     const hostname = await publish('renewed');
     const [first] = await Promise.all(edges.map((port) => visit(hostname, port)));
     const open = await openConnections(hostname);
-    await age(service.signpost.parts.database, hostname);
+    await age(service.signpost.service.database, hostname);
     await until('the new one', async () => {
       // An edge closes connections that are idle for seconds, which would fail this test.
       for (const socket of open) await askOn(socket, hostname);

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import type { DomainSettings } from '../../src/core/names/redirects.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -19,7 +19,7 @@ const closings = closeAfterEach();
 
 const greeting = 'Hello from the project’s deploy.\n';
 
-async function publishTwo({ world, client }: Service): Promise<string> {
+async function publishTwo({ world, client }: RunningService): Promise<string> {
   const { record } = await client.addDomain();
   const projectPath = client.domainPath.replace(/\/domains\/.*$/, '');
   const added = await client.call('POST', `${projectPath}/domains`, { hostname: old });
@@ -40,7 +40,7 @@ async function startPublished(name: StorageName) {
   closings.push(service.close);
   const { world, signpost } = service;
   const projectPath = await publishTwo(service);
-  const ca = await world.rootCertificates(signpost.parts.rootCertificate);
+  const ca = await world.rootCertificates(signpost.service.rootCertificate);
 
   async function visit(hostname: string) {
     const port = world.edgeHttpsPort;
@@ -90,7 +90,7 @@ describe.each(storagesOfRun())('on $name', ({ name, available }) => {
       const to = `https://${www}:${world.edgeHttpsPort}/a?b=c`;
       expect(await visit(old)).toMatchObject({ status: 302, to, body: '' });
       expect(await visit(www)).toMatchObject({ status: 200, body: greeting });
-      expect(await signpost.parts.lookups.findRoute(www)).toMatchObject({
+      expect(await signpost.service.lookups.findRoute(www)).toMatchObject({
         primary: www,
         redirect: null,
       });
@@ -102,7 +102,7 @@ describe.each(storagesOfRun())('on $name', ({ name, available }) => {
       await set({ primary: null, redirects: [] });
       await answers(200);
       expect(await visit(old)).toMatchObject({ status: 200, body: greeting });
-      expect(await signpost.parts.lookups.findRoute(www)).toMatchObject({ primary: null });
+      expect(await signpost.service.lookups.findRoute(www)).toMatchObject({ primary: null });
     },
     180_000,
   );

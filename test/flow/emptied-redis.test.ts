@@ -29,7 +29,7 @@ async function start(ca: CaKind) {
   const { record } = await client.addDomain();
   await until('the first finding', async () => (await client.domain()).findings.length > 0);
   const repair = () => world.publish([`docs CNAME ${record.value}.`]);
-  return { client, operator, repair, prisma: signpost.parts.database.prisma };
+  return { client, operator, repair, prisma: signpost.service.database.prisma };
 }
 
 const onRedis = storages.find(({ name }) => name === 'postgres_redis');

@@ -61,7 +61,7 @@ const ordering = ({ client }: Service) =>
 
 /** The check half an hour after the verification or the previous check. */
 async function halfAnHourLater({ signpost }: Service): Promise<void> {
-  const { bringNow, database } = signpost.parts;
+  const { bringNow, database } = signpost.service;
   const [domain] = await database.prisma.domain.findMany({ where: { status: 'verified' } });
   if (domain) await bringNow('escalate-certificate', { domainId: domain.id, epoch: domain.epoch });
 }
@@ -69,7 +69,7 @@ async function halfAnHourLater({ signpost }: Service): Promise<void> {
 /** The setback of the first attempt, if the escalation needs it. */
 const setback = ({ signpost }: Service) =>
   until('a setback', async () => {
-    const [order] = await signpost.parts.database.prisma.certificate.findMany();
+    const [order] = await signpost.service.database.prisma.certificate.findMany();
     return order?.setback;
   });
 
@@ -137,7 +137,7 @@ describe.skipIf(withoutPebble)('with a CA that uses challenges', { concurrent: t
     expect(evidence['probes']).toMatchObject([{ address: '127.0.0.1', outcome: 'refused' }]);
     // It would have been refused, so no order was placed.
     expect(evidence['problem']).toBeNull();
-    expect(await service.signpost.parts.database.prisma.certificate.count()).toBe(0);
+    expect(await service.signpost.service.database.prisma.certificate.count()).toBe(0);
 
     test.onTestFinished(await forward(challengePort, world.edgeHttpPort));
     const story = await closedByCertificate(service, cause);
@@ -219,11 +219,11 @@ describe('with the local CA', { concurrent: true }, () => {
   it('a failure without an external cause is reported as a platform fault', async (test) => {
     const service = await start(test, { ca: 'local authority' });
     const { client, world, signpost } = service;
-    const { prisma } = signpost.parts.database;
+    const { prisma } = signpost.service.database;
     // A root sealed with an unknown key.
     const root = { id: 'root', certificate: '', sealedKey: new Uint8Array(120) };
     await prisma.localAuthority.create({ data: root });
-    const stored = await signpost.parts.keys.loadRoot();
+    const stored = await signpost.service.keys.loadRoot();
     expect(stored).not.toBeNull();
     const { record } = await client.addDomain();
     await world.publish([`docs CNAME ${record.value}.`]);
@@ -238,7 +238,7 @@ describe('with the local CA', { concurrent: true }, () => {
   it('a rate limit of the CA is reported with the time of the next order', async (test) => {
     const service = await start(test, { ca: 'local authority' });
     const { client, world, signpost } = service;
-    const { prisma } = signpost.parts.database;
+    const { prisma } = signpost.service.database;
     const { record } = await client.addDomain();
     const { id: domainId } = await prisma.domain.findFirstOrThrow();
     const now = Date.now();

@@ -149,7 +149,7 @@ describe.each(storagesOfRun('postgres_redis').filter(({ name }) => name !== 'pos
         const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
         onTestFinished(() => service.close());
         const { world, client, signpost } = service;
-        const { prisma } = signpost.parts.database;
+        const { prisma } = signpost.service.database;
         await client.addDomain();
         const checks = async () => (await client.domain()).checks.attempts;
         const waitMs = async () => {

@@ -111,7 +111,7 @@ describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
     expect(Date.parse(answer.validTo)).toBe(Date.parse(certificate.expiresAt ?? ''));
     // Our own edge is disabled and has no key.
     expect(signpost.addresses.edge).toBeNull();
-    const stored = await signpost.parts.database.prisma.certificate.findMany();
+    const stored = await signpost.service.database.prisma.certificate.findMany();
     expect(stored.map(({ sealedKey, status }) => [sealedKey, status])).toEqual([[null, 'issued']]);
 
     expect((await client.call('DELETE', client.domainPath)).status).toBe(204);
@@ -144,7 +144,7 @@ describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
     await laboratory.caddy();
     await addRight(laboratory);
     const { certificate } = await become(client, 'live');
-    const { database } = signpost.parts;
+    const { database } = signpost.service;
     // As if Caddy had served another one until now.
     await age(database, world.hostname);
     await until('the renewal', async () => (await client.story()).at(-1) === 'certificate.renewed');

@@ -1,13 +1,13 @@
 /** A failed domain is checked daily, so a late record still makes it live. */
 import { expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
-const statusOf = ({ client }: Service, status: string) =>
+const statusOf = ({ client }: RunningService, status: string) =>
   until(status, async () => {
     const domain = await client.domain();
     return domain.status === status && domain;

@@ -6,13 +6,13 @@ import { closeAfterEach } from '../support/closings.ts';
 import { addMany, countLive, lifeStory, storedChecks, stories } from '../support/many-domains.ts';
 import { startProcess } from '../support/process.ts';
 import { rowsOfRun, sizeOfRun } from '../support/run.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
-async function start(name: StorageName): Promise<Service> {
+async function start(name: StorageName): Promise<RunningService> {
   const { storage, close } = await freshStorage(name);
   closings.push(close);
   const service = await startService({ storage, ca: 'local authority', env: { ROLE: 'api' } });
@@ -24,8 +24,8 @@ async function start(name: StorageName): Promise<Service> {
 const PATIENCE_MS = 180_000;
 
 /** The crash counts of the jobs in a queue. */
-async function deaths({ signpost }: Service): Promise<number[]> {
-  return (await storedChecks(signpost.parts)).map(({ stalledCounter }) => stalledCounter);
+async function deaths({ signpost }: RunningService): Promise<number[]> {
+  return (await storedChecks(signpost.service)).map(({ stalledCounter }) => stalledCounter);
 }
 
 const cases = rowsOfRun<{ readonly name: StorageName; readonly count: number }>(
@@ -45,8 +45,8 @@ describe.each(cases)('on $name, a worker that is stopped under load', ({ name, c
     async () => {
       const service = await start(name);
       const { signpost, world } = service;
-      const { queues, database } = signpost.parts;
-      const domains = await addMany(signpost.parts, world, count);
+      const { queues, database } = signpost.service;
+      const domains = await addMany(signpost.service, world, count);
       const checks = async () =>
         (await database.prisma.domain.aggregate({ _sum: { attempts: true } }))._sum.attempts ?? 0;
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -69,7 +69,7 @@ describe.each(cases)('on $name, a worker that is stopped under load', ({ name, c
       closings.push(last.stop);
       await until(
         'some live',
-        async () => (await countLive(signpost.parts, domains)) > 10,
+        async () => (await countLive(signpost.service, domains)) > 10,
         PATIENCE_MS,
       );
       expect(await last.stop()).toBe(0);
@@ -77,10 +77,10 @@ describe.each(cases)('on $name, a worker that is stopped under load', ({ name, c
       closings.push(heir.stop);
       await until(
         'all live',
-        async () => (await countLive(signpost.parts, domains)) === count,
+        async () => (await countLive(signpost.service, domains)) === count,
         PATIENCE_MS,
       );
-      expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: count });
+      expect(await stories(signpost.service, domains)).toEqual({ [lifeStory]: count });
       expect(await database.prisma.certificate.count()).toBe(count);
       expect(await database.prisma.repair.count()).toBe(0);
     },

@@ -97,7 +97,7 @@ async function page(path: string): Promise<number> {
   return response.status;
 }
 
-const account = () => first.parts.database.prisma.acmeAccount.findFirstOrThrow();
+const account = () => first.service.database.prisma.acmeAccount.findFirstOrThrow();
 
 async function prepare(): Promise<void> {
   const { storage, close } = await freshStorage('postgres');
@@ -107,7 +107,7 @@ async function prepare(): Promise<void> {
   world = await startWorld({ storage, ca: 'Pebble', env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
   closings.push(() => world.close());
   first = await start([old], 'the world’s');
-  roots = await world.rootCertificates(first.parts.rootCertificate);
+  roots = await world.rootCertificates(first.service.rootCertificate);
   client = createClient(world);
   const { record } = await client.addDomain();
   records.push(`docs CNAME ${record.value}.`);
@@ -115,7 +115,7 @@ async function prepare(): Promise<void> {
   await goesLive('docs');
   const answer = await client.call('POST', `${projectPath()}/webhooks`, { url: receiver.url });
   webhook = answer.body as typeof webhook; // our own API's documented shape
-  const sessions = createSessions(first.parts.secrets.session, () => new Date());
+  const sessions = createSessions(first.service.secrets.session, () => new Date());
   cookie = (await sessions.begin(world.apiKey, ['admin'])).split(';')[0] ?? '';
   expect(await page('/projects')).toBe(200);
 }

@@ -39,7 +39,7 @@ async function startService() {
   const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
   closings.push(() => signpost.close(10_000));
   const client = createClient(world);
-  const { prisma } = signpost.parts.database;
+  const { prisma } = signpost.service.database;
   return {
     world,
     front,

@@ -8,7 +8,7 @@ import { startBeside } from '../support/beside.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { addMany, countLive, lifeStory, type OneOfMany, stories } from '../support/many-domains.ts';
 import { isLongRun } from '../support/run.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storages, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -59,13 +59,13 @@ async function start(name: StorageName) {
   return service;
 }
 
-function setAside({ signpost }: Service) {
-  return signpost.parts.database.prisma.quarantine.findMany({ orderBy: { reason: 'asc' } });
+function setAside({ signpost }: RunningService) {
+  return signpost.service.database.prisma.quarantine.findMany({ orderBy: { reason: 'asc' } });
 }
 
 /** As if their quarantines were over, which are five minutes after the third time. */
-async function endTimesAside({ signpost }: Service): Promise<void> {
-  await signpost.parts.database.prisma.quarantine.updateMany({ data: { until: new Date() } });
+async function endTimesAside({ signpost }: RunningService): Promise<void> {
+  await signpost.service.database.prisma.quarantine.updateMany({ data: { until: new Date() } });
 }
 
 const servers = storagesOfRun('postgres').filter(({ name }) => name !== 'embedded');
@@ -76,7 +76,7 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
     async () => {
       const service = await start(name);
       const { signpost, world } = service;
-      const domains = await addMany(signpost.parts, world, 12);
+      const domains = await addMany(signpost.service, world, 12);
       const [deadly, faulty, ...others] = domains as readonly [
         OneOfMany,
         OneOfMany,
@@ -95,7 +95,7 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
         async () => (await setAside(service)).length === 2,
         PATIENCE_MS,
       );
-      await until('the others', async () => (await countLive(signpost.parts, others)) === 10);
+      await until('the others', async () => (await countLive(signpost.service, others)) === 10);
       const rows = await setAside(service);
       expect(rows.map(({ domainId, reason }) => ({ domainId, reason }))).toEqual([
         { domainId: faulty.id, reason: 'TypeError: this domain is a mistake of ours' },
@@ -104,7 +104,7 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
           reason: expect.stringMatching(/^the worker crashed (once|\d+ times)/),
         },
       ]);
-      expect(await countLive(signpost.parts, domains)).toBe(10);
+      expect(await countLive(signpost.service, domains)).toBe(10);
       await poisoned.stop();
       closings.pop();
 
@@ -114,11 +114,11 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
         'all live',
         async () => {
           await endTimesAside(service);
-          return (await countLive(signpost.parts, domains)) === 12;
+          return (await countLive(signpost.service, domains)) === 12;
         },
         PATIENCE_MS,
       );
-      expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 12 });
+      expect(await stories(signpost.service, domains)).toEqual({ [lifeStory]: 12 });
       await until('forgotten', async () => (await setAside(service)).length === 0);
     },
     600_000,
@@ -134,9 +134,9 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
     async () => {
       const service = await start(name);
       const { signpost, world } = service;
-      const { database, queues } = signpost.parts;
+      const { database, queues } = signpost.service;
       const { prisma } = database;
-      const domains = await addMany(signpost.parts, world, 8);
+      const domains = await addMany(signpost.service, world, 8);
       const [deadly, faulty, ...others] = domains as readonly [
         OneOfMany,
         OneOfMany,

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { age } from '../support/aged-certificate.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
 import { type CaKind, until, type World } from '../support/world.ts';
 
 const DAY = 86_400_000;
 const closings = closeAfterEach();
 
-async function startLive(ca: CaKind): Promise<Service> {
+async function startLive(ca: CaKind): Promise<RunningService> {
   const { storage, close } = await freshStorage();
   closings.push(close);
   const service = await startService({ storage, ca });
@@ -44,7 +44,7 @@ describe.each(cas)('with %s', { timeout: 180_000 }, (ca) => {
     const service = await startLive(ca);
     const { client, world } = service;
     const first = await serialShown(world);
-    await age(service.signpost.parts.database, service.world.hostname);
+    await age(service.signpost.service.database, service.world.hostname);
     const serials = new Set<string>();
     await until('the new certificate', async () => {
       serials.add(await serialShown(world)); // a certificate is served at every moment

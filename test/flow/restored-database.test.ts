@@ -81,7 +81,7 @@ describe.skipIf(!onRedis?.available)('a database restored from yesterday', () =>
       'domain.live',
     ]);
     expect((await client.call('GET', `${domains}/${later.hostname}`)).status).toBe(404);
-    const { queues } = signpost.parts;
+    const { queues } = signpost.service;
     await until('no job of the unknown domain', async () => {
       const { delayed, waiting, active } = await queues.counts('check-dns');
       return delayed + waiting + active === 0;

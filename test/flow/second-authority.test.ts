@@ -68,7 +68,7 @@ const isLive = ({ client }: Running) =>
 
 /** Its orders, oldest first: the result and the CA of each. */
 async function orders({ signpost, first, second }: Running, hostname = 'docs.shop.test') {
-  const rows = await signpost.parts.database.prisma.certificate.findMany({
+  const rows = await signpost.service.database.prisma.certificate.findMany({
     where: { hostname },
     orderBy: { createdAt: 'asc' },
   });
@@ -78,7 +78,7 @@ async function orders({ signpost, first, second }: Running, hostname = 'docs.sho
 
 /** Retries come only every 15 seconds at first. */
 async function workOnOrder({ signpost }: Running): Promise<void> {
-  const { bringNow, database } = signpost.parts;
+  const { bringNow, database } = signpost.service;
   const [domain] = await database.prisma.domain.findMany({ where: { status: 'verified' } });
   if (domain) await bringNow('issue-certificate', { domainId: domain.id, epoch: domain.epoch });
 }
@@ -120,7 +120,7 @@ describe.skipIf(lacks('pebble', 'two certificate authorities'))(
       expect(await visitDomain(world, roots)).toBeDefined();
 
       first.front.leadTo(await startPebbleFor(world));
-      const { mayAsk } = signpost.parts.health;
+      const { mayAsk } = signpost.service.health;
       await until('another try', async () => mayAsk(first.front.directoryUrl));
       const added = await client.call('POST', client.domainPath.replace(/\/[^/]+$/, ''), {
         hostname: 'blog.shop.test',

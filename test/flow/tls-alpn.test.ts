@@ -30,7 +30,7 @@ describe.skipIf(lacks('pebble', 'a domain without a port 80'))('A domain without
     ]);
     await until('live', async () => (await client.domain()).status === 'live');
 
-    const { prisma } = signpost.parts.database;
+    const { prisma } = signpost.service.database;
     expect(await prisma.challenge.count()).toBe(0);
     expect(await client.story()).not.toContain('certificate.failed');
     const roots = await world.rootCertificates(async () => null);

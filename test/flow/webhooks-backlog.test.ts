@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { startReceiver, status } from '../support/receiver.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -29,7 +29,12 @@ async function receiver() {
   return started;
 }
 
-async function make({ client }: Service, path: string, url: string, events: readonly string[]) {
+async function make(
+  { client }: RunningService,
+  path: string,
+  url: string,
+  events: readonly string[],
+) {
   const { body } = await client.call('POST', path, { url, events });
   return (body as { id: string }).id; // our own API's documented shape
 }
@@ -47,7 +52,7 @@ for (const { name, available } of storagesOfRun('postgres')) {
       const url = slow.url.replace('127.0.0.1', 'localhost');
       const crowded = await make(service, path, url, ['domain.removed']);
       const free = await make(service, path, quick.url, ['domain.removed']);
-      const { prisma } = service.signpost.parts.database;
+      const { prisma } = service.signpost.service.database;
       const { id: eventId } = await prisma.event.findFirstOrThrow();
       const now = new Date();
       const waiting = { webhookId: crowded, eventId, createdAt: now, nextAttemptAt: now };
@@ -73,11 +78,11 @@ for (const { name, available } of storagesOfRun('postgres')) {
       const { client } = service;
       const id = await make(service, '/v1/webhooks', busy.url, ['domain.added']);
       await client.addDomain();
-      const { prisma } = service.signpost.parts.database;
+      const { prisma } = service.signpost.service.database;
       await until('the first attempt', async () =>
         prisma.webhookDelivery.count({ where: { attempts: 1 } }),
       );
-      const queue = () => service.signpost.parts.queues.counts('deliver-webhook');
+      const queue = () => service.signpost.service.queues.counts('deliver-webhook');
       await until('no job waits', async () => {
         const { active, delayed, waiting } = await queue();
         return active + delayed + waiting === 0;

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { closeAfterEach } from '../support/closings.ts';
 import { type Receiver, startReceiver, status, verified } from '../support/receiver.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage, type StorageName, storages, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -29,19 +29,20 @@ async function receiverIn(closing = closings): Promise<Receiver> {
   return receiver;
 }
 
-async function post<T>({ client }: Service, path: string, body: object): Promise<T> {
+async function post<T>({ client }: RunningService, path: string, body: object): Promise<T> {
   const answer = await client.call('POST', path, body);
   if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
   return answer.body as T; // our own API's documented shapes
 }
 
-const deliveries = async ({ client }: Service, path: string) =>
+const deliveries = async ({ client }: RunningService, path: string) =>
   (await client.call('GET', `${path}/deliveries`)).body as readonly Delivery[];
 
 /** The webhooks path of the domain's project. */
-const webhooksOf = ({ client }: Service) => client.domainPath.replace(/\/domains\/.*/, '/webhooks');
+const webhooksOf = ({ client }: RunningService) =>
+  client.domainPath.replace(/\/domains\/.*/, '/webhooks');
 
-async function goLive(service: Service) {
+async function goLive(service: RunningService) {
   const { record } = await service.client.addDomain();
   await until('a finding', async () => (await service.client.domain()).findings.length > 0);
   await service.world.publish([`docs CNAME ${record.value}.`]);
@@ -100,7 +101,7 @@ for (const { name, available } of storagesOfRun('postgres_redis')) {
         expect(verified(secret, received).type).toBe('domain.added');
         expect(verified(rotated.secret, received).type).toBe('domain.added');
       }
-      const { prisma } = service.signpost.parts.database;
+      const { prisma } = service.signpost.service.database;
       const rows = await prisma.$queryRaw<{ text: string }[]>`
         SELECT w::text AS text FROM webhook AS w UNION ALL SELECT d::text FROM webhook_delivery AS d`;
       const stored = rows.map(({ text }) => text).join('\n');
@@ -127,7 +128,7 @@ for (const { name, available } of storagesOfRun('postgres_redis')) {
       // Another hostname for the same address, as for two customers.
       const url = hanging.url.replace('127.0.0.1', 'localhost');
       const slow = await post<Made>(service, path, { url, events: ['domain.removed'] });
-      const { prisma } = service.signpost.parts.database;
+      const { prisma } = service.signpost.service.database;
       const { id: eventId } = await prisma.event.findFirstOrThrow();
       const now = new Date();
       const waiting = { webhookId: slow.id, eventId, createdAt: now, nextAttemptAt: now };

@@ -8,7 +8,7 @@ import { PLATFORM_DOMAIN } from '../../src/cli/demo/laboratory.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { forward } from '../support/forward.ts';
 import { freePort } from '../support/servers.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -30,7 +30,7 @@ async function startOldServer(port: number, address: string, commonName: string)
 }
 
 /** The API's texts once this state is reached. Verify triggers the check. */
-async function warningOf({ client }: Service, state: string) {
+async function warningOf({ client }: RunningService, state: string) {
   expect((await client.call('POST', `${client.domainPath}/verify`)).status).toBe(202);
   return until(state, async () => {
     const { status, certificate } = await client.domain();

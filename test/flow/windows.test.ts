@@ -5,7 +5,7 @@ import { closeAfterEach } from '../support/closings.ts';
 import { forward } from '../support/forward.ts';
 import { lacks } from '../support/programs.ts';
 import { freePort } from '../support/servers.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage } from '../support/storage.ts';
 import { until, type WorldOptions } from '../support/world.ts';
 
@@ -16,7 +16,7 @@ type Env = Readonly<Record<string, string>>;
 async function start(
   env: Env,
   options: Pick<WorldOptions, 'ca' | 'challengePort'> = { ca: 'local authority' },
-): Promise<Service> {
+): Promise<RunningService> {
   const { storage, close } = await freshStorage();
   closings.push(close);
   const service = await startService({ storage, env, ...options });
@@ -33,7 +33,7 @@ const statusOf = (client: Client, status: string) =>
 describe('the window', () => {
   it('fails a domain whose record never appeared, and verify starts another with the same record', async () => {
     const { world, client, signpost } = await start({});
-    const { bringNow, database, config } = signpost.parts;
+    const { bringNow, database, config } = signpost.service;
     const { record } = await client.addDomain();
     await until('a check', async () => (await client.domain()).findings.length > 0);
     const pendingSince = new Date(Date.now() - config.verifyWindowMs);
@@ -72,7 +72,7 @@ describe.skipIf(lacks('pebble', 'an escalation that a certificate ends'))('an es
     await world.publish([`docs CNAME ${record.value}.`]);
     await until('the refusal', async () => (await client.domain()).certificate.problem !== null);
     // As half an hour later.
-    const { bringNow, database } = signpost.parts;
+    const { bringNow, database } = signpost.service;
     const { id: domainId, epoch } = await database.prisma.domain.findFirstOrThrow();
     await bringNow('escalate-certificate', { domainId, epoch });
     const waiting = await until('escalation', async () => {

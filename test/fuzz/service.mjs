@@ -49,7 +49,7 @@ process.on('message', async (question) => {
   }
 });
 process.send({ address: signpost.addresses.http });
-void beat(signpost.parts.database.openPool({ max: 1, statementTimeoutMs: 0 }));
+void beat(signpost.service.database.openPool({ max: 1, statementTimeoutMs: 0 }));
 
 /** After all connections closed and two collections: the second frees what the first finalized. */
 async function measure() {

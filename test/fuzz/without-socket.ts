@@ -35,7 +35,7 @@ export async function startSocketlessApi(): Promise<SocketlessApi> {
   const admin = `fuzz-${randomBytes(16).toString('hex')}`;
   const result = loadConfig({ ...storage.env, ...limits, ROLE: 'api', PORT: '0', API_KEY: admin });
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
-  const { api, parts, close } = await startSignpost(result.config, pino({ level: 'silent' }));
+  const { api, service, close } = await startSignpost(result.config, pino({ level: 'silent' }));
   if (api === null) throw new Error('this process has no API');
   const notAsked = () => Promise.reject(new Error('these routes are not asked'));
   const unused = {
@@ -44,7 +44,7 @@ export async function startSocketlessApi(): Promise<SocketlessApi> {
     forgetKey: () => {},
     openStream: notAsked,
   };
-  const find = createRouter(routesOf({ parts, ...unused }));
+  const find = createRouter(routesOf({ service, ...unused }));
   return {
     known: await makeKnown(admin, (method, path, body) => call(api, admin, method, path, body)),
     async problemWith(raw) {
@@ -149,7 +149,7 @@ export function wildRequests({ keys, keyIds, projectIds }: Known): fc.Arbitrary<
       method: fc.oneof(fc.constantFrom('GET', 'POST', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'), text),
       target: fc.oneof(
         fc.constantFrom(...paths, ...ids),
-        fc.tuple(fc.constantFrom(...paths, ...ids), text).map((parts) => parts.join('')),
+        fc.tuple(fc.constantFrom(...paths, ...ids), text).map((service) => service.join('')),
         fc.webUrl(),
         text,
       ),

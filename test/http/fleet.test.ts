@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => service?.close());
 
-const prisma = (): PrismaClient => service.signpost.parts.database.prisma;
+const prisma = (): PrismaClient => service.signpost.service.database.prisma;
 const list = () => service.api<readonly Shown[]>('GET', '/v1/operations/processes');
 
 async function addProcess(more: object): Promise<string> {

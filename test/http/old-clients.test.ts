@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Service, startApi } from '../support/service.ts';
+import { type RunningService, startApi } from '../support/service.ts';
 
 type Recorded = {
   readonly method: string;
@@ -18,7 +18,7 @@ type Recorded = {
 
 const file = new URL('recorded-requests.json', import.meta.url);
 const requests = JSON.parse(readFileSync(file, 'utf8')) as readonly Recorded[];
-let service: Service;
+let service: RunningService;
 
 beforeAll(async () => {
   service = await startApi();

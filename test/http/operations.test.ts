@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 const idOf = (label: string) => ids[label] ?? '';
-const prisma = () => service.signpost.parts.database.prisma;
+const prisma = () => service.signpost.service.database.prisma;
 const watched = (label: string) =>
   service.api<Watched>('GET', `/v1/operations/domains/${idOf(label)}`);
 const workOf = async (label: string, queue: string) =>
@@ -151,7 +151,7 @@ describe('POST /v1/operations/domains/{domainId}/run', () => {
     asked('POST', `/v1/operations/domains/${idOf(label)}/run`, key, { queue });
 
   it('wakes a delayed job', async () => {
-    const { queues } = service.signpost.parts;
+    const { queues } = service.signpost.service;
     const job = { domainId: idOf('docs'), epoch: 1 };
     await queues.remove('check-dns', job);
     const runAt = new Date(Date.now() + 3_600_000);

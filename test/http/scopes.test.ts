@@ -35,13 +35,13 @@ beforeAll(async () => {
   api = signpost.api;
   const notAsked = () => Promise.reject(new Error('these routes are not asked'));
   routes = routesOf({
-    parts: signpost.parts,
+    service: signpost.service,
     dropTraffic: () => {},
     forgetKey: () => {},
     readiness: notAsked,
     openStream: notAsked,
   });
-  const store = createApiKeyStore(signpost.parts.database.prisma);
+  const store = createApiKeyStore(signpost.service.database.prisma);
   for (const scope of scopes) {
     const { id, token } = mintKey();
     const digest = digestOf(token);

@@ -56,7 +56,7 @@ export async function compareAll(history: History, seen: Seen): Promise<void> {
 async function read(history: History, seen: Seen): Promise<readonly EventRow[]> {
   const { system, projects } = history;
   const numbers = projects.map((project) => seen.numbers.get(project) ?? 0);
-  const { rows } = await system.parts.database.pool.query<{ snapshot: Snapshot }>({
+  const { rows } = await system.service.database.pool.query<{ snapshot: Snapshot }>({
     name: 'snapshot',
     text: snapshotOf,
     values: [projects, numbers],
@@ -213,7 +213,7 @@ async function compareEdge(
 }
 
 async function compareRoute({ system, model }: History, hostname: string): Promise<void> {
-  const route = await system.parts.lookups.findRoute(hostname);
+  const route = await system.service.lookups.findRoute(hostname);
   const holder = model.holder(hostname);
   if ((route === null) !== (holder === null)) {
     throw new Error(`the edge serves ${hostname}: ${route !== null}; held: ${holder !== null}`);

@@ -115,7 +115,7 @@ export async function begin(system: SystemUnderTest): Promise<History> {
 }
 
 export function targetOf({ system, projects }: History, { project, hostname }: Entry): string {
-  return system.parts.targetFor(projects[project] ?? '', hostname);
+  return system.service.targetFor(projects[project] ?? '', hostname);
 }
 
 function entryOf({ targets }: History, target: string): Entry {
@@ -153,7 +153,7 @@ function lookupTexts(history: History, name: string): DnsAnswer<string> {
   const { proofs } = shownAt(history, hostname);
   const check = runRecords.getStore()?.checks.findLast(({ entry }) => entry.hostname === hostname);
   if (check !== undefined) check.seen = { ...check.seen, proofs };
-  return records(proofs.map((of) => system.parts.proofFor(projects[of] ?? '', hostname)));
+  return records(proofs.map((of) => system.service.proofFor(projects[of] ?? '', hostname)));
 }
 
 /** A CA with two steps per order, as real ones have, and a scripted result. */

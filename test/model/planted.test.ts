@@ -1,7 +1,7 @@
 /** Faults planted on purpose, to prove that the histories detect them. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
-import type { Parts } from '../../src/roles/parts.ts';
+import type { Service } from '../../src/service/service.ts';
 import { storages } from '../support/storage.ts';
 import { checkHistories } from './check.ts';
 import type { SystemOptions } from './system.ts';
@@ -12,9 +12,9 @@ vi.setConfig({ testTimeout: 300_000 });
 type Save = (check: CheckSave) => Promise<MoveResult>;
 
 /** Replaces a save by another one, which receives the real one. */
-const saving = (other: (parts: Parts, save: Save) => Save) => (parts: Parts) => {
-  const { save } = parts.checks;
-  Object.assign(parts.checks, { save: other(parts, save) });
+const saving = (other: (service: Service, save: Save) => Save) => (service: Service) => {
+  const { save } = service.checks;
+  Object.assign(service.checks, { save: other(service, save) });
 };
 
 /** `seed`: one of the first histories detects it; other seeds may need hundreds. */
@@ -29,9 +29,10 @@ const plants: readonly Planted<'sabotage'>[] = [
   [
     'a transition has two events',
     1,
-    saving((parts, save) => async (check) => {
+    saving((service, save) => async (check) => {
       const saved = await save(check);
-      if (saved.kind === 'saved' && check.outcome.kind === 'moved') await recordAgain(parts, check);
+      if (saved.kind === 'saved' && check.outcome.kind === 'moved')
+        await recordAgain(service, check);
       return saved;
     }),
     /has the events/,
@@ -39,8 +40,8 @@ const plants: readonly Planted<'sabotage'>[] = [
   [
     'a save ignores the epoch',
     1,
-    saving((parts, save) => async (check) => {
-      const domain = await parts.checks.load(check.domain.id);
+    saving((service, save) => async (check) => {
+      const domain = await service.checks.load(check.domain.id);
       const { epoch, version } = domain ?? check.domain;
       return save({ ...check, domain: { ...check.domain, epoch, version } });
     }),
@@ -71,18 +72,18 @@ const plants: readonly Planted<'sabotage'>[] = [
   [
     'the reconciler does nothing',
     5,
-    (parts) => void Object.assign(parts.waiting, { takeTurn: async () => false }),
+    (service) => void Object.assign(service.waiting, { takeTurn: async () => false }),
     /overdue|has no job/,
   ],
   [
     'a removal leaves the order open',
     7,
-    (parts) => {
-      const { remove } = parts.domains;
-      Object.assign(parts.domains, {
+    (service) => {
+      const { remove } = service.domains;
+      Object.assign(service.domains, {
         remove: async (...[projectId, hostname, ...rest]: Parameters<typeof remove>) => {
           const open = { status: 'ordering', hostname, domain: { projectId } } as const;
-          const { certificate } = parts.database.prisma;
+          const { certificate } = service.database.prisma;
           const order = await certificate.findFirst({ where: open });
           const removed = await remove(projectId, hostname, ...rest);
           if (order !== null) {
@@ -97,19 +98,19 @@ const plants: readonly Planted<'sabotage'>[] = [
   [
     'a certificate is issued and not stored',
     1,
-    (parts) => void Object.assign(parts.certificates, { store: async () => true }),
+    (service) => void Object.assign(service.certificates, { store: async () => true }),
     /"openOrders":1.*"openOrders":0/,
   ],
   [
     'a renewal has an event but serves nothing',
     11,
-    (parts) => {
-      const { store } = parts.certificates;
-      Object.assign(parts.certificates, {
+    (service) => {
+      const { store } = service.certificates;
+      Object.assign(service.certificates, {
         store: async (...[domain, id, ...rest]: Parameters<typeof store>) => {
           const stored = await store(domain, id, ...rest);
           if (domain.state.status !== 'live') return stored;
-          const { certificate } = parts.database.prisma;
+          const { certificate } = service.database.prisma;
           await certificate.update({ where: { id }, data: { status: 'failed' } });
           return stored;
         },
@@ -120,8 +121,8 @@ const plants: readonly Planted<'sabotage'>[] = [
   [
     'a refused order stays open',
     8,
-    (parts) =>
-      void Object.assign(parts.certificates, {
+    (service) =>
+      void Object.assign(service.certificates, {
         refuse: async () => ({ hasEnded: true, isPlanned: true }),
       }),
     /"openOrders":1.*"openOrders":0/,
@@ -173,7 +174,10 @@ const inWorkers: readonly Planted<'sabotageWorkers'>[] = [
   ],
 ];
 
-async function recordAgain({ database }: Parts, { domain, outcome, at }: CheckSave): Promise<void> {
+async function recordAgain(
+  { database }: Service,
+  { domain, outcome, at }: CheckSave,
+): Promise<void> {
   const type = outcome.events.at(-1)?.type;
   const repeated = JSON.stringify([{ domain_id: domain.id, type, data: {}, at }]);
   await database.prisma.$executeRaw`SELECT record_events(${repeated}::jsonb)`;

@@ -8,7 +8,7 @@ import { type Signpost, startSignpost } from '../../src/start.ts';
 import { createClient } from '../support/client.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { sizeOfRun } from '../support/run.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { freshStorage, storages } from '../support/storage.ts';
 import { until, type World } from '../support/world.ts';
 
@@ -124,7 +124,7 @@ async function expectLegal(one: OneHistory): Promise<void> {
 
 const available = storages.find(({ name }) => name === 'postgres_redis')?.available ?? false;
 
-async function start(): Promise<{ service: Service; redis: Redis }> {
+async function start(): Promise<{ service: RunningService; redis: Redis }> {
   const { storage, redis, close } = await freshStorage('postgres_redis');
   closings.push(close);
   const service = await startService({ storage, ca: 'local authority', env: { ROLE: 'api' } });

@@ -31,7 +31,7 @@ async function readTimes({ system, model }: History): Promise<SweepTimes> {
     ({ attached, status }) => attached && status !== 'pending' && status !== 'verified',
   );
   const { rows } = settled
-    ? await system.parts.database.pool.query<Record<keyof SweepTimes, Date | null>>(sweepsDue)
+    ? await system.service.database.pool.query<Record<keyof SweepTimes, Date | null>>(sweepsDue)
     : { rows: [] };
   const [due] = rows;
   const timeOf = (name: keyof SweepTimes) => due?.[name]?.getTime() ?? Infinity;

@@ -13,9 +13,9 @@ import type { Observer } from '../../src/dns/observe/observe.ts';
 import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
 import type { QueueBackend } from '../../src/queue/backend.ts';
-import { compose, type Parts } from '../../src/roles/parts.ts';
 import { type RoutesDeps, routesOf } from '../../src/roles/routes.ts';
 import { composeWorkers } from '../../src/roles/worker.ts';
+import { buildService, type Service } from '../../src/service/service.ts';
 import type { WorkerDeps } from '../../workers/start.ts';
 import { freshStorage, type StorageName } from '../support/storage.ts';
 import { type AlarmClock, createAlarmClock } from './alarm-clock.ts';
@@ -42,12 +42,12 @@ export type StoreCall =
 export type SystemOptions = {
   readonly storage: StorageName;
   /** Breaks a part on purpose before it is used. */
-  readonly sabotage?: (parts: Parts) => void;
-  readonly sabotageWorkers?: (workers: WorkerDeps, parts: Parts) => void;
+  readonly sabotage?: (service: Service) => void;
+  readonly sabotageWorkers?: (workers: WorkerDeps, service: Service) => void;
 };
 
 export type SystemUnderTest = {
-  readonly parts: Parts;
+  readonly service: Service;
   readonly workers: WorkerDeps;
   readonly alarms: AlarmClock;
   /** The time of the history, in milliseconds. */
@@ -100,7 +100,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
   };
   const now = () => new Date(at);
   const vault = createVault(randomBytes(32));
-  const parts = compose({
+  const service = buildService({
     config: configFor(fresh.storage),
     database,
     backend: noBackend,
@@ -110,10 +110,10 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
     now,
   });
   const alarms = createAlarmClock(() => at);
-  sabotage?.(parts);
-  // In place, as other parts hold references.
-  Object.assign(parts.queues, alarms.queues);
-  Object.assign(parts.observer, {
+  sabotage?.(service);
+  // In place, as other service hold references.
+  Object.assign(service.queues, alarms.queues);
+  Object.assign(service.observer, {
     observe: (...asked: Parameters<Observer['observe']>) => around().observe(...asked),
     observeAgain: async (check: Parameters<Observer['observe']>[0]) =>
       ({ kind: 'observed', observation: await around().observe(check) }) as const,
@@ -121,33 +121,33 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
     // Histories have no visitors.
     lookupAddresses: async () => [],
   });
-  const [{ authority }] = parts.authorities;
+  const [{ authority }] = service.authorities;
   Object.assign(authority, {
     accountUri: async () => null,
     advance: (...asked: Parameters<CertificateAuthority['advance']>) => around().advance(...asked),
   });
   const observeCalls = (part: object, what: StoreCall) =>
     overhear(part, what, (...called) => around().onAnswer(...called));
-  for (const what of ['load', 'save'] as const) observeCalls(parts.checks, what);
-  for (const what of ofCertificates) observeCalls(parts.certificates, what);
-  for (const part of [parts.queues, parts.observer, parts.checks, parts.certificates]) {
+  for (const what of ['load', 'save'] as const) observeCalls(service.checks, what);
+  for (const what of ofCertificates) observeCalls(service.certificates, what);
+  for (const part of [service.queues, service.observer, service.checks, service.certificates]) {
     guardAll(part, { inner: true });
   }
   guardAll(authority, { inner: false });
   const routes = new Map(
-    routesOf(routesDeps(parts)).map((one): [string, Route] => [one.operationId, one]),
+    routesOf(routesDeps(service)).map((one): [string, Route] => [one.operationId, one]),
   );
-  const workers = composeWorkers(parts);
+  const workers = composeWorkers(service);
   // Nothing happens between its two checks, so they can be adjacent.
   Object.assign(workers.reconcile, { pause: async () => undefined });
-  askLess(parts, workers);
-  sabotageWorkers?.(workers, parts);
+  askLess(service, workers);
+  sabotageWorkers?.(workers, service);
   for (const deps of Object.values(workers)) {
     if (isPlain(deps)) guardAll(deps, { inner: false });
   }
 
   const system: SystemUnderTest = {
-    parts,
+    service,
     workers,
     alarms,
     now: () => at,
@@ -188,7 +188,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
       return ids;
     },
     async close() {
-      await parts.close();
+      await service.close();
       await database.close();
       await fresh.close();
     },
@@ -197,7 +197,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
 }
 
 /** Histories have no webhooks or poison jobs: the reconciler skips those queries. */
-function askLess({ waiting }: Parts, { reconcile }: WorkerDeps): void {
+function askLess({ waiting }: Service, { reconcile }: WorkerDeps): void {
   const { count, overdue } = waiting;
   const isNone = (queue: string) => queue === 'deliver-webhook';
   Object.assign(waiting, {
@@ -237,9 +237,9 @@ function configFor(storage: Storage) {
 
 const notAsked = () => Promise.reject(new Error('unexpected call'));
 
-function routesDeps(parts: Parts): RoutesDeps {
+function routesDeps(service: Service): RoutesDeps {
   return {
-    parts,
+    service,
     dropTraffic: () => undefined,
     forgetKey: () => undefined,
     readiness: notAsked,

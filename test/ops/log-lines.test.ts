@@ -6,7 +6,7 @@ import { logOptions } from '../../src/ops/log.ts';
 import { closeAfterAll } from '../support/closings.ts';
 import { lacks } from '../support/programs.ts';
 import { startPostgres, startRedis } from '../support/servers.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { until } from '../support/world.ts';
 
 const without =
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 
 /** Calls everything that has a secret, and sends secrets in the wrong places. */
-async function live({ client, world }: Service): Promise<void> {
+async function live({ client, world }: RunningService): Promise<void> {
   secrets.set('API_KEY', world.apiKey);
   secrets.set('KEY_ENCRYPTION_KEY', world.env['KEY_ENCRYPTION_KEY'] ?? '');
   const bytes = Buffer.from(world.env['KEY_ENCRYPTION_KEY'] ?? '', 'base64');
@@ -70,7 +70,7 @@ async function live({ client, world }: Service): Promise<void> {
   hostname = world.hostname;
 }
 
-async function signIn({ apiUrl, apiKey }: Service['world']): Promise<string> {
+async function signIn({ apiUrl, apiKey }: RunningService['world']): Promise<string> {
   const answered = await fetch(`${apiUrl}/sign-in`, {
     method: 'POST',
     redirect: 'manual',
@@ -82,7 +82,7 @@ async function signIn({ apiUrl, apiKey }: Service['world']): Promise<string> {
   return cookie.split('=').slice(1).join('=');
 }
 
-async function sayItEverywhere({ apiUrl }: Service['world'], secret: string): Promise<void> {
+async function sayItEverywhere({ apiUrl }: RunningService['world'], secret: string): Promise<void> {
   const authorization = `Bearer ${secret}`;
   const json = { authorization, 'content-type': 'application/json' };
   const asks: readonly [string, RequestInit][] = [
@@ -98,7 +98,10 @@ async function sayItEverywhere({ apiUrl }: Service['world'], secret: string): Pr
 }
 
 /** A job in an outage: a pending domain is checked while PostgreSQL is down. */
-async function outage({ client }: Service, postgres: Awaited<ReturnType<typeof startPostgres>>) {
+async function outage(
+  { client }: RunningService,
+  postgres: Awaited<ReturnType<typeof startPostgres>>,
+) {
   const isBack = async () => (await client.call('GET', '/readyz')).status === 200;
   await until('a check', async () => (await client.domain()).checks.attempts > 0);
   await postgres.stop();

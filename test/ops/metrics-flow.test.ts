@@ -2,14 +2,14 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findProgram, lacks } from '../support/programs.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 import { until, visitDomain } from '../support/world.ts';
 
 const METRICS_TOKEN = 'a-token-for-metrics-alone';
 const name = storages.findLast(({ available }) => available)?.name ?? 'embedded';
 let fresh: FreshStorage;
-let service: Service;
+let service: RunningService;
 let scrape = '';
 
 const value = (series: string) => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await until('a finding', async () => (await client.domain()).findings.length > 0);
   await world.publish([`docs CNAME ${record.value}.`]);
   await until('live', async () => (await client.domain()).status === 'live');
-  await visitDomain(world, await world.rootCertificates(signpost.parts.rootCertificate));
+  await visitDomain(world, await world.rootCertificates(signpost.service.rootCertificate));
   scrape = await (await read(`Bearer ${METRICS_TOKEN}`)).text();
 }, 180_000);
 afterAll(async () => {

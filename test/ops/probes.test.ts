@@ -105,7 +105,7 @@ describe.skipIf(without)('The probes of an API, a worker and an edge', () => {
   }, 180_000);
 
   it('report a database that is older than the process, as after a restore', async () => {
-    const { pool } = running.get('api')?.parts.database ?? {};
+    const { pool } = running.get('api')?.service.database ?? {};
     await pool?.query(`UPDATE "_prisma_migrations" SET rolled_back_at = now()
       WHERE migration_name = (SELECT max(migration_name) FROM "_prisma_migrations")`);
     const old = '503 Not ready, missing: migrations (the database schema is outdated).';

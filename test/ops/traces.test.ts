@@ -2,7 +2,7 @@ import { SpanKind } from '@opentelemetry/api';
 import { describe, expect, it } from 'vitest';
 import { isTracing, jobTelemetry } from '../../src/net/tracing.ts';
 import { closeAfterEach } from '../support/closings.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 import { type KeptSpan, startTracer } from './tracer.ts';
@@ -12,7 +12,7 @@ const quickest = storages.findLast(({ available }) => available)?.name ?? 'embed
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
 
-async function start(): Promise<Service> {
+async function start(): Promise<RunningService> {
   const fresh: FreshStorage = await freshStorage(quickest);
   closings.push(fresh.close);
   const service = await startService({ storage: fresh.storage, ca: 'local authority' });
@@ -21,13 +21,13 @@ async function start(): Promise<Service> {
 }
 
 /** Adds the domain to a project as a tracing caller once its zone is complete. */
-async function addTraced({ world, client, signpost }: Service) {
+async function addTraced({ world, client, signpost }: RunningService) {
   const project = { name: 'Docs', slug: 'docs', plan: 'pro' };
   const { body } = await client.call('POST', '/v1/projects', project);
   const { id } = body as { id: string };
   const deploy = { status: 'succeeded', upstream: world.upstream };
   await client.call('POST', `/v1/projects/${id}/deploys`, deploy);
-  const target = signpost.parts.targetFor(id, world.hostname);
+  const target = signpost.service.targetFor(id, world.hostname);
   await world.publish([`docs CNAME ${target}.`]);
   const path = `/v1/projects/${id}/domains`;
   const answered = await fetch(world.apiUrl + path, {
@@ -71,7 +71,7 @@ describe(`Tracing with an SDK, on ${quickest}`, () => {
     }
     expect(wayUp(find('observe the DNS'))).toContain('check-dns');
     expect(wayUp(find('advance order'))).toContain('issue-certificate');
-    const { id } = (await service.signpost.parts.database.prisma.domain.findFirst()) ?? {};
+    const { id } = (await service.signpost.service.database.prisma.domain.findFirst()) ?? {};
     expect(find('check-dns')?.attributes).toMatchObject({ 'signpost.domain.id': id });
   }, 180_000);
 

@@ -5,7 +5,7 @@ import { isSweepQueue, queueNames } from '../../src/core/operations/jobs.ts';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import { type RunningWorkers, startWorkers } from '../../workers/start.ts';
 import { addMany } from '../support/many-domains.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -15,14 +15,14 @@ const DOMAINS = 20;
 
 describe.skipIf(!onRedis?.available)('workers that start', () => {
   let fresh: FreshStorage;
-  let service: Service;
+  let service: RunningService;
   let workers: RunningWorkers | undefined;
 
   beforeAll(async () => {
     fresh = await freshStorage('postgres_redis');
     const env = { ROLE: 'api' };
     service = await startService({ storage: fresh.storage, ca: 'local authority', env });
-    await addMany(service.signpost.parts, service.world, DOMAINS);
+    await addMany(service.signpost.service, service.world, DOMAINS);
   });
   afterEach(() => workers?.close(10_000));
   afterAll(async () => {
@@ -32,7 +32,7 @@ describe.skipIf(!onRedis?.available)('workers that start', () => {
 
   /** The second run is in an hour. Returns whether the first found the sweep jobs in place. */
   async function untilFirstTurnEnds(): Promise<boolean> {
-    const composed = composeWorkers(service.signpost.parts);
+    const composed = composeWorkers(service.signpost.service);
     const { waiting, quarantine, queues } = composed.reconcile;
     let sweepsToBegin = queueNames.filter(isSweepQueue).length;
     let hadBegun = false;
@@ -66,10 +66,10 @@ describe.skipIf(!onRedis?.available)('workers that start', () => {
   }
 
   async function repairs(): Promise<Record<string, number>> {
-    const rows = await service.signpost.parts.database.prisma.repair.findMany();
+    const rows = await service.signpost.service.database.prisma.repair.findMany();
     return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]));
   }
-  const jobs = async () => (await service.signpost.parts.queues.aliveIds('check-dns')).size;
+  const jobs = async () => (await service.signpost.service.queues.aliveIds('check-dns')).size;
 
   it('repair nothing when every domain has its job', async () => {
     expect(await jobs()).toBe(DOMAINS);

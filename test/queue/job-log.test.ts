@@ -10,8 +10,8 @@ import { createVault } from '../../src/certificates/vault/vault.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/db/engine/client.ts';
 import { type NoConnection, openQueueBackend } from '../../src/queue/backend.ts';
-import { compose, type Parts } from '../../src/roles/parts.ts';
 import { composeWorkers } from '../../src/roles/worker.ts';
+import { buildService, type Service } from '../../src/service/service.ts';
 import { startWorkers } from '../../workers/start.ts';
 import { later } from '../support/builders.ts';
 import { endlessChecks, enqueueChecks, longAgo as noon } from '../support/endless-checks.ts';
@@ -38,7 +38,7 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
   'on $name, the log of a domain’s job',
   ({ name, available }) => {
     let fresh: FreshStorage;
-    let parts: Parts;
+    let service: Service;
     let queue: AnyQueue;
 
     beforeAll(async () => {
@@ -52,20 +52,20 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
       const backend = await openQueueBackend(fresh.storage, database, log);
       const vault = createVault(randomBytes(32));
       const sealing = { vault, secrets: deriveSecrets(vault) };
-      parts = compose({ config, database, backend, ...sealing, log, now: () => new Date() });
+      service = buildService({ config, database, backend, ...sealing, log, now: () => new Date() });
       queue = new Queue('check-dns', backend.queueOptions, backend.factory);
     });
     afterAll(async () => {
       await queue?.close();
-      await parts?.close();
-      await parts?.backend.close();
-      await parts?.database.close();
+      await service?.close();
+      await service?.backend.close();
+      await service?.database.close();
       await fresh?.close();
     });
 
     /** The log after this many postponed attempts on top of these lines. */
     async function logAfter(attempts: number, before: readonly string[] = []) {
-      const composed = composeWorkers(parts);
+      const composed = composeWorkers(service);
       let begun = 0;
       const endless = endlessChecks(composed.checkDns, () => {
         begun += 1;
@@ -74,7 +74,7 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
       const removed = new Promise<undefined>((resolve) => {
         end = () => resolve(undefined);
       });
-      const [id = ''] = await enqueueChecks(parts, 1);
+      const [id = ''] = await enqueueChecks(service, 1);
       for (const line of before) await Job.addJobLog(queue, id, line);
       const checkDns: typeof endless = {
         ...endless,
@@ -100,7 +100,10 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
         });
         end();
         // Otherwise the next test's workers would find it.
-        await until('it is done', async () => !(await parts.queues.aliveIds('check-dns')).has(id));
+        await until(
+          'it is done',
+          async () => !(await service.queues.aliveIds('check-dns')).has(id),
+        );
         return log;
       } finally {
         end();

@@ -1,7 +1,7 @@
 /** Without Redis the queue is in PostgreSQL: emptying its tables only causes a delay. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addMany, countLive, lifeStory, stories } from '../support/many-domains.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -9,7 +9,7 @@ const onPostgres = storages.find(({ name }) => name === 'postgres');
 
 describe.skipIf(!onPostgres?.available)('jobs that were deleted from PostgreSQL', () => {
   let fresh: FreshStorage;
-  let service: Service;
+  let service: RunningService;
 
   beforeAll(async () => {
     fresh = await freshStorage('postgres');
@@ -23,9 +23,9 @@ describe.skipIf(!onPostgres?.available)('jobs that were deleted from PostgreSQL'
 
   it('are restored, and every domain goes live once', async () => {
     const { signpost, world } = service;
-    const { database, queues } = signpost.parts;
+    const { database, queues } = signpost.service;
     const { prisma, pool } = database;
-    const domains = await addMany(signpost.parts, world, 10);
+    const domains = await addMany(signpost.service, world, 10);
     const checked = { attempts: { gt: 0 } };
     await until('looked at', async () => (await prisma.domain.count({ where: checked })) === 10);
     const { rowCount } = await pool.query('DELETE FROM bullmq.job');
@@ -37,7 +37,7 @@ describe.skipIf(!onPostgres?.available)('jobs that were deleted from PostgreSQL'
     });
     await until('sweeps', async () => (await queues.aliveIds('recheck-live')).has('sweep'));
     await world.publish(domains.map(({ record }) => record));
-    await until('all live', async () => (await countLive(signpost.parts, domains)) === 10);
-    expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 10 });
+    await until('all live', async () => (await countLive(signpost.service, domains)) === 10);
+    expect(await stories(signpost.service, domains)).toEqual({ [lifeStory]: 10 });
   });
 });

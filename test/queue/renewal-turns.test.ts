@@ -17,7 +17,7 @@ describe.skipIf(!onRedis?.available)('the renewal job', () => {
     closings.push(close);
     const service = await startService({ storage, ca: 'local authority', env: { ROLE: 'api' } });
     closings.push(service.close);
-    const { parts } = service.signpost;
+    const { service: parts } = service.signpost;
     const composed = composeWorkers(parts);
     const order: string[] = [];
     const did = async (what: string) => {

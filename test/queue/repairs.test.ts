@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addMany, countLive, lifeStory, stories } from '../support/many-domains.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -10,7 +10,7 @@ const onRedis = storages.find(({ name }) => name === 'postgres_redis');
 
 describe.skipIf(!onRedis?.available)('the reconciler', () => {
   let fresh: FreshStorage;
-  let service: Service;
+  let service: RunningService;
 
   beforeAll(async () => {
     fresh = await freshStorage('postgres_redis');
@@ -22,7 +22,7 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     await fresh.close();
   });
 
-  const prisma = () => service.signpost.parts.database.prisma;
+  const prisma = () => service.signpost.service.database.prisma;
   async function repairs(): Promise<Record<string, number>> {
     const rows = await prisma().repair.findMany();
     return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]));
@@ -37,20 +37,23 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
 
   it('repairs nothing while 30 domains go live one after the other', async () => {
     const { world, signpost } = service;
-    const domains = await addMany(signpost.parts, world, 30);
+    const domains = await addMany(signpost.service, world, 30);
     await turns(1);
     for (let shown = 10; shown <= domains.length; shown += 10) {
       await world.publish(domains.slice(0, shown).map(({ record }) => record));
-      await until('ten more', async () => (await countLive(signpost.parts, domains)) >= shown - 5);
+      await until(
+        'ten more',
+        async () => (await countLive(signpost.service, domains)) >= shown - 5,
+      );
     }
-    await until('all live', async () => (await countLive(signpost.parts, domains)) === 30);
+    await until('all live', async () => (await countLive(signpost.service, domains)) === 30);
     await turns(2);
-    expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 30 });
+    expect(await stories(signpost.service, domains)).toEqual({ [lifeStory]: 30 });
     expect(await repairs()).toEqual({});
   });
 
   it('removes the jobs of an ended epoch', async () => {
-    const { queues } = service.signpost.parts;
+    const { queues } = service.signpost.service;
     const hour = new Date(Date.now() + 3_600_000);
     const orphan = { domainId: randomUUID(), epoch: 1 };
     await queues.enqueue('check-dns', [{ job: orphan, runAt: hour }]);
@@ -63,8 +66,8 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
 
   it('refills an emptied Redis and counts its repairs', async () => {
     const { signpost, world } = service;
-    const { queues } = signpost.parts;
-    const domains = await addMany(signpost.parts, world, 20, 'lost');
+    const { queues } = signpost.service;
+    const domains = await addMany(signpost.service, world, 20, 'lost');
     await until('looked at', async () => {
       const id = { in: domains.map((domain) => domain.id) };
       return (await prisma().domain.count({ where: { id, attempts: { gt: 0 } } })) === 20;
@@ -81,12 +84,12 @@ describe.skipIf(!onRedis?.available)('the reconciler', () => {
     expect(counts['missing_sweep']).toBe(2);
     await until('sweeps', async () => (await queues.aliveIds('recheck-live')).has('sweep'));
     await world.publish(domains.map(({ record }) => record));
-    await until('all live', async () => (await countLive(signpost.parts, domains)) === 20);
-    expect(await stories(signpost.parts, domains)).toEqual({ [lifeStory]: 20 });
+    await until('all live', async () => (await countLive(signpost.service, domains)) === 20);
+    expect(await stories(signpost.service, domains)).toEqual({ [lifeStory]: 20 });
   });
 
   it('restores the lost job of a delivery', async () => {
-    const { database } = service.signpost.parts;
+    const { database } = service.signpost.service;
     const id = randomUUID();
     await database.pool.query(`
       WITH hook AS (

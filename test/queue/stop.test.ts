@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { composeWorkers } from '../../src/roles/worker.ts';
 import { type RunningWorkers, startWorkers, type WorkerDeps } from '../../workers/start.ts';
 import { endlessChecks, enqueueChecks } from '../support/endless-checks.ts';
-import { type Service, startService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -33,7 +33,7 @@ function gate<T>(answer: T) {
 
 describe.skipIf(!onRedis?.available)('workers that stop', () => {
   let fresh: FreshStorage;
-  let service: Service;
+  let service: RunningService;
   let composed: WorkerDeps;
   let workers: RunningWorkers | undefined;
   let lines: string[];
@@ -44,7 +44,7 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
     service = await startService({ storage: fresh.storage, ca: 'local authority', env });
     lines = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
-    composed = { ...composeWorkers(service.signpost.parts), log, reconcileEveryMs: HOUR };
+    composed = { ...composeWorkers(service.signpost.service), log, reconcileEveryMs: HOUR };
   });
   afterEach(async () => {
     await workers?.close(0);
@@ -52,9 +52,9 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
     await fresh.close();
   });
 
-  const counts = () => service.signpost.parts.queues.counts('check-dns');
+  const counts = () => service.signpost.service.queues.counts('check-dns');
   /** Jobs that repeat at once, so that one is always waiting. */
-  const fill = () => enqueueChecks(service.signpost.parts, DOMAINS);
+  const fill = () => enqueueChecks(service.signpost.service, DOMAINS);
   function start(deps: Partial<WorkerDeps>) {
     let checks = 0;
     const checkDns = endlessChecks(composed.checkDns, () => {
@@ -103,7 +103,7 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
   });
 
   it('leave an interrupted job as if killed, without a reported or counted fault', async () => {
-    const [id = ''] = await enqueueChecks(service.signpost.parts, 1);
+    const [id = ''] = await enqueueChecks(service.signpost.service, 1);
     const observing = gate<never>(undefined as never);
     const checkDns = {
       ...endlessChecks(composed.checkDns, () => {}),
@@ -119,6 +119,6 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
     await new Promise(setImmediate); // all follow-up work is done
     expect(lines).toEqual([]);
     expect(await counts()).toMatchObject({ active: 1, delayed: 0, failed: 0 });
-    expect(await service.signpost.parts.queues.aliveIds('check-dns')).toEqual(new Set([id]));
+    expect(await service.signpost.service.queues.aliveIds('check-dns')).toEqual(new Set([id]));
   });
 });

@@ -51,7 +51,7 @@ async function start(columns: Prisma.DomainUncheckedUpdateInput) {
   const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
   closings.push(service.close);
   const { client, signpost } = service;
-  const { parts } = signpost;
+  const { service: parts } = signpost;
   await client.addDomain();
   const { prisma } = parts.database;
   const { id } = await prisma.domain.findFirstOrThrow();

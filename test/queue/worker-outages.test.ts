@@ -14,15 +14,15 @@ const DOMAINS = 20;
 
 async function start() {
   const { postgres, redis, signpost, world } = await startServiceOnOwnServers(closings);
-  const domains = await addMany(signpost.parts, world, DOMAINS);
+  const domains = await addMany(signpost.service, world, DOMAINS);
   const id = { in: domains.map((domain) => domain.id) };
   await until('looked at', async () => {
     const checked = { id, attempts: { gt: 0 } };
     return (
-      (await signpost.parts.database.prisma.domain.count({ where: checked })) === domains.length
+      (await signpost.service.database.prisma.domain.count({ where: checked })) === domains.length
     );
   });
-  return { postgres, redis, domains, parts: signpost.parts, world };
+  return { postgres, redis, domains, parts: signpost.service, world };
 }
 
 /** CPU time, as the duration depends on the outage itself. */

@@ -62,7 +62,7 @@ export async function startDashboardFixture(
     },
     async visit(hostname) {
       const running = signpost;
-      const roots = world.rootCertificates(async () => running?.parts.rootCertificate() ?? null);
+      const roots = world.rootCertificates(async () => running?.service.rootCertificate() ?? null);
       return visitEdge(hostname, world.edgeHttpsPort, await roots);
     },
     call: (method, path, body) =>

@@ -1,7 +1,7 @@
 /** Checks without rows or DNS, for queue tests: each next check is due in the past. */
 import { randomUUID } from 'node:crypto';
 import { jobId } from '../../src/core/operations/jobs.ts';
-import type { Parts } from '../../src/roles/parts.ts';
+import type { Service } from '../../src/service/service.ts';
 import type { CheckDnsDeps } from '../../workers/check-dns.ts';
 import { aDomain, anObservation, missing } from './builders.ts';
 
@@ -24,7 +24,10 @@ export function endlessChecks(composed: CheckDnsDeps, begin: () => void): CheckD
 }
 
 /** Adds `count` jobs to the queue; returns their ids. */
-export async function enqueueChecks({ queues }: Parts, count: number): Promise<readonly string[]> {
+export async function enqueueChecks(
+  { queues }: Service,
+  count: number,
+): Promise<readonly string[]> {
   const runAt = new Date();
   const jobs = Array.from({ length: count }, () => ({ domainId: randomUUID(), epoch: 1 }));
   await queues.enqueue(

@@ -2,37 +2,40 @@
 import { randomUUID } from 'node:crypto';
 import { type IQueueBackend, Queue } from 'bullmq';
 import type { NoConnection } from '../../src/queue/backend.ts';
-import type { Parts } from '../../src/roles/parts.ts';
+import type { Service } from '../../src/service/service.ts';
 import type { World } from './world.ts';
 
 export type OneOfMany = { readonly id: string; readonly hostname: string; readonly record: string };
 
 /** Adds `count` domains `<prefix>1`, `<prefix>2`, …; `record` is each one's zone line. */
 export async function addMany(
-  parts: Parts,
+  service: Service,
   world: World,
   count: number,
   prefix = 'd',
 ): Promise<readonly OneOfMany[]> {
   const slug = `many-${randomUUID().slice(0, 8)}`;
-  const project = await parts.projects.create({ name: 'Many', slug, plan: 'pro' });
+  const project = await service.projects.create({ name: 'Many', slug, plan: 'pro' });
   if (project === null) throw new Error('the slug is taken');
   const domains: OneOfMany[] = [];
   // One at a time: each takes a transaction, and a service has ten connections.
   for (let number = 1; number <= count; number += 1) {
     const label = `${prefix}${number}`;
     const hostname = `${label}.${world.zone}`;
-    const target = parts.targetFor(project.id, hostname);
-    const added = await parts.domains.add({ projectId: project.id, hostname, target }, new Date());
+    const target = service.targetFor(project.id, hostname);
+    const added = await service.domains.add(
+      { projectId: project.id, hostname, target },
+      new Date(),
+    );
     if (added === null) throw new Error('added twice');
-    await parts.wake(added);
+    await service.wake(added);
     domains.push({ id: added.id, hostname, record: `${label} CNAME ${target}.` });
   }
   return domains;
 }
 
 /** The unfinished `check-dns` jobs as stored, with their data and stall count. */
-export async function storedChecks({ backend: { queueOptions, factory } }: Parts) {
+export async function storedChecks({ backend: { queueOptions, factory } }: Service) {
   const queue = new Queue<Kept, void, string, Kept, void, string, IQueueBackend, NoConnection>(
     'check-dns',
     queueOptions,
@@ -46,14 +49,14 @@ export async function storedChecks({ backend: { queueOptions, factory } }: Parts
 }
 type Kept = { readonly faults?: number; readonly outages?: number };
 
-export function countLive({ database }: Parts, domains: readonly OneOfMany[]): Promise<number> {
+export function countLive({ database }: Service, domains: readonly OneOfMany[]): Promise<number> {
   const id = { in: domains.map((domain) => domain.id) };
   return database.prisma.domain.count({ where: { id, status: 'live' } });
 }
 
 /** Every distinct sequence of events without findings, and the number of domains that have it. */
 export async function stories(
-  { database }: Parts,
+  { database }: Service,
   domains: readonly OneOfMany[],
 ): Promise<Record<string, number>> {
   const events = await database.prisma.event.findMany({

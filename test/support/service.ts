@@ -8,7 +8,7 @@ import { startPostgres, startRedis } from './servers.ts';
 import { freshStorage } from './storage.ts';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
-export type Service = {
+export type RunningService = {
   readonly world: World;
   readonly client: Client;
   readonly signpost: Signpost;
@@ -30,7 +30,7 @@ export async function startServiceOnOwnServers(closings: Closings) {
 }
 
 /** The API, alone if the storage allows that, on new storage: for tests of its clients. */
-export async function startApi(): Promise<Service> {
+export async function startApi(): Promise<RunningService> {
   const fresh = await freshStorage();
   const env = fresh.storage.kind === 'embedded' ? {} : { ROLE: 'api' };
   const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
@@ -46,7 +46,7 @@ export async function startApi(): Promise<Service> {
 export async function startService(
   options: WorldOptions,
   log: Logger = pino({ level: 'silent' }),
-): Promise<Service> {
+): Promise<RunningService> {
   const world = await startWorld(options);
   const result = loadConfig(world.env);
   if (!result.ok) throw new Error(JSON.stringify(result.problems));

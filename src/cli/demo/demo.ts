@@ -73,7 +73,7 @@ function whatRuns(signpost: Signpost, dataDir: string): Running {
     httpsPort: edge.httpsPort,
     firstKey: signpost.firstKey,
     hostname: HOSTNAME,
-    rootCertificate: signpost.parts.rootCertificate,
+    rootCertificate: signpost.service.rootCertificate,
     dataDir,
   };
 }

@@ -20,7 +20,7 @@ async function someDomains({ api, aProject, signpost }: RunningDashboard) {
   for (const label of ['new', 'docs', 'blog']) {
     await api('POST', `/v1/projects/${projectId}/domains`, { hostname: `${label}.shop.example` });
   }
-  const rows = await signpost.parts.database.prisma.domain.findMany({ where: { projectId } });
+  const rows = await signpost.service.database.prisma.domain.findMany({ where: { projectId } });
   const labelled = rows.map(({ hostname, id }) => [hostname.split('.')[0], id] as const);
   return { ids: Object.fromEntries(labelled) as Readonly<Record<string, string>> };
 }

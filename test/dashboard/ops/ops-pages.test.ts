@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => dashboard?.close());
 
 const idOf = (label: string) => ids[label] ?? '';
-const prisma = () => dashboard.signpost.parts.database.prisma;
+const prisma = () => dashboard.signpost.service.database.prisma;
 
 type Browser = {
   readonly get: (path: string) => Promise<Response>;
@@ -205,7 +205,7 @@ describe('The queue pages', () => {
     fetch(dashboard.url + path, { method: 'PUT', headers: { cookie, ...headers } });
   const here = { 'sec-fetch-site': 'same-origin' };
   const isPaused = async () =>
-    (await dashboard.signpost.parts.queues.opened('check-dns')).isPaused();
+    (await dashboard.signpost.service.queues.opened('check-dns')).isPaused();
 
   it('accept changes from an administrator’s own page only', async () => {
     const [reader, admin] = [await browserOf('ops:read'), await browserOf('admin')];

@@ -117,7 +117,7 @@ export async function everyLife(
   { signpost, api, aProject }: Pick<RunningDashboard, 'signpost' | 'api' | 'aProject'>,
   zone = 'shop.example',
 ): Promise<{ readonly projectId: string; readonly ids: Readonly<Record<string, string>> }> {
-  const { database } = signpost.parts;
+  const { database } = signpost.service;
   const projectId = await aProject();
   const ids: Record<string, string> = {};
   for (const label of ['new', 'docs', 'blog', 'www', 'old', 'split']) {

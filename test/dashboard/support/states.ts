@@ -130,7 +130,7 @@ export async function everyState(
   { signpost, api, aProject }: Pick<RunningDashboard, 'signpost' | 'api' | 'aProject'>,
   zone = 'example.org',
 ): Promise<{ readonly project: string; readonly pages: ReadonlyMap<string, string> }> {
-  const { database } = signpost.parts;
+  const { database } = signpost.service;
   const projectId = await aProject('Toy shop');
   const pages = new Map<string, string>();
   async function add(hostname: string, state: string, seen: Seen | null): Promise<string> {

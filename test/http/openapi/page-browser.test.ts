@@ -29,7 +29,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
       if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
       signpost = await startSignpost(loaded.config, pino({ level: 'silent' }));
       const rex = { id: BigInt(BIG), name: 'Rex "the {first}", [1]', categoryId: -(2n ** 63n) };
-      await signpost.parts.database.prisma.pet.create({ data: rex });
+      await signpost.service.database.prisma.pet.create({ data: rex });
       url = `${signpost.addresses.http}/docs/pets`;
       browser = await startBrowser();
     });
@@ -116,7 +116,7 @@ describe.skipIf(lacks('chromium', 'the pages below /docs in a browser'))(
       }));
 
     it('shows a stream as it arrives, until stopped', async () => {
-      const { prisma } = signpost.parts.database;
+      const { prisma } = signpost.service.database;
       const project = await prisma.project.create({
         data: { id: randomUUID(), name: 'Docs', slug: 'docs', plan: 'pro' },
       });

@@ -1,4 +1,4 @@
-/** Builds the shared parts and connects them. */
+/** Builds the shared service and connects them. */
 
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -64,7 +64,7 @@ import {
 /** Tests replace it. */
 export type Clock = () => Date;
 
-/** Opened before composing. `compose` closes none of it. */
+/** Opened before the service is built, which closes none of it. */
 export type Opened = {
   readonly config: Config;
   readonly database: Database;
@@ -77,8 +77,8 @@ export type Opened = {
   readonly metrics?: Metrics;
 };
 
-/** Each part is built once. */
-export type Parts = Opened & {
+/** Jobs, route handlers and pages take it as their first argument. */
+export type Service = Opened & {
   readonly edgePool: pg.Pool;
   readonly probes: Probes;
   /** Our own probes are answered first. */
@@ -119,7 +119,7 @@ export type Parts = Opened & {
 };
 
 /** Makes no requests. Throws if a configured file cannot be read. */
-export function compose(opened: Opened): Parts {
+export function buildService(opened: Opened): Service {
   const { config, database, backend, vault, secrets, log, now } = opened;
   const { prisma } = database;
   const wire = createWire();
@@ -246,7 +246,7 @@ function composeObserver({ config, metrics }: Opened, wire: Wire, probes: Probes
   });
 }
 
-function createWake(queues: Queues): Parts['wake'] {
+function createWake(queues: Queues): Service['wake'] {
   return async (domain) => {
     const job = { domainId: domain.id, epoch: domain.epoch };
     for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
