@@ -39,6 +39,6 @@ try {
 /** As a service without BASE_URL answers it. Stores are only used when a route runs. */
 function describe() {
   const { config } = loadConfig({});
-  const routes = routesOf({ parts: { config, database: { prisma: {}, pool: {} } } });
+  const routes = routesOf({ service: { config, database: { prisma: {}, pool: {} } } });
   return renderJson(buildDocument(routes, config.api));
 }

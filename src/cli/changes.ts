@@ -19,11 +19,12 @@ export type ChangesShown = {
   readonly provider: { readonly name: string; readonly where: string } | null;
 };
 
-/** A task only if someone still has to make a change. */
-export function changesTitle({ changes, provider }: ChangesShown): string {
+/** `isSaid`: a summary above says who acts, and whether now. */
+export function changesTitle({ changes, provider }: ChangesShown, isSaid = false): string {
   const isTask = changes.some(({ verb, state }) => verb !== 'keep' && state === 'to_do');
   if (!isTask) return 'The DNS records';
-  return provider === null ? 'Do this at your DNS provider' : `Do this at ${plain(provider.name)}`;
+  const where = provider === null ? 'your DNS provider' : plain(provider.name);
+  return `${isSaid ? 'Changes' : 'Do this'} at ${where}`;
 }
 
 /**

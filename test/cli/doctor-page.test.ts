@@ -44,7 +44,7 @@ Name servers of shop.test
     ns2.shop.test  192.0.2.53  answers  AA  NXDOMAIN  2026112001  13
 
 Delegation
-  zone      shop.test, delegated by test for 1 h
+  zone      shop.test, delegated by test (TTL 1 h)
   servers   ns1.shop.test, ns2.shop.test
 
 Who may issue certificates (CAA)

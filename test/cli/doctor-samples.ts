@@ -196,7 +196,7 @@ export const samples: readonly (readonly [
       },
     }),
     [
-      '  zone      shop.test, delegated by test for 90 s',
+      '  zone      shop.test, delegated by test (TTL 90 s)',
       '  above     ns1.shop.test',
       '  itself    ns2.shop.test',
     ],

@@ -96,7 +96,7 @@ describe('A customer who publishes a domain', () => {
     expect(code).toBe(1);
     const inOrder = [
       '! docs.shop.test · Action needed · project docs Do this at your DNS provider. docs.shop.test does not exist in the DNS yet. ',
-      ' Do this at your DNS provider Type Name Value TTL add CNAME docs ',
+      ' Changes at your DNS provider Type Name Value TTL add CNAME docs ',
       ' ✗ record_missing · blocks · the domain owner needs to act ',
       ' found No record ',
       ' to do Create: CNAME docs → ',

@@ -26,10 +26,12 @@ describe('an escalation with two CAs', () => {
   it('names the obstacle of each, and that the open order continues', () => {
     const cause = likeliestCause(evidence);
     expect(cause).toBe('authority_rate_limited');
-    expect(escalationWords(cause, evidence)).toEqual({
+    expect(escalationWords(cause, evidence, 'operator')).toEqual({
       summary:
         'The certificate authority accepts no new order before 2026-11-21 12:00 UTC. It says: “too many certificates” The open order made no progress at 2026-11-20 12:20 UTC: ca_unreachable (acme.second.example): the authority gave no answer (ECONNREFUSED).',
       nextAction: 'The open order resumes at 2026-11-20 12:30 UTC, then every few minutes.',
     });
+    // Codes and network errors are for operators.
+    expect(escalationWords(cause, evidence).summary).toMatch(/progress at 2026-11-20 12:20 UTC\.$/);
   });
 });

@@ -66,7 +66,7 @@ describe('domain settings are refused:', () => {
     [
       'primary_redirects',
       settings('a', 'b>c', 'a>c'),
-      'domains.redirects[1]: a is the primary domain',
+      'domains.redirects[1]: a cannot be the primary domain',
     ],
     ['redirect_loop', settings(null, 'a>b', 'b>a'), 'domains.redirects[0]: a → b → a'],
     ['redirect_loop', settings(null, 'a>b', 'b>c', 'c>a'), 'a → b → c → a'],

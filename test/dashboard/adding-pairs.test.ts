@@ -104,6 +104,55 @@ describe('Adding an apex or its www', () => {
     });
   });
 
+  describe('keeps a name in use as the main address', () => {
+    /** Of a project with `www` attached; `make` puts it into use. */
+    async function withWww(zone: string, make: (project: string, www: string) => Promise<unknown>) {
+      const project = await aProject();
+      const www = `www.${zone}`;
+      await pages.show(`POST ${project}/add`, { form: { hostname: www, www: 'only' } });
+      await make(project, www);
+      return project;
+    }
+
+    const uses = {
+      live: (_: string, hostname: string) =>
+        pages.prisma.domain.updateMany({ where: { hostname }, data: { status: 'live' } }),
+      primary: (project: string, primary: string) =>
+        pages.show(`POST ${project}/settings/primary`, { form: { primary } }),
+    } as const;
+
+    it.each(['live', 'primary'] as const)('that is %s', async (use) => {
+      const zone = `shop-use-${use}.test`;
+      const project = await withWww(zone, uses[use]);
+      const { text } = await pages.show(`GET ${project}/add?hostname=${zone}`);
+      expect(text).toContain(`www.${zone} stays the main address`);
+      expect(text).not.toContain(`>${zone} is the main address`);
+      // A form from before it was in use asks again, and changes nothing.
+      const old = { hostname: zone, www: 'main' };
+      expect((await pages.show(`POST ${project}/add`, { form: old })).status).toBe(200);
+      expect(await namesOf(project)).toEqual([`www.${zone}`]);
+      await pages.show(`POST ${project}/add`, { form: { hostname: zone, www: 'redirects' } });
+      expect(await settingsOf(project)).toMatchObject({
+        domains: { redirects: [{ from: zone, to: `www.${zone}` }] },
+      });
+    });
+
+    it('and does not ask if it redirects elsewhere, which stays', async () => {
+      const redirect = async (project: string, from: string) => {
+        const to = 'other.shop-else.test';
+        await pages.show(`POST ${project}/domains`, { form: { hostname: to } });
+        const form = { from, to, status: '301' };
+        return pages.show(`POST ${project}/settings/redirects`, { form });
+      };
+      const project = await withWww('shop-else.test', redirect);
+      const before = await settingsOf(project);
+      const form = { hostname: 'shop-else.test' };
+      const answer = await pages.show(`POST ${project}/domains`, { form });
+      expect(answer.headers['location']).toBe(`${project}/domains/shop-else.test`);
+      expect(await settingsOf(project)).toEqual(before);
+    });
+  });
+
   it('does not ask about a subdomain', async () => {
     const project = await aProject();
     const form = { hostname: 'www.docs.shop-nine.test' };

@@ -63,7 +63,7 @@ describe('The missing steps', () => {
     const half = await pages.show(`GET ${project}/domains`);
     expect(half.text).toContain('Paid plan<span class="unseen"> (done)');
     const refused = await pages.show(`POST ${project}/deploys`, { form: { upstream: 'ftp://x' } });
-    expect(refused).toMatchObject({ status: 400, text: has('must be an http or https URL') });
+    expect(refused).toMatchObject({ status: 400, text: has('must be a full http or https URL') });
     expect(refused.text).toContain('value="ftp://x"');
     await pages.show(`POST ${project}/deploys`, { form: { upstream: 'http://127.0.0.1:9/' } });
     expect((await pages.show(`GET ${project}/domains`)).text).toContain('name="hostname"');
@@ -245,7 +245,7 @@ describe('The primary domain and redirects', () => {
     const refused = await post('redirects', away);
     expect(refused).toMatchObject({
       status: 400,
-      text: has('<p>a.shop-three.test is the primary domain and cannot redirect to'),
+      text: has('<p>a.shop-three.test cannot be the primary domain and redirect to'),
     });
     await post('redirects', { ...away, from: away.to, to: away.from });
     await post('redirects', { ...away, from: away.to, to: away.from, status: '302' });

@@ -83,7 +83,7 @@ describe.each(storagesOfRun())('Concurrent settings changes on $name', ({ name, 
     ]);
     const refused = answers.filter(({ status }) => status !== 303);
     expect(refused).toMatchObject([{ status: 400 }]);
-    expect(refused[0]?.text).toContain('<p>www.shop.test is the primary domain');
+    expect(refused[0]?.text).toContain('<p>www.shop.test cannot be the primary domain');
     const { primary, redirects } = await stored();
     expect([primary, redirects.length]).toEqual(answers[0]?.status === 303 ? [www, 0] : [null, 1]);
   });

@@ -9,6 +9,6 @@ export function everyRoute(env: Readonly<Record<string, string>> = {}): readonly
   const loaded = loadConfig(env);
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   // Stores use their dependencies only when called, which never happens here.
-  const parts = { config: loaded.config, database: { prisma: {}, pool: {} } };
-  return routesOf({ parts } as unknown as RoutesDeps);
+  const service = { config: loaded.config, database: { prisma: {}, pool: {} } };
+  return routesOf({ service } as unknown as RoutesDeps);
 }

@@ -12,7 +12,7 @@ import { startWorkers } from '../../dist/workers/start.js';
 const { DEADLY_DOMAIN, FAULTY_DOMAIN, ...env } = process.env;
 const result = loadConfig({ ...env, ROLE: 'edge' });
 if (!result.ok) throw new Error(JSON.stringify(result.problems));
-const { parts } = await startSignpost(result.config, pino({ level: 'silent' }));
+const { service: parts } = await startSignpost(result.config, pino({ level: 'silent' }));
 const { checks } = parts;
 const deps = composeWorkers({
   ...parts,

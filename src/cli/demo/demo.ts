@@ -169,6 +169,8 @@ function demoConfig({ dnsPort }: Laboratory, dataDir: string): Config {
     PORT: '0',
     EDGE_HTTP_PORT: '0',
     EDGE_HTTPS_PORT: '0',
+    // A probe would ask port 443, as visitors do.
+    EDGE_PROBE: 'false',
     DATA_DIR: dataDir,
     PLATFORM_DOMAIN,
     DNS_SERVERS: `127.0.0.1:${dnsPort}`,

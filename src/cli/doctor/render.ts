@@ -156,7 +156,7 @@ function delegationLines(
   if (kind === 'undelegated') {
     return line('zone', `${plain(zone)} has no name servers at the registry of ${plain(parent)}`);
   }
-  const above = `${plain(zone)}, delegated by ${named(parent)} for ${durationInWords(ttlSeconds)}`;
+  const above = `${plain(zone)}, delegated by ${named(parent)} (TTL ${durationInWords(ttlSeconds)})`;
   const same = atZone !== null && atZone.join(' ') === atParent.join(' ');
   return [
     ...line('zone', above),

@@ -33,7 +33,7 @@ export function renderDomain(
   const context = { recordAbove: recordAsWritten(domain.record), accountUntold: false };
   return sectioned([
     summaryLines(domain, project, page),
-    titled(changesTitle(changes), changeLines(changes, page), page),
+    titled(changesTitle(changes, true), changeLines(changes, page), page),
     ...findingSections(domain.findings, context, page),
     titled('Certificate', certificateLines(domain, page), page),
     titled('Last events', eventLines(events, page), page),

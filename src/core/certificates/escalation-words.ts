@@ -62,11 +62,11 @@ const summaries: { readonly [C in EscalationCause]: Sentence } = {
   certificate_not_shown: ({ setback }, reader) =>
     setback === null
       ? 'The edge does not serve the new certificate yet.'
-      : `At ${inUtc(setback.at)} the edge did not serve the new certificate: ${detailOf(setback, reader)}.`,
+      : `At ${inUtc(setback.at)} the edge did not serve the new certificate${detailOf(setback, reader)}.`,
   authority_unreachable: ({ setback }, reader) =>
     setback === null
       ? 'The certificate authority was unreachable or had not finished.'
-      : `At ${inUtc(setback.at)} the certificate authority was unreachable or had not finished: ${detailOf(setback, reader)}.`,
+      : `At ${inUtc(setback.at)} the certificate authority was unreachable or had not finished${detailOf(setback, reader)}.`,
   platform_fault: () =>
     'The order is stuck because of a fault in this platform, not because of the domain or the certificate authority.',
 };
@@ -161,14 +161,15 @@ function summaryOf(finding: Finding | undefined): string {
 /** With two CAs, the open order can be at the other one, which the detail names. */
 function alsoSetBack(setback: EscalationEvidence['setback'], reader: EscalationReader): string {
   if (setback === null) return '';
-  return ` The open order made no progress at ${inUtc(setback.at)}: ${detailOf(setback, reader)}.`;
+  return ` The open order made no progress at ${inUtc(setback.at)}${detailOf(setback, reader)}.`;
 }
 
-/** A configuration error starts with its code and names a variable, which customers don't see. */
+/** Error codes, network errors and names of variables are for operators. */
 function detailOf({ detail }: Setback, reader: EscalationReader): string {
-  return reader === 'customer' && /^ca_misconfigured\b/.test(detail)
-    ? 'it rejects the settings of this platform, which the platform’s operator has to fix'
-    : detail;
+  if (reader === 'operator') return `: ${detail}`;
+  return /^ca_misconfigured\b/.test(detail)
+    ? ': it rejects the settings of this platform, which the platform’s operator has to fix'
+    : '';
 }
 
 type Setback = NonNullable<EscalationEvidence['setback']>;

@@ -117,6 +117,17 @@ const words = {
 
 export type ProblemType = keyof typeof words;
 
+/** Types that every new order meets until the customer acts; others can pass. */
+const lasting: ReadonlySet<string> = new Set<ProblemType>([
+  'caa',
+  'rejected_identifier',
+  'unsupported_identifier',
+]);
+
+export function isLastingProblem(type: string): boolean {
+  return lasting.has(type);
+}
+
 export const problemTypes = Object.keys(words) as readonly ProblemType[]; // of the object above, which has no other keys
 
 /** An unknown type gets the text of `other`. Never throws. */

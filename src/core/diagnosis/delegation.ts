@@ -109,7 +109,10 @@ export const delegation: FamilyOf<DelegationFinding> = {
     explain: (finding) => {
       const { hostname, right, others } = finding;
       const all = new Set([...right, ...others.map(({ server }) => server)]).size;
-      const have = `${right.length} of ${all} of your name servers ${right.length === 1 ? 'has' : 'have'}`;
+      const have =
+        all === 1
+          ? 'Some addresses of your name server have'
+          : `${right.length} of ${all} of your name servers ${right.length === 1 ? 'has' : 'have'}`;
       const still = others.map(
         ({ server, shows }) => `${foreign(server)} still shows ${foreignName(shows)}`,
       );

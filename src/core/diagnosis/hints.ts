@@ -216,7 +216,7 @@ export const hintWords: {
   txt_instead_of_cname: ({ text }, wanted) =>
     `A TXT record has our target as its value: “${foreign(text)}”. Delete it; the type must be ${recordFor(wanted).type}, the value ${wanted.target}.`,
   wildcard_masks: ({ wildcard }, { hostname }) =>
-    `This answer comes from the wildcard ${foreign(wildcard)}. A separate record for ${hostname} takes precedence; keep the wildcard.`,
+    `This answer can come from the wildcard ${foreign(wildcard)}. A separate record for ${hostname} takes precedence; keep the wildcard.`,
   wildcard_stops: ({ wildcard }, { hostname }) =>
     `The wildcard ${foreign(wildcard)} points here, but does not apply to ${hostname}, because that name has other records or names below it. Create a separate record for ${hostname}.`,
   dname_above: ({ owner, to }, { hostname }) =>

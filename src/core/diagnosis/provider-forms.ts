@@ -11,6 +11,8 @@ type ProviderForm = {
   readonly apexType?: 'CNAME';
   /** A value without a final dot gets the zone appended. */
   readonly wantsFinalDot?: true;
+  /** Another provider whose customers have the same name servers. */
+  readonly sharedWith?: string;
   /** A CAA record is one text, not three fields. */
   readonly hasCaaText?: true;
 };
@@ -22,14 +24,15 @@ const forms: { readonly [provider: string]: ProviderForm } = {
     hasEmptyApex: true,
     hasCaaText: true,
   },
-  'Google Cloud DNS': { siteUrl: 'https://console.cloud.google.com/net-services/dns/zones' },
+  // Name servers that others share, so that no link is right for all (src/core/diagnosis/providers.ts).
+  'Google Cloud DNS': { sharedWith: 'Squarespace (domains that came from Google Domains)' },
   'Azure DNS': { siteUrl: 'https://portal.azure.com/' },
   GoDaddy: { dnsUrl: 'https://dcc.godaddy.com/manage/{zone}/dns' },
   Namecheap: {
     dnsUrl: 'https://ap.www.namecheap.com/domains/domaincontrolpanel/{zone}/advancedns',
   },
   DNSimple: { siteUrl: 'https://dnsimple.com/dashboard' },
-  NS1: { siteUrl: 'https://my.nsone.net/' },
+  NS1: { sharedWith: 'Netlify' },
   Squarespace: {
     dnsUrl: 'https://account.squarespace.com/domains/managed/{zone}/dns/dns-settings',
   },

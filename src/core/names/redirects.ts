@@ -77,7 +77,9 @@ const rules: readonly Rule[] = [
       : null,
   ),
   firstEntry('primary_redirects', ({ from, to }, { primary }) =>
-    from === primary ? `${from} is the primary domain and cannot redirect to ${to}.` : null,
+    from === primary
+      ? `${from} cannot be the primary domain and redirect to ${to}: remove the redirect, or choose another primary domain.`
+      : null,
   ),
   firstEntry('redirect_loop', ({ from }, { redirects }) => {
     const path = pathFrom(from, redirects);

@@ -5,6 +5,7 @@ import type { ApiAnswer, Domain, HostnameReading, ProjectView, Settings } from '
 import { apiPath, domainPath, projectPath } from '../client.ts';
 import {
   form,
+  type PageAnswer,
   type PageContent,
   type PageHandler,
   type PageRoute,
@@ -61,14 +62,32 @@ function counterpartOf({ hostname, zone }: Pick<HostnameReading, 'hostname' | 'z
 /** The name is new here and has a counterpart, and the project can have domains. */
 async function isPair(asked: SignedInRequest, reading: HostnameReading): Promise<boolean> {
   const { api, params } = asked;
-  if (counterpartOf(reading) === null) return false;
+  const other = counterpartOf(reading);
+  if (other === null) return false;
   const projectId = params['projectId'] ?? '';
-  const [project, own] = await Promise.all([
+  const [project, own, use] = await Promise.all([
     api.call<ProjectView>('GET', apiPath(projectPath(projectId))),
     api.call<Domain>('GET', apiPath(domainPath(projectId, reading.hostname))),
+    useOf(asked, other),
   ]);
   const canAdd = project.ok && project.body.plan !== 'free' && project.body.deployedAt !== null;
-  return canAdd && !own.ok && own.error.code === 'domain_not_found';
+  return canAdd && !own.ok && own.error.code === 'domain_not_found' && use !== 'redirects';
+}
+
+/** `in_use`: visitors or settings depend on it, so it stays the main address. `redirects`: elsewhere. */
+type Use = 'free' | 'in_use' | 'redirects';
+
+async function useOf({ api, params }: SignedInRequest, hostname: string): Promise<Use> {
+  const projectId = params['projectId'] ?? '';
+  const [domain, settings] = await Promise.all([
+    api.call<Domain>('GET', apiPath(domainPath(projectId, hostname))),
+    api.call<Settings>('GET', apiPath(`${projectPath(projectId)}/domain-settings`)),
+  ]);
+  if (!domain.ok || !settings.ok) return 'free';
+  const { primary, redirects } = settings.body.domains;
+  if (redirects.some(({ from }) => from === hostname)) return 'redirects';
+  const isTarget = primary === hostname || redirects.some(({ to }) => to === hostname);
+  return isTarget || domain.body.status !== 'pending' ? 'in_use' : 'free';
 }
 
 /** `error`: a refused form. Names that have no counterpart are added on the list. */
@@ -82,8 +101,10 @@ async function pairPage(asked: SignedInRequest, error: ErrorBody | null): Promis
   if (!project.ok) return refusedPage(project.error, asked);
   if (!reading.ok) return refusedPage(reading.error, asked);
   const { hostname, unicodeHostname } = reading.body;
+  const other = counterpartOf(reading.body);
+  const use = other === null ? 'free' : await useOf(asked, other);
   const fields = html`<input type="hidden" name="hostname" value="${hostname}">
-${radioField('www', 'With or without www', choicesFor(reading.body))}
+${radioField('www', 'With or without www', choicesFor(reading.body, use))}
 <div class="actions"><button class="btn primary">Add</button> <a href="${link(`${path}/domains`)}">Cancel</a></div>`;
   return {
     kind: 'page',
@@ -99,8 +120,8 @@ ${form(link(`${path}/add`), session, fields, 'form')}`,
   };
 }
 
-/** The typed name first: it is what the customer has in mind. */
-function choicesFor(reading: HostnameReading): readonly RadioChoice[] {
+/** The typed name first: it is what the customer has in mind. But a name in use keeps its role. */
+function choicesFor(reading: HostnameReading, use: Use): readonly RadioChoice[] {
   const { hostname, unicodeHostname } = reading;
   const other = counterpartOf(reading);
   const only = {
@@ -108,22 +129,20 @@ function choicesFor(reading: HostnameReading): readonly RadioChoice[] {
     title: `Only ${unicodeHostname}`,
     words: 'The other name stays as it is.',
   };
-  if (other === null) return [only];
+  if (other === null || use === 'redirects') return [only];
   const otherUnicode =
     hostname === reading.zone ? `www.${unicodeHostname}` : unicodeHostname.slice(4);
-  return [
-    {
-      value: 'main',
-      title: `${unicodeHostname} is the main address`,
-      words: `${otherUnicode} redirects to it.`,
-    },
-    {
-      value: 'redirects',
-      title: `${otherUnicode} is the main address`,
-      words: `${unicodeHostname} redirects to it.`,
-    },
-    only,
-  ];
+  const main = {
+    value: 'main',
+    title: `${unicodeHostname} is the main address`,
+    words: `${otherUnicode} redirects to it.`,
+  };
+  const redirects = {
+    value: 'redirects',
+    title: `${otherUnicode} ${use === 'in_use' ? 'stays' : 'is'} the main address`,
+    words: `${unicodeHostname} redirects to it.`,
+  };
+  return use === 'in_use' ? [redirects, only] : [main, redirects, only];
 }
 
 /** Can be sent again: what is attached already stays. */
@@ -135,18 +154,40 @@ const addPair: PageHandler = async (asked) => {
   const { hostname } = reading.body;
   const other = counterpartOf(reading.body);
   const choice = typed.get('www');
-  const isPairWanted = other !== null && choice !== 'only';
-  for (const name of isPairWanted ? [hostname, other] : [hostname]) {
-    const refused = await attach(asked, name);
-    if (refused !== null) return pairPage(asked, refused);
+  if (other === null || choice === 'only') {
+    const refused = await attach(asked, hostname);
+    return refused === null ? toDomain(projectId, hostname) : pairPage(asked, refused);
   }
-  if (!isPairWanted) return { kind: 'see_other', path: domainPath(projectId, hostname) };
+  if (!(await isStillOffered(asked, hostname, other, choice))) return pairPage(asked, null);
   const [main, from] = choice === 'redirects' ? [other, hostname] : [hostname, other];
-  const refused = await connect(asked, main, from);
-  return refused === null
-    ? { kind: 'see_other', path: domainPath(projectId, main) }
-    : pairPage(asked, refused);
+  const refused =
+    (await attach(asked, hostname)) ??
+    (await attach(asked, other)) ??
+    (await connect(asked, main, from));
+  return refused === null ? toDomain(projectId, main) : pairPage(asked, refused);
 };
+
+function toDomain(projectId: string, hostname: string): PageAnswer {
+  return { kind: 'see_other', path: domainPath(projectId, hostname) };
+}
+
+/** The form can be old: the other name may be in use by now. Sent twice, it asks for what is stored. */
+async function isStillOffered(
+  asked: SignedInRequest,
+  hostname: string,
+  other: string,
+  choice: string | null,
+): Promise<boolean> {
+  const use = await useOf(asked, other);
+  if (use === 'free') return true;
+  if (choice === 'redirects') return use === 'in_use';
+  const { api, params } = asked;
+  const path = apiPath(`${projectPath(params['projectId'] ?? '')}/domain-settings`);
+  const settings = await api.call<Settings>('GET', path);
+  const isStored = ({ from, to }: Settings['domains']['redirects'][number]) =>
+    from === other && to === hostname;
+  return settings.ok && settings.body.domains.redirects.some(isStored);
+}
 
 /** Null if the project has the name now. */
 async function attach({ api, params }: SignedInRequest, hostname: string) {

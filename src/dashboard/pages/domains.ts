@@ -123,7 +123,7 @@ function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Htm
   const { hostname, unicodeHostname, projectId, status, summary } = domain;
   const path = link(domainPath(projectId, hostname));
   const items = [
-    ...(status === 'live'
+    ...(status === 'live' && summary.tone !== 'bad'
       ? [html`<a href="https://${hostname}/" rel="noopener noreferrer">Visit</a>`]
       : []),
     html`<a class="danger" href="${path}/remove">Remove domain</a>`,
@@ -149,14 +149,14 @@ export function roleOf(hostname: string, { domains }: Settings): Html | null {
 }
 
 function adder(
-  { form: typed, link, params, session }: SignedInRequest,
+  { form: typed, link, params, query, session }: SignedInRequest,
   error: ErrorBody | null,
 ): Html {
   const path = link(projectPath(params['projectId'] ?? ''));
   const field = {
     name: 'hostname',
     label: 'Add a domain',
-    value: typed.get('hostname') ?? '',
+    value: typed.get('hostname') ?? query.get('add') ?? '',
     placeholder: 'docs.example.com',
     inputmode: 'url',
     hint: html`You can paste a full URL. <span id="reading" data-reading="${path}/reading" aria-live="polite"></span>`,

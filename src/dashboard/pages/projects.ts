@@ -26,7 +26,7 @@ export function projectPages(): readonly PageRoute[] {
 const PAGE_SIZE = 100;
 
 const planChoices: readonly SelectOption[] = [
-  { value: 'free', text: 'Free (no custom domains)' },
+  { value: 'free', text: 'Free' },
   { value: 'pro', text: 'Pro' },
   { value: 'enterprise', text: 'Enterprise' },
 ];
@@ -71,7 +71,15 @@ ${textField({
   isOptional: true,
   problem,
 })}
-${choiceField({ name: 'plan', label: 'Plan', value: typed.get('plan') ?? 'free' }, planChoices)}
+${choiceField(
+  {
+    name: 'plan',
+    label: 'Plan',
+    value: typed.get('plan') ?? 'pro',
+    hint: 'What your customer has in your product. Custom domains need Pro or Enterprise.',
+  },
+  planChoices,
+)}
 <button class="btn primary">Create project</button>`;
   const open = html`${isOpen || error !== null ? html` open` : null}`;
   return html`<details class="card fold"${open}><summary>New project</summary><div>${form(link('/projects'), session, fields, 'form')}</div></details>`;
@@ -172,7 +180,9 @@ function deployStep(
     placeholder: 'https://docs.internal.example/',
     inputmode: 'url',
     hint: 'Visitors’ requests are proxied to this URL.',
-    problem: typed.has('upstream') ? (error?.message ?? null) : null,
+    problem: typed.has('upstream')
+      ? (error?.message.replace(/^upstream: must/, 'It must') ?? null)
+      : null,
   } as const;
   const call = `POST ${apiPath(projectPath(params['projectId'] ?? ''))}/deploys`;
   return html`${form(path, session, textField(field, button))}

@@ -1,6 +1,6 @@
 import { isLocalAuthority } from '../../certificates/authorities/local.ts';
-import { explainProblem } from '../../core/certificates/problem-words.ts';
-import { browserWarning } from '../../core/certificates/served.ts';
+import { explainProblem, isLastingProblem } from '../../core/certificates/problem-words.ts';
+import { type BrowserWarning, browserWarning } from '../../core/certificates/served.ts';
 import type { DnsChange } from '../../core/diagnosis/changes/change.ts';
 import { changesFor } from '../../core/diagnosis/changes/changes.ts';
 import { explain } from '../../core/diagnosis/findings.ts';
@@ -45,7 +45,11 @@ export function domainView(domain: DomainDetails, windowMs: number, now: Date) {
     unicodeHostname: toUnicodeName(hostname),
     projectId,
     status,
-    summary: summaryView(domain, { certificate, provider, changes, windowMs }, now),
+    summary: summaryView(
+      domain,
+      { certificate, provider, changes, view: seen?.view, windowMs },
+      now,
+    ),
     record,
     zone,
     provider: providerView(provider, zone),
@@ -92,32 +96,46 @@ function summaryView(
     readonly certificate: ReturnType<typeof certificateView>;
     readonly provider: Provider | null;
     readonly changes: readonly DnsChange[];
+    readonly view: Observation['view'] | undefined;
     readonly windowMs: number;
   },
   now: Date,
 ) {
   const { hostname, status, lastCheckedAt, verifiedAt, missedAt } = domain;
-  const { expiresAt, nextAttemptAt, problem } = view.certificate;
-  const hasExpired = status === 'live' && expiresAt === null && hasIssued(domain);
+  const { expiresAt, nextAttemptAt, browser } = view.certificate;
+  const problem = view.certificate.problem && {
+    ...view.certificate.problem,
+    isLasting: isLastingProblem(view.certificate.problem.type),
+  };
+  // A live domain becomes verified when its certificate expires.
+  const isDnsRight = status === 'live' || status === 'verified';
+  const hasExpired = isDnsRight && expiresAt === null && hasIssued(domain);
   const summary = summaryOf(
     {
       hostname,
       status,
       findings: findingsIn(domain.findings),
       changes: view.changes,
+      ...(view.view !== undefined && { view: view.view }),
       provider: view.provider,
       lastCheckedAt,
       nextCheckAt: nextCheckOf(domain),
       verifiedAt,
       missedAt,
       windowMs: view.windowMs,
-      certificate: { expiresAt, hasExpired, nextAttemptAt, problem },
+      certificate: { expiresAt, hasExpired, nextAttemptAt, problem, served: servedIn(browser) },
       hasEscalation: domain.escalations.length > 0,
       deploy: 'unknown', // not measured yet
     },
     now,
   );
   return { line: summaryLine(summary), ...summary };
+}
+
+/** Null if the certificate is served, or nothing says otherwise. */
+function servedIn({ state, summary }: BrowserWarning) {
+  if (state !== 'other_certificate' && state !== 'not_shown') return null;
+  return { isOther: state === 'other_certificate', summary };
 }
 
 /** The zone that the last check found, or else the registrable domain. */

@@ -31,7 +31,10 @@ const deployStatus = z
 const upstream = z
   .string()
   .max(2_048, 'must be at most 2048 characters')
-  .refine(isUpstream, 'must be an http or https URL without credentials, query or fragment')
+  .refine(
+    isUpstream,
+    'must be a full http or https URL, such as https://app.internal.example, without user name, query or fragment',
+  )
   .register(wireTypes, { type: 'string', format: 'uri', maxLength: 2_048 })
   .meta({ description: 'Where the edge proxies requests to: an http or https URL' });
 

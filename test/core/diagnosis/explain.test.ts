@@ -196,7 +196,7 @@ describe('a hint', () => {
     ],
     [
       'wildcard_masks',
-      'comes from the wildcard evidence.example. A separate record for docs.example.com takes precedence',
+      'can come from the wildcard evidence.example. A separate record for docs.example.com takes precedence',
     ],
     ['trailing_junk', 'extra characters: evidence.example. Enter x.edge.test alone'],
   ];

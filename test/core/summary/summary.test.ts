@@ -1,21 +1,19 @@
 /** The table of states: what the page, the API and the CLI say, and in which tone. */
 import { describe, expect, test } from 'vitest';
 import { summaryOf } from '../../../src/core/life/summary/summary.ts';
-import type { SummaryInput } from '../../../src/core/life/summary/summary-types.ts';
 import { noon } from '../../support/builders.ts';
+import { endedRows, type SummaryRow } from './ended-rows.ts';
 import {
   add,
   addDone,
-  bogus,
   caa,
   caaUnknown,
   caaWarns,
   disagree,
-  drifted,
-  failed,
   halfway,
-  held,
+  https,
   issueCaa,
+  lasting,
   live,
   lost,
   missing,
@@ -36,14 +34,11 @@ import {
   wildcard,
 } from './support.ts';
 
-/** `what`, then badge, tone, headline, path, action and actor. */
-type Row = readonly [what: string, input: SummaryInput, expected: string];
-
-const rows: readonly Row[] = [
+const rows: readonly SummaryRow[] = [
   [
     'was just added',
     { ...pending, findings: [], lastCheckedAt: null },
-    'Waiting for DNS | wait | Nothing to do. Checking the DNS. | dns wait, certificate idle | check_now | null',
+    'Waiting for DNS | wait | Checking the DNS | dns wait, certificate idle | check_now | null',
   ],
   [
     'lacks its record',
@@ -82,7 +77,7 @@ const rows: readonly Row[] = [
   ],
   [
     'cannot be checked',
-    { ...pending, findings: [silent] },
+    { ...pending, findings: [silent], changes: [addDone] },
     'Waiting for DNS | wait | Nothing to do. We couldn’t check the DNS; we’ll try again. | dns wait, certificate idle | check_now | null',
   ],
   [
@@ -92,7 +87,7 @@ const rows: readonly Row[] = [
   ],
   [
     'cannot be checked, because our target does not resolve',
-    { ...pending, findings: [ourTarget] },
+    { ...pending, findings: [ourTarget], changes: [addDone] },
     'Waiting for DNS | wait | Nothing to do. We couldn’t check the DNS; we’ll try again. | dns wait, certificate idle | check_now | null',
   ],
   [
@@ -102,7 +97,7 @@ const rows: readonly Row[] = [
   ],
   [
     'is forbidden by CAA records of our target',
-    { ...pending, findings: [ourCaa] },
+    { ...pending, findings: [ourCaa], changes: [addDone] },
     'Waiting for DNS | wait | Nothing to do. We have to fix this. | dns ok, certificate wait | check_now | platform',
   ],
   [
@@ -134,6 +129,40 @@ const rows: readonly Row[] = [
     'is verified with an escalation',
     { ...verified, certificate: refused, hasEscalation: true },
     'Getting certificate | wait | The certificate is late. We’re on it. | dns ok, certificate wait | null | platform',
+  ],
+  [
+    'is verified while the CA does not issue for such a name',
+    { ...verified, certificate: lasting },
+    'Action needed | warn | DNS is right, but the certificate was refused | dns ok, certificate warn | null | customer',
+  ],
+  [
+    'was live until its certificate expired',
+    { ...verified, certificate: { ...none, hasExpired: true } },
+    'Needs attention | bad | Browsers warn your visitors: the certificate has expired | dns ok, certificate bad | null | platform',
+  ],
+  [
+    'is verified beside an HTTPS record that should go',
+    { ...verified, changes: [addDone, https] },
+    'Getting certificate | wait | DNS is right. Getting the certificate. | dns ok, certificate wait | null | null',
+  ],
+  [
+    'is behind a proxy whose origin could not be asked',
+    {
+      ...pending,
+      findings: [{ ...proxied, passage: 'unknown' }],
+      changes: [{ ...add, verb: 'keep', state: 'unknown' }],
+    },
+    'Waiting for DNS | wait | Nothing to do. Waiting for the next check. | dns wait, certificate idle | check_now | null',
+  ],
+  [
+    'has one of two records at one name server',
+    { ...pending, findings: [disagree], changes: [halfway(add), { ...add, type: 'AAAA' }] },
+    'Action needed | warn | Do this at GoDaddy | dns warn, certificate idle | open_dns | customer',
+  ],
+  [
+    'has its record at one of two resolvers',
+    { ...pending, view: 'recursive', findings: [disagree], changes: [halfway(add)] },
+    'Waiting for DNS | wait | Nothing to do. The changes are spreading. | dns wait, certificate idle | check_now | null',
   ],
   [
     'is verified and forbidden by CAA',
@@ -176,6 +205,21 @@ const rows: readonly Row[] = [
     'Live | wait | Live. The renewal was refused; we’ll try again. | dns ok, certificate wait | visit | null',
   ],
   [
+    'is live while the CA does not issue for such a name any more',
+    { ...live, certificate: { ...valid, problem: lasting.problem } },
+    'Action needed | warn | Live, but the next renewal will fail | dns ok, certificate warn | null | customer',
+  ],
+  [
+    'is live while an address serves another certificate',
+    { ...live, certificate: { ...valid, served: { isOther: true, summary: 'It does.' } } },
+    'Needs attention | bad | Live, but some visitors get another certificate | dns ok, certificate bad | null | platform',
+  ],
+  [
+    'is live while an address does not answer us',
+    { ...live, certificate: { ...valid, served: { isOther: false, summary: 'It does not.' } } },
+    'Live | wait | Live, but an address of it did not answer us | dns ok, certificate wait | null | platform',
+  ],
+  [
     'is live with an escalated renewal',
     { ...live, hasEscalation: true },
     'Live | wait | Live. The renewal is late, and we’re on it. | dns ok, certificate wait | visit | platform',
@@ -205,56 +249,7 @@ const rows: readonly Row[] = [
     { ...live, deploy: 'healthy' },
     'Live | ok | Live. Nothing to do. | dns ok, certificate ok, deploy ok | visit | null',
   ],
-  [
-    'has drifted',
-    drifted,
-    'Needs attention | bad | No longer live | dns bad, certificate ok | open_dns | customer',
-  ],
-  [
-    'has failed',
-    failed,
-    'Failed | bad | Not set up within 48 hours | dns bad, certificate idle | start_again | customer',
-  ],
-  [
-    'has failed and is checked no more',
-    { ...failed, nextCheckAt: null },
-    'Failed | bad | We stopped checking after 48 hours | dns bad, certificate idle | start_again | customer',
-  ],
-  [
-    'has name servers that differ while CAA records forbid it',
-    { ...pending, findings: [disagree, caa], changes: [halfway(add), issueCaa] },
-    'Action needed | warn | Do this at GoDaddy | dns ok, certificate warn | open_dns | customer',
-  ],
-  [
-    'is live while CAA records of our target forbid the renewal',
-    { ...live, findings: [ourCaa] },
-    'Live | wait | Live. We have to fix something before the next renewal. | dns ok, certificate wait | visit | platform',
-  ],
-  [
-    'is live while DNSSEC is broken at the registrar',
-    { ...live, findings: [bogus] },
-    'Action needed | warn | Live, but its DNS needs attention | dns warn, certificate ok | null | customer',
-  ],
-  [
-    'is live with an expired certificate beside a wildcard',
-    { ...live, findings: [wildcard], certificate: { ...none, hasExpired: true } },
-    'Needs attention | bad | Browsers warn your visitors: the certificate has expired | dns ok, certificate bad | null | platform',
-  ],
-  [
-    'is in another project, too, which proves nothing yet',
-    { ...pending, findings: [held] },
-    'Action needed | warn | Remove it from the other project | dns ok, certificate idle | null | customer',
-  ],
-  [
-    'has failed after it was live',
-    { ...failed, verifiedAt: noon, nextCheckAt: null },
-    'Failed | bad | No longer live: the certificate has expired | dns bad, certificate bad | start_again | customer',
-  ],
-  [
-    'was removed',
-    { ...live, status: 'removed' },
-    'Removed | idle | docs.shop.test was removed | dns idle, certificate idle | add_again | null',
-  ],
+  ...endedRows,
 ];
 
 describe('a domain', () => {

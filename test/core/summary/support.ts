@@ -1,5 +1,5 @@
 import type { DnsChange } from '../../../src/core/diagnosis/changes/change.ts';
-import type { Finding } from '../../../src/core/diagnosis/findings.ts';
+import type { Finding, FindingOf } from '../../../src/core/diagnosis/findings.ts';
 import type { SummaryInput } from '../../../src/core/life/summary/summary-types.ts';
 import { later, noon } from '../../support/builders.ts';
 
@@ -126,7 +126,7 @@ export const partial: Finding = {
   addresses: ['192.0.2.1'],
   missing: [],
 };
-export const proxied: Finding = {
+export const proxied: FindingOf<'proxied'> = {
   code: 'proxied',
   ...wanted,
   by: 'Cloudflare',
@@ -140,6 +140,12 @@ export const issueCaa = {
   name: '@',
   value: '0 issue "letsencrypt.org"',
 } as const;
+export const https = { ...add, verb: 'delete', type: 'HTTPS', value: '1 . alpn=h3' } as const;
+/** Every order for such a name is refused. */
+export const lasting: SummaryInput['certificate'] = {
+  ...refused,
+  problem: { summary: 'It does not issue.', action: 'Ask it.', actor: 'customer', isLasting: true },
+};
 export const addDone = { ...add, state: 'done' } as const;
 export const bogus: Finding = { code: 'dnssec_bogus', hostname, zone: 'shop.test', errors: [] };
 export const held: Finding = { code: 'held_elsewhere', hostname };

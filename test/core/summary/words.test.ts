@@ -11,8 +11,10 @@ import {
   drifted,
   failed,
   halfway,
+  https,
   issueCaa,
   live,
+  ourCaa,
   pending,
   refused,
   remove,
@@ -39,6 +41,25 @@ describe('the text', () => {
     expect(textOf(input)).toBe(
       '1 of 2 name servers has every change. The other one usually follows within minutes.',
     );
+  });
+
+  it('counts resolvers where those were queried', () => {
+    const changes = [halfway(remove), halfway(add)];
+    expect(textOf({ ...pending, view: 'recursive', findings: [disagree], changes })).toBe(
+      '1 of 2 resolvers has every change. The other one usually follows within minutes.',
+    );
+  });
+
+  it('names a record that should go beside a right one', () => {
+    expect(textOf({ ...verified, changes: [addDone, https] })).toBe(
+      'Usually takes about 2 minutes. Meanwhile, delete the HTTPS record.',
+    );
+  });
+
+  it('says after a failure who has to fix it', () => {
+    expect(textOf(failed)).toContain('Fix it, then start again.');
+    expect(textOf({ ...failed, findings: [ourCaa] })).toContain('We have to fix it.');
+    expect(textOf({ ...failed, findings: [disagree] })).toContain('Start again once your DNS');
   });
 
   it('names the end of what still works', () => {

@@ -5,15 +5,15 @@ import { formOf } from '../provider-forms.ts';
 import { ownAddresses, pointingOf } from '../server-pointing.ts';
 import { foreignName } from '../words.ts';
 import { type DnsChange, noted } from './change.ts';
-import { apexNameAt, DNS_ONLY, dotNote } from './notes.ts';
+import { apexNameAt, DNS_ONLY, valueAt } from './notes.ts';
 import { type ChangePlace, hintsAbout, isProxied } from './place.ts';
 import { answersOf, type HasChange, spread } from './spread.ts';
 import { notChecked, proxiedRecord, ttlOf } from './subdomain.ts';
 
 export function apexChanges(place: ChangePlace): readonly DnsChange[] {
   const type = typeAt(place);
-  const { value, ttl } = place.record;
-  const base = { type, name: apexNameAt(place), value, ttl } as const;
+  const { ttl } = place.record;
+  const base = { type, name: apexNameAt(place), value: valueAt(place), ttl } as const;
   if (isProxied(place)) return [proxiedRecord(place, base)];
   if (isAddressForm(place)) return [...removals(place), ...addressChanges(place)];
   const { servers } = place;
@@ -23,7 +23,7 @@ export function apexChanges(place: ChangePlace): readonly DnsChange[] {
     verb: 'add',
     ...base,
     ...progress,
-    ...(isMade ? {} : noted(...hintsAbout(place).values(), typeNote(place), dotNote(place))),
+    ...(isMade ? {} : noted(...hintsAbout(place).values(), typeNote(place))),
   };
   return [...removals(place), change];
 }
@@ -34,9 +34,19 @@ function typeAt({ provider }: ChangePlace): 'ALIAS' | 'ANAME' | 'CNAME' {
   return formOf(provider).apexType ?? provider?.apex ?? 'ALIAS';
 }
 
-function typeNote({ provider, record }: ChangePlace): string | undefined {
+/** Only with addresses to give. */
+function instead(condition: string, addresses: readonly string[]): string {
+  if (addresses.length === 0) return '';
+  return ` If ${condition}, add A and AAAA records instead: ${sorted(addresses).join(', ')}.`;
+}
+
+function typeNote({ provider, record, ourAddresses }: ChangePlace): string | undefined {
+  const { sharedWith } = formOf(provider);
   if (provider === null) {
-    return 'Some providers call it ANAME or CNAME flattening. If yours has none of these, use A and AAAA records with our addresses.';
+    return `Some providers call it ANAME or CNAME flattening.${instead('yours has none of these', ourAddresses)}`;
+  }
+  if (sharedWith !== undefined) {
+    return `These name servers are those of ${provider.name} or ${sharedWith}.${instead('yours has no such type', ourAddresses)}`;
   }
   if (provider.apex === 'CNAME flattening') {
     const flat = `${provider.name} resolves a CNAME named “@” automatically.`;

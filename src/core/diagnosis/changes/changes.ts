@@ -40,7 +40,10 @@ function settled(change: DnsChange, place: ChangePlace): DnsChange {
   if (wasRight(place) && change.state === 'unknown' && isAdded) return kept(change);
   const { state } = change;
   if (state === 'spreading' && isNotComing(place)) return { ...change, state: 'to_do' };
-  return state === 'to_do' && isCopied(place) ? { ...change, state: 'spreading' } : change;
+  const isSomewhere = change.servers.some((server) => server.state === 'done');
+  return state === 'to_do' && isSomewhere && isCopied(place)
+    ? { ...change, state: 'spreading' }
+    : change;
 }
 
 /** Several providers do not copy CAA records from each other. */

@@ -21,11 +21,9 @@ export function apexNameAt({ provider }: Pick<ChangePlace, 'provider'>): '@' | '
   return formOf(provider).hasEmptyApex ? '' : '@';
 }
 
-/** At providers that would append the zone to the value. */
-export function dotNote({ provider }: Pick<ChangePlace, 'provider'>): string | undefined {
-  return provider !== null && formOf(provider).wantsFinalDot
-    ? `End the value with a dot: otherwise ${provider.name} adds the domain to it.`
-    : undefined;
+/** With a final dot at providers that would append the zone to the value. */
+export function valueAt({ provider, record }: Pick<ChangePlace, 'provider' | 'record'>): string {
+  return formOf(provider).wantsFinalDot ? `${record.value}.` : record.value;
 }
 
 export const DNS_ONLY = 'Set “Proxy status” to “DNS only”.';

@@ -5,7 +5,7 @@ import { type DnsAnswer, isConclusive, recordsOf, type ServerView } from '../obs
 import { isSameName } from '../server-pointing.ts';
 import { foreign, foreignName } from '../words.ts';
 import { type ChangeType, type DnsChange, nameIn, noted } from './change.ts';
-import { dotNote, isSaidByRow, namingNote } from './notes.ts';
+import { isSaidByRow, namingNote, valueAt } from './notes.ts';
 import { type ChangePlace, hintsAbout, isOfWildcard, isProxied } from './place.ts';
 import { answersOf, type HasChange, spread } from './spread.ts';
 
@@ -19,14 +19,14 @@ export function subdomainChanges(place: ChangePlace): readonly DnsChange[] {
 function recordChange(place: ChangePlace): DnsChange {
   const { record, servers } = place;
   const { name, value, ttl } = record;
-  const base = { type: 'CNAME', name, value, ttl } as const;
+  const base = { type: 'CNAME', name, value: valueAt(place), ttl } as const;
   const hints = hintsAbout(place);
   if (isProxied(place)) return proxiedRecord(place, base);
   const isSet: HasChange = (view) => {
     const { cname } = view;
-    if (!isConclusive(cname)) return null;
     // A wildcard's addresses beside its alias have no row, so they count here.
     if (hints.has('wildcard_masks') && hasAddress(view)) return false;
+    if (!isConclusive(cname)) return null;
     const aliases = recordsOf(cname);
     return aliases.length > 0 && aliases.every((alias) => isSameName(alias, value));
   };
@@ -40,7 +40,7 @@ function recordChange(place: ChangePlace): DnsChange {
     ...base,
     ...(was !== undefined && { was: foreignName(was) }),
     ...progress,
-    ...(isMade ? {} : noted(...mistakes, naming, dotNote(place))),
+    ...(isMade ? {} : noted(...mistakes, naming)),
   };
 }
 

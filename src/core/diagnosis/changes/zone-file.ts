@@ -49,7 +49,7 @@ function ownerOf({ name }: DnsChange): string {
 
 function dataOf({ type, value }: DnsChange): string {
   if (type === 'TXT') return quoted(value);
-  return type === 'CNAME' ? `${value}.` : value;
+  return type === 'CNAME' ? `${value.replace(/\.$/, '')}.` : value;
 }
 
 function quoted(text: string): string {

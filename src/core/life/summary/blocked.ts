@@ -6,7 +6,14 @@ import {
   isAtRegistrar,
   type LeadingFinding,
 } from './leading-finding.ts';
-import { changesLeft, isSpreading, serversUpdated, taskInBrief } from './progress.ts';
+import {
+  changesLeft,
+  hasToDo,
+  isSpreading,
+  mayBeMissing,
+  serversUpdated,
+  taskInBrief,
+} from './progress.ts';
 import type { Situation, SummaryInput, Tone } from './summary-types.ts';
 
 const UNKNOWN_PROVIDER = 'your DNS provider';
@@ -14,18 +21,34 @@ const UNKNOWN_PROVIDER = 'your DNS provider';
 export function blockedBy(leading: LeadingFinding, input: SummaryInput): Situation {
   if (leading.code === 'dns_unknown') return unknownDns(leading, input);
   if (leading.severity === 'informs') return waitingFor(input);
-  if (leading.actor === 'platform') return ours(leading, input);
-  if (leading.actor === 'dns_provider') {
-    const isOnItsWay = leading.code === 'name_servers_disagree' || isSpreading(input.changes);
-    return isOnItsWay ? spreading(leading, input) : providers(leading, input);
+  // For example a proxy whose origin could not be asked: there is nothing to change yet.
+  if (leading.severity === 'warns' && !hasToDo(input.changes)) {
+    return { ...waitingFor(input), text: leading.summary };
   }
+  if (leading.actor === 'platform') return ours(leading, input);
+  if (leading.actor === 'dns_provider') return atProvider(leading, input);
   if (leading.code === 'name_servers_disagree') return severalProviders(leading, input);
   const isMade = isSpreading(input.changes) && !isAtRegistrar(leading.code);
   return isMade && !isOutsideDns(leading) ? spreading(leading, input) : customers(leading, input);
 }
 
+function atProvider(leading: LeadingFinding, input: SummaryInput): Situation {
+  if (leading.code !== 'name_servers_disagree') {
+    return isSpreading(input.changes) ? spreading(leading, input) : providers(leading, input);
+  }
+  // One server has some changes; the rest is still to be made.
+  return hasToDo(input.changes)
+    ? customers({ ...leading, actor: 'customer' }, input)
+    : spreading(leading, input);
+}
+
 function isOutsideDns({ code, isWithoutProof }: LeadingFinding): boolean {
   return code === 'plan_required' || isWithoutProof;
+}
+
+/** “Nothing to do” never stands above a change to make. */
+function calm({ changes }: SummaryInput, words: string): string {
+  return mayBeMissing(changes) ? words : `Nothing to do. ${words}`;
 }
 
 /** The next check decides. */
@@ -33,7 +56,7 @@ export function waitingFor(input: SummaryInput): Situation {
   return {
     tone: 'wait',
     badge: 'Waiting for DNS',
-    headline: 'Nothing to do. Waiting for the next check.',
+    headline: calm(input, 'Waiting for the next check.'),
     text: 'We check the DNS again automatically.',
     brief: 'Waiting for DNS',
     action: 'check_now',
@@ -54,8 +77,8 @@ function unknownDns(leading: LeadingFinding, input: SummaryInput): Situation {
   return {
     ...waitingFor(input),
     // The list of name servers can be the customer's mistake.
-    headline: leading.actor === 'customer' ? words : `Nothing to do. ${words}`,
-    text: leading.summary,
+    headline: leading.actor === 'customer' ? words : calm(input, words),
+    text: `${leading.summary}${mayBeMissing(input.changes) ? ' If the record isn’t there yet, add it.' : ''}`,
     brief: 'Couldn’t check the DNS',
   };
 }
@@ -64,7 +87,7 @@ function ours(leading: LeadingFinding, input: SummaryInput): Situation {
   const isCertificates = isAboutCertificate(leading.code);
   return {
     ...waitingFor(input),
-    headline: 'Nothing to do. We have to fix this.',
+    headline: calm(input, 'We have to fix this.'),
     text: leading.summary,
     brief: 'Waiting for us',
     actor: 'platform',
@@ -75,15 +98,21 @@ function ours(leading: LeadingFinding, input: SummaryInput): Situation {
 function spreading({ code, summary }: LeadingFinding, input: SummaryInput): Situation {
   const { done, all } = serversUpdated(input.changes);
   const provider = input.provider?.name ?? 'Your DNS provider';
+  const isByResolvers = input.view === 'recursive';
+  const noun = isByResolvers ? 'resolvers' : 'name servers';
   const left = all - done;
   const isCounted = done > 0 && left > 0;
-  const count = `${done} of ${all} name servers ${done === 1 ? 'has' : 'have'} every change.`;
+  const count = `${done} of ${all} ${noun} ${done === 1 ? 'has' : 'have'} every change.`;
   const rest = `The other${left === 1 ? ' one usually follows' : 's usually follow'} within minutes.`;
   return {
     ...waitingFor(input),
-    headline: `Nothing to do. ${provider} is updating its name servers.`,
+    // A resolver may only remember an old answer.
+    headline: calm(
+      input,
+      isByResolvers ? 'The changes are spreading.' : `${provider} is updating its name servers.`,
+    ),
     text: isCounted ? `${count} ${rest}` : summary,
-    brief: isCounted ? `${done} of ${all} name servers updated` : 'Waiting for the name servers',
+    brief: isCounted ? `${done} of ${all} ${noun} updated` : `Waiting for the ${noun}`,
     ...(isAboutCertificate(code) && ({ dns: 'ok', certificate: 'wait' } as const)),
   };
 }

@@ -7,6 +7,22 @@ export function isSpreading(changes: readonly DnsChange[]): boolean {
   return open.length > 0 && open.every(({ state }) => state === 'spreading');
 }
 
+/** What no check has seen in place. */
+export function mayBeMissing(changes: readonly DnsChange[]): boolean {
+  return changes.some((change) => isOpen(change) && change.state !== 'spreading');
+}
+
+/** What a check has seen missing. */
+export function hasToDo(changes: readonly DnsChange[]): boolean {
+  return changes.some((change) => isOpen(change) && change.state === 'to_do');
+}
+
+/** `Meanwhile, delete the HTTPS record.` Empty without changes to make. */
+export function meanwhile(changes: readonly DnsChange[]): string {
+  const left = changes.filter((change) => isOpen(change) && change.state === 'to_do');
+  return left.length === 0 ? '' : ` Meanwhile, ${listed(left.map(inWords))}.`;
+}
+
 /** `1 of 2 changes left: add the CNAME record.` Null if none was made yet. */
 export function changesLeft(changes: readonly DnsChange[]): string | null {
   const all = changes.filter(({ verb }) => verb !== 'keep');

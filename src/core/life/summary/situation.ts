@@ -1,21 +1,17 @@
 /** One situation per domain: the first that applies, from the gravest to live. */
+import type { Actor } from '../../diagnosis/findings.ts';
 import { blockedBy, waitingFor } from './blocked.ts';
 import { dateInWords, spanInWords } from './dates.ts';
-import {
-  actionFor,
-  headlineOf,
-  isAboutCertificate,
-  isOurs,
-  type LeadingFinding,
-  othersThanOurs,
-} from './leading-finding.ts';
+import { actionFor, headlineOf, type LeadingFinding } from './leading-finding.ts';
+import { expired, live } from './live.ts';
+import { meanwhile } from './progress.ts';
 import type { Situation, SummaryInput, Tone } from './summary-types.ts';
 
 export function situationOf(input: SummaryInput, now: Date): Situation {
   const leading = headlineOf(input);
   switch (input.status) {
     case 'removed':
-      return removed(input);
+      return removed(input.hostname);
     case 'failed':
       return failed(input, leading);
     case 'drifted':
@@ -29,7 +25,8 @@ export function situationOf(input: SummaryInput, now: Date): Situation {
   }
 }
 
-function removed({ hostname }: SummaryInput): Situation {
+/** Only its events are left. */
+export function removed(hostname: string): Situation {
   return {
     tone: 'idle',
     badge: 'Removed',
@@ -46,23 +43,47 @@ function removed({ hostname }: SummaryInput): Situation {
 
 function failed(input: SummaryInput, leading: LeadingFinding | null): Situation {
   const wasLive = input.verifiedAt !== null;
-  const why = leading?.summary ?? 'Its DNS was wrong.';
   const isChecked = input.nextCheckAt !== null;
+  const blocked = leading === null ? null : blockedBy(leading, input);
+  const text = `${leading?.summary ?? 'Its DNS was wrong.'} ${endings[leading?.actor ?? 'customer']}`;
   return {
     tone: 'bad',
     badge: 'Failed',
-    headline: wasLive
-      ? 'No longer live: the certificate has expired'
-      : `${isChecked ? 'Not set up within' : 'We stopped checking after'} ${spanInWords(input.windowMs)}`,
-    text: `${why} Fix it, then start again.${isChecked ? ' Until then we check less often.' : ''}`,
+    headline: wasLive ? 'No longer live: the certificate has expired' : notSetUp(input),
+    text: isChecked ? `${text} Until then we check less often.` : text,
     brief: wasLive ? 'No longer live' : 'Not set up in time',
-    action: 'start_again',
+    action: blocked?.action === 'change_plan' ? 'change_plan' : 'start_again',
     actor: leading?.actor ?? null,
-    dns: 'bad',
-    certificate: wasLive ? 'bad' : 'idle',
+    ...stepsOf(blocked, wasLive),
     next: isChecked ? 'check' : 'none',
   };
 }
+
+function notSetUp({ nextCheckAt, windowMs }: SummaryInput): string {
+  const window = spanInWords(windowMs);
+  return nextCheckAt === null
+    ? `We stopped checking after ${window}`
+    : `Not set up within ${window}`;
+}
+
+/** What needed action is what failed. */
+function stepsOf(
+  blocked: Situation | null,
+  wasLive: boolean,
+): Pick<Situation, 'dns' | 'certificate'> {
+  const { dns = 'warn', certificate = 'idle' } = blocked ?? {};
+  return { dns: gravest(dns), certificate: wasLive ? 'bad' : gravest(certificate) };
+}
+
+function gravest(tone: Tone): Tone {
+  return tone === 'warn' ? 'bad' : tone;
+}
+
+const endings: { readonly [A in Actor]: string } = {
+  customer: 'Fix it, then start again.',
+  dns_provider: 'Start again once your DNS provider has fixed it.',
+  platform: 'We have to fix it.',
+};
 
 function drifted(input: SummaryInput, leading: LeadingFinding | null, now: Date): Situation {
   const end = input.certificate.expiresAt;
@@ -82,146 +103,12 @@ function drifted(input: SummaryInput, leading: LeadingFinding | null, now: Date)
   };
 }
 
-function live(input: SummaryInput, leading: LeadingFinding | null, now: Date): Situation {
-  const { certificate, hasEscalation, deploy, missedAt } = input;
-  if (certificate.hasExpired) return expired(input, leading);
-  if (deploy === 'down') return deployDown(input);
-  if (missedAt !== null) return suspected(leading);
-  const others = othersThanOurs(input);
-  if (others !== null && others.severity !== 'informs') {
-    return liveWithFinding(others, certificate.expiresAt, now);
-  }
-  if (isOurs(input)) return oursToFix(leading);
-  if (hasEscalation || certificate.problem !== null) return lateRenewal(input);
-  return {
-    ...calm,
-    headline: 'Live. Nothing to do.',
-    text: 'Visitors reach it over HTTPS. The certificate renews automatically.',
-    brief: 'Live',
-  };
-}
-
-const calm = {
-  tone: 'ok',
-  badge: 'Live',
-  action: 'visit',
-  actor: null,
-  dns: 'ok',
-  certificate: 'ok',
-  next: 'check',
-} as const;
-
-function expired(input: SummaryInput, leading: LeadingFinding | null): Situation {
-  const { problem } = input.certificate;
-  const isFindings = leading?.severity === 'blocks' && leading.actor === 'customer';
-  const isCustomers = isFindings || problem?.actor === 'customer';
-  const why = isFindings ? leading.summary : `${problem?.summary ?? ''} ${problem?.action ?? ''}`;
-  return {
-    ...calm,
-    tone: 'bad',
-    badge: 'Needs attention',
-    headline: 'Browsers warn your visitors: the certificate has expired',
-    text: isCustomers ? why : 'We are renewing it. You don’t need to do anything.',
-    brief: 'The certificate has expired',
-    action: isFindings ? actionFor(leading) : null,
-    actor: isCustomers ? 'customer' : 'platform',
-    dns: dnsTone(input, leading),
-    certificate: 'bad',
-    next: 'check',
-  };
-}
-
-function dnsTone({ missedAt }: SummaryInput, leading: LeadingFinding | null): Tone {
-  const isDns = leading?.severity === 'blocks' && !isAboutCertificate(leading.code);
-  return missedAt !== null || isDns ? 'warn' : 'ok';
-}
-
-function deployDown(input: SummaryInput): Situation {
-  const leading = headlineOf(input);
-  const isFine = leading === null && input.missedAt === null;
-  return {
-    ...calm,
-    tone: 'bad',
-    badge: 'Needs attention',
-    headline: 'Live, but your deploy isn’t answering',
-    text: `Visitors see an error page (502).${isFine ? ' DNS and certificate are fine.' : ''}`,
-    brief: 'Your deploy isn’t answering',
-    action: 'change_deploy',
-    actor: 'customer',
-    dns: dnsTone(input, leading),
-  };
-}
-
-/** For example the CAA records of our target. */
-function oursToFix(leading: LeadingFinding | null): Situation {
-  return {
-    ...calm,
-    tone: 'wait',
-    headline: 'Live. We have to fix something before the next renewal.',
-    text: leading?.summary ?? '',
-    brief: 'Waiting for us',
-    actor: 'platform',
-    certificate: 'wait',
-  };
-}
-
-/** One missed check: the second decides. */
-function suspected(leading: LeadingFinding | null): Situation {
-  return {
-    ...calm,
-    tone: 'warn',
-    badge: 'Action needed',
-    headline: 'Live, but the last check found a problem',
-    text: leading?.summary ?? 'At the last check its DNS was wrong.',
-    brief: 'The last check found a problem',
-    action: actionFor(leading),
-    actor: leading === null || leading.severity === 'informs' ? null : leading.actor,
-    dns: 'warn',
-    next: 'second',
-  };
-}
-
-function liveWithFinding(leading: LeadingFinding, end: Date | null, now: Date): Situation {
-  const isCertificates = isAboutCertificate(leading.code);
-  const willFail = isCertificates && leading.severity === 'blocks';
-  const lasts = end === null ? '' : ` The certificate lasts until ${dateInWords(end, now)}.`;
-  return {
-    ...calm,
-    tone: 'warn',
-    badge: 'Action needed',
-    headline: willFail
-      ? 'Live, but the next renewal will fail'
-      : `Live, but its ${isCertificates ? 'CAA records need' : 'DNS needs'} attention`,
-    text: `${leading.summary}${willFail ? lasts : ''}`,
-    brief: willFail ? 'The next renewal will fail' : 'Live, but needs attention',
-    action: actionFor(leading),
-    actor: leading.actor,
-    dns: isCertificates ? 'ok' : 'warn',
-    certificate: isCertificates ? 'warn' : 'ok',
-  };
-}
-
-function lateRenewal({ hasEscalation, certificate }: SummaryInput): Situation {
-  const problem = certificate.problem === null ? '' : `${certificate.problem.summary} `;
-  return {
-    ...calm,
-    tone: 'wait',
-    headline: hasEscalation
-      ? 'Live. The renewal is late, and we’re on it.'
-      : 'Live. The renewal was refused; we’ll try again.',
-    text: hasEscalation
-      ? `${problem}An operator was notified. You don’t need to do anything.`
-      : `${problem}It is retried automatically.`,
-    brief: 'The renewal is late',
-    actor: hasEscalation ? 'platform' : null,
-    certificate: 'wait',
-  };
-}
-
 function verified(input: SummaryInput, leading: LeadingFinding | null): Situation {
+  if (input.certificate.hasExpired) return { ...expired(input, leading), next: 'attempt' };
   if (leading?.severity === 'blocks') return { ...blockedBy(leading, input), next: 'attempt' };
   const { hasEscalation, certificate } = input;
   const { problem } = certificate;
+  const beside = meanwhile(input.changes);
   const base = {
     tone: 'wait',
     badge: 'Getting certificate',
@@ -230,11 +117,23 @@ function verified(input: SummaryInput, leading: LeadingFinding | null): Situatio
     certificate: 'wait',
     next: 'attempt',
   } as const;
+  if (problem?.isLasting) {
+    return {
+      ...base,
+      tone: 'warn',
+      badge: 'Action needed',
+      headline: 'DNS is right, but the certificate was refused',
+      text: `${problem.summary} ${problem.action}`,
+      brief: 'The certificate was refused',
+      actor: 'customer',
+      certificate: 'warn',
+    };
+  }
   if (hasEscalation) {
     return {
       ...base,
       headline: 'The certificate is late. We’re on it.',
-      text: 'DNS is right. An operator was notified.',
+      text: `DNS is right. An operator was notified.${beside}`,
       brief: 'The certificate is late',
       actor: 'platform',
     };
@@ -245,8 +144,7 @@ function verified(input: SummaryInput, leading: LeadingFinding | null): Situatio
       problem === null
         ? 'DNS is right. Getting the certificate.'
         : 'DNS is right. The certificate was refused so far.',
-    text:
-      problem === null ? 'Usually takes about 2 minutes.' : `${problem.summary} ${problem.action}`,
+    text: `${problem === null ? 'Usually takes about 2 minutes.' : `${problem.summary} ${problem.action}`}${beside}`,
     brief: 'Getting the certificate',
     actor: null,
   };
@@ -256,8 +154,8 @@ function pending(input: SummaryInput, leading: LeadingFinding | null): Situation
   if (input.lastCheckedAt === null) {
     return {
       ...waitingFor(input),
-      headline: 'Nothing to do. Checking the DNS.',
-      text: 'The first check takes a few seconds.',
+      headline: 'Checking the DNS',
+      text: 'The first check takes a few seconds. If the record isn’t there yet, add it.',
       brief: 'Checking the DNS',
       next: 'first',
     };

@@ -1,5 +1,6 @@
 import type { DnsChange } from '../../diagnosis/changes/change.ts';
 import type { Actor, Finding } from '../../diagnosis/findings.ts';
+import type { Observation } from '../../diagnosis/observation.ts';
 import type { DomainStatus } from '../lifecycle.ts';
 
 /** `ok`: works. `wait`: nothing to do. `warn`: someone has to act. `bad`: visitors are affected. */
@@ -40,6 +41,8 @@ export type SummaryInput = {
   readonly status: DomainStatus | 'removed';
   readonly findings: readonly Finding[];
   readonly changes: readonly DnsChange[];
+  /** Who was queried at the last check: the zone's own servers by default. */
+  readonly view?: Observation['view'];
   /** Of the zone; null: unknown. */
   readonly provider: { readonly name: string } | null;
   readonly lastCheckedAt: Date | null;
@@ -53,12 +56,16 @@ export type SummaryInput = {
     /** Of the newest valid one. */
     readonly expiresAt: Date | null;
     readonly hasExpired: boolean;
+    /** An address of the name served another certificate, or none, at the last check. */
+    readonly served?: { readonly isOther: boolean; readonly summary: string } | null;
     readonly nextAttemptAt: Date | null;
     /** Why the CA refused the newest order. */
     readonly problem: {
       readonly summary: string;
       readonly action: string;
       readonly actor: Actor;
+      /** Every new order is refused until the customer acts. */
+      readonly isLasting?: boolean;
     } | null;
   };
   readonly hasEscalation: boolean;

@@ -47,8 +47,23 @@ function isInRows({ changes }: Domain, { code, actor }: FindingView): boolean {
   const rows = inRows[code];
   if (rows === 'customer' || rows === 'dns_provider') return actor === rows;
   if (rows === 'proof') return changes.some(({ type }) => type === 'TXT');
-  return rows && changes.some(({ verb, state }) => verb !== 'keep' && state !== 'done');
+  const type = rowTypes[code];
+  return (
+    rows &&
+    changes.some(
+      (one) =>
+        one.verb !== 'keep' && one.state !== 'done' && (type === undefined || one.type === type),
+    )
+  );
 }
+
+/** Where another row alone would not say what to do: records that may be of a wildcard have none. */
+const rowTypes: { readonly [C in FindingView['code']]?: string } = {
+  conflicting_a: 'A',
+  conflicting_aaaa: 'AAAA',
+  mail_at_name: 'MX',
+  https_record_mismatch: 'HTTPS',
+};
 
 /** Null without such findings. */
 export function adviceSection(domain: Domain): Html | null {

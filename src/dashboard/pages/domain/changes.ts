@@ -78,7 +78,8 @@ function serverMark(
 ): Html {
   // While one server has the change, those without it are the ones to wait for.
   const tone = state === 'to_do' ? (ofAll === 'spreading' ? 'wait' : 'idle') : tones[state];
-  const still = ofAll === 'spreading' && state === 'to_do' ? ` still shows ${shows}` : '';
+  const lacks = /^no(thing| )/.test(shows) ? ' has nothing yet' : ` still shows ${shows}`;
+  const still = ofAll === 'spreading' && state === 'to_do' ? lacks : '';
   const words = state === 'unknown' ? ' didn’t answer' : still;
   return html`<li data-tone="${tone}" title="${name}">${icon(tone)}${short}${words}</li>`;
 }

@@ -1,4 +1,5 @@
 import { zoneFile } from '../../../core/diagnosis/changes/zone-file.ts';
+import { removed } from '../../../core/life/summary/situation.ts';
 import type { ErrorBody } from '../../../http/pipeline/errors.ts';
 import { eventTypes } from '../../../http/schemas/events.ts';
 import { type Html, html } from '../../../net/html.ts';
@@ -6,6 +7,7 @@ import type { Domain, Event, ProjectView, Settings } from '../../client.ts';
 import { apiPath, domainPath, projectPath } from '../../client.ts';
 import type { Link, PageContent, PageHandler, PageRoute, SignedInRequest } from '../../layout.ts';
 import {
+  badge,
   breakable,
   domainBadge,
   empty,
@@ -101,14 +103,14 @@ function crumbs({ id, name }: Pick<ProjectView, 'id' | 'name'>) {
 }
 
 function head(domain: Domain, settings: Settings, link: Link): Html {
-  const { hostname, unicodeHostname, projectId, status } = domain;
+  const { hostname, unicodeHostname, projectId, status, summary } = domain;
   const path = link(domainPath(projectId, hostname));
   const items = [
     html`<a href="${link(`${projectPath(projectId)}/settings`)}">Redirects</a>`,
     html`<a class="danger" href="${path}/remove">Remove domain</a>`,
   ];
   const visit =
-    status === 'live'
+    status === 'live' && summary.tone !== 'bad'
       ? html`<a class="visit" href="https://${hostname}/" rel="noopener noreferrer">Visit ${icon('out')}</a>`
       : null;
   const ascii = unicodeHostname === hostname ? null : html`<span>${hostname}</span>`;
@@ -147,16 +149,15 @@ function removedPage(
   timeline: readonly Event[],
 ): PageContent {
   const hostname = timeline[0]?.hostname ?? asked.params['hostname'] ?? '';
+  const { badge: word, tone, headline, text } = removed(hostname);
+  const again = `${projectPath(project.id)}/domains?add=${encodeURIComponent(hostname)}`;
   return {
     kind: 'page',
     status: 404,
     title: `${hostname}: removed`,
     above: crumbs(project),
-    main: html`<div class="stack">${empty(
-      `${hostname} was removed`,
-      'It serves no traffic. If you add it again, its DNS record stays the same.',
-      html`<a class="btn" href="${asked.link(`${projectPath(project.id)}/domains`)}">Add it again</a>`,
-    )}
+    main: html`<header class="head"><div class="head-title"><h1>${breakable(hostname)}</h1>${badge(tone, word)}</div></header>
+<div class="stack">${empty(headline, text, html`<a class="btn primary" href="${asked.link(again)}">Add it again</a>`)}
 ${timelineCard(timeline, asked.now)}</div>`,
   };
 }

@@ -50,7 +50,7 @@ async function removalPage(
   // Live domains first: visitors can be redirected there now.
   const isLive = (one: Domain) => Number(one.status === 'live');
   const others = domains.body
-    .filter((one) => one.hostname !== hostname && !leadsTo(one.hostname, hostname, settings.body))
+    .filter((one) => one.hostname !== hostname && !isRedirected(one.hostname, settings.body))
     .toSorted((one, other) => isLive(other) - isLive(one))
     .map((one) => one.hostname);
   return {
@@ -65,23 +65,39 @@ async function removalPage(
     main: html`<header class="head"><div class="head-title"><h1>Remove ${unicodeHostname}?</h1></div></header>
 <div class="stack">${refusal(error)}
 <p>Removal stops serving traffic <strong>at once</strong>. Links to ${unicodeHostname} stop working. If people use its address, set up a redirect first.</p>
-${redirectOffer(asked, hostname, others)}
+${redirectOffer(asked, hostname, others, settings.body)}
 ${removalForm(asked, hostname, settings.body)}</div>`,
   };
 }
 
-/** A redirect to it would lead visitors in a circle. */
-function leadsTo(from: string, hostname: string, { domains }: Settings): boolean {
-  return domains.redirects.some((one) => one.from === from && one.to === hostname);
+/** A redirect to it would lead on to another one, or in a circle. */
+function isRedirected(hostname: string, { domains }: Settings): boolean {
+  return domains.redirects.some(({ from }) => from === hostname);
+}
+
+/** Why the domain cannot redirect now. Null: it can. */
+function obstacle(hostname: string, { domains }: Settings): string | null {
+  if (domains.primary === hostname) {
+    return `${hostname} is the primary domain. Choose another primary domain first.`;
+  }
+  const [first, ...more] = domains.redirects.filter(({ to }) => to === hostname);
+  if (first === undefined) return null;
+  const names = more.length === 0 ? first.from : `${first.from} and ${more.length} more`;
+  return `${names} ${more.length === 0 ? 'redirects' : 'redirect'} to ${hostname}. Change that first.`;
 }
 
 function redirectOffer(
   { link, params, session }: SignedInRequest,
   hostname: string,
   others: readonly string[],
+  settings: Settings,
 ): Html {
   const inProject = projectPath(params['projectId'] ?? '');
   const title = html`<div class="card-head"><h2 id="instead">Redirect it instead</h2></div>`;
+  const why = obstacle(hostname, settings);
+  if (why !== null) {
+    return html`<section class="card" aria-labelledby="instead">${title}<div class="card-body"><p>${why} <a href="${link(`${inProject}/settings`)}">Redirects</a></p></div></section>`;
+  }
   if (others.length === 0) {
     return html`<section class="card" aria-labelledby="instead">${title}<div class="card-body"><p>There is no other domain to redirect to yet. <a href="${link(`${inProject}/domains`)}">Add the new one first.</a></p></div></section>`;
   }

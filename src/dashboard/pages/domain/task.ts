@@ -22,13 +22,15 @@ ${howTo(domain)}${evidence(domain)}</section>`;
 }
 
 /** `partner`: `www` beside its apex, or the other way round, which is not set up yet. */
-export function partnerCard({ link }: SignedInRequest, partner: Domain): Html {
+export function partnerCard(asked: SignedInRequest, partner: Domain): Html {
+  const { link } = asked;
   const { summary, unicodeHostname, projectId, hostname } = partner;
   return html`<section class="card task" data-tone="${summary.tone}" aria-labelledby="partner-title">
 <header class="task-head"><h2 id="partner-title">Also for <a href="${link(domainPath(projectId, hostname))}">${breakable(unicodeHostname)}</a></h2>
 <p>${summary.headline}</p></header>
 ${changeList(partner)}
-<div class="task-foot">${providerLink(partner)}${zoneFileLink(link, partner)}</div></section>`;
+${adviceSection(partner)}
+${foot(asked, partner)}</section>`;
 }
 
 const steps = { dns: 'DNS', certificate: 'Certificate', deploy: 'Deploy' } as const;
@@ -75,7 +77,7 @@ function foot(asked: SignedInRequest, domain: Domain): Html | null {
     case 'open_dns':
       return footOf([providerLink(domain), file]);
     case 'start_again':
-      return html`<div class="task-foot">${form(link(`${page}/verify`), session, html`<button class="btn primary">Start again</button>`)}${providerLink(domain, 'btn')}${file}</div>`;
+      return html`<div class="task-foot">${form(link(`${page}/verify`), session, html`<button class="btn primary">Start again</button>`)}${domain.changes.some(isToEnter(domain)) ? providerLink(domain, 'btn') : null}${file}</div>`;
     case 'change_plan':
       return html`<div class="task-foot">${form(link(`${projectPath(projectId)}/plan`), session, html`<input type="hidden" name="plan" value="pro"><button class="btn primary">Switch to Pro</button>`)}</div>`;
     default:
@@ -89,12 +91,22 @@ function footOf(parts: readonly (Html | null)[]): Html | null {
   return shown.length === 0 ? null : html`<div class="task-foot">${shown}</div>`;
 }
 
-/** Null if the file would be empty. */
-function zoneFileLink(link: Link, { projectId, hostname, changes }: Domain): Html | null {
-  const isLeft = changes.some(({ verb, state }) => {
-    return verb !== 'keep' && (state === 'to_do' || state === 'unknown');
-  });
-  if (!isLeft) return null;
+/** Before the first check, nothing is known to be there. */
+function isToEnter({ checks }: Domain) {
+  const isNew = checks.lastCheckedAt === null;
+  return ({ verb, state }: Domain['changes'][number]) =>
+    verb !== 'keep' && (state === 'to_do' || (isNew && state === 'unknown'));
+}
+
+/** Null if the file would have comments only: a zone file has no ALIAS. */
+function zoneFileLink(link: Link, domain: Domain): Html | null {
+  const { projectId, hostname, changes } = domain;
+  const isLine = ({ verb, type, name }: Domain['changes'][number]) =>
+    verb !== 'delete' &&
+    type !== 'ALIAS' &&
+    type !== 'ANAME' &&
+    !(type === 'CNAME' && (name === '@' || name === ''));
+  if (!changes.filter(isToEnter(domain)).some(isLine)) return null;
   const path = `${domainPath(projectId, hostname)}/zone-file`;
   return html`<a class="btn" href="${link(path)}" download>Download zone file</a>`;
 }
@@ -108,11 +120,13 @@ function providerLink({ provider }: Domain, className = 'btn primary'): Html | n
 }
 
 /** Where and how, as steps. Null if nothing is left to enter. */
-function howTo({ changes, provider, zone, hostname, summary }: Domain): Html | null {
+function howTo(domain: Domain): Html | null {
+  const { changes, provider, zone, hostname, summary } = domain;
   const open = changes.filter(({ verb, state }) => verb !== 'keep' && state !== 'done');
-  if (open.length === 0 || summary.tone === 'ok') return null;
-  const isWaiting =
-    summary.badge === 'Waiting for DNS' && open.every((one) => one.state === 'spreading');
+  const isWaiting = open.length > 0 && open.every((one) => one.state === 'spreading');
+  // Without an action, someone else has to act, or the customer at another place.
+  const isElsewhere = summary.badge === 'Action needed' && summary.action === null;
+  if (isElsewhere || !(isWaiting || open.some(isToEnter(domain)))) return null;
   const where =
     provider?.where ??
     `Sign in where the DNS of ${zone} is kept, usually where you bought the domain. Look for “DNS settings”, “DNS records” or “zone editor”.`;
@@ -139,5 +153,5 @@ function inSteps({ verb, type, name, was, note }: Domain['changes'][number]): st
   if (verb === 'change' && was === undefined)
     return `Edit the ${type} record ${called}. ${note ?? ''}`;
   if (verb === 'change') return `Edit the ${type} record ${called}, and paste the new value.`;
-  return `Add a ${type} record. Paste the name and the value; leave the TTL as it is.`;
+  return `Add ${/^A/.test(type) ? 'an' : 'a'} ${type} record. Paste the name and the value; leave the TTL as it is.`;
 }

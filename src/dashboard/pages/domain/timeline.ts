@@ -35,11 +35,11 @@ function detailsOf(event: Event): readonly string[] {
   // always an object; its fields depend on the type
   const data = event.data as Readonly<Record<string, unknown>>;
   const lines = [
-    ...findingsIn(data, 'appeared').map((summary) => `Found: ${summary}`),
+    ...findingsIn(data, 'appeared'),
     ...findingsIn(data, 'cleared').map((summary) => `Resolved: ${summary}`),
     ...findingsIn(data, 'findings'),
     ...problemIn(data),
-    ...textsIn(data, ['issuer', 'found', 'summary']),
+    ...textsIn(data, ['issuer', 'found']),
   ];
   return lines.slice(0, DETAILS_MAX).map((line) => printable(line, DETAIL_LENGTH_MAX));
 }
@@ -49,7 +49,7 @@ function findingsIn(data: Readonly<Record<string, unknown>>, field: string): rea
   return (findings ?? []).map(({ summary }) => summary);
 }
 
-/** In our words: the CA’s own text, or a network error, is for operators. */
+/** In our words: the CA’s own text, a network error or an escalation’s summary is for operators. */
 function problemIn({ problem }: Readonly<Record<string, unknown>>): readonly string[] {
   return typeof problem === 'string' ? [explainProblem(problem).summary] : [];
 }

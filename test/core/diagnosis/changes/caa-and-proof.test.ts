@@ -62,6 +62,16 @@ describe('a CAA record', () => {
     ]);
   });
 
+  test('is not added again where only another record is in the way', () => {
+    const critical: CaaRecord = { flags: 128, tag: 'tbs', value: 'Unknown' };
+    const records = caaAt('example.com', critical, issue('letsencrypt.org'));
+    const changes = changesAt(DOCS, [right], records);
+    expect(changes.slice(1).map(({ verb, value }) => `${verb} ${value}`)).toEqual([
+      'keep 0 issue "letsencrypt.org"',
+      'delete 128 tbs "Unknown"',
+    ]);
+  });
+
   test('is spreading where some name servers allow our CA', () => {
     const servers = [
       { server: 'ns1.example.com', answer: records(issue('letsencrypt.org')) },
