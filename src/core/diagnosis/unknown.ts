@@ -163,7 +163,7 @@ function nextWhere(finding: UnknownFinding): string {
   const when = finding.othersWork
     ? 'Other names can be looked up, so if it lasts,'
     : 'If it lasts while other names can be looked up,';
-  return `Nothing to change yet: we check again automatically. ${when} ask your DNS provider why the name servers of ${finding.hostname} fail.`;
+  return `We check again automatically. ${when} ask your DNS provider why the name servers of ${finding.hostname} fail.`;
 }
 
 function atProvider(finding: UnknownFinding): string {
@@ -182,7 +182,7 @@ function atProvider(finding: UnknownFinding): string {
   if (isUnserved(finding)) {
     return `At ${keeperOf(zone, parent)}, check that these are the name servers of the provider where you edit the records of ${foreign(zone)}, and correct them if not. If they are, ask that provider why ${servers.length === 1 ? 'it does' : 'they do'} not answer for it. We check again automatically.`;
   }
-  return `Nothing to change yet: we check again automatically. If it lasts, ask your DNS provider why these servers fail.${alias}`;
+  return `We check again automatically. If it lasts, ask your DNS provider why these servers fail.${alias}`;
 }
 
 /** No server serves the zone, so the list of name servers can be wrong. */
