@@ -12,13 +12,9 @@ import type { ReadReadiness } from './ops/readiness.ts';
 import { openQueueBackend } from './queue/backend.ts';
 import { composeFleet, joinFleet } from './roles/fleet.ts';
 import { type Ops, openOps, rolesOf } from './roles/ops.ts';
-import {
-  buildService,
-  type Clock,
-  type Closing,
-  closeAll,
-  type Service,
-} from './service/service.ts';
+import { type Closing, closeAll } from './service/closing.ts';
+import type { Clock } from './service/opened.ts';
+import { buildService, type Service } from './service/service.ts';
 
 /** Null for each role that the process does not have. */
 type Addresses = {

@@ -13,73 +13,63 @@ import {
   type WebhookResponse,
 } from '../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../src/db/delivery/deliveries.ts';
+import { hostOf } from '../src/net/destination.ts';
+import type { Service } from '../src/service/service.ts';
+import { bodyOf, messageIdOf, signedHeaders } from '../src/webhooks/message.ts';
 import { done, type JobResult } from './running/job.ts';
 
-export type DeliverWebhookDeps = {
-  load(deliveryId: string): Promise<LoadedDelivery | null>;
-  /** A slot of the receiver and one of the project, or none: null. Returns the release function. */
-  enterLines(delivery: LoadedDelivery): (() => void) | null;
-  /** Returns network and receiver failures; never throws them. */
-  send(delivery: LoadedDelivery, at: Date): Promise<WebhookResponse>;
-  /** Without counting an attempt. */
-  putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
-  /** False if another save came first and nothing was changed. */
-  save(delivery: LoadedDelivery, outcome: DeliveryOutcome, at: Date): Promise<boolean>;
-  readonly timeScale: number;
-  /** 0 to 1, new at each call. */
-  jitter(): number;
-  now(): Date;
-};
+/** Few per receiver and project, so that slow receivers do not delay others. */
+export const deliveriesInFlight = { host: 4, owner: 8 } as const;
 
 /** Without a slot: short, but longer than the queue takes to forget this job. */
 const CROWDED_WAIT_MS = { least: 1_000, spread: 500 } as const;
 
 /** Does nothing if the delivery is no longer queued. Each attempt is a new job. */
 export async function deliverWebhook(
-  deps: DeliverWebhookDeps,
+  service: Service,
   { deliveryId }: { readonly deliveryId: string },
 ): Promise<JobResult> {
-  const delivery = await deps.load(deliveryId);
+  const delivery = await service.deliveries.load(deliveryId);
   if (delivery === null || delivery.status !== 'pending') return done;
   // Another run of this job was faster, and the row waits for its next attempt.
   if (delivery.queuedAt === null) return done;
   const ended = endOf(delivery);
-  if (ended !== null) return save(deps, delivery, ended, deps.now());
-  const leave = deps.enterLines(delivery);
+  if (ended !== null) return save(service, delivery, ended, service.now());
+  const leave = enterBoth(service, delivery);
   if (leave === null) {
-    await deps.putBack(delivery, afterTheCrowd(deps));
+    await service.deliveries.putBack(delivery, afterTheCrowd(service));
     return done;
   }
   try {
-    return await attempt(deps, delivery);
+    return await attempt(service, delivery);
   } finally {
     leave();
   }
 }
 
-async function attempt(deps: DeliverWebhookDeps, delivery: LoadedDelivery): Promise<JobResult> {
-  const answer = await deps.send(delivery, deps.now());
-  const now = deps.now();
+async function attempt(service: Service, delivery: LoadedDelivery): Promise<JobResult> {
+  const answer = await post(service, delivery, service.now());
+  const now = service.now();
   const { attempts, webhook } = delivery;
   const verdict = decideAttempt({
     answer,
     attempts,
     failingSince: webhook.failingSince,
     now,
-    timeScale: deps.timeScale,
-    jitter: deps.jitter(),
+    timeScale: service.config.timeScale,
+    jitter: service.random(),
   });
-  return save(deps, delivery, verdict, now);
+  return save(service, delivery, verdict, now);
 }
 
 async function save(
-  deps: DeliverWebhookDeps,
+  service: Service,
   delivery: LoadedDelivery,
   outcome: DeliveryOutcome,
   now: Date,
 ): Promise<JobResult> {
   // Another save came first and decides what happens next.
-  if (!(await deps.save(delivery, outcome, now))) return done;
+  if (!(await service.deliveries.save(delivery, outcome, now))) return done;
   switch (outcome.kind) {
     case 'delivered':
     case 'again':
@@ -91,13 +81,40 @@ async function save(
   }
 }
 
+/** A receiver's failure is a result. */
+function post(
+  { send, vault }: Service,
+  { event, webhook }: LoadedDelivery,
+  at: Date,
+): Promise<WebhookResponse> {
+  const body = bodyOf(event);
+  const headers = signedHeaders(vault, webhook, { messageId: messageIdOf(event), at, body });
+  return send({ url: webhook.url, headers, body });
+}
+
+/** A slot of the receiver and one of the project, or none. Returns the release function. */
+function enterBoth({ deliverySlots }: Service, { webhook }: LoadedDelivery): (() => void) | null {
+  const host = URL.canParse(webhook.url) ? hostOf(new URL(webhook.url)) : '';
+  const leaveHost = deliverySlots.admit(`host ${host}`, deliveriesInFlight.host);
+  if (typeof leaveHost !== 'function') return null;
+  const leaveOwner = deliverySlots.admit(`owner ${webhook.projectId}`, deliveriesInFlight.owner);
+  if (typeof leaveOwner !== 'function') {
+    leaveHost();
+    return null;
+  }
+  return () => {
+    leaveOwner();
+    leaveHost();
+  };
+}
+
 function endOf({ webhook }: LoadedDelivery): DeliveryOutcome | null {
   if (webhook.deletedAt !== null) return { kind: 'ended', problem: 'webhook_deleted' };
   return webhook.disabledAt === null ? null : { kind: 'ended', problem: 'webhook_disabled' };
 }
 
-function afterTheCrowd({ now, jitter }: DeliverWebhookDeps): Date {
-  const waitMs = CROWDED_WAIT_MS.least + CROWDED_WAIT_MS.spread * jitter();
+function afterTheCrowd({ now, random }: Service): Date {
+  const waitMs = CROWDED_WAIT_MS.least + CROWDED_WAIT_MS.spread * random();
   return new Date(now().getTime() + Math.round(waitMs));
 }
 

@@ -19,14 +19,22 @@ import {
 } from '../src/core/certificates/escalation.ts';
 import type { DiagnosisForAny } from '../src/core/diagnosis/diagnosis.ts';
 import { decide } from '../src/core/life/decide.ts';
-import type { DomainJob } from '../src/core/operations/jobs.ts';
-import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
+import { type DomainJob, jobId } from '../src/core/operations/jobs.ts';
 import type { Quarantined } from '../src/db/domains/quarantine.ts';
 import type { CheckSave } from '../src/db/domains/transitions.ts';
-import type { NewEscalation, OpenEscalation, OpenResult } from '../src/db/issuance/escalations.ts';
+import {
+  loadOpenEscalation,
+  type NewEscalation,
+  type OpenEscalation,
+  openEscalation,
+} from '../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
-import type { IssueCertificateDeps } from './issue-certificate.ts';
-import { type ChoiceDeps, chooseFor } from './orders/choose-authority.ts';
+import type { Service } from '../src/service/service.ts';
+import { checkRules } from './checks/check-rules.ts';
+import { diagnoseDomain } from './checks/diagnose-domain.ts';
+import { observeDomain } from './checks/observe-domain.ts';
+import { enqueueFollowUps } from './checks/save-check.ts';
+import { chooseFor } from './orders/choose-authority.ts';
 import {
   evidenceOf,
   inJson,
@@ -34,68 +42,50 @@ import {
   settledCause,
   toNewEscalation,
 } from './orders/escalation-evidence.ts';
-import type { JobResult } from './running/job.ts';
-import { done, retryNow } from './running/job.ts';
-
-type EvidenceDeps = ChoiceDeps &
-  Pick<IssueCertificateDeps, 'observe' | 'diagnose' | 'save' | 'enqueueFollowUps'>;
-
-export type EscalateCertificateDeps = EvidenceDeps & {
-  loadWork(domainId: string, now: Date): Promise<IssueWork | undefined>;
-  loadOpen(domainId: string): Promise<OpenEscalation | null>;
-  /** Empty for the local CA, which makes no requests. */
-  probe(hostname: string): Promise<readonly Probe[]>;
-  /** Stores when it is checked next, too. */
-  openEscalation(
-    domain: { id: string; epoch: number },
-    escalation: NewEscalation,
-    times: { at: Date; againAt: Date },
-  ): Promise<OpenResult>;
-  /** Of the issue-certificate job; null if it is not quarantined. */
-  findQuarantine(job: DomainJob): Promise<Quarantined | null>;
-  /** Runs the issue-certificate job now, even if it is missing or quarantined. */
-  attemptNow(job: DomainJob): Promise<void>;
-  logEscalation(domain: LoadedDomain, escalation: NewEscalation): void;
-};
+import { logEscalation } from './orders/log-escalation.ts';
+import { done, type JobResult, retryNow } from './running/job.ts';
 
 /** Does nothing for another epoch or if the domain is no longer verified. */
-export async function escalateCertificate(
-  deps: EscalateCertificateDeps,
-  job: DomainJob,
-): Promise<JobResult> {
-  const work = await deps.loadWork(job.domainId, deps.now());
+export async function escalateCertificate(service: Service, job: DomainJob): Promise<JobResult> {
+  const work = await service.certificates.loadWork(job.domainId, service.now());
   if (work === undefined || work.domain.epoch !== job.epoch) return done;
   const { domain } = work;
   if (domain.state.status !== 'verified') return done;
+  const { prisma } = service.database;
 
-  const observation = await deps.observe(domain);
-  const diagnosis = await deps.diagnose(domain, observation);
+  const observation = await observeDomain(service, domain);
+  const diagnosis = await diagnoseDomain(service, domain, observation);
   // If the name points elsewhere, its addresses are not ours to probe.
-  const probes = diagnosis.verdict === 'right' ? await deps.probe(domain.hostname) : [];
-  const open = await deps.loadOpen(domain.id);
-  const now = deps.now();
-  const outcome = decide(domain, { kind: 'checked', ...diagnosis, ...deps.rules(now) }, now);
+  const probes =
+    diagnosis.verdict === 'right' ? await service.handshakes.probe(domain.hostname) : [];
+  const open = await loadOpenEscalation(prisma, domain.id);
+  const now = service.now();
+  const outcome = decide(
+    domain,
+    { kind: 'checked', ...diagnosis, ...checkRules(service, now) },
+    now,
+  );
   if (outcome.kind === 'moved') {
     const observed = { kind: 'observed', observation } as const;
     const check = { domain, observed, outcome, at: now };
-    return goBack(deps, check, escalationOf(evidenceOf(work, diagnosis, probes)), open);
+    return goBack(service, check, escalationOf(evidenceOf(work, diagnosis, probes)), open);
   }
-  const quarantine = await deps.findQuarantine(job);
-  return keepEscalation(deps, { work, diagnosis, probes, open, quarantine, now });
+  const quarantine = await service.quarantine.find('issue-certificate', jobId(job), now);
+  return keepEscalation(service, { work, diagnosis, probes, open, quarantine, now });
 }
 
 /** The DNS changed or CAA forbids issuance: one transaction with the escalation. */
 async function goBack(
-  deps: EscalateCertificateDeps,
+  service: Service,
   check: CheckSave,
   escalation: NewEscalation,
   open: OpenEscalation | null,
 ): Promise<JobResult> {
   const { domain, outcome, at } = check;
-  const result = await deps.save({ ...check, escalation });
+  const result = await service.checks.save({ ...check, escalation });
   if (result.kind !== 'saved') return retryNow(at);
-  if (open?.cause !== escalation.cause) deps.logEscalation(domain, escalation);
-  await deps.enqueueFollowUps({ id: domain.id, epoch: result.epoch }, outcome);
+  if (open?.cause !== escalation.cause) logEscalation(service, domain, escalation);
+  await enqueueFollowUps(service, { id: domain.id, epoch: result.epoch }, outcome);
   return done;
 }
 
@@ -109,7 +99,7 @@ type Found = {
 };
 
 /** Tries the order again if the escalation is new or its cause was fixed. */
-async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Promise<JobResult> {
+async function keepEscalation(service: Service, found: Found): Promise<JobResult> {
   const { work, diagnosis, probes, open, quarantine, now } = found;
   const { domain, order } = work;
   const evidence = { ...evidenceOf(work, diagnosis, probes), quarantine: inJson(quarantine) };
@@ -117,10 +107,10 @@ async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Prom
   const plan = {
     hasOrder: order !== null,
     nextCheckAt: domain.nextCheckAt,
-    ...chooseFor(deps, { ...work, forbidden: diagnosis.forbidden }),
+    ...chooseFor(service, { ...work, forbidden: diagnosis.forbidden }),
     setAsideUntil: quarantine?.until ?? null,
   };
-  const { escalateAfterMs } = deps.rules(now);
+  const { escalateAfterMs } = service.config;
   const isNew = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });
   const wakes = isNew && mayWake(plan, now);
   const escalation = toNewEscalation(cause, {
@@ -129,10 +119,14 @@ async function keepEscalation(deps: EscalateCertificateDeps, found: Found): Prom
   });
 
   const againAt = new Date(now.getTime() + escalateAfterMs);
-  const result = await deps.openEscalation(domain, escalation, { at: now, againAt });
+  const result = await openEscalation(service.database.prisma, domain, escalation, {
+    at: now,
+    againAt,
+  });
   if (result === 'gone') return done;
-  if (result === 'opened') deps.logEscalation(domain, escalation);
-  if (wakes) await deps.attemptNow({ domainId: domain.id, epoch: domain.epoch });
+  if (result === 'opened') logEscalation(service, domain, escalation);
+  if (wakes)
+    await service.bringNow('issue-certificate', { domainId: domain.id, epoch: domain.epoch });
   return { kind: 'again', at: againAt, note: `${result}: ${escalation.cause}` };
 }
 

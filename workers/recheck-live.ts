@@ -7,51 +7,48 @@
  * May run twice: taken domains are leased, and a save succeeds only for the epoch and the attempt
  * that were loaded.
  */
-import type { RecordServedCertificate } from '../src/certificates/served/served-certificate.ts';
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
-import type { Observation, Observed } from '../src/core/diagnosis/observation.ts';
+import type { Observed } from '../src/core/diagnosis/observation.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
-import type { DueDomains } from '../src/db/domains/sweeps.ts';
-import type { NewEscalation } from '../src/db/issuance/escalations.ts';
-import { type CheckDnsDeps, saveCheck } from './check-dns.ts';
+import { inSpan } from '../src/net/tracing.ts';
+import type { Service } from '../src/service/service.ts';
+import { diagnoseDomain } from './checks/diagnose-domain.ts';
+import { observeAgain, observeDomain } from './checks/observe-domain.ts';
+import { saveCheck } from './checks/save-check.ts';
+import { escalationAtEnd } from './orders/escalation-at-end.ts';
 import { done, type JobResult } from './running/job.ts';
-import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
-
-export type RecheckLiveDeps = CheckDnsDeps & {
-  /** Live, drifted and failed domains whose next check is due. */
-  readonly due: DueDomains;
-  observe(domain: LoadedDomain): Promise<Observation>;
-  /** For a domain whose certificate has expired (workers/escalate-renewal.ts). */
-  escalationAtEnd(domain: LoadedDomain, diagnosis: Diagnosis): Promise<NewEscalation | undefined>;
-  /** Explains browser warnings and changes no state. */
-  readonly recordServedCertificate: RecordServedCertificate;
-  /** Other domains continue. */
-  onFault(fault: unknown, domainId: string): void;
-  readonly atOnce: number;
-};
+import { sweepDue } from './running/sweep.ts';
 
 /** One statement takes them all, and a crashed worker delays only these. */
-const BATCH = 200;
+const batch = 200;
 /** A batch takes seconds. After a crash, its domains are due again. */
-const LEASE: UsualLease = { usualMs: 2 * 60_000, leastMs: 20_000 };
+const lease = { usualMs: 2 * 60_000, leastMs: 20_000 };
+/**
+ * Runs beside the checks of pending domains, which take priority. 100,000 live domains are 33 checks
+ * per second.
+ */
+const atOnce = { postgres_redis: 100, postgres: 25, embedded: 25 } as const;
 
 /** Until none is due or `stop` is aborted. Rejects if the database or the queue is down. */
-export async function recheckLive(deps: RecheckLiveDeps, stop: AbortSignal): Promise<JobResult> {
-  const { due, atOnce, onFault } = deps;
-  const lease = () => leaseNow(deps, LEASE);
-  const work = (id: string) => recheck(deps, id);
-  await sweep({ due, lease, work, onFault, batch: BATCH, atOnce }, stop);
+export async function recheckLive(service: Service, stop: AbortSignal): Promise<JobResult> {
+  const work = (id: string) => recheck(service, id);
+  const { kind } = service.config.storage;
+  await sweepDue(service, 'recheck-live', { work, batch, lease, atOnce: atOnce[kind] }, stop);
   return done;
 }
 
-async function recheck(deps: RecheckLiveDeps, id: string): Promise<void> {
-  const domain = await deps.load(id);
+async function recheck(service: Service, id: string): Promise<void> {
+  const domain = await service.checks.load(id);
   if (domain === undefined || !isSettled(domain)) return;
-  const { observed, diagnosis } = await check(deps, domain);
+  const attributes = { 'signpost.domain.id': id };
+  const { observed, diagnosis } = await inSpan('recheck-live domain', attributes, () =>
+    check(service, domain),
+  );
   // If another save came first, it has set the next check.
-  const escalationAtEnd = () => deps.escalationAtEnd(domain, diagnosis);
-  const outcome = await saveCheck(deps, { domain, observed, escalationAtEnd }, diagnosis);
-  if (outcome?.to.status === 'live') await deps.recordServedCertificate(domain);
+  const atEnd = () => escalationAtEnd(service, domain, diagnosis);
+  const seen = { domain, observed, escalationAtEnd: atEnd };
+  const outcome = await saveCheck(service, seen, diagnosis);
+  if (outcome?.to.status === 'live') await service.handshakes.recordServed(domain);
 }
 
 function isSettled({ state: { status } }: LoadedDomain): boolean {
@@ -60,14 +57,14 @@ function isSettled({ state: { status } }: LoadedDomain): boolean {
 
 /** Unchanged confirms a success or a miss. A miss of a live domain needs a full observation. */
 async function check(
-  deps: RecheckLiveDeps,
+  service: Service,
   domain: LoadedDomain,
 ): Promise<{ observed: Observed; diagnosis: Diagnosis }> {
-  const observed = await deps.observeAgain(domain);
-  const diagnosis = await deps.diagnose(domain, observed.observation);
+  const observed = await observeAgain(service, domain);
+  const diagnosis = await diagnoseDomain(service, domain, observed.observation);
   const isMissOfLive = domain.state.status === 'live' && diagnosis.verdict !== 'right';
   if (observed.kind === 'observed' || !isMissOfLive) return { observed, diagnosis };
-  const observation = await deps.observe(domain);
+  const observation = await observeDomain(service, domain);
   const full = { kind: 'observed', observation } as const;
-  return { observed: full, diagnosis: await deps.diagnose(domain, observation) };
+  return { observed: full, diagnosis: await diagnoseDomain(service, domain, observation) };
 }

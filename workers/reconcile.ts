@@ -7,21 +7,20 @@
  */
 
 import { domainQueues, type QueueName, sweepQueues } from '../src/core/operations/jobs.ts';
-import { type RepairKind, repairKinds, type WaitingQueue } from '../src/db/domains/waiting.ts';
-import type { Ensured } from '../src/queue/queues.ts';
 import {
-  compare,
-  confirm,
-  type ReconcileDeps,
-  type Suspects,
-  unsuspicious,
-} from './repair/compare-queue.ts';
+  countRepairs,
+  type RepairKind,
+  repairKinds,
+  type WaitingQueue,
+} from '../src/db/domains/waiting.ts';
+import type { Ensured } from '../src/queue/queues.ts';
+import type { Service } from '../src/service/service.ts';
+import { compare, confirm, type Suspects, unsuspicious } from './repair/compare-queue.ts';
+import type { WorkTimes } from './running/work-times.ts';
 
 /** All 0 in normal operation, even if a busy queue is late. */
 export type Reconciled = { readonly [K in RepairKind]: number };
 
-/** One of the worker processes runs this often. */
-export const RECONCILE_EVERY_MS = 20_000;
 /** A job can be this late (busy queue, stalled job) before it counts as lost. */
 const GRACE_MS = 20_000;
 /** For test labs, where runs are more frequent but machines can be just as busy. */
@@ -46,38 +45,41 @@ const waitingQueues: readonly WaitingQueue[] = [...domainQueues, 'deliver-webhoo
  * what it has repaired. Rejects if the queue or the database is down.
  */
 export async function reconcile(
-  deps: ReconcileDeps,
-  everyMs: number,
+  service: Service,
+  times: WorkTimes,
   stop = new AbortController().signal,
 ): Promise<Reconciled | null> {
+  const everyMs = times.reconcileEveryMs;
   if (stop.aborted) return null;
   // A tenth of slack, in case a timer fires early.
-  if (!(await deps.waiting.takeTurn('reconcile', everyMs * 0.9))) return null;
+  if (!(await service.waiting.takeTurn('reconcile', everyMs * 0.9))) return null;
   // A third of an interval of slack, since runs don't follow this clock.
-  const all = await deps.waiting.takeTurn('compare', everyMs * (COMPARE_EVERY_TURNS - 0.3));
+  const all = await service.waiting.takeTurn('compare', everyMs * (COMPARE_EVERY_TURNS - 0.3));
   if (stop.aborted) return null;
   const done = { missing_job: 0, overdue_job: 0, orphaned_job: 0, missing_sweep: 0 };
-  const sweeps = await ensureSweeps(deps);
+  const sweeps = await ensureSweeps(service, times);
   done.missing_sweep = sweeps.added;
   done.overdue_job = sweeps.woken;
   const suspected = new Map<WaitingQueue, Suspects>();
   for (const queue of waitingQueues) {
     if (stop.aborted) break;
-    const suspects = await suspectsIn(deps, queue, { all, everyMs, stop });
+    const suspects = await suspectsIn(service, queue, { all, everyMs, stop });
     if (suspects.missing.length + suspects.orphaned.length > 0) suspected.set(queue, suspects);
   }
   if (suspected.size > 0) {
-    await pause(deps, Math.max(CONFIRM_MS_MIN, everyMs / CONFIRM_SHARE), stop);
+    await pause(service, Math.max(CONFIRM_MS_MIN, everyMs / CONFIRM_SHARE), stop);
   }
   for (const [queue, suspects] of suspected) {
-    const { added, woken, removed } = await confirm(deps, queue, suspects, stop);
+    const { added, woken, removed } = await confirm(service, queue, suspects, stop);
     done.missing_job += added;
     done.overdue_job += woken;
     done.orphaned_job += removed;
   }
-  for (const kind of repairKinds) await deps.repairs.count(kind, done[kind]);
+  for (const kind of repairKinds) {
+    await countRepairs(service.database.prisma, kind, done[kind]);
+  }
   if (!stop.aborted)
-    await deps.quarantine.dropBefore(new Date(deps.now().getTime() - FORGET_AFTER_MS));
+    await service.quarantine.dropBefore(new Date(service.now().getTime() - FORGET_AFTER_MS));
   return done;
 }
 
@@ -86,11 +88,10 @@ export function repairedAny(done: Reconciled): boolean {
 }
 
 /** Each is due within its interval. Returns how many were added or woken. Idempotent. */
-export async function ensureSweeps({
-  queues,
-  now,
-  sweepEveryMs,
-}: Pick<ReconcileDeps, 'queues' | 'now' | 'sweepEveryMs'>): Promise<Ensured> {
+export async function ensureSweeps(
+  { queues, now }: Service,
+  { sweepEveryMs }: WorkTimes,
+): Promise<Ensured> {
   let [added, woken] = [0, 0];
   for (const name of sweepQueues) {
     const runAt = new Date(now().getTime() + sweepEveryMs[name]);
@@ -104,42 +105,42 @@ export async function ensureSweeps({
 type Turn = { readonly all: boolean; readonly everyMs: number; readonly stop: AbortSignal };
 
 async function suspectsIn(
-  deps: ReconcileDeps,
+  service: Service,
   queue: WaitingQueue,
   { all, everyMs, stop }: Turn,
 ): Promise<Suspects> {
-  const now = deps.now();
+  const now = service.now();
   const graceMs = Math.max(GRACE_MS_MIN, Math.min(GRACE_MS, everyMs));
   const dueBefore = new Date(now.getTime() - graceMs);
-  const overdue = await deps.waiting.overdue(queue, dueBefore, now, PAGE);
-  const lost = await deps.queues.astray(queue, overdue);
-  const balanced = !all && lost.length === 0 && (await isBalanced(deps, queue, stop));
-  const suspects = balanced ? unsuspicious : await compare(deps, queue, stop);
+  const overdue = await service.waiting.overdue(queue, dueBefore, now, PAGE);
+  const lost = await service.queues.astray(queue, overdue);
+  const balanced = !all && lost.length === 0 && (await isBalanced(service, queue, stop));
+  const suspects = balanced ? unsuspicious : await compare(service, queue, stop);
   const keys = new Set(overdue.filter((job) => lost.includes(job)).map(({ key }) => key));
   const missing = [...keys, ...suspects.missing.filter((key) => !keys.has(key))];
   return { missing, orphaned: suspects.orphaned };
 }
 
 async function isBalanced(
-  deps: ReconcileDeps,
+  service: Service,
   queue: WaitingQueue,
   stop: AbortSignal,
 ): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
-    const alive = await jobsAlive(deps, queue);
-    if (alive === (await deps.waiting.count(queue, deps.now()))) return true;
+    const alive = await jobsAlive(service, queue);
+    if (alive === (await service.waiting.count(queue, service.now()))) return true;
     if (attempt === COUNTS || stop.aborted) return false;
-    await pause(deps, COUNT_PAUSE_MS, stop);
+    await pause(service, COUNT_PAUSE_MS, stop);
   }
 }
 
-async function jobsAlive({ queues }: ReconcileDeps, queue: QueueName): Promise<number> {
+async function jobsAlive({ queues }: Service, queue: QueueName): Promise<number> {
   const { waiting, delayed, active, prioritized } = await queues.counts(queue);
   return waiting + delayed + active + prioritized;
 }
 
 /** A stopping process does not wait for the pause. */
-async function pause({ pause: wait }: ReconcileDeps, ms: number, stop: AbortSignal): Promise<void> {
+async function pause({ pause: wait }: Service, ms: number, stop: AbortSignal): Promise<void> {
   if (stop.aborted) return;
   const over = new AbortController(); // otherwise each pause would leak a listener
   const stopped = new Promise<void>((resolve) => {

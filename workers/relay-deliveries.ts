@@ -4,21 +4,12 @@
  * jobs are added, since a job could finish before a later mark; marked rows whose jobs are lost are
  * queued again.
  */
-import type { DeliveryTimes, QueuedDelivery } from '../src/db/delivery/delivery-times.ts';
+import type { QueuedDelivery } from '../src/db/delivery/delivery-times.ts';
+import type { Service } from '../src/service/service.ts';
+import { deliveriesInFlight } from './deliver-webhook.ts';
 
-export type RelayDeliveriesDeps = DeliveryTimes & {
-  /** Adds the missing jobs, due at `at`. */
-  enqueue(deliveries: readonly QueuedDelivery[], at: Date): Promise<void>;
-  /** A lease: true for one caller per `everyMs`. */
-  takeTurn(name: string, everyMs: number): Promise<boolean>;
-  /** Maximum jobs of one webhook in the queue. */
-  readonly inFlight: number;
-  /** A job without progress for this long is lost and queued again. */
-  readonly lostAfterMs: number;
-  pause(ms: number): Promise<void>;
-  now(): Date;
-};
-
+/** Much longer than the time after which another worker takes over a dead worker's job. */
+const [LOST_AFTER_MS, LOST_AFTER_MS_MIN] = [120_000, 5_000];
 /** Per command to the queue. */
 const BATCH = 500;
 /** A fast receiver gets its next deliveries without waiting for the timer. */
@@ -42,57 +33,76 @@ const TEND_SHARE = 6;
  * `stop` is aborted it starts no further round. Rejects if the database or the queue is down; what
  * was not queued stays due.
  */
-export function createRelay(deps: RelayDeliveriesDeps): (stop?: AbortSignal) => Promise<number> {
+export function createRelay(service: Service): (stop?: AbortSignal) => Promise<number> {
   let tendAt = 0;
   return async (stop = new AbortController().signal) => {
-    const now = deps.now().getTime();
+    const now = service.now().getTime();
     let relayed = 0;
     if (now >= tendAt) {
-      tendAt = now + deps.lostAfterMs / TEND_SHARE;
-      relayed += await tend(deps, stop);
+      tendAt = now + lostAfterMs(service) / TEND_SHARE;
+      relayed += await tend(service, stop);
     }
     for (let round = 0; round < ROUNDS && !stop.aborted; round += 1) {
-      const at = deps.now();
-      const count = await give(deps, at, await deps.giveDue(at, deps.inFlight, BATCH));
+      const at = service.now();
+      const count = await give(
+        service,
+        at,
+        await service.deliveries.giveDue(at, deliveriesInFlight.host, BATCH),
+      );
       relayed += count;
       if (count === 0) break;
-      if (round < ROUNDS - 1) await deps.pause(ROUND_MS);
+      if (round < ROUNDS - 1) await service.pause(ROUND_MS);
     }
     return relayed;
   };
 }
 
-async function give(
-  deps: RelayDeliveriesDeps,
-  at: Date,
-  given: readonly QueuedDelivery[],
-): Promise<number> {
+/** A job without progress for this long is lost, and queued again. */
+function lostAfterMs({ config }: Service): number {
+  return Math.max(LOST_AFTER_MS_MIN, LOST_AFTER_MS / config.timeScale);
+}
+
+/** Adds the missing jobs, due at `at`. */
+function enqueue({ queues }: Service, given: readonly QueuedDelivery[], at: Date): Promise<void> {
+  const jobs = given.map(({ id }) => ({ job: { deliveryId: id }, runAt: at }));
+  return queues.enqueue('deliver-webhook', jobs);
+}
+
+async function give(service: Service, at: Date, given: readonly QueuedDelivery[]): Promise<number> {
   if (given.length === 0) return 0;
   try {
-    await deps.enqueue(given, at);
+    await enqueue(service, given, at);
   } catch (fault) {
     const ids = given.map(({ id }) => id);
-    await deps.takeBack(ids, at);
+    await service.deliveries.takeBack(ids, at);
     throw fault;
   }
   return given.length;
 }
 
-async function tend(deps: RelayDeliveriesDeps, stop: AbortSignal): Promise<number> {
-  const at = deps.now();
-  const lost = await deps.giveAgain(new Date(at.getTime() - deps.lostAfterMs), at, BATCH);
-  const given = await give(deps, at, lost);
+async function tend(service: Service, stop: AbortSignal): Promise<number> {
+  const at = service.now();
+  const lost = await service.deliveries.giveAgain(
+    new Date(at.getTime() - lostAfterMs(service)),
+    at,
+    BATCH,
+  );
+  const given = await give(service, at, lost);
   if (stop.aborted) return given;
-  await deps.endOfOff();
-  if (await deps.takeTurn('prune-deliveries', PRUNE_EVERY_MS)) await prune(deps, at, stop);
+  await service.deliveries.endOfOff();
+  if (await service.waiting.takeTurn('prune-deliveries', PRUNE_EVERY_MS))
+    await prune(service, at, stop);
   return given;
 }
 
-async function prune(deps: RelayDeliveriesDeps, now: Date, stop: AbortSignal): Promise<void> {
+async function prune(service: Service, now: Date, stop: AbortSignal): Promise<void> {
   const before = new Date(now.getTime() - KEPT_MS);
-  while (!stop.aborted && (await deps.prune(before, PRUNED_AT_ONCE)) === PRUNED_AT_ONCE) {
-    if (deps.now().getTime() - now.getTime() > PRUNING_MS) return;
+  while (
+    !stop.aborted &&
+    (await service.deliveries.prune(before, PRUNED_AT_ONCE)) === PRUNED_AT_ONCE
+  ) {
+    if (service.now().getTime() - now.getTime() > PRUNING_MS) return;
   }
   if (stop.aborted) return;
-  await deps.pruneWebhooks(before);
+  await service.deliveries.pruneWebhooks(before);
 }

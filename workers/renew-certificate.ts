@@ -10,58 +10,54 @@
  */
 import { plannedRenewalAt, renewalCheckAt } from '../src/core/certificates/plan.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
-import type { DueDomains } from '../src/db/domains/sweeps.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import { renewableOf } from '../src/db/issuance/renewals.ts';
-import { saveCheck } from './check-dns.ts';
-import { type IssueCertificateDeps, obtain } from './issue-certificate.ts';
-import type { RecheckLiveDeps } from './recheck-live.ts';
+import type { Service } from '../src/service/service.ts';
+import { diagnoseDomain } from './checks/diagnose-domain.ts';
+import { observeDomain } from './checks/observe-domain.ts';
+import { saveCheck } from './checks/save-check.ts';
+import { escalationAtEnd } from './orders/escalation-at-end.ts';
+import { obtain } from './orders/obtain.ts';
 import { done, type JobResult } from './running/job.ts';
-import { leaseNow, sweep, type UsualLease } from './running/sweep.ts';
-
-export type RenewCertificateDeps = Pick<RecheckLiveDeps, 'escalationAtEnd'> & {
-  readonly issue: IssueCertificateDeps;
-  /** Live domains whose renewal is due. */
-  readonly due: DueDomains;
-  /** Other domains continue. */
-  onFault(fault: unknown, domainId: string): void;
-  readonly atOnce: number;
-  readonly turnMs?: number;
-};
+import { sweepDue } from './running/sweep.ts';
 
 /** An order takes seconds, or minutes at a busy CA. A crashed worker delays these. */
-const BATCH = 20;
+const batch = 20;
 /** Longer than an order is polled. After a crash, taken domains are due again. */
-const LEASE: UsualLease = { usualMs: 10 * 60_000, leastMs: 60_000 };
+const lease = { usualMs: 10 * 60_000, leastMs: 60_000 };
+/**
+ * Orders mostly wait for the CA. Five per second are needed if a revocation must be handled within a
+ * day; this allows ten.
+ */
+const atOnce = { postgres_redis: 50, postgres: 50, embedded: 10 } as const;
 /** During an outage of a CA, the escalations follow after this time. */
 const TURN_MS = 5 * 60_000;
 
 /** `again` at once if time ran out. Rejects if the database or the queue is down. */
 export async function renewCertificate(
-  deps: RenewCertificateDeps,
+  service: Service,
   stop: AbortSignal,
+  turnMs = TURN_MS,
 ): Promise<JobResult> {
-  const { issue, due, atOnce, onFault, turnMs = TURN_MS } = deps;
-  const lease = () => leaseNow(issue, LEASE);
-  const work = (id: string) => renew(deps, id);
+  const work = (id: string) => renew(service, id);
+  const plan = { work, batch, lease, atOnce: atOnce[service.config.storage.kind] };
   const turn = AbortSignal.timeout(turnMs);
-  await sweep({ due, lease, work, onFault, batch: BATCH, atOnce }, AbortSignal.any([stop, turn]));
-  return turn.aborted ? { kind: 'again', at: issue.now(), note: 'more may be due' } : done;
+  await sweepDue(service, 'renew-certificate', plan, AbortSignal.any([stop, turn]));
+  return turn.aborted ? { kind: 'again', at: service.now(), note: 'more may be due' } : done;
 }
 
-async function renew(deps: RenewCertificateDeps, id: string): Promise<void> {
-  const { issue } = deps;
-  const work = await issue.certificates.loadWork(id, issue.now());
+async function renew(service: Service, id: string): Promise<void> {
+  const work = await service.certificates.loadWork(id, service.now());
   if (work === undefined || work.domain.state.status !== 'live') return;
   const { domain } = work;
-  const dueAt = plannedAt(issue, work);
-  if (dueAt !== null) return void (await issue.certificates.postpone(domain, dueAt));
-  const forbidden = await checkFirst(deps, domain);
-  if (forbidden !== null) await obtain(issue, work, forbidden);
+  const dueAt = plannedAt(service, work);
+  if (dueAt !== null) return void (await service.certificates.postpone(domain, dueAt));
+  const forbidden = await checkFirst(service, domain);
+  if (forbidden !== null) await obtain(service, work, forbidden);
 }
 
 /** Another run can have renewed it, or the CA moved the window. Null: due, or its order is open. */
-function plannedAt({ now }: IssueCertificateDeps, { order, usable }: IssueWork): Date | null {
+function plannedAt({ now }: Service, { order, usable }: IssueWork): Date | null {
   const certificate = order === null ? usable && renewableOf(usable) : null;
   const at = certificate && plannedRenewalAt(certificate, now());
   return at && at > now() ? at : null;
@@ -72,16 +68,16 @@ function plannedAt({ now }: IssueCertificateDeps, { order, usable }: IssueWork):
  * Null: no order. Otherwise the indexes of the CAs that CAA forbids.
  */
 async function checkFirst(
-  { issue, escalationAtEnd: escalate }: RenewCertificateDeps,
+  service: Service,
   domain: LoadedDomain,
 ): Promise<readonly number[] | null> {
-  const observation = await issue.observe(domain);
-  const diagnosis = await issue.diagnose(domain, observation);
+  const observation = await observeDomain(service, domain);
+  const diagnosis = await diagnoseDomain(service, domain, observation);
   if (diagnosis.verdict === 'right') return diagnosis.forbidden;
-  const escalationAtEnd = () => escalate(domain, diagnosis);
+  const atEnd = () => escalationAtEnd(service, domain, diagnosis);
   const observed = { kind: 'observed', observation } as const;
-  await saveCheck(issue, { domain, observed, escalationAtEnd }, diagnosis);
-  const now = issue.now();
-  await issue.certificates.postpone(domain, renewalCheckAt(now, issue.rules(now).timeScale));
+  await saveCheck(service, { domain, observed, escalationAtEnd: atEnd }, diagnosis);
+  const now = service.now();
+  await service.certificates.postpone(domain, renewalCheckAt(now, service.config.timeScale));
   return null;
 }

@@ -10,49 +10,27 @@ import {
   Worker,
 } from 'bullmq';
 import type { Bindings, Logger } from 'pino';
-import {
-  type DeliveryJob,
-  type JobOf,
-  jobId,
-  type QueueName,
-  type SweepQueue,
-} from '../src/core/operations/jobs.ts';
+import { type JobOf, jobId, type QueueName, type SweepQueue } from '../src/core/operations/jobs.ts';
+import { clockSkewMs } from '../src/db/engine/client.ts';
 import { beforeDeadline } from '../src/net/deadline.ts';
 import { inSpan } from '../src/net/tracing.ts';
-import type { QueueBackend } from '../src/queue/backend.ts';
-import { type CheckDnsDeps, checkDns } from './check-dns.ts';
-import { type EscalateCertificateDeps, escalateCertificate } from './escalate-certificate.ts';
-import { type IssueCertificateDeps, issueCertificate } from './issue-certificate.ts';
+import type { Service } from '../src/service/service.ts';
+import { askRenewals } from './ask-renewals.ts';
+import { checkDns } from './check-dns.ts';
+import { deliverWebhook } from './deliver-webhook.ts';
+import { escalateCertificate } from './escalate-certificate.ts';
+import { escalateRenewals } from './escalate-renewal.ts';
+import { issueCertificate } from './issue-certificate.ts';
+import { recheckLive } from './recheck-live.ts';
 import { ensureSweeps, reconcile, repairedAny } from './reconcile.ts';
-import type { ReconcileDeps } from './repair/compare-queue.ts';
+import { createRelay } from './relay-deliveries.ts';
+import { renewCertificate } from './renew-certificate.ts';
 import { type ClockGuard, startClockGuard } from './running/clock-guard.ts';
 import type { JobResult } from './running/job.ts';
-import { type Attempts, createAttempts, type JobAttempt, type RunDeps } from './running/run-job.ts';
+import { type Attempts, createAttempts, type JobAttempt } from './running/run-job.ts';
 import { keepFromSpinning } from './running/spin-guard.ts';
-import { startTimer } from './running/timer.ts';
-
-export type WorkerDeps = RunDeps & {
-  readonly backend: QueueBackend;
-  /** Against the database's clock; missing if there is no other clock. */
-  readonly clockSkewMs?: () => Promise<number>;
-  readonly checkDns: CheckDnsDeps;
-  readonly issueCertificate: IssueCertificateDeps;
-  readonly escalateCertificate: EscalateCertificateDeps;
-  recheckLive(stop: AbortSignal): Promise<JobResult>;
-  renewCertificate(stop: AbortSignal): Promise<JobResult>;
-  /** After the renewals. */
-  escalateRenewals(stop: AbortSignal): Promise<JobResult>;
-  /** After both. */
-  askRenewals(stop: AbortSignal): Promise<JobResult>;
-  /** Milliseconds. */
-  readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
-  deliverWebhook(delivery: DeliveryJob): Promise<JobResult>;
-  /** Resolves with the number of queued deliveries. */
-  relayDeliveries(stop: AbortSignal): Promise<number>;
-  readonly reconcile: ReconcileDeps;
-  readonly reconcileEveryMs: number;
-  readonly checksAtOnce: number;
-};
+import { startTimer, type Timer } from './running/timer.ts';
+import { type WorkTimes, workTimes } from './running/work-times.ts';
 
 export type RunningWorkers = {
   /** Resolves by the deadline. Work cut off runs again elsewhere, as after a crash. */
@@ -82,34 +60,44 @@ const RELAY_EVERY_MS = 500;
  */
 const DELIVERIES_AT_ONCE = 200;
 
+/** Checks mostly wait for the network; concurrent ones share database round trips. */
+const checksAtOnce = {
+  postgres_redis: 500,
+  // Its queue is slower regardless of this number.
+  postgres: 50,
+  embedded: 50,
+} as const;
+
 /** Returns at once. Workers take jobs after the first clock comparison. */
-export function startWorkers(deps: WorkerDeps): RunningWorkers {
+export function startWorkers(
+  service: Service,
+  times: WorkTimes = workTimes(service.config),
+): RunningWorkers {
   const [stopping, cut] = [new AbortController(), new AbortController()];
   const { signal: cutOff } = cut;
   setMaxListeners(0, cutOff); // one per running job
-  const quiet = { ...deps, log: logUntil(cutOff, deps.log) };
-  const running = { attempts: createAttempts(quiet), stopping: stopping.signal, cutOff };
+  const log = logUntil(cutOff, service.log);
+  const quiet = { ...service, log };
+  const attempts = createAttempts(quiet);
+  const running = { attempts, stopping: stopping.signal, cutOff };
   const start = <N extends QueueName>(name: N, concurrency: number, run: Run<N>) =>
-    startWorker(deps, running, name, concurrency, run);
-  const sweepWith = (name: SweepQueue, run: (stop: AbortSignal) => Promise<JobResult>) =>
-    start(name, 1, () => sweep(deps, name, () => run(stopping.signal)));
+    startWorker(service, running, name, concurrency, run);
+  const sweepWith = (name: SweepQueue, run: Sweeping) =>
+    start(name, 1, async () =>
+      afterSweep(service, times, name, await run(service, stopping.signal)),
+    );
   const workers = [
-    start('check-dns', deps.checksAtOnce, (job) => checkDns(deps.checkDns, job)),
+    start('check-dns', checksAtOnce[service.config.storage.kind], (job) => checkDns(service, job)),
     // Orders use memory and the CA's rate limit.
-    start('issue-certificate', 10, (job) => issueCertificate(deps.issueCertificate, job)),
-    start('escalate-certificate', 4, (job) => escalateCertificate(deps.escalateCertificate, job)),
-    sweepWith('recheck-live', deps.recheckLive),
-    sweepWith('renew-certificate', async (stop) => {
-      const renewed = await deps.renewCertificate(stop);
-      await deps.escalateRenewals(stop);
-      await deps.askRenewals(stop);
-      return renewed;
-    }),
-    start('deliver-webhook', DELIVERIES_AT_ONCE, (job) => deps.deliverWebhook(job)),
+    start('issue-certificate', 10, (job) => issueCertificate(service, job)),
+    start('escalate-certificate', 4, (job) => escalateCertificate(service, job)),
+    sweepWith('recheck-live', recheckLive),
+    sweepWith('renew-certificate', renewThenEscalate),
+    start('deliver-webhook', DELIVERIES_AT_ONCE, (job) => deliverWebhook(service, job)),
   ];
-  const clock = startClockGuard(quiet, workers);
-  const begun = beginSweeps(quiet, clock);
-  const timers = [clock, startReconciler(deps, begun, clock), startRelay(deps, clock)];
+  const clock = startClockGuard(() => skewOf(service), workers, log);
+  const begun = beginSweeps(quiet, times, clock);
+  const timers = [clock, startReconciler(service, times, begun, clock), startRelay(service, clock)];
   return {
     async close(deadlineMs) {
       stopping.abort(); // otherwise a sweep would go on while anything is due
@@ -122,8 +110,23 @@ export function startWorkers(deps: WorkerDeps): RunningWorkers {
   };
 }
 
+type Sweeping = (service: Service, stop: AbortSignal) => Promise<JobResult>;
+
+/** Fresh renewals are not escalated, and questions to the CA come last. */
+const renewThenEscalate: Sweeping = async (service, stop) => {
+  const renewed = await renewCertificate(service, stop);
+  await escalateRenewals(service, stop);
+  await askRenewals(service, stop);
+  return renewed;
+};
+
+/** The embedded database uses our own clock. */
+async function skewOf({ config, database }: Service): Promise<number> {
+  return config.storage.kind === 'embedded' ? 0 : clockSkewMs(database.pool);
+}
+
 function startWorker<N extends QueueName>(
-  { backend, log, now }: WorkerDeps,
+  { backend, log, now }: Service,
   { attempts, stopping, cutOff }: Running,
   name: N,
   concurrency: number,
@@ -178,22 +181,22 @@ function logUntil(cutOff: AbortSignal, log: Logger, bindings: Bindings = {}): Lo
 }
 
 /** Rescheduled here: BullMQ's job scheduler would be a second mechanism that can lose jobs. */
-async function sweep(
-  { sweepEveryMs, now }: WorkerDeps,
+function afterSweep(
+  { now }: Service,
+  { sweepEveryMs }: WorkTimes,
   name: SweepQueue,
-  run: () => Promise<JobResult>,
-): Promise<JobResult> {
-  const result = await run();
+  result: JobResult,
+): JobResult {
   if (result.kind === 'again') return result;
   const note = result.kind === 'over' ? result.reason : 'swept';
   return { kind: 'again', at: new Date(now().getTime() + sweepEveryMs[name]), note };
 }
 
 /** If the queue is down, the reconciler creates the sweeps' jobs. */
-async function beginSweeps({ reconcile: deps, log }: WorkerDeps, clock: ClockGuard): Promise<void> {
+async function beginSweeps(service: Service, times: WorkTimes, clock: ClockGuard): Promise<void> {
   if (!(await clock.isRight())) return;
-  await ensureSweeps(deps).catch((err: unknown) =>
-    log.error({ err }, 'could not schedule the sweeps; retrying'),
+  await ensureSweeps(service, times).catch((err: unknown) =>
+    service.log.error({ err }, 'could not schedule the sweeps; retrying'),
   );
 }
 
@@ -228,22 +231,25 @@ async function settle(
  * the first start would count the sweeps as lost.
  */
 function startReconciler(
-  { reconcile: deps, reconcileEveryMs, log }: WorkerDeps,
+  service: Service,
+  times: WorkTimes,
   begun: Promise<void>,
   clock: ClockGuard,
-) {
+): Timer {
+  const { log } = service;
   const turn = async (stop: AbortSignal) => {
     await begun;
     if (!(await clock.isRight())) return;
-    const done = await reconcile(deps, reconcileEveryMs, stop);
+    const done = await reconcile(service, times, stop);
     if (done !== null && repairedAny(done)) log.warn(done, 'reconciler repaired the queue');
   };
-  return startTimer('reconciler', reconcileEveryMs, turn, log);
+  return startTimer('reconciler', times.reconcileEveryMs, turn, log);
 }
 
-function startRelay({ relayDeliveries, log }: WorkerDeps, clock: ClockGuard) {
+function startRelay(service: Service, clock: ClockGuard): Timer {
+  const relay = createRelay(service);
   const turn = async (stop: AbortSignal) => {
-    if (await clock.isRight()) await relayDeliveries(stop);
+    if (await clock.isRight()) await relay(stop);
   };
-  return startTimer('delivery relay', RELAY_EVERY_MS, turn, log);
+  return startTimer('delivery relay', RELAY_EVERY_MS, turn, service.log);
 }

@@ -26,7 +26,8 @@ import { addressGroup, clientAddress, trustedProxies } from '../net/client-addre
 import { defaultConnectionLimits, descriptorLimit, shareDescriptors } from '../net/connections.ts';
 import { createQueueBoard } from '../ops/queue-dashboard.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
-import type { Closing, Service } from '../service/service.ts';
+import type { Closing } from '../service/closing.ts';
+import type { Service } from '../service/service.ts';
 import { routesOf } from './routes.ts';
 
 export type ServedApi = {

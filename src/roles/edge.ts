@@ -8,7 +8,8 @@ import { upstreamReach } from '../edge/proxy/upstream.ts';
 import { keepCertificates } from '../edge/tls/secure-contexts.ts';
 import { isLoopback, trustedProxies } from '../net/client-address.ts';
 import { descriptorLimit, shareDescriptors } from '../net/connections.ts';
-import type { Closing, Service } from '../service/service.ts';
+import type { Closing } from '../service/closing.ts';
+import type { Service } from '../service/service.ts';
 
 /** For both ports together: about 50 KB each, including the handshake. */
 const CONNECTIONS_MAX = 20_000;

@@ -14,7 +14,8 @@ import type { SeenFleet } from '../ops/overview.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
-import { directoriesOf, type Service } from '../service/service.ts';
+import { directoriesOf } from '../service/authorities.ts';
+import type { Service } from '../service/service.ts';
 import { createOpsApi } from './ops-api.ts';
 
 /** Null: not yet. Source of the readiness. */

@@ -34,6 +34,7 @@ import { openApiRoutes } from '../http/routes/openapi.ts';
 import { operationsRoutes } from '../http/routes/operations.ts';
 import { petRoutes } from '../http/routes/pets.ts';
 import { projectRoutes } from '../http/routes/projects.ts';
+import { createSendTest } from '../http/routes/send-test.ts';
 import { signingRoutes } from '../http/routes/signing-secret.ts';
 import type { OpenStream } from '../http/routes/streams.ts';
 import type { VerifyDeps } from '../http/routes/verify-now.ts';
@@ -44,11 +45,11 @@ import { checkUpstream, type UpstreamCheck } from '../net/upstream-check.ts';
 import { createReadBudget, createReadOverview } from '../ops/overview.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 import { forgetJobs } from '../queue/queues.ts';
-import { directoriesOf, type Service } from '../service/service.ts';
+import { directoriesOf } from '../service/authorities.ts';
+import type { Service } from '../service/service.ts';
 import { composeFleet } from './fleet.ts';
 import { createIsMetricsToken } from './metrics-token.ts';
 import { composeExamineReach } from './reach.ts';
-import { composeSendTest } from './webhooks.ts';
 
 export type RoutesDeps = {
   readonly service: Service;
@@ -96,7 +97,7 @@ export function routesOf(deps: RoutesDeps): readonly Route[] {
       webhooks,
       deliveries,
       vault,
-      sendTest: composeSendTest(service),
+      sendTest: createSendTest(service),
       allowPrivate: config.webhooks.allowPrivate,
       now,
     }),

@@ -1,17 +1,11 @@
-/** Builds the shared service and connects them. */
+/** What the roles of a process share, built once and connected. */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Logger } from 'pino';
-import type {
-  CertificateAuthorities,
-  ConfiguredAuthority,
-} from '../certificates/authorities/authority.ts';
+import type { CertificateAuthorities } from '../certificates/authorities/authority.ts';
 import { composeAuthorities, composeExternal } from '../certificates/authorities/configured.ts';
 import type { ExternalAuthority } from '../certificates/authorities/external.ts';
-import { type AuthorityHealth, createAuthorityHealth } from '../certificates/authorities/health.ts';
-import { reachAddresses } from '../certificates/reach/challenge-path.ts';
-import { reachRules } from '../certificates/reach/examine-reach.ts';
-import { observingProxies } from '../certificates/reach/observe-proxied.ts';
+import { type AuthorityHealth, createAsk } from '../certificates/authorities/health.ts';
 import {
   answeringProbes,
   createProbes,
@@ -22,11 +16,7 @@ import {
   createProofs,
   createSigningKeys,
   createTargets,
-  type DerivedSecrets,
 } from '../certificates/vault/derived-secrets.ts';
-import type { Vault } from '../certificates/vault/vault.ts';
-import type { Config } from '../config/config.ts';
-import { publishedBudget } from '../core/certificates/budget.ts';
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import { type FollowUpState, followUps } from '../core/life/follow-ups.ts';
 import { createDeliveryStore, type DeliveryStore } from '../db/delivery/deliveries.ts';
@@ -40,19 +30,16 @@ import {
   edgeConnections,
 } from '../db/domains/edge-lookups.ts';
 import { createQuarantineStore, type QuarantineStore } from '../db/domains/quarantine.ts';
+import { createDueDomains, type DueDomains, type SweepName } from '../db/domains/sweeps.ts';
 import { createWaitingStore, type WaitingStore } from '../db/domains/waiting.ts';
-import type { Database } from '../db/engine/client.ts';
-import type { ExpectedAuthorities } from '../db/installation.ts';
-import type { AuthorityBudget, AuthorityBudgets } from '../db/issuance/authority-budget.ts';
+import type { PrismaClient } from '../db/generated/client.ts';
 import { type AuthorityKeyStore, createAuthorityKeyStore } from '../db/issuance/authority-keys.ts';
 import { type CertificateStore, createCertificateStore } from '../db/issuance/certificates.ts';
 import { createProjectStore, type ProjectStore } from '../db/projects.ts';
-import { createObserver, type Observer } from '../dns/observe/observe.ts';
-import { createWire, type Wire } from '../dns/wire/wire.ts';
-import { beforeDeadline } from '../net/deadline.ts';
+import type { Observer } from '../dns/observe/observe.ts';
+import { createWire } from '../dns/wire/wire.ts';
+import { createKeyedCount, type KeyedCount } from '../net/keyed-count.ts';
 import { composeOwnAddresses, type OwnAddresses } from '../net/own-addresses.ts';
-import type { Metrics } from '../ops/metrics/metrics.ts';
-import type { QueueBackend } from '../queue/backend.ts';
 import {
   type BringNow,
   createBringNow,
@@ -60,22 +47,13 @@ import {
   type Queues,
   type SeenQueues,
 } from '../queue/queues.ts';
-
-/** Tests replace it. */
-export type Clock = () => Date;
-
-/** Opened before the service is built, which closes none of it. */
-export type Opened = {
-  readonly config: Config;
-  readonly database: Database;
-  readonly backend: QueueBackend;
-  readonly vault: Vault;
-  readonly secrets: DerivedSecrets;
-  readonly log: Logger;
-  readonly now: Clock;
-  /** Missing if metrics are off. */
-  readonly metrics?: Metrics;
-};
+import type { Send } from '../webhooks/send.ts';
+import { budgetsOf, buildHealth, caaAuthoritiesOf } from './authorities.ts';
+import { countOrders } from './count-orders.ts';
+import { buildHandshakes, type Handshakes } from './handshakes.ts';
+import { buildObserver } from './observer.ts';
+import type { Opened } from './opened.ts';
+import { webhookSender } from './webhook-sender.ts';
 
 /** Jobs, route handlers and pages take it as their first argument. */
 export type Service = Opened & {
@@ -115,24 +93,49 @@ export type Service = Opened & {
   /** Idempotent. Rejects while the queue is unavailable. */
   wake(domain: FollowUpState & { readonly id: string; readonly epoch: number }): Promise<void>;
   readonly bringNow: BringNow;
+  /** Checks whether a CA answers, if that is unknown; `health` has the result. */
+  askAuthority(directoryUrl: string | null): Promise<void>;
+  /** Of each sweep: the domains that are due. */
+  readonly due: { readonly [S in SweepName]: DueDomains };
+  readonly handshakes: Handshakes;
+  /** Slots of this process for deliveries, by receiver and by project. */
+  readonly deliverySlots: KeyedCount;
+  /** Posts a webhook. Failures of network and receiver are results. */
+  readonly send: Send;
+  /** From 0 to 1. */
+  random(): number;
+  pause(ms: number): Promise<void>;
   close(): Promise<void>;
 };
 
+/** What tests replace beside the clock. */
+type Replaceable = Pick<
+  Service,
+  'authorities' | 'handshakes' | 'observer' | 'pause' | 'queues' | 'random' | 'send'
+>;
+
 /** Makes no requests. Throws if a configured file cannot be read. */
-export function buildService(opened: Opened): Service {
+export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}): Service {
   const { config, database, backend, vault, secrets, log, now } = opened;
   const { prisma } = database;
   const wire = createWire();
-  const queues = openQueues(backend);
+  const queues = replaced.queues ?? openQueues(backend);
   const quarantine = createQuarantineStore(prisma);
   const { edgePool, probes, lookups } = composeLookups(opened);
-  const observer = composeObserver(opened, wire, probes);
+  const observer = replaced.observer ?? buildObserver(opened, wire, probes);
   const targetFor = createTargets(secrets.target, config.platform.domain);
   const keys = createAuthorityKeyStore(prisma);
   const isHeld = async (hostname: string) => (await lookups.findRoute(hostname)) !== null;
-  const authorities = composeAuthorities({ config: config.acme, keys, vault, isHeld, now });
+  const authorities =
+    replaced.authorities ?? composeAuthorities({ config: config.acme, keys, vault, isHeld, now });
+  const health = buildHealth(opened);
+  const ownAddresses = composeOwnAddresses({ config, observer, targetFor, now });
   return {
     ...opened,
+    random: () => Math.random(),
+    pause: (ms) => wait(ms),
+    handshakes: buildHandshakes({ config, database, observer, probes, now }),
+    send: webhookSender({ config, ownAddresses }),
     edgePool,
     probes,
     lookups,
@@ -141,29 +144,59 @@ export function buildService(opened: Opened): Service {
     rootCertificate: async () => (await keys.loadRoot())?.certificate ?? null,
     observer,
     authorities,
-    health: composeHealth(opened),
+    health,
+    askAuthority: createAsk(authorities, health),
     external: composeExternal(config, observer.lookupAddresses),
-    caaAuthorities: () => caaAuthorities(authorities, config.acme.challenge),
-    projects: createProjectStore(prisma),
-    deploys: createDeployStore(prisma),
-    domains: createDomainStore(prisma),
-    checks: createCheckStore(database),
-    certificates: createCertificateStore(prisma, config, budgetsOf(authorities, config.acme)),
-    waiting: createWaitingStore(prisma),
-    webhooks: createWebhookStore(prisma),
-    deliveries: createDeliveryStore(prisma),
+    caaAuthorities: () => caaAuthoritiesOf(authorities, config.acme.challenge),
+    ...storesOf(opened),
+    certificates: certificatesOf(opened, authorities),
     quarantine,
     targetFor,
-    ownAddresses: composeOwnAddresses({ config, observer, targetFor, now }),
+    ownAddresses,
     proofFor: createProofs(secrets.proof),
     signingKey: createSigningKeys(secrets.signing),
     wake: createWake(queues),
     bringNow: createBringNow({ queues, quarantine, now }),
+    due: dueDomainsOf(prisma),
+    deliverySlots: createKeyedCount({ total: Infinity, perKey: Infinity }),
+    ...replaced,
     async close() {
       await queues.close();
       wire.close();
       log.debug('connections closed');
     },
+  };
+}
+
+function storesOf({ database }: Opened) {
+  const { prisma } = database;
+  return {
+    projects: createProjectStore(prisma),
+    deploys: createDeployStore(prisma),
+    domains: createDomainStore(prisma),
+    checks: createCheckStore(database),
+    waiting: createWaitingStore(prisma),
+    webhooks: createWebhookStore(prisma),
+    deliveries: createDeliveryStore(prisma),
+  };
+}
+
+/** Orders are counted in every process; only workers have any. */
+function certificatesOf(
+  { config, database, metrics }: Opened,
+  authorities: CertificateAuthorities,
+): CertificateStore {
+  const budgets = budgetsOf(authorities, config.acme);
+  const store = createCertificateStore(database.prisma, config, budgets);
+  return metrics === undefined ? store : countOrders(store, metrics.order);
+}
+
+function dueDomainsOf(prisma: PrismaClient): Service['due'] {
+  return {
+    'recheck-live': createDueDomains(prisma, 'recheck-live'),
+    'renew-certificate': createDueDomains(prisma, 'renew-certificate'),
+    'escalate-renewals': createDueDomains(prisma, 'escalate-renewals'),
+    'ask-renewals': createDueDomains(prisma, 'ask-renewals'),
   };
 }
 
@@ -174,98 +207,9 @@ function composeLookups({ database, secrets }: Opened) {
   return { edgePool, probes, lookups: answeringProbes(stored, probes) };
 }
 
-/** The setting applies to the first CA; the fallback has the known limits of its host. */
-function budgetsOf(
-  [first, ...others]: CertificateAuthorities,
-  acme: Config['acme'],
-): AuthorityBudgets {
-  const known = ({ directoryUrl }: ConfiguredAuthority): AuthorityBudget => {
-    const host = directoryUrl === null ? '' : new URL(directoryUrl).hostname;
-    return { directoryUrl, budget: publishedBudget(host) };
-  };
-  const wanted = acme.budget && { budget: acme.budget };
-  return [{ ...known(first), ...wanted }, ...others.map(known)];
-}
-
-export function directoriesOf(authorities: CertificateAuthorities): ExpectedAuthorities {
-  return authorities.map(({ directoryUrl }) => directoryUrl);
-}
-
-function composeHealth({ config, log, now }: Opened) {
-  return createAuthorityHealth({
-    now,
-    timeScale: config.timeScale,
-    onChange: (directoryUrl, state) =>
-      state === 'down'
-        ? log.warn({ directoryUrl }, 'certificate authority unavailable')
-        : log.info({ directoryUrl }, 'certificate authority available again'),
-  });
-}
-
-function caaAuthorities(
-  authorities: readonly ConfiguredAuthority[],
-  method: CaaAuthority['method'],
-): Promise<CaaAuthority[]> {
-  const named = async ({ issuerDomains, authority }: ConfiguredAuthority) => ({
-    issuerDomains,
-    accountUri: await authority.accountUri(),
-    method,
-  });
-  return Promise.all(authorities.map(named));
-}
-
-/** For all addresses of a proxy together. */
-const PROXY_MS = 5_000;
-/** A hostile proxy must not cause many DNS queries; the name itself is known. */
-const REDIRECTED_NAMES_MAX = 2;
-
-/** An external edge answers challenges itself, and no proxy passes tls-alpn-01 on. */
-function composeObserver({ config, metrics }: Opened, wire: Wire, probes: Probes): Observer {
-  const observer = createObserver({
-    wire,
-    config: config.dns,
-    platformAddresses: config.platform.addresses,
-    ...(metrics && { count: metrics.question }),
-  });
-  if (config.certificates.source === 'external' || config.acme.challenge !== 'http-01') {
-    return observer;
-  }
-  const rules = reachRules(config, observer.lookupAddresses, probes);
-  return observingProxies(observer, (hostname, addresses) => {
-    const known = new Map([[hostname, Promise.resolve(addresses)]]);
-    const lookupAddresses = (name: string): Promise<readonly string[]> => {
-      const found = known.get(name);
-      if (found !== undefined) return found;
-      if (known.size > REDIRECTED_NAMES_MAX) return Promise.resolve([]);
-      const query = observer.lookupAddresses(name);
-      known.set(name, query);
-      return query;
-    };
-    const signal = AbortSignal.timeout(PROXY_MS);
-    return reachAddresses({ ...rules, lookupAddresses, signal }, hostname, addresses, ['http']);
-  });
-}
-
 function createWake(queues: Queues): Service['wake'] {
   return async (domain) => {
     const job = { domainId: domain.id, epoch: domain.epoch };
     for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
   };
-}
-
-export type Closing = (deadlineMs: number) => Promise<void>;
-
-/** Beyond the deadline, for each: one that hangs does not keep the process. */
-const CLOSE_GRACE_MS = 5_000;
-
-/** In reverse order, within one deadline. Tries all, then rejects with the first error. */
-export async function closeAll(closings: readonly Closing[], deadlineMs: number): Promise<void> {
-  const end = Date.now() + deadlineMs;
-  const faults: unknown[] = [];
-  for (const closing of closings.toReversed()) {
-    const leftMs = Math.max(0, end - Date.now());
-    const closed = closing(leftMs).catch((fault) => faults.push(fault));
-    await beforeDeadline(leftMs + CLOSE_GRACE_MS, closed, null);
-  }
-  if (faults.length > 0) throw faults[0];
 }

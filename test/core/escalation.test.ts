@@ -243,7 +243,7 @@ describe('the texts of an escalation', () => {
     [
       'authority_unreachable',
       { ...setback, nextAttempt: { ...nextNew, order: 'open', thenAt: null } },
-      'At 2026-11-20 12:00 UTC the certificate authority was unreachable or had not finished.',
+      'At 2026-11-20 12:00 UTC the certificate authority was unreachable or had not finished: no answer (ECONNREFUSED).',
       'The open order resumes at 2026-11-20 12:30 UTC, then every few minutes.',
     ],
   ];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
-import { createRepairStore, createWaitingStore } from '../../src/db/domains/waiting.ts';
+import { countRepairs, createWaitingStore } from '../../src/db/domains/waiting.ts';
 import { readInstallation } from '../../src/db/installation.ts';
 import { nothing } from '../ops/support.ts';
 import { databasesOfRun } from '../support/storage.ts';
@@ -102,7 +102,7 @@ for (const { name, available } of databasesOfRun()) {
       await createQuarantineStore(prisma).setAside(suspect, inDays(0), [DAY]);
       const over = { ...suspect, jobId: 'y' };
       await createQuarantineStore(prisma).setAside(over, inDays(-2), [DAY]);
-      await createRepairStore(prisma).count('missing_job', 3);
+      await countRepairs(prisma, 'missing_job', 3);
       await createWaitingStore(prisma).takeTurn('reconcile', 1_000);
       const { escalationsOpen, setAside, repairs, turnAgeSeconds } = await read();
       expect(escalationsOpen).toEqual({ platform_fault: 1 });

@@ -1,12 +1,15 @@
 /** What the relay queues, queues again and deletes, in real databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { jobId } from '../../src/core/operations/jobs.ts';
 import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createQuarantineStore } from '../../src/db/domains/quarantine.ts';
 import { createWaitingStore } from '../../src/db/domains/waiting.ts';
 import { about, recordEvents } from '../../src/db/events.ts';
-import { createRelay, type RelayDeliveriesDeps } from '../../workers/relay-deliveries.ts';
+import { deliveriesInFlight } from '../../workers/deliver-webhook.ts';
+import { createRelay } from '../../workers/relay-deliveries.ts';
 import { later, noon } from '../support/builders.ts';
+import { plainService } from '../support/plain-service.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
 
@@ -15,6 +18,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
+const MOST = deliveriesInFlight.host;
 const arrived: DeliveryDecision = { kind: 'delivered', httpStatus: 204 };
 
 describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
@@ -40,19 +44,20 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
   async function end(id: string, outcome: DeliveryDecision, at = noon) {
     await db.deliveries.save(await db.loadDelivery(id), outcome, at);
   }
-  function relay(parts: Partial<RelayDeliveriesDeps> = {}) {
+  function relay({ at = noon, isQueueAway = false } = {}) {
     const queued: string[] = [];
-    const deps: RelayDeliveriesDeps = {
-      ...db.deliveries,
-      takeTurn: createWaitingStore(db.prisma).takeTurn,
-      enqueue: async (given) => void queued.push(...given.map(({ id }) => id)),
-      inFlight: 10,
-      lostAfterMs: 2 * MINUTE,
-      pause: async () => {},
-      now: () => noon,
-      ...parts,
-    };
-    return { run: createRelay(deps), queued };
+    const service = plainService({
+      deliveries: db.deliveries,
+      waiting: createWaitingStore(db.prisma),
+      queues: {
+        enqueue: async (_name, jobs) => {
+          if (isQueueAway) throw new Error('Connection is closed.');
+          queued.push(...jobs.map(({ job }) => jobId(job)));
+        },
+      },
+      now: () => at,
+    });
+    return { run: createRelay(service), queued };
   }
 
   it.skipIf(!available)('queues a few deliveries per webhook, in turn and in order', async () => {
@@ -60,23 +65,23 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     await happen(300);
     const short = await aWebhook();
     await happen(1, later(noon, 1));
-    const { run, queued } = relay({ now: () => later(noon, 1) });
-    expect(await run()).toBe(11);
+    const { run, queued } = relay({ at: later(noon, 1) });
+    expect(await run()).toBe(MOST + 1);
     const [backlog, [one]] = [await idsOf(long.id), await idsOf(short.id)];
-    expect(queued.filter((id) => id !== one)).toEqual(backlog.slice(0, 10));
+    expect(queued.filter((id) => id !== one)).toEqual(backlog.slice(0, MOST));
     expect(queued.indexOf(one ?? '')).toBeLessThan(2);
     await end(queued.find((id) => id !== one) ?? '', arrived);
     expect(await run()).toBe(1);
-    expect(queued.at(-1)).toBe(backlog[10]);
+    expect(queued.at(-1)).toBe(backlog[MOST]);
   });
 
   it.skipIf(!available)('queues each delivery once with several relays', async () => {
     const { id } = await aWebhook();
     await happen(40);
-    const relays = Array.from({ length: 4 }, () => relay({ inFlight: 5 }));
+    const relays = Array.from({ length: 4 }, () => relay());
     await Promise.all(relays.map(({ run }) => run()));
     expect(relays.flatMap(({ queued }) => queued).sort()).toEqual(
-      (await idsOf(id)).slice(0, 5).sort(),
+      (await idsOf(id)).slice(0, MOST).sort(),
     );
   });
 
@@ -87,17 +92,17 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     const [only = ''] = await idsOf(id);
     const problem = { httpStatus: 503, problem: 'not_accepted' } as const;
     await end(only, { ...problem, kind: 'again', at: later(noon, 600_000) });
-    expect(await relay({ now: () => later(noon, 599_999) }).run()).toBe(0);
-    expect(await relay({ now: () => later(noon, 600_000) }).run()).toBe(1);
+    expect(await relay({ at: later(noon, 599_999) }).run()).toBe(0);
+    expect(await relay({ at: later(noon, 600_000) }).run()).toBe(1);
   });
 
   it.skipIf(!available)('queues a delivery again that the queue refused or lost', async () => {
     const { id } = await aWebhook();
     await happen(3);
-    const away = relay({ enqueue: () => Promise.reject(new Error('Connection is closed.')) });
+    const away = relay({ isQueueAway: true });
     await expect(away.run()).rejects.toThrow('closed');
     expect(await relay().run()).toBe(3);
-    expect(await relay({ now: () => later(noon, 2 * MINUTE) }).run()).toBe(0);
+    expect(await relay({ at: later(noon, 2 * MINUTE) }).run()).toBe(0);
     const [aside = '', ...lost] = await idsOf(id);
     const suspect = {
       queue: 'deliver-webhook',
@@ -106,7 +111,7 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
       reason: 'x',
     } as const;
     await createQuarantineStore(db.prisma).setAside(suspect, noon, [DAY]);
-    const late = relay({ now: () => later(noon, 2 * MINUTE + 1) });
+    const late = relay({ at: later(noon, 2 * MINUTE + 1) });
     expect(await late.run()).toBe(2);
     expect(late.queued.sort()).toEqual(lost.sort());
   });
@@ -133,7 +138,7 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
       INSERT INTO webhook_delivery (webhook_id, event_id, status, created_at)
       SELECT ${id}::uuid, ${eventId}, 'delivered', ${noon.toISOString()}::timestamptz
       FROM generate_series(1, 11000)`;
-    const aMonthLater = { now: () => later(noon, 30 * DAY + 1) };
+    const aMonthLater = { at: later(noon, 30 * DAY + 1) };
     await relay(aMonthLater).run();
     expect(await idsOf(id)).toEqual([young, waits]);
     await db.webhooks.remove(projectId, id, noon);
@@ -142,7 +147,7 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     expect(await idsOf(id)).toEqual([young]);
     expect(await db.prisma.webhook.count({ where: { id } })).toBe(1);
     await db.prisma.turn.deleteMany();
-    await relay({ now: () => later(noon, 31 * DAY + 1) }).run();
+    await relay({ at: later(noon, 31 * DAY + 1) }).run();
     expect(await db.prisma.webhook.count({ where: { id } })).toBe(0);
   });
 });

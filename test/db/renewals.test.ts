@@ -7,8 +7,8 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { createDueDomains } from '../../src/db/domains/sweeps.ts';
 import {
-  createRenewalStore,
   knownRenewal,
+  planRenewal,
   type RenewalPlan,
   renewableOf,
 } from '../../src/db/issuance/renewals.ts';
@@ -35,8 +35,8 @@ describe.each(databasesOfRun())('renewal information on $name', ({ name, availab
   });
   afterAll(() => db?.close());
 
-  const save: ReturnType<typeof createRenewalStore>['plan'] = (...given) =>
-    createRenewalStore(db.database.prisma).plan(...given);
+  const save = (domain: LoadedDomain, certificate: Certificate, plan: RenewalPlan) =>
+    planRenewal(db.database.prisma, domain, certificate, plan);
   const row = ({ id }: LoadedDomain) =>
     db.database.prisma.domain.findUniqueOrThrow({ where: { id } });
   const certificateOf = ({ id }: Certificate) =>

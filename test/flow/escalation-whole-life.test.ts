@@ -3,7 +3,7 @@ import { closeForOperator, listEscalations } from '../../src/db/issuance/escalat
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
 import { publishingRoutes } from '../http/publishing-routes.ts';
 import { callApi, startTestApi, type TestApi } from '../http/support.ts';
-import { later, noon, right } from '../support/builders.ts';
+import { later, noon } from '../support/builders.ts';
 import {
   certificateOf,
   DAY,
@@ -77,6 +77,7 @@ const authorities = [
     answers: isAway,
     cause: 'authority_unreachable',
     summary: expect.stringMatching(/^At 2026-11-20 12:2\d UTC .*: ca_unreachable: no answer\.$/),
+    forCustomer: expect.stringMatching(/^At 2026-11-20 12:2\d UTC .* had not finished\.$/),
     nextAction: 'The open order resumes at 2026-11-20 12:30 UTC, then every few minutes.',
     evidence: {
       refusals: 0n,
@@ -88,10 +89,11 @@ const authorities = [
 
 describe.each(authorities)('a verified domain whose CA $what', (authority) => {
   const { answers, cause, summary, nextAction, evidence } = authority;
+  const forCustomer = 'forCustomer' in authority ? authority.forCustomer : summary;
 
-  it('has one escalation from 30 minutes until its certificate comes, with one text for all readers', async () => {
+  it('has one escalation from 30 minutes until its certificate comes, with error codes for operators only', async () => {
     const life = await startLife(stored);
-    life.dns(right);
+    life.dns('right');
     life.authority(answers);
     await life.pass(29 * MINUTE);
     expect(await life.row()).toMatchObject({ status: 'verified', verifiedAt: noon });
@@ -104,9 +106,10 @@ describe.each(authorities)('a verified domain whose CA $what', (authority) => {
     const words = { cause, summary, nextAction };
     const opened = await shown(life);
     expect(opened.cases).toMatchObject([{ ...words, evidence, openedAt, closedAt: null }]);
-    expect(opened.customer).toEqual({ openedAt, ...words });
+    const toCustomer = { ...words, summary: forCustomer };
+    expect(opened.customer).toEqual({ openedAt, ...toCustomer });
     expect(opened.recorded).toMatchObject([
-      { type: 'escalation.opened', data: words, at: openedAt },
+      { type: 'escalation.opened', data: toCustomer, at: openedAt },
     ]);
 
     expect(await life.escalateAgain()).toMatchObject({ note: `kept: ${cause}` });

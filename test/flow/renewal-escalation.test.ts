@@ -6,9 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Escalation } from '../../src/core/records.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { escalationInWords } from '../../src/http/routes/escalation-view.ts';
-import { missing, right } from '../support/builders.ts';
 import { certificateOf, DAY, type FakeTime, HOUR, MINUTE } from '../support/fake-time.ts';
-import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
+import { isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
 import { sizeOfRun } from '../support/run.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
@@ -66,7 +65,7 @@ const troubles: readonly Trouble[] = [
   },
   {
     what: 'a CAA record forbids it',
-    begin: (life) => life.dns(forbidden),
+    begin: (life) => life.dns('forbidden'),
     cause: 'caa_blocks',
     nextAction:
       /^The CAA records are checked at least once an hour, next at .* UTC; the certificate is renewed as soon as they allow it\.$/,
@@ -76,7 +75,7 @@ const troubles: readonly Trouble[] = [
   },
   {
     what: 'the record leads elsewhere',
-    begin: (life) => life.dns(missing),
+    begin: (life) => life.dns('missing'),
     cause: 'dns_changed',
     nextAction:
       /^The DNS is checked at least once an hour; the certificate is renewed as soon as the record is correct\.$/,
@@ -143,7 +142,7 @@ describe.each(troubles)('renewals when $what', { timeout: 300_000 }, (trouble) =
     const life = await live(DAYS);
     begin(life);
     await untilCalled(life, DAY, 90);
-    life.dns(right);
+    life.dns('right');
     life.authority(certificateOf(DAYS));
     await life.pass(2 * DAY, sizeOfRun({ quick: 6 * HOUR, long: HOUR }));
     expect((await typesOf(life)).slice(-2)).toEqual(['certificate.renewed', 'escalation.closed']);
@@ -192,7 +191,7 @@ describe('an escalation of a served domain', { timeout: 300_000 }, () => {
     const life = await live(DAYS);
     life.authority(refuses);
     await untilCalled(life, DAY, 90);
-    life.dns(forbidden);
+    life.dns('forbidden');
     await life.pass(31 * MINUTE);
     expect(await casesOf(life)).toMatchObject([{ cause: 'authority_refused', closedAt: null }]);
     await life.pass(31 * MINUTE);

@@ -9,7 +9,7 @@ import { until } from '../support/world.ts';
 const closings = closeAfterEach();
 
 const ANSWER_MS = 400;
-/** The limit of concurrent attempts per receiver (src/roles/webhooks.ts). */
+/** The limit of concurrent attempts per receiver (workers/deliver-webhook.ts). */
 const PLACES = 4;
 /** They take five minutes. */
 const CROWD = 3_000;

@@ -8,7 +8,7 @@ import { freshStorage, type StorageName, storages, storagesOfRun } from '../supp
 import { until } from '../support/world.ts';
 
 const closings = closeAfterEach();
-/** The limit of concurrent attempts per receiver (src/roles/webhooks.ts). */
+/** The limit of concurrent attempts per receiver (workers/deliver-webhook.ts). */
 const PLACES = 4;
 
 type Made = { readonly id: string; readonly secret: string };

@@ -1,13 +1,13 @@
 /** Whole lives with a fake clock: 48 hours, 30 days, a year. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
-import { later, missing, right } from '../support/builders.ts';
+import { later } from '../support/builders.ts';
 import { certificateOf, DAY, HOUR, MINUTE, startLife } from '../support/fake-time.ts';
-import { forbidden, isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
+import { isAway, refuses, startLiveLife, typesOf } from '../support/live-domain.ts';
 import { isLongRun, rowsOfRun, sizeOfRun } from '../support/run.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-/** The interval of sweeps (src/roles/worker.ts). */
+/** The interval of sweeps (workers/running/work-times.ts). */
 const SWEEP = 10_000;
 
 /** The wake interval of workers when hours do not matter: a wake costs a dozen statements. */
@@ -45,7 +45,7 @@ describe('a domain whose record never appears', { timeout: 300_000 }, () => {
     const { projectId, hostname } = await life.row();
     const domains = createDomainStore(stored.database.prisma);
     await domains.requestVerify(projectId, hostname, life.now());
-    life.dns(right);
+    life.dns('right');
     await life.pass(MINUTE);
     expect((await typesOf(life)).slice(3)).toEqual([
       'domain.reverify_requested',
@@ -59,7 +59,7 @@ describe('a domain whose record never appears', { timeout: 300_000 }, () => {
   it('goes live when the record appears on the 20th day', async () => {
     const life = await startLife(stored);
     await life.pass(20 * DAY, HOUR);
-    life.dns(right);
+    life.dns('right');
     await life.pass(DAY);
     const [, , failed, , verified, , alive] = await life.story();
     expect(failed).toEqual({ type: 'domain.failed', hours: 48 });
@@ -84,7 +84,7 @@ describe('a live domain', { timeout: 300_000 }, () => {
       let draw = 0;
       const jitter = () => drawn[draw++ % drawn.length] ?? 0;
       const life = await startLife(stored, { others: 4, jitter });
-      life.dns(right);
+      life.dns('right');
       await life.pass(MINUTE);
       const from = life.now();
       await life.pass(DAY, SWEEP);
@@ -101,7 +101,7 @@ describe('a live domain', { timeout: 300_000 }, () => {
   it('drifts within 70 minutes of a change, once, and recovers within minutes', async () => {
     const life = await live();
     const changedAt = life.now();
-    life.dns(missing);
+    life.dns('missing');
     await life.pass(3 * HOUR);
     const [found, drifted, ...more] = await life.story(changedAt);
     expect([found?.type, drifted?.type, more]).toEqual([
@@ -115,7 +115,7 @@ describe('a live domain', { timeout: 300_000 }, () => {
     expect(between).toBeCloseTo(10, 6);
 
     const repairedAt = life.now();
-    life.dns(right);
+    life.dns('right');
     await life.pass(16 * MINUTE);
     expect(await typesOf(life, repairedAt)).toEqual([
       'domain.findings_changed',
@@ -126,9 +126,9 @@ describe('a live domain', { timeout: 300_000 }, () => {
   it('does not drift after one missed check', async () => {
     const life = await live();
     const since = life.now();
-    life.dns(missing);
+    life.dns('missing');
     while ((await life.row()).missedAt === null) await life.pass(MINUTE);
-    life.dns(right);
+    life.dns('right');
     await life.pass(3 * HOUR);
     expect(await typesOf(life, since)).toEqual([
       'domain.findings_changed',
@@ -140,7 +140,7 @@ describe('a live domain', { timeout: 300_000 }, () => {
   it('fails when it is drifted and its certificate expires, and recovers with its record', async () => {
     const life = await live();
     const { certificateEndsAt } = await life.row();
-    life.dns(missing);
+    life.dns('missing');
     await life.pass(89 * DAY, SELDOM);
     expect((await life.row()).status).toBe('drifted');
     expect(await life.orders()).toBe(1); // a domain that is not right gets no order
@@ -154,7 +154,7 @@ describe('a live domain', { timeout: 300_000 }, () => {
       'escalation.closed',
     ]);
 
-    life.dns(right);
+    life.dns('right');
     await life.pass(DAY);
     expect((await typesOf(life)).slice(-4)).toEqual([
       'domain.findings_changed',
@@ -252,7 +252,7 @@ describe('renewals', { timeout: 300_000 }, () => {
   it('that CAA forbids place no order: a finding comes early, and they succeed when it is gone', async () => {
     const life = await live();
     const forbiddenAt = life.now();
-    life.dns(forbidden);
+    life.dns('forbidden');
     await life.pass(80 * DAY, SELDOM);
     expect(await typesOf(life, forbiddenAt)).toEqual([
       'domain.findings_changed',
@@ -260,7 +260,7 @@ describe('renewals', { timeout: 300_000 }, () => {
     ]);
     expect((await life.row()).status).toBe('live');
     expect(await life.orders()).toBe(1);
-    life.dns(right);
+    life.dns('right');
     await life.pass(2 * HOUR);
     expect((await typesOf(life)).slice(-2)).toEqual(['certificate.renewed', 'escalation.closed']);
   });

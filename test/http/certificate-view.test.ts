@@ -7,7 +7,7 @@ import {
   type CertificateStore,
   createCertificateStore,
 } from '../../src/db/issuance/certificates.ts';
-import { createRenewalStore } from '../../src/db/issuance/renewals.ts';
+import { planRenewal } from '../../src/db/issuance/renewals.ts';
 import { domainView } from '../../src/http/routes/domain-view.ts';
 import { openAt } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
@@ -92,7 +92,7 @@ describe('The certificate in a domain response', () => {
     const explanationUrl = 'https://ca.test/why';
     const known = { window, explanationUrl, silentSince: null };
     const plan = { renewAt: days(21), askAt: days(2), known };
-    await createRenewalStore(prisma).plan(live, certificate, plan);
+    await planRenewal(prisma, live, certificate, plan);
     expect((await shown(domain, 1)).renewal).toEqual({
       plannedAt: days(21),
       window,

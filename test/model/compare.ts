@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { compareRenewal, compareRenewalCase, compareWaiting } from './compare-waiting.ts';
 import type { Entry } from './entry.ts';
 import { type History, type SweepTimes, targetOf } from './history.ts';
-import { type EventRow, type Row, type Snapshot, snapshotOf } from './row.ts';
+import { type EventRow, oneRowPerName, type Row, type Snapshot, snapshotOf } from './row.ts';
 
 /** What the comparison has seen so far of a history. */
 export type Seen = {
@@ -62,8 +62,8 @@ async function read(history: History, seen: Seen): Promise<readonly EventRow[]> 
     values: [projects, numbers],
   });
   const [{ snapshot } = { snapshot: { domains: [], events: [] } }] = rows;
-  seen.domains = snapshot.domains;
-  history.sweepTimes = sweepTimesOf(snapshot.domains);
+  seen.domains = oneRowPerName(snapshot.domains);
+  history.sweepTimes = sweepTimesOf(seen.domains);
   return snapshot.events;
 }
 
@@ -110,7 +110,7 @@ function compareDomain(history: History, entry: Entry, row: Row | undefined): vo
   const is = {
     attached: row.attached,
     status: row.attached ? row.status : null,
-    life: row.epoch,
+    life: row.lives,
     record: row.target,
     orders: row.orders,
     openOrders: row.openOrders,

@@ -1,5 +1,7 @@
 /** Kills a worker's run at any await: earlier calls take effect, later ones never happen. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Tx } from '../../src/db/engine/transaction.ts';
+import type { PrismaClient } from '../../src/db/generated/client.ts';
 
 export type Run = {
   /** The number of calls that return before it is killed; null: it lives. */
@@ -53,6 +55,28 @@ export function guardAll(part: object, { inner }: { readonly inner: boolean }): 
   }
 }
 
+/**
+ * Statements and transactions that no guarded part makes: each is one step, after which the run may
+ * die. `change` alters a transaction on purpose.
+ */
+export function guardDatabase(prisma: PrismaClient, change = (tx: Tx): Tx => tx): PrismaClient {
+  const transaction = (act: (tx: Tx) => Promise<unknown>) =>
+    prisma.$transaction((tx) => act(change(tx)));
+  return guardedView({ $transaction: transaction }, prisma);
+}
+
+/** `own`: replaces what `target` has. */
+function guardedView<T extends object>(own: object, target: T): T {
+  return new Proxy(target, {
+    get(_, key) {
+      const holder = key in own ? own : target;
+      const value: unknown = Reflect.get(holder, key);
+      if (typeof value === 'function') return guard(value.bind(holder), true);
+      return typeof value === 'object' && value !== null ? guardedView({}, value) : value;
+    },
+  });
+}
+
 const guarded = Symbol('guarded');
 const never = new Promise<never>(() => undefined);
 
@@ -61,7 +85,8 @@ function guard(asked: (...args: unknown[]) => unknown, inner: boolean) {
   const wrapped = (...args: unknown[]) => {
     const run = current.getStore();
     if (run?.isDead) return never;
-    const answer = asked(...args);
+    // What an inner part calls is part of the same step.
+    const answer = inner ? current.exit(() => asked(...args)) : asked(...args);
     return run === undefined || !isThenable(answer) ? answer : answered(run, answer, inner);
   };
   return Object.assign(wrapped, { [guarded]: true });

@@ -11,8 +11,10 @@ export type Entry = {
   readonly hostname: string;
   readonly apex: boolean;
   attached: boolean;
-  /** Counts from 1: the service's epoch. */
+  /** Counts from 1, over all additions. */
   life: number;
+  /** Of this addition: what the service calls its epoch. */
+  epoch: number;
   checks: number;
   status: Status;
   since: number;
@@ -45,6 +47,7 @@ export function newEntry(project: number, place: { hostname: string; apex: boole
     project,
     attached: false,
     life: 0,
+    epoch: 0,
     checks: 0,
     status: 'pending',
     since: 0,

@@ -18,7 +18,7 @@ export function expectOfRun(history: History, alarm: Alarm, ended: Ended): void 
 function expectOfChecks(history: History, alarm: Alarm, entry: Entry, { runRecord }: Ended): void {
   expectChecksSaved(history, runRecord);
   if (runRecord.disturbed || alarm.name !== 'check-dns' || runRecord.checks.length > 0) return;
-  const isItsJob = 'epoch' in alarm.job && alarm.job.epoch === entry.life;
+  const isItsJob = 'epoch' in alarm.job && alarm.job.epoch === entry.epoch;
   if (isItsJob && entry.attached && entry.status === 'pending') {
     throw new Error(`no check of ${entry.hostname} of ${entry.project}`);
   }

@@ -104,7 +104,7 @@ export async function begin(system: SystemUnderTest): Promise<History> {
   for (const entry of history.model.entries) {
     history.targets.set(targetOf(history, entry), entry);
   }
-  await ensureSweeps(system.workers.reconcile);
+  await ensureSweeps(system.service, system.times);
   system.setOutside({
     onAnswer: (what, args, answer) => noteAnswer(history, what, args, answer),
     observe: (asked) => observe(history, asked.target),

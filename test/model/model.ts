@@ -76,6 +76,7 @@ type Rules = {
 function add({ record }: Rules, entry: Entry, at: number): boolean {
   if (entry.attached) return false;
   entry.attached = true;
+  entry.epoch = 0;
   newLife(entry, at);
   record(entry, 'domain.added');
   return true;
@@ -107,6 +108,7 @@ function endOrder(entry: Entry): void {
 
 function newLife(entry: Entry, at: number): void {
   entry.life += 1;
+  entry.epoch += 1;
   entry.checks = 0;
   entry.status = 'pending';
   entry.since = at;

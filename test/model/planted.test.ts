@@ -1,6 +1,8 @@
 /** Faults planted on purpose, to prove that the histories detect them. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
+import type { Tx } from '../../src/db/engine/transaction.ts';
+import type { Prisma } from '../../src/db/generated/client.ts';
 import type { Service } from '../../src/service/service.ts';
 import { storages } from '../support/storage.ts';
 import { checkHistories } from './check.ts';
@@ -18,7 +20,7 @@ const saving = (other: (service: Service, save: Save) => Save) => (service: Serv
 };
 
 /** `seed`: one of the first histories detects it; other seeds may need hundreds. */
-type Planted<How extends 'sabotage' | 'sabotageWorkers'> = readonly [
+type Planted<How extends 'sabotage' | 'sabotageTransactions'> = readonly [
   fault: string,
   seed: number,
   plant: NonNullable<SystemOptions[How]>,
@@ -127,35 +129,10 @@ const plants: readonly Planted<'sabotage'>[] = [
       }),
     /"openOrders":1.*"openOrders":0/,
   ],
-];
-
-const inWorkers: readonly Planted<'sabotageWorkers'>[] = [
-  [
-    'an escalation is opened again at every check',
-    7,
-    ({ escalateCertificate }, { database }) => {
-      const { openEscalation } = escalateCertificate;
-      Object.assign(escalateCertificate, {
-        openEscalation: async (...[domain, ...rest]: Parameters<typeof openEscalation>) => {
-          const where = { domainId: domain.id, closedAt: null };
-          await database.prisma.escalation.updateMany({ where, data: { closedAt: new Date(0) } });
-          return openEscalation(domain, ...rest);
-        },
-      });
-    },
-    /has the events .*escalation/,
-  ],
-  [
-    'an escalation is not opened',
-    6,
-    ({ escalateCertificate }) =>
-      void Object.assign(escalateCertificate, { openEscalation: async () => 'kept' }),
-    /"escalations"|has the events .*escalation/,
-  ],
   [
     'the certificate of a verified domain is not awaited',
     1,
-    (_workers, { queues }) => {
+    ({ queues }) => {
       const { enqueue, ensure } = queues;
       Object.assign(queues, {
         enqueue: async (...asked: Parameters<typeof enqueue>) =>
@@ -169,10 +146,38 @@ const inWorkers: readonly Planted<'sabotageWorkers'>[] = [
   [
     'no renewal is made',
     20_261_121,
-    (workers) => void Object.assign(workers, { renewCertificate: async () => ({ kind: 'done' }) }),
+    ({ due }) => void Object.assign(due['renew-certificate'], { take: async () => [] }),
     /the renewal of .* is overdue/,
   ],
 ];
+
+const inTransactions: readonly Planted<'sabotageTransactions'>[] = [
+  [
+    'an escalation is opened again at every check',
+    7,
+    changed('findFirst', (tx) => async (asked: { where: Prisma.EscalationWhereInput }) => {
+      const data = { closedAt: new Date(0) };
+      await tx.escalation.updateMany({ where: asked.where, data });
+      return null;
+    }),
+    /has the events .*escalation/,
+  ],
+  [
+    'an escalation is not stored',
+    6,
+    changed('create', () => async () => undefined),
+    /"escalations"|has the events .*escalation/,
+  ],
+];
+
+/** Replaces how a transaction reads or writes escalations. */
+function changed(what: 'create' | 'findFirst', other: (tx: Tx) => (asked: never) => unknown) {
+  const inside = <T extends object>(target: T, own: object): T =>
+    new Proxy(target, {
+      get: (_, key) => Reflect.get(key in own ? own : target, key),
+    });
+  return (tx: Tx): Tx => inside(tx, { escalation: inside(tx.escalation, { [what]: other(tx) }) });
+}
 
 async function recordAgain(
   { database }: Service,
@@ -205,10 +210,10 @@ describe.skipIf(!available)('a planted fault is detected', () => {
     180_000,
   );
 
-  it.each(inWorkers)(
+  it.each(inTransactions)(
     'when %s',
-    async (_fault, seed, sabotageWorkers, noticed) => {
-      const { failure } = await checkHistories({ ...many, seed, sabotageWorkers });
+    async (_fault, seed, sabotageTransactions, noticed) => {
+      const { failure } = await checkHistories({ ...many, seed, sabotageTransactions });
       expect(failure).toMatch(noticed);
     },
     180_000,

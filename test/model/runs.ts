@@ -18,10 +18,9 @@ type Functions = {
 };
 
 const functions: Functions = {
-  'check-dns': ({ workers }, job) => checkDns(workers.checkDns, job),
-  'issue-certificate': ({ workers }, job) => issueCertificate(workers.issueCertificate, job),
-  'escalate-certificate': ({ workers }, job) =>
-    escalateCertificate(workers.escalateCertificate, job),
+  'check-dns': ({ service }, job) => checkDns(service, job),
+  'issue-certificate': ({ service }, job) => issueCertificate(service, job),
+  'escalate-certificate': ({ service }, job) => escalateCertificate(service, job),
 };
 
 /** Runs a job to its end or its worker's. `meanwhile` happens during its DNS check. */

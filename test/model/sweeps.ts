@@ -1,10 +1,12 @@
 /** Checks of settled domains and renewals by the real sweeps; idle ones are skipped. */
 import { type SweepQueue, sweepQueues } from '../../src/core/operations/jobs.ts';
+import { escalateRenewals } from '../../workers/escalate-renewal.ts';
+import { recheckLive } from '../../workers/recheck-live.ts';
+import { renewCertificate } from '../../workers/renew-certificate.ts';
 import { expectChecksSaved, expectOfRenewalCases } from './expect-of-run.ts';
 import type { History, SweepTimes } from './history.ts';
 import { recordRun } from './run-record.ts';
 
-type Workers = History['system']['workers'];
 type Due = { readonly name: SweepQueue; readonly at: number };
 
 /** Which sweep next has work, and when. Never without a job. */
@@ -55,25 +57,24 @@ const neverStopped = new AbortController().signal;
 
 export async function sweep(history: History, name: SweepQueue): Promise<void> {
   const { system } = history;
-  const { workers, alarms } = system;
+  const { times, alarms } = system;
   const alarm = alarms.takeSweep(name);
   if (alarm === undefined) return;
-  const survived =
-    name === 'recheck-live' ? await rechecks(history, workers) : await renewals(history, workers);
+  const survived = name === 'recheck-live' ? await rechecks(history) : await renewals(history);
   if (survived !== true) {
     history.lostAt = system.now();
     alarms.settle(alarm, survived);
     return;
   }
-  const at = new Date(system.now() + workers.sweepEveryMs[name]);
+  const at = new Date(system.now() + times.sweepEveryMs[name]);
   alarms.settle(alarm, { kind: 'again', at, note: 'swept' });
 }
 
 type Survived = true | 'killed' | 'fault';
 
-async function rechecks(history: History, { recheckLive }: Workers): Promise<Survived> {
+async function rechecks(history: History): Promise<Survived> {
   history.sweepTimes = null;
-  const run = () => recheckLive(neverStopped);
+  const run = () => recheckLive(history.system.service, neverStopped);
   const { result, runRecord } = await recordRun(history, 'recheck-live', null, run);
   if (result === 'killed' || result === 'fault') return result;
   expectChecksSaved(history, runRecord);
@@ -81,18 +82,18 @@ async function rechecks(history: History, { recheckLive }: Workers): Promise<Sur
 }
 
 /** With escalations due, a kill hits the part that opens them. */
-async function renewals(history: History, workers: Workers): Promise<Survived> {
+async function renewals(history: History): Promise<Survived> {
   const { killAfter, system } = history;
   const casesDue = (history.sweepTimes?.['escalate-renewals'] ?? Infinity) <= system.now();
   if (casesDue) history.killAfter = null;
   history.sweepTimes = null;
-  const renew = () => workers.renewCertificate(neverStopped);
+  const renew = () => renewCertificate(system.service, neverStopped);
   const { result, runRecord } = await recordRun(history, 'renew-certificate', null, renew);
   if (result === 'killed' || result === 'fault') return result;
   expectChecksSaved(history, runRecord);
   if (!casesDue) return true;
   history.killAfter = killAfter;
-  const escalate = () => workers.escalateRenewals(neverStopped);
+  const escalate = () => escalateRenewals(system.service, neverStopped);
   const ended = await recordRun(history, 'escalate-renewals', null, escalate);
   expectOfRenewalCases(history, ended);
   return ended.result === 'killed' || ended.result === 'fault' ? ended.result : true;

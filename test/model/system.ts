@@ -9,17 +9,17 @@ import { deriveSecrets } from '../../src/certificates/vault/derived-secrets.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import { loadConfig, type Storage } from '../../src/config/config.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
+import type { Tx } from '../../src/db/engine/transaction.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
 import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
 import type { QueueBackend } from '../../src/queue/backend.ts';
 import { type RoutesDeps, routesOf } from '../../src/roles/routes.ts';
-import { composeWorkers } from '../../src/roles/worker.ts';
 import { buildService, type Service } from '../../src/service/service.ts';
-import type { WorkerDeps } from '../../workers/start.ts';
+import { type WorkTimes, workTimes } from '../../workers/running/work-times.ts';
 import { freshStorage, type StorageName } from '../support/storage.ts';
 import { type AlarmClock, createAlarmClock } from './alarm-clock.ts';
-import { guardAll } from './crash-injector.ts';
+import { guardAll, guardDatabase } from './crash-injector.ts';
 
 type Outside = {
   /** A store has returned a result to a worker. */
@@ -43,12 +43,13 @@ export type SystemOptions = {
   readonly storage: StorageName;
   /** Breaks a part on purpose before it is used. */
   readonly sabotage?: (service: Service) => void;
-  readonly sabotageWorkers?: (workers: WorkerDeps, service: Service) => void;
+  /** Changes transactions on purpose. */
+  readonly sabotageTransactions?: (tx: Tx) => Tx;
 };
 
 export type SystemUnderTest = {
   readonly service: Service;
-  readonly workers: WorkerDeps;
+  readonly times: WorkTimes;
   readonly alarms: AlarmClock;
   /** The time of the history, in milliseconds. */
   now(): number;
@@ -83,7 +84,7 @@ const noBackend: QueueBackend = {
 };
 
 export async function openSystem(options: SystemOptions): Promise<SystemUnderTest> {
-  const { storage: name, sabotage, sabotageWorkers } = options;
+  const { storage: name, sabotage, sabotageTransactions } = options;
   const fresh = await freshStorage(name);
   const faults: string[] = [];
   const log = pino({ level: 'error' }, { write: (line) => void faults.push(line) });
@@ -100,17 +101,19 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
   };
   const now = () => new Date(at);
   const vault = createVault(randomBytes(32));
-  const service = buildService({
+  const opened = {
     config: configFor(fresh.storage),
-    database,
+    database: { ...database, prisma: guardDatabase(database.prisma, sabotageTransactions) },
     backend: noBackend,
     vault,
     secrets: deriveSecrets(vault),
     log,
     now,
-  });
+  };
+  // Histories have no visitors.
+  const handshakes = { probe: async () => [], recordServed: async () => undefined };
+  const service = buildService(opened, { handshakes, pause: async () => undefined });
   const alarms = createAlarmClock(() => at);
-  sabotage?.(service);
   // In place, as other service hold references.
   Object.assign(service.queues, alarms.queues);
   Object.assign(service.observer, {
@@ -118,9 +121,8 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
     observeAgain: async (check: Parameters<Observer['observe']>[0]) =>
       ({ kind: 'observed', observation: await around().observe(check) }) as const,
     lookupTexts: (...asked: Parameters<Observer['lookupTexts']>) => around().lookupTexts(...asked),
-    // Histories have no visitors.
-    lookupAddresses: async () => [],
   });
+  sabotage?.(service);
   const [{ authority }] = service.authorities;
   Object.assign(authority, {
     accountUri: async () => null,
@@ -130,25 +132,18 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
     overhear(part, what, (...called) => around().onAnswer(...called));
   for (const what of ['load', 'save'] as const) observeCalls(service.checks, what);
   for (const what of ofCertificates) observeCalls(service.certificates, what);
-  for (const part of [service.queues, service.observer, service.checks, service.certificates]) {
-    guardAll(part, { inner: true });
-  }
+  const { queues, observer, checks, certificates, quarantine, due } = service;
+  const inner = [queues, observer, checks, certificates, quarantine, ...Object.values(due)];
+  for (const part of inner) guardAll(part, { inner: true });
   guardAll(authority, { inner: false });
   const routes = new Map(
     routesOf(routesDeps(service)).map((one): [string, Route] => [one.operationId, one]),
   );
-  const workers = composeWorkers(service);
-  // Nothing happens between its two checks, so they can be adjacent.
-  Object.assign(workers.reconcile, { pause: async () => undefined });
-  askLess(service, workers);
-  sabotageWorkers?.(workers, service);
-  for (const deps of Object.values(workers)) {
-    if (isPlain(deps)) guardAll(deps, { inner: false });
-  }
+  askLess(service);
 
   const system: SystemUnderTest = {
     service,
-    workers,
+    times: workTimes(service.config),
     alarms,
     now: () => at,
     takeFaults: () => faults.splice(0),
@@ -197,7 +192,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
 }
 
 /** Histories have no webhooks or poison jobs: the reconciler skips those queries. */
-function askLess({ waiting }: Service, { reconcile }: WorkerDeps): void {
+function askLess({ quarantine, waiting }: Service): void {
   const { count, overdue } = waiting;
   const isNone = (queue: string) => queue === 'deliver-webhook';
   Object.assign(waiting, {
@@ -205,7 +200,7 @@ function askLess({ waiting }: Service, { reconcile }: WorkerDeps): void {
     overdue: async (...asked: Parameters<typeof overdue>) =>
       isNone(asked[0]) ? [] : overdue(...asked),
   });
-  Object.assign(reconcile.quarantine, { dropBefore: async () => undefined });
+  Object.assign(quarantine, { dropBefore: async () => undefined });
 }
 
 const ofCertificates = ['loadWork', 'openOrder', 'store', 'reuse', 'refuse', 'setBack'] as const;
@@ -245,10 +240,6 @@ function routesDeps(service: Service): RoutesDeps {
     readiness: notAsked,
     openStream: notAsked,
   };
-}
-
-function isPlain(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && 'now' in value;
 }
 
 /** On new connections, as only those use the new search path. */

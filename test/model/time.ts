@@ -1,6 +1,6 @@
 /** Time passes with or without workers. */
 
-import { RECONCILE_EVERY_MS, reconcile, repairedAny } from '../../workers/reconcile.ts';
+import { reconcile, repairedAny } from '../../workers/reconcile.ts';
 import { SECOND } from './entry.ts';
 import { type History, REPAIRED_WITHIN_MS } from './history.ts';
 import { work } from './runs.ts';
@@ -54,11 +54,11 @@ export async function repair(history: History): Promise<void> {
   history.sweepTimes = null;
   history.hasRun = true;
   await system.passTime();
-  const done = await reconcile(system.workers.reconcile, RECONCILE_EVERY_MS);
+  const done = await reconcile(system.service, system.times);
   if (lostAt !== null && system.now() >= lostAt + REPAIRED_WITHIN_MS) {
     history.lostAt = null;
     // A restored sweep runs an interval later, as usual.
-    history.calmAt = system.now() + system.workers.sweepEveryMs['recheck-live'] + SECOND;
+    history.calmAt = system.now() + system.times.sweepEveryMs['recheck-live'] + SECOND;
   }
   const at = new Date(system.now()).toISOString();
   if (done === null) return;

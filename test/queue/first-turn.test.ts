@@ -2,7 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isSweepQueue, queueNames } from '../../src/core/operations/jobs.ts';
-import { composeWorkers } from '../../src/roles/worker.ts';
+import type { Service } from '../../src/service/service.ts';
+import { workTimes } from '../../workers/running/work-times.ts';
 import { type RunningWorkers, startWorkers } from '../../workers/start.ts';
 import { addMany } from '../support/many-domains.ts';
 import { type RunningService, startService } from '../support/service.ts';
@@ -32,17 +33,17 @@ describe.skipIf(!onRedis?.available)('workers that start', () => {
 
   /** The second run is in an hour. Returns whether the first found the sweep jobs in place. */
   async function untilFirstTurnEnds(): Promise<boolean> {
-    const composed = composeWorkers(service.signpost.service);
-    const { waiting, quarantine, queues } = composed.reconcile;
+    const { service: plain } = service.signpost;
+    const { waiting, quarantine, queues } = plain;
     let sweepsToBegin = queueNames.filter(isSweepQueue).length;
     let hadBegun = false;
     await new Promise<void>((ended) => {
-      const reconcile = {
-        ...composed.reconcile,
-        pause: (ms: number) => wait(Math.min(ms, 1_000)),
+      const watched: Service = {
+        ...plain,
+        pause: (ms) => wait(Math.min(ms, 1_000)),
         waiting: {
           ...waiting,
-          takeTurn: (name: string) => {
+          takeTurn: (name) => {
             if (name === 'reconcile') hadBegun = sweepsToBegin === 0;
             return waiting.takeTurn(name, 0);
           },
@@ -60,7 +61,7 @@ describe.skipIf(!onRedis?.available)('workers that start', () => {
           dropBefore: (at: Date) => quarantine.dropBefore(at).finally(ended), // the last step of a run
         },
       };
-      workers = startWorkers({ ...composed, reconcile, reconcileEveryMs: HOUR });
+      workers = startWorkers(watched, { ...workTimes(plain.config), reconcileEveryMs: HOUR });
     });
     return hadBegun;
   }

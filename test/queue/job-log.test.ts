@@ -10,11 +10,15 @@ import { createVault } from '../../src/certificates/vault/vault.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/db/engine/client.ts';
 import { type NoConnection, openQueueBackend } from '../../src/queue/backend.ts';
-import { composeWorkers } from '../../src/roles/worker.ts';
 import { buildService, type Service } from '../../src/service/service.ts';
 import { startWorkers } from '../../workers/start.ts';
 import { later } from '../support/builders.ts';
-import { endlessChecks, enqueueChecks, longAgo as noon } from '../support/endless-checks.ts';
+import {
+  endlessChecks,
+  enqueueChecks,
+  noOtherWork,
+  longAgo as noon,
+} from '../support/endless-checks.ts';
 import { type FreshStorage, freshStorage, storagesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
 
@@ -65,32 +69,32 @@ describe.each(storagesOfRun('postgres', 'postgres_redis'))(
 
     /** The log after this many postponed attempts on top of these lines. */
     async function logAfter(attempts: number, before: readonly string[] = []) {
-      const composed = composeWorkers(service);
       let begun = 0;
-      const endless = endlessChecks(composed.checkDns, () => {
-        begun += 1;
-      });
       let end = () => {};
       const removed = new Promise<undefined>((resolve) => {
         end = () => resolve(undefined);
       });
       const [id = ''] = await enqueueChecks(service, 1);
       for (const line of before) await Job.addJobLog(queue, id, line);
-      const checkDns: typeof endless = {
-        ...endless,
-        // Removing the domain ends the job, so that the log does not grow while it is read.
-        load: (domainId) => (begun < attempts ? endless.load(domainId) : removed),
-        // A line is written while its job is postponed; here the next attempt waits for the line.
-        async observeAgain(domain) {
-          if (begun > 0) await until('its line', async () => hasLine(await linesOf(id), begun));
-          return endless.observeAgain(domain);
+      // A line is written while its job is postponed; here the next attempt waits for the line.
+      const endless = endlessChecks(service, async () => {
+        if (begun > 0) await until('its line', async () => hasLine(await linesOf(id), begun));
+        begun += 1;
+      });
+      const workers = startWorkers(
+        {
+          ...endless,
+          checks: {
+            ...endless.checks,
+            // Removing the domain ends the job, so that the log does not grow while it is read.
+            load: (domainId) => (begun < attempts ? endless.checks.load(domainId) : removed),
+          },
+          waiting: { ...service.waiting, takeTurn: async () => false },
+          random: () => 0.5,
+          now: () => checkedAt(begun),
         },
-        rules: (at) => ({ ...endless.rules(at), jitter: 0.5 }),
-        now: () => checkedAt(begun),
-      };
-      const waiting = { ...composed.reconcile.waiting, takeTurn: async () => false };
-      const reconcile = { ...composed.reconcile, waiting };
-      const workers = startWorkers({ ...composed, checkDns, reconcile });
+        noOtherWork,
+      );
       try {
         const log = await until('all attempts and trimmed lines', async () => {
           const lines = await linesOf(id);

@@ -1,9 +1,9 @@
 /** Workers that stop: no job starts afterwards, and an interrupted one leaves no trace. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { composeWorkers } from '../../src/roles/worker.ts';
-import { type RunningWorkers, startWorkers, type WorkerDeps } from '../../workers/start.ts';
-import { endlessChecks, enqueueChecks } from '../support/endless-checks.ts';
+import type { Service } from '../../src/service/service.ts';
+import { type RunningWorkers, startWorkers } from '../../workers/start.ts';
+import { endlessChecks, enqueueChecks, noOtherWork } from '../support/endless-checks.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
@@ -34,7 +34,7 @@ function gate<T>(answer: T) {
 describe.skipIf(!onRedis?.available)('workers that stop', () => {
   let fresh: FreshStorage;
   let service: RunningService;
-  let composed: WorkerDeps;
+  let plain: Service;
   let workers: RunningWorkers | undefined;
   let lines: string[];
 
@@ -44,7 +44,7 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
     service = await startService({ storage: fresh.storage, ca: 'local authority', env });
     lines = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
-    composed = { ...composeWorkers(service.signpost.service), log, reconcileEveryMs: HOUR };
+    plain = { ...service.signpost.service, log };
   });
   afterEach(async () => {
     await workers?.close(0);
@@ -55,12 +55,13 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
   const counts = () => service.signpost.service.queues.counts('check-dns');
   /** Jobs that repeat at once, so that one is always waiting. */
   const fill = () => enqueueChecks(service.signpost.service, DOMAINS);
-  function start(deps: Partial<WorkerDeps>) {
+  function start(members: Partial<Service>, begin: () => Promise<void> = async () => undefined) {
     let checks = 0;
-    const checkDns = endlessChecks(composed.checkDns, () => {
+    const endless = endlessChecks(plain, () => {
       checks += 1;
+      return begin();
     });
-    const started = startWorkers({ ...composed, checkDns, ...deps });
+    const started = startWorkers({ ...endless, ...members }, noOtherWork);
     workers = started;
     return { checks: () => checks, close: started.close };
   }
@@ -68,8 +69,7 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
   it('take no more jobs while the reconciler is blocked, and wait for it until the deadline', async () => {
     await fill();
     const turn = gate(false);
-    const waiting = { ...composed.reconcile.waiting, takeTurn: turn.pass };
-    const { checks, close } = start({ reconcile: { ...composed.reconcile, waiting } });
+    const { checks, close } = start({ waiting: { ...plain.waiting, takeTurn: turn.pass } });
     await turn.reached;
     await until('under load', async () => checks() > 3 * DOMAINS);
     const before = checks();
@@ -84,10 +84,9 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
   it('interrupt the pause between the reconciler’s two checks', async () => {
     await fill();
     const pause = gate<void>(undefined);
-    const waiting = { ...composed.reconcile.waiting, takeTurn: async () => true };
+    const waiting = { ...plain.waiting, takeTurn: async () => true };
     // Rows unknown to the database: every job looks orphaned to the reconciler.
-    const reconcile = { ...composed.reconcile, waiting, pause: pause.pass };
-    const { checks, close } = start({ reconcile });
+    const { checks, close } = start({ waiting, pause: pause.pass });
     await pause.reached;
     await until('under load', async () => checks() > 3 * DOMAINS);
     const before = checks();
@@ -104,14 +103,9 @@ describe.skipIf(!onRedis?.available)('workers that stop', () => {
 
   it('leave an interrupted job as if killed, without a reported or counted fault', async () => {
     const [id = ''] = await enqueueChecks(service.signpost.service, 1);
-    const observing = gate<never>(undefined as never);
-    const checkDns = {
-      ...endlessChecks(composed.checkDns, () => {}),
-      observeAgain: observing.pass,
-    };
-    const takeTurn = async () => false;
-    const waiting = { ...composed.reconcile.waiting, takeTurn };
-    const { close } = start({ checkDns, reconcile: { ...composed.reconcile, waiting } });
+    const observing = gate<void>(undefined);
+    const waiting = { ...plain.waiting, takeTurn: async () => false };
+    const { close } = start({ waiting }, observing.pass);
     await observing.reached;
     await close(100);
     await close(10 * HOUR); // until the worker has released it

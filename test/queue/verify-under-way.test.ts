@@ -1,13 +1,11 @@
 /** Verify during a run of the domain's job: the requested check still comes. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createDueDomains } from '../../src/db/domains/sweeps.ts';
 import type { Prisma } from '../../src/db/generated/client.ts';
-import { composeWorkers } from '../../src/roles/worker.ts';
-import { recheckLive } from '../../workers/recheck-live.ts';
-import { startWorkers, type WorkerDeps } from '../../workers/start.ts';
-import { anObservation, missing, right } from '../support/builders.ts';
+import type { Service } from '../../src/service/service.ts';
+import { startWorkers } from '../../workers/start.ts';
 import { closeAfterEach } from '../support/closings.ts';
+import { seenAs } from '../support/seen-as.ts';
 import { startService } from '../support/service.ts';
 import { freshStorage, storages } from '../support/storage.ts';
 import { until } from '../support/world.ts';
@@ -58,15 +56,15 @@ async function start(columns: Prisma.DomainUncheckedUpdateInput) {
   const row = () => prisma.domain.findUniqueOrThrow({ where: { id } });
   await parts.queues.remove('check-dns', { domainId: id, epoch: 1 });
   await prisma.domain.update({ where: { id }, data: columns });
-  const composed = composeWorkers(parts);
   return {
     id,
     parts,
-    composed,
     row,
-    async begin(deps: Partial<WorkerDeps>) {
+    async begin(members: Partial<Service>, sweepEveryMs = HOUR) {
       await parts.wake(await row());
-      const workers = startWorkers({ ...composed, ...deps, reconcileEveryMs: HOUR });
+      const often = { 'recheck-live': sweepEveryMs, 'renew-certificate': HOUR };
+      const times = { sweepEveryMs: often, reconcileEveryMs: HOUR };
+      const workers = startWorkers({ ...parts, ...members }, times);
       closings.push(() => workers.close(10_000));
     },
     async verify() {
@@ -78,17 +76,11 @@ async function start(columns: Prisma.DomainUncheckedUpdateInput) {
 describe.skipIf(!onRedis?.available)('verify during a run', () => {
   it("of a pending domain's check starts a window with a new check", async () => {
     // The next check of the old window would come in 5 minutes.
-    const { id, composed, parts, row, begin, verify } = await start({
+    const { id, parts, row, begin, verify } = await start({
       pendingSince: new Date(Date.now() - DAY),
     });
-    const observing = gated(() => ({ kind: 'observed', observation: anObservation() }) as const);
-    await begin({
-      checkDns: {
-        ...composed.checkDns,
-        observeAgain: observing.run,
-        diagnose: async () => missing,
-      },
-    });
+    const observing = gated(() => seenAs('missing'));
+    await begin({ observer: { ...parts.observer, observe: observing.run } });
     await observing.begun;
     await verify();
     observing.letGo();
@@ -105,7 +97,7 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
   it("of a verified domain's order runs it once more, whatever the result was", async () => {
     const daysAgo = (days: number) => new Date(Date.now() - days * DAY);
     const verified = { status: 'verified', verifiedAt: daysAgo(3) } as const;
-    const { id, composed, parts, begin, verify } = await start(verified);
+    const { id, parts, begin, verify } = await start(verified);
     // After these, the plan's next order would come in a day.
     await parts.database.prisma.certificate.createMany({
       data: [1, 2, 3].map(() => ({
@@ -121,13 +113,10 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
     });
     const problem = { type: 'connection', detail: 'no', retryAfter: null } as const;
     const order = gated(() => ({ kind: 'refused', problem }) as const);
+    const [one] = parts.authorities;
     await begin({
-      issueCertificate: {
-        ...composed.issueCertificate,
-        observe: async () => anObservation(),
-        diagnose: async () => right,
-        advance: order.run,
-      },
+      observer: { ...parts.observer, observe: async (asked) => seenAs('right', asked) },
+      authorities: [{ ...one, authority: { ...one.authority, advance: order.run } }],
     });
     await order.begun;
     await verify();
@@ -136,29 +125,15 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
   }, 180_000);
 
   it("of a live domain's check makes the next batch check it", async () => {
-    const { composed, parts, row, begin, verify } = await start({
+    const { parts, row, begin, verify } = await start({
       status: 'live',
       nextCheckAt: null,
       recheckAt: new Date(),
       certificateEndsAt: new Date(Date.now() + 60 * DAY),
     });
-    const observing = gated(() => ({ kind: 'observed', observation: anObservation() }) as const);
-    const deps = {
-      ...composed.issueCertificate,
-      load: parts.checks.load,
-      due: createDueDomains(parts.database.prisma, 'recheck-live'),
-      observeAgain: observing.run,
-      diagnose: async () => right,
-      escalationAtEnd: async () => undefined,
-      onFault: (fault: unknown) => parts.log.error(fault),
-      atOnce: 4,
-    };
-    const sweepEveryMs = { 'recheck-live': 1_000, 'renew-certificate': HOUR };
-    await begin({
-      recheckLive: (stop) => recheckLive(deps, stop),
-      sweepEveryMs,
-      reconcile: { ...composed.reconcile, sweepEveryMs },
-    });
+    const { hostname, target } = await row();
+    const observing = gated(() => seenAs('right', { hostname, target }));
+    await begin({ observer: { ...parts.observer, observe: observing.run } }, 1_000);
     await observing.begun;
     const { attempts } = await row();
     await verify();

@@ -127,7 +127,7 @@ export const unknown: DiagnosisForAny = {
 };
 
 /** The default rules without jitter. */
-export function checkRules(now: Date) {
+function checkRules(now: Date) {
   const HOUR = 3_600_000;
   return { now, windowMs: 48 * HOUR, timeScale: 1, escalateAfterMs: HOUR / 2, jitter: 0.5 };
 }

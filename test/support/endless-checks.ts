@@ -2,23 +2,37 @@
 import { randomUUID } from 'node:crypto';
 import { jobId } from '../../src/core/operations/jobs.ts';
 import type { Service } from '../../src/service/service.ts';
-import type { CheckDnsDeps } from '../../workers/check-dns.ts';
-import { aDomain, anObservation, missing } from './builders.ts';
+import type { WorkTimes } from '../../workers/running/work-times.ts';
+import { aDomain } from './builders.ts';
+import { seenAs } from './seen-as.ts';
+
+const CENTURY = 100 * 365 * 24 * 3_600_000;
 
 /** With this clock the window has always just started, and every next check is overdue. */
 export const longAgo = new Date('2020-01-01T12:00:00Z');
 
-/** A check-dns that never succeeds and is due again at once; calls `begin` for each check. */
-export function endlessChecks(composed: CheckDnsDeps, begin: () => void): CheckDnsDeps {
+/** Neither sweeps nor a second run of the reconciler, also by a clock of long ago. */
+export const noOtherWork: WorkTimes = {
+  sweepEveryMs: { 'recheck-live': CENTURY, 'renew-certificate': CENTURY },
+  reconcileEveryMs: 3_600_000,
+};
+
+/** Checks that never succeed and are due again at once; calls `begin` for each, and waits for it. */
+export function endlessChecks(service: Service, begin: () => void | Promise<void>): Service {
   return {
-    ...composed,
-    load: async (id) => aDomain({ id, state: { status: 'pending', pendingSince: longAgo } }),
-    async observeAgain() {
-      begin();
-      return { kind: 'observed', observation: anObservation() };
+    ...service,
+    checks: {
+      ...service.checks,
+      load: async (id) => aDomain({ id, state: { status: 'pending', pendingSince: longAgo } }),
+      save: async ({ domain }) => ({ kind: 'saved', epoch: domain.epoch }),
     },
-    diagnose: async () => missing,
-    save: async ({ domain }) => ({ kind: 'saved', epoch: domain.epoch }),
+    observer: {
+      ...service.observer,
+      async observe() {
+        await begin();
+        return seenAs('missing');
+      },
+    },
     now: () => longAgo,
   };
 }

@@ -8,33 +8,25 @@ import type {
   RenewalInformation,
   Silence,
 } from '../../src/certificates/authorities/authority.ts';
-import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import { certificateFault } from '../../src/certificates/fault.ts';
 import type { DomainJob } from '../../src/core/operations/jobs.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
-import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDueDomains } from '../../src/db/domains/sweeps.ts';
-import type { Certificate, Domain } from '../../src/db/generated/client.ts';
+import type { Certificate, Domain, PrismaClient } from '../../src/db/generated/client.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
-import {
-  loadOpenEscalation,
-  openEscalation,
-  openRenewalEscalation,
-  postponeRenewalEscalation,
-} from '../../src/db/issuance/escalations.ts';
-import { createRenewalStore } from '../../src/db/issuance/renewals.ts';
+import type { Service } from '../../src/service/service.ts';
 import { askRenewals } from '../../workers/ask-renewals.ts';
 import { checkDns } from '../../workers/check-dns.ts';
 import { escalateCertificate } from '../../workers/escalate-certificate.ts';
-import {
-  type EscalateRenewalDeps,
-  escalateRenewals,
-  escalationAtEnd,
-} from '../../workers/escalate-renewal.ts';
-import { issueCertificate, type Unavailable } from '../../workers/issue-certificate.ts';
-import { type RecheckLiveDeps, recheckLive } from '../../workers/recheck-live.ts';
+import { escalateRenewals } from '../../workers/escalate-renewal.ts';
+import { issueCertificate } from '../../workers/issue-certificate.ts';
+import type { Unavailable } from '../../workers/orders/advance-order.ts';
+import { recheckLive } from '../../workers/recheck-live.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
 import type { JobResult } from '../../workers/running/job.ts';
-import { anObservation, checkRules, later, missing, noon } from './builders.ts';
+import { later, noon } from './builders.ts';
+import { orThrow, plainService, throwingLog } from './plain-service.ts';
+import { type SeenAs, seenAs } from './seen-as.ts';
 import type { StoredDomains } from './stored-domains.ts';
 
 export const MINUTE = 60_000;
@@ -45,7 +37,7 @@ export type FakeTime = {
   readonly id: string;
   now(): Date;
   /** The result of checks from now on; initially the record is missing. */
-  dns(shows: Diagnosis): void;
+  dns(shows: SeenAs): void;
   /** The result of orders from now on; initially certificates of 90 days. */
   authority(answers: (now: Date) => OrderResult | Unavailable): void;
   /** The CA's renewal suggestion from now on; initially none. */
@@ -57,7 +49,7 @@ export type FakeTime = {
   story(since?: Date): Promise<readonly { readonly type: string; readonly hours: number }[]>;
   /** Number of orders ever opened. */
   orders(): Promise<number>;
-  /** Check times by domain id, including those of other domains. */
+  /** Check times by host name, including those of other domains. */
   checkTimes(): ReadonlyMap<string, readonly Date[]>;
   /** Escalates again now, like a job that runs twice. */
   escalateAgain(): Promise<JobResult>;
@@ -95,8 +87,8 @@ export async function startLife(
   const checkTimes = new Map<string, Date[]>();
   const authority: Authority = certificateOf(90);
   const opinion: Opinion = () => null;
-  const world: World = { now: noon, dns: missing, authority, opinion, jitter, checkTimes };
-  const workers = composeWorkers(stored, world);
+  const world: World = { now: noon, dns: 'missing', authority, opinion, jitter, checkTimes };
+  const service = serviceFor(stored, world);
   const row = () => prisma.domain.findUniqueOrThrow({ where: { id } });
 
   /** The domain whose next action comes first. */
@@ -111,7 +103,7 @@ export async function startLife(
       const woken = Math.ceil((due.at - Number(noon)) / everyMs) * everyMs;
       world.now = new Date(Math.max(Number(world.now), Number(noon) + woken));
       if (world.now > end) break;
-      await workers.run(due.domain);
+      await runDue(service, due.domain);
     }
     world.now = end;
   }
@@ -137,14 +129,15 @@ export async function startLife(
     },
     orders: () => prisma.certificate.count({ where: { domainId: id } }),
     checkTimes: () => checkTimes,
-    escalateAgain: async () => workers.escalate({ domainId: id, epoch: (await row()).epoch }),
+    escalateAgain: async () =>
+      escalateCertificate(service, { domainId: id, epoch: (await row()).epoch }),
   };
 }
 
 type Authority = (now: Date) => OrderResult | Unavailable;
 type World = {
   now: Date;
-  dns: Diagnosis;
+  dns: SeenAs;
   authority: Authority;
   opinion: Opinion;
   readonly jitter: () => number;
@@ -164,100 +157,72 @@ function timesOf(domain: Domain): number[] {
   return times.flatMap((time) => (time === null ? [] : [Number(time)]));
 }
 
-function composeWorkers({ database }: StoredDomains, world: World) {
+/** Only DNS and CA are scripted. */
+function serviceFor({ database }: StoredDomains, world: World): Service {
   const { prisma } = database;
-  const checks = createCheckStore(database);
-  const observe = async ({ id }: LoadedDomain) => {
-    world.checkTimes.set(id, [...(world.checkTimes.get(id) ?? []), world.now]);
-    return { ...anObservation(), at: world.now.toISOString() };
+  const observe = async (name: { readonly hostname: string; readonly target: string }) => {
+    const { hostname } = name;
+    world.checkTimes.set(hostname, [...(world.checkTimes.get(hostname) ?? []), world.now]);
+    return { ...seenAs(world.dns, name), at: world.now.toISOString() };
   };
-  const shared = {
+  const authority = {
+    name: 'Test CA',
+    advance: async () => orThrow(world.authority(world.now)),
+    renewalInfo: async () => renewalInfoIn(prisma, world),
+  };
+  const service = plainService({
+    database,
+    authorities: [{ directoryUrl: null, issuerDomains: ['ca.test'], authority }],
     certificates: createCertificateStore(prisma, { timeScale: 1 }),
-    load: checks.load,
-    save: checks.save,
-    observe,
-    observeAgain: async (domain: LoadedDomain) =>
-      ({ kind: 'observed', observation: await observe(domain) }) as const,
-    diagnose: async () => ({ ...world.dns, forbidden: [] }),
-    authorities: [null],
-    probe: async () => [],
-    downForMs: () => 0,
-    answeredAt: () => null,
-    ask: async () => undefined,
-    resolveClaim: () => Promise.reject(new Error('no other project holds the name')),
-    enqueueFollowUps: async () => undefined,
-    recordServedCertificate: async () => undefined,
-    forgetEscalation: async () => undefined,
-    newKey: async () => ({ id: randomUUID(), sealedKey: new Uint8Array(4) }),
-    advance: async () => world.authority(world.now),
-    rules: (now: Date) => ({ ...checkRules(now), jitter: world.jitter() }),
+    checks: createCheckStore(database),
+    observer: {
+      observe,
+      observeAgain: async (name) => ({ kind: 'observed', observation: await observe(name) }),
+    },
+    queues: { enqueue: async () => undefined, remove: async () => undefined },
+    quarantine: { find: async () => null },
+    due: {
+      'recheck-live': createDueDomains(prisma, 'recheck-live'),
+      'renew-certificate': createDueDomains(prisma, 'renew-certificate'),
+      'escalate-renewals': createDueDomains(prisma, 'escalate-renewals'),
+      'ask-renewals': createDueDomains(prisma, 'ask-renewals'),
+    },
+    // An escalation wakes the order's job, which has ended when this does.
+    bringNow: async (_queue: string, job: DomainJob) => void (await issueCertificate(service, job)),
+    random: world.jitter,
     now: () => world.now,
-    onFault: (fault: unknown) => {
-      throw fault;
-    },
-    atOnce: 4,
-  };
-  const running = new AbortController().signal;
-  const due = {
-    rechecks: createDueDomains(prisma, 'recheck-live'),
-    renewals: createDueDomains(prisma, 'renew-certificate'),
-    escalations: createDueDomains(prisma, 'escalate-renewals'),
-    questions: createDueDomains(prisma, 'ask-renewals'),
-  };
-  const cases = {
-    ...shared,
-    loadWork: shared.certificates.loadWork,
-    loadOpen: (domainId: string) => loadOpenEscalation(prisma, domainId),
-    findQuarantine: async () => null,
-    logEscalation: () => undefined,
-  };
-  const settled = {
-    ...shared,
-    escalationAtEnd: (...asked: Parameters<RecheckLiveDeps['escalationAtEnd']>) =>
-      escalationAtEnd(cases, ...asked),
-  };
-  const overdue: EscalateRenewalDeps = {
-    ...cases,
-    due: due.escalations,
-    openEscalation: (...given) => openRenewalEscalation(prisma, ...given),
-    postponeEscalation: (...given) => postponeRenewalEscalation(prisma, ...given),
-  };
-  const asked = {
-    ...cases,
-    due: due.questions,
-    plan: createRenewalStore(prisma).plan,
-    ask: async (certificate: Certificate) => world.opinion(certificate, world.now),
-  };
-  /** Its job wakes the order's, which has ended when this does. */
-  const escalate = (job: DomainJob) =>
-    escalateCertificate(
-      {
-        ...cases,
-        openEscalation: (...given) => openEscalation(prisma, ...given),
-        attemptNow: async (order) => void (await issueCertificate(shared, order)),
-      },
-      job,
-    );
-  const sweepsOf = ({ recheckAt, renewAt, escalateAt, renewalInfoAt }: Domain) => [
-    { at: recheckAt, sweep: () => recheckLive({ ...settled, due: due.rechecks }, running) },
-    {
-      at: renewAt,
-      sweep: () => renewCertificate({ ...settled, issue: shared, due: due.renewals }, running),
-    },
-    { at: escalateAt, sweep: () => escalateRenewals(overdue, running) },
-    { at: renewalInfoAt, sweep: () => askRenewals(asked, running) },
-  ];
-  return {
-    escalate,
-    async run(domain: Domain): Promise<void> {
-      const { id: domainId, epoch, status, escalateAt } = domain;
-      const job = { domainId, epoch };
-      const isDue = (at: Date | null) => at !== null && at <= world.now;
-      if (status === 'pending') return void (await checkDns(shared, job));
-      if (status === 'verified') {
-        return void (await (isDue(escalateAt) ? escalate(job) : issueCertificate(shared, job)));
-      }
-      for (const { at, sweep } of sweepsOf(domain)) if (isDue(at)) await sweep();
-    },
-  };
+    log: throwingLog,
+  });
+  return service;
+}
+
+/** The tests have one live domain at a time. */
+async function renewalInfoIn(prisma: PrismaClient, world: World) {
+  const certificate = await prisma.certificate.findFirstOrThrow({
+    where: { status: 'issued', domain: { removedAt: null } },
+    orderBy: { createdAt: 'desc' },
+  });
+  const opinion = world.opinion(certificate, world.now);
+  if (opinion === null || !('kind' in opinion)) return opinion;
+  const { isAway, retryAfter } = opinion;
+  const code = isAway ? 'ca_unreachable' : 'ca_failed';
+  throw certificateFault(code, 'no opinion', retryAfter ? { retryAfter } : {});
+}
+
+const running = new AbortController().signal;
+
+/** The job or the sweep of a domain that is due. */
+async function runDue(service: Service, domain: Domain): Promise<void> {
+  const { id: domainId, epoch, status, escalateAt, recheckAt, renewAt, renewalInfoAt } = domain;
+  const job = { domainId, epoch };
+  const isDue = (at: Date | null) => at !== null && at <= service.now();
+  if (status === 'pending') return void (await checkDns(service, job));
+  if (status === 'verified') {
+    const isLate = isDue(escalateAt);
+    return void (await (isLate ? escalateCertificate : issueCertificate)(service, job));
+  }
+  if (isDue(recheckAt)) await recheckLive(service, running);
+  if (isDue(renewAt)) await renewCertificate(service, running);
+  if (isDue(escalateAt)) await escalateRenewals(service, running);
+  if (isDue(renewalInfoAt)) await askRenewals(service, running);
 }

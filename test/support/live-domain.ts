@@ -1,26 +1,9 @@
 /** A live domain under a fake clock, and obstacles to its certificate. */
 import { expect } from 'vitest';
 import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
-import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
-import type { Unavailable } from '../../workers/issue-certificate.ts';
-import { right } from './builders.ts';
+import type { Unavailable } from '../../workers/orders/advance-order.ts';
 import { certificateOf, type FakeTime, MINUTE, startLife } from './fake-time.ts';
 import type { StoredDomains } from './stored-domains.ts';
-
-/** Checks find CAA records that name another CA. */
-export const forbidden: Diagnosis = {
-  verdict: 'wrong',
-  provider: null,
-  findings: [
-    {
-      code: 'caa_blocks',
-      hostname: 'docs.shop.test',
-      foundAt: 'shop.test',
-      records: ['0 issue "ca.example"'],
-      toAdd: '0 issue "letsencrypt.org"',
-    },
-  ],
-};
 
 /** The CA rejects the order. */
 export const refuses = (): OrderResult => ({
@@ -38,7 +21,7 @@ export const isAway = (): Unavailable => ({
 /** A domain that went live a moment after it was added, with a certificate of `days` days. */
 export async function startLiveLife(stored: StoredDomains, days = 90): Promise<FakeTime> {
   const life = await startLife(stored);
-  life.dns(right);
+  life.dns('right');
   life.authority(certificateOf(days));
   await life.pass(MINUTE);
   expect((await life.row()).status).toBe('live');

@@ -5,7 +5,6 @@
  */
 import { pino } from 'pino';
 import { loadConfig } from '../../dist/src/config/config.js';
-import { composeWorkers } from '../../dist/src/roles/worker.js';
 import { startSignpost } from '../../dist/src/start.js';
 import { startWorkers } from '../../dist/workers/start.js';
 
@@ -13,8 +12,9 @@ const { DEADLY_DOMAIN, FAULTY_DOMAIN, ...env } = process.env;
 const result = loadConfig({ ...env, ROLE: 'edge' });
 if (!result.ok) throw new Error(JSON.stringify(result.problems));
 const { service: parts } = await startSignpost(result.config, pino({ level: 'silent' }));
-const { checks } = parts;
-const deps = composeWorkers({
+const { backend, checks } = parts;
+
+startWorkers({
   ...parts,
   checks: {
     ...checks,
@@ -24,11 +24,6 @@ const deps = composeWorkers({
       return checks.load(id);
     },
   },
-});
-const { backend } = deps;
-
-startWorkers({
-  ...deps,
   backend: {
     ...backend,
     workerOptions: { ...backend.workerOptions, lockDuration: 2_000, stalledInterval: 500 },

@@ -1,48 +1,17 @@
 /** Behind NAT only the DNS reveals that a receiver is the edge itself. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
-import { createVault } from '../../src/certificates/vault/vault.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import type { LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
 import { composeOwnAddresses, rememberAddresses } from '../../src/net/own-addresses.ts';
-import { type DeliveryParts, deliverDeps } from '../../src/roles/webhooks.ts';
-import { mintSecret } from '../../src/webhooks/message.ts';
+import { webhookSender } from '../../src/service/webhook-sender.ts';
 import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
 import { later, noon } from '../support/builders.ts';
 
 afterEach(closeAll);
 
 const kek = new Uint8Array(32);
-const vault = createVault(kek);
 const edge = { four: '93.184.216.34', six: '2606:2800:220:1::1' } as const;
 const refused = { kind: 'unanswered', problem: 'address_refused' };
-
-/** Only its receiver's address is used in these tests. */
-function aDelivery(url: string): LoadedDelivery {
-  const webhook = { id: 'w1', projectId: 'p1', url, sealedSecret: mintSecret(vault, 'w1').sealed };
-  const times = { oldSecretEndsAt: null, disabledAt: null, deletedAt: null, failingSince: null };
-  return {
-    id: 'd1',
-    status: 'pending',
-    attempts: 0,
-    lastAttemptAt: null,
-    nextAttemptAt: noon,
-    queuedAt: noon,
-    webhook: { ...webhook, ...times, sealedOldSecret: null },
-    event: {
-      number: 1n,
-      type: 'domain.live',
-      at: noon,
-      data: {},
-      domain: { hostname: 'docs.shop.test' },
-      domainId: '00000000-0000-0000-0000-00000000000d',
-      metadata: { site: 'handbook' },
-      projectMetadata: {},
-      projectId: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
-      messageId: '5f0c7a52-6f0e-4a0b-9a6d-1d2c3b4a5968',
-    },
-  };
-}
 
 async function world(env: Readonly<Record<string, string>> = {}) {
   const { dns, observer } = await openLaboratory({
@@ -55,25 +24,11 @@ async function world(env: Readonly<Record<string, string>> = {}) {
     ...env,
   });
   if (!read.ok) throw new Error('the settings do not fit');
-  const unused = () => Promise.reject(new Error('not asked in this test'));
+  const { config } = read;
   const targetFor = createTargets(kek, 'edge.test');
-  const rest = { waiting: { takeTurn: unused }, queues: { enqueue: unused } };
-  const deliveries = { load: unused, putBack: unused, save: unused } as unknown;
-  const parts: DeliveryParts = {
-    ...rest,
-    config: read.config,
-    deliveries: deliveries as DeliveryParts['deliveries'], // the parts that an attempt does not use
-    vault,
-    ownAddresses: composeOwnAddresses({
-      config: read.config,
-      observer,
-      targetFor,
-      now: () => noon,
-    }),
-    now: () => noon,
-  };
-  const { send } = deliverDeps(parts);
-  return { dns, send: (url: string) => send(aDelivery(url), noon) };
+  const ownAddresses = composeOwnAddresses({ config, observer, targetFor, now: () => noon });
+  const send = webhookSender({ config, ownAddresses });
+  return { dns, send: (url: string) => send({ url, headers: {}, body: '{}' }) };
 }
 
 describe('A receiver at the edge behind NAT', () => {

@@ -1,15 +1,21 @@
-import { describe, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RenewalInformation, Silence } from '../../src/certificates/authorities/authority.ts';
+import { certificateFault } from '../../src/certificates/fault.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import type { DueDomains } from '../../src/db/domains/sweeps.ts';
-import type { RenewalPlan } from '../../src/db/issuance/renewals.ts';
-import { type AskRenewalsDeps, askRenewals } from '../../workers/ask-renewals.ts';
-import { aDomain, later, noon } from '../support/builders.ts';
-import { aCertificate, orderWorld, type Situation } from './order-world.ts';
+import type { Prisma } from '../../src/db/generated/client.ts';
+import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
+import { knownRenewal, type RenewalPlan } from '../../src/db/issuance/renewals.ts';
+import { askRenewals } from '../../workers/ask-renewals.ts';
+import { later, noon } from '../support/builders.ts';
+import { plainService, throwingLog } from '../support/plain-service.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import { dueOnce } from './due-once.ts';
+import { aCertificate } from './order-world.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const live = aDomain({ state: { status: 'live', missedAt: null } });
 const running = new AbortController().signal;
 
 /** Valid for 90 days, a third of which are over; its place in a window is the start. */
@@ -31,48 +37,92 @@ const wants = (from: number, to: number): RenewalInformation => ({
 const away: Silence = { kind: 'silence', retryAfter: null, isAway: true };
 const failed: Silence = { kind: 'silence', retryAfter: null, isAway: false };
 /** As src/db/issuance/renewals.ts stores it. */
-const stored = (from: number, to: number, more = {}) => {
+const inDatabase = (from: number, to: number, more = {}) => {
   const { start, end } = inDays(from, to);
   return { window: { start: start.toISOString(), end: end.toISOString() }, ...more };
 };
 
-type Answer = RenewalInformation | Silence | null;
-type Asked = Situation & {
-  readonly answer?: Answer;
+type Asked = {
+  readonly answer?: RenewalInformation | Silence | null;
   readonly authorities?: readonly (string | null)[];
+  /** The certificate of each domain; null: it has expired. */
+  readonly usable?: Certificate | null;
+  readonly status?: 'live' | 'drifted';
 };
 
-/** Queries for each certificate in turn; returns the CAs queried and the resulting plans. */
-async function asked({ work, answer = null, authorities = [null] }: Asked) {
-  const waiting = authorities.map((_, nth) => ({ id: String(nth), takes: 1 }));
-  const due: DueDomains = {
-    take: async ({ suspects }) => (suspects ? [] : waiting.splice(0)),
-    settle: async () => {},
-    giveBack: async () => {},
-    noteReason: async () => {},
-  };
+let stored: StoredDomains;
+beforeAll(async () => {
+  stored = await openStoredDomains();
+});
+afterAll(() => stored.close());
+
+/** A domain for each CA, due at noon. The IDs of their certificates draw the start of a window. */
+async function domainsAt(
+  authorities: Asked['authorities'] = [],
+  { usable, status = 'live' }: Asked,
+) {
+  const { prisma } = stored.database;
+  await prisma.certificate.deleteMany();
+  const ids: string[] = [];
+  for (const [nth, authority] of authorities.entries()) {
+    const { id: domainId, hostname } = await stored.pending(`${randomUUID()}.example.com`);
+    const expiresAt = usable === null ? later(noon, -1) : served.expiresAt;
+    const data = { status, certificateEndsAt: expiresAt, nextCheckAt: null, renewalInfoAt: noon };
+    await prisma.domain.update({ where: { id: domainId }, data });
+    const id = `00000000-0000-4000-8000-0000000000c${nth + 1}`;
+    const { renewalInfo, status: kind, sealedKey, chain, issuedAt } = usable ?? served;
+    const row = { id, domainId, hostname, authority, expiresAt, sealedKey, chain, issuedAt };
+    const more = renewalInfo === null ? {} : { renewalInfo: renewalInfo as Prisma.InputJsonObject };
+    await prisma.certificate.create({ data: { ...row, status: kind, ...more } });
+    ids.push(domainId);
+  }
+  return ids;
+}
+
+/** Queries for each certificate in turn; returns the CAs queried and the stored plans. */
+async function asked(given: Asked) {
+  const { answer = null, authorities = [null] } = given;
+  const { database } = stored;
+  const ids = await domainsAt(authorities, given);
+  const waiting = ids.map((id) => ({ id, takes: 1 }));
+  // Suspects are taken one by one.
+  const take: DueDomains['take'] = async ({ suspects }) => (suspects ? waiting.splice(0, 1) : []);
+  const due = { ...dueOnce('').due, take };
   const questions: Certificate['authority'][] = [];
-  const plans: RenewalPlan[] = [];
-  const deps: AskRenewalsDeps = {
-    ...orderWorld(live, {}).deps,
-    due,
-    async loadWork(id, now) {
-      const usable = { ...served, authority: authorities[Number(id)] ?? null };
-      const { certificates } = orderWorld(live, { work: { usable, ...work } }).deps;
-      return certificates.loadWork(id, now);
+  const configured = [...new Set(authorities)].map((directoryUrl) => ({
+    directoryUrl,
+    authority: {
+      renewalInfo: async () => {
+        questions.push(directoryUrl);
+        if (answer === null || !('kind' in answer)) return answer;
+        throw certificateFault(answer.isAway ? 'ca_unreachable' : 'ca_failed', 'no');
+      },
     },
-    async ask({ authority }) {
-      questions.push(authority);
-      return answer;
-    },
-    plan: async (_domain, _certificate, plan) => void plans.push(plan),
-    onFault: (fault) => {
-      throw fault;
-    },
-    atOnce: 1,
-  };
-  expect(await askRenewals(deps, running)).toEqual({ kind: 'done' });
-  return { questions, plans };
+  }));
+  const certificates = createCertificateStore(database.prisma, { timeScale: 1 });
+  const service = plainService({
+    database,
+    certificates,
+    authorities: configured,
+    due: { 'ask-renewals': due },
+    log: throwingLog,
+  });
+  expect(await askRenewals(service, running)).toEqual({ kind: 'done' });
+  return { questions, plans: await plansOf(ids) };
+}
+
+/** Of the domains whose next query was planned. */
+async function plansOf(ids: readonly string[]): Promise<readonly RenewalPlan[]> {
+  const { prisma } = stored.database;
+  const rows = await prisma.domain.findMany({
+    where: { id: { in: [...ids] }, renewalInfoAt: { not: noon } },
+    include: { certificates: true },
+  });
+  return rows.map(({ renewAt, renewalInfoAt, certificates: [certificate] }) => ({
+    renewAt,
+    askAt: renewalInfoAt ?? noon,
+    known: knownRenewal(certificate?.renewalInfo),
+  }));
 }
 
 describe('a CA queried for renewal information', () => {
@@ -101,23 +151,23 @@ describe('a CA queried for renewal information', () => {
   });
 
   it('does not affect the retries of a renewal that is due', async () => {
-    const usable = { ...served, renewalInfo: stored(-2, -1) };
-    const { plans } = await asked({ work: { usable }, answer: wants(-1, 0) });
+    const usable = { ...served, renewalInfo: inDatabase(-2, -1) };
+    const { plans } = await asked({ usable, answer: wants(-1, 0) });
     expect(plans).toMatchObject([{ renewAt: null, askAt, known: { window: inDays(-1, 0) } }]);
   });
 
   it('is queried again a day later without a window, and the previous window stays', async () => {
     const silentSince = later(noon, -HOUR).toISOString();
-    const usable = { ...served, renewalInfo: stored(10, 12, { silentSince }) };
-    const { plans } = await asked({ work: { usable }, answer: null });
+    const usable = { ...served, renewalInfo: inDatabase(10, 12, { silentSince }) };
+    const { plans } = await asked({ usable, answer: null });
     expect(plans).toEqual([
       { renewAt: null, askAt: later(noon, DAY), known: { ...known, explanationUrl: null } },
     ]);
   });
 
   it('is queried again an hour later after a failure, and the previous window stays', async () => {
-    const usable = { ...served, renewalInfo: stored(10, 12) };
-    const { plans } = await asked({ work: { usable }, answer: failed });
+    const usable = { ...served, renewalInfo: inDatabase(10, 12) };
+    const { plans } = await asked({ usable, answer: failed });
     expect(plans).toMatchObject([
       {
         renewAt: null,
@@ -130,7 +180,7 @@ describe('a CA queried for renewal information', () => {
   it('is queried less often while it keeps failing', async () => {
     const silentSince = later(noon, -5 * HOUR);
     const usable = { ...served, renewalInfo: { silentSince: silentSince.toISOString() } };
-    const { plans } = await asked({ work: { usable }, answer: failed });
+    const { plans } = await asked({ usable, answer: failed });
     expect(plans).toMatchObject([
       { askAt: later(noon, 5 * HOUR), known: { window: null, silentSince } },
     ]);
@@ -138,8 +188,8 @@ describe('a CA queried for renewal information', () => {
 
   it('gives a window again after failures', async () => {
     const silentSince = later(noon, -5 * HOUR).toISOString();
-    const usable = { ...served, renewalInfo: stored(20, 22, { silentSince }) };
-    const { plans } = await asked({ work: { usable }, answer: wants(10, 12) });
+    const usable = { ...served, renewalInfo: inDatabase(20, 22, { silentSince }) };
+    const { plans } = await asked({ usable, answer: wants(10, 12) });
     expect(plans).toEqual([{ renewAt: later(noon, 10 * DAY), askAt, known }]);
   });
 
@@ -157,10 +207,11 @@ describe('a CA queried for renewal information', () => {
 });
 
 describe('no CA is queried for', () => {
-  it.each<[string, NonNullable<Situation['work']>]>([
-    ['a drifted domain', { domain: aDomain({ state: { status: 'drifted', driftedAt: noon } }) }],
+  it.each<[string, Asked]>([
+    ['a drifted domain', { status: 'drifted' }],
     ['an expired certificate', { usable: null }],
-  ])('%s', async (_what, work) => {
-    expect(await asked({ work, answer: wants(1, 2) })).toEqual({ questions: [], plans: [] });
+  ])('%s', async (_what, given) => {
+    const { questions, plans } = await asked({ ...given, answer: wants(1, 2) });
+    expect([questions, plans]).toEqual([[], []]);
   });
 });

@@ -1,65 +1,69 @@
 import { describe, expect, it } from 'vitest';
-import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
+import type { DnsAnswer } from '../../src/core/diagnosis/observation.ts';
+import { domainQueues } from '../../src/core/operations/jobs.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
-import type { NextWork } from '../../workers/check-dns.ts';
-import { type CheckDnsDeps, checkDns } from '../../workers/check-dns.ts';
-import type { Claim } from '../../workers/resolve-claim.ts';
-import {
-  aChange,
-  aDomain,
-  anObservation,
-  checkRules,
-  later,
-  missing,
-  noon,
-  right,
-  unknown,
-} from '../support/builders.ts';
+import { checkDns } from '../../workers/check-dns.ts';
+import { aChange, aDomain, anObservation, later, missing, noon } from '../support/builders.ts';
+import { plainService, recordingQueues } from '../support/plain-service.ts';
+import { type SeenAs, seenAs } from '../support/seen-as.ts';
 
 const HOUR = 3_600_000;
 const job = { domainId: aDomain().id, epoch: 1 };
 
 type Situation = {
-  readonly domain?: LoadedDomain | undefined;
-  readonly result?: Diagnosis;
+  readonly domain?: LoadedDomain;
+  readonly seen?: SeenAs;
+  /** A light check that found what was stored. */
+  readonly unchanged?: true;
   readonly saved?: readonly MoveResult[];
   readonly now?: Date;
-  readonly claim?: Claim;
+  /** The TXT records that could prove ownership. */
+  readonly proofs?: readonly string[];
 };
 
-/** The job's dependencies as plain values; saves and follow-up jobs are recorded. */
-function world({ domain = aDomain(), result = right, saved = [], now = noon, claim }: Situation) {
+/** Saves and follow-up jobs are recorded. */
+function world(situation: Situation) {
+  const { domain = aDomain(), seen = 'right', saved = [], now = noon } = situation;
   const saves: CheckSave[] = [];
-  const followed: NextWork[] = [];
-  const followedIds: string[] = [];
   const results = [...saved];
-  const deps: CheckDnsDeps = {
-    load: async (id) => (id === domain.id ? domain : undefined),
-    observeAgain: async () => ({ kind: 'observed', observation: anObservation() }),
-    diagnose: async () => result,
-    save: async (check) => {
-      saves.push(check);
-      return results.shift() ?? { kind: 'saved', epoch: check.domain.epoch };
+  const { jobs, queues } = recordingQueues();
+  const observation = seenAs(seen);
+  const service = plainService({
+    checks: {
+      load: async (id) => (id === domain.id ? domain : undefined),
+      save: async (check) => {
+        saves.push(check);
+        return results.shift() ?? { kind: 'saved', epoch: check.domain.epoch };
+      },
     },
-    resolveClaim: async () => {
-      if (claim === undefined) throw new Error('unexpected claim');
-      return claim;
+    observer: {
+      observe: async () => observation,
+      observeAgain: async (_check, earlier) =>
+        situation.unchanged
+          ? { kind: 'unchanged', observation: earlier.observation }
+          : { kind: 'observed', observation },
+      lookupTexts: async () => [proofAnswer(situation.proofs ?? [])],
     },
-    enqueueFollowUps: async ({ id }, outcome) => {
-      followed.push(outcome);
-      followedIds.push(id);
-    },
-    rules: checkRules,
+    proofFor: (projectId: string) => `proof-of-${projectId}`,
+    queues,
     now: () => now,
-  };
-  return { deps, saves, followed, followedIds };
+  });
+  return { service, saves, jobs };
 }
+
+function proofAnswer([first, ...rest]: readonly string[]): DnsAnswer<string> {
+  return first === undefined
+    ? { kind: 'nodata' }
+    : { kind: 'records', records: [first, ...rest], ttlSeconds: 60 };
+}
+
+const ours = `proof-of-${aDomain().projectId}`;
 
 describe('a check of a pending domain', () => {
   it('verifies it when the DNS is right, and enqueues its order', async () => {
-    const { deps, saves, followed } = world({ result: right });
-    expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
+    const { service, saves, jobs } = world({ seen: 'right' });
+    expect(await checkDns(service, job)).toEqual({ kind: 'done' });
     expect(saves[0]?.outcome).toMatchObject({
       kind: 'moved',
       to: { status: 'verified', verifiedAt: noon },
@@ -67,17 +71,18 @@ describe('a check of a pending domain', () => {
       nextCheckAt: noon,
       escalateAt: later(noon, HOUR / 2),
     });
-    expect(followed).toHaveLength(1);
+    const escalation = later(noon, HOUR / 2).toISOString();
+    expect(jobs).toEqual([
+      `issue-certificate ${job.domainId}.1 at ${noon.toISOString()}`,
+      `escalate-certificate ${job.domainId}.1 at ${escalation}`,
+    ]);
   });
 
   it('keeps its findings without a new diagnosis when the DNS is unchanged', async () => {
     const observation = anObservation();
     const domain = aDomain({ observation, findings: missing.findings, attempts: 3 });
-    const { deps, saves } = world({ domain, result: right });
-    const outcome = await checkDns(
-      { ...deps, observeAgain: async () => ({ kind: 'unchanged', observation }) },
-      job,
-    );
+    const { service, saves } = world({ domain, unchanged: true });
+    const outcome = await checkDns(service, job);
     expect(outcome).toEqual({ kind: 'again', at: later(noon, 15_000), note: 'record_missing' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', events: [] });
   });
@@ -85,18 +90,16 @@ describe('a check of a pending domain', () => {
   it('retries the claim of a name held elsewhere even if its DNS is unchanged', async () => {
     const observation = anObservation();
     const findings = [{ code: 'held_elsewhere', hostname: 'docs.shop.test' }] as const;
-    const { deps, saves } = world({ domain: aDomain({ observation, findings }), result: right });
-    await checkDns(
-      { ...deps, observeAgain: async () => ({ kind: 'unchanged', observation }) },
-      job,
-    );
+    const domain = aDomain({ observation, findings });
+    const { service, saves } = world({ domain, unchanged: true });
+    await checkDns(service, job);
     expect(saves[0]?.outcome).toMatchObject({ to: { status: 'verified' } });
   });
 
   it('stores the finding and schedules the next check', async () => {
-    const { deps, saves } = world({ result: missing });
+    const { service, saves } = world({ seen: 'missing' });
     const at = later(noon, 15_000);
-    expect(await checkDns(deps, job)).toEqual({ kind: 'again', at, note: 'record_missing' });
+    expect(await checkDns(service, job)).toEqual({ kind: 'again', at, note: 'record_missing' });
     expect(saves[0]?.outcome).toMatchObject({
       kind: 'stayed',
       findings: missing.findings,
@@ -107,20 +110,20 @@ describe('a check of a pending domain', () => {
 
   it('fires one event per finding, however often it is seen', async () => {
     const domain = aDomain({ findings: missing.findings });
-    const { deps, saves } = world({ domain, result: missing });
-    await checkDns(deps, job);
+    const { service, saves } = world({ domain, seen: 'missing' });
+    await checkDns(service, job);
     expect(saves[0]?.outcome.events).toEqual([]);
   });
 
   it('does not move it when the DNS is unknown', async () => {
-    const { deps, saves } = world({ result: unknown });
-    expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', note: 'dns_unknown' });
+    const { service, saves } = world({ seen: 'unknown' });
+    expect(await checkDns(service, job)).toMatchObject({ kind: 'again', note: 'dns_unknown' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', to: { status: 'pending' } });
   });
 
   it('fails it after 48 hours, with the reason', async () => {
-    const { deps, saves } = world({ result: missing, now: later(noon, 48 * HOUR) });
-    expect(await checkDns(deps, job)).toEqual({
+    const { service, saves } = world({ seen: 'missing', now: later(noon, 48 * HOUR) });
+    expect(await checkDns(service, job)).toEqual({
       kind: 'over',
       reason: 'window ended: record_missing',
     });
@@ -128,23 +131,22 @@ describe('a check of a pending domain', () => {
   });
 
   it('never schedules a check past the end of the window', async () => {
-    const { deps } = world({ result: missing, now: later(noon, 48 * HOUR - 1_000) });
-    expect(await checkDns(deps, job)).toMatchObject({ at: later(noon, 48 * HOUR) });
+    const { service } = world({ seen: 'missing', now: later(noon, 48 * HOUR - 1_000) });
+    expect(await checkDns(service, job)).toMatchObject({ at: later(noon, 48 * HOUR) });
   });
 
   it('runs again at once when another save came first', async () => {
-    const { deps, followed } = world({ result: right, saved: [{ kind: 'stale' }] });
-    expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', at: later(noon, 1_000) });
-    expect(followed).toEqual([]);
+    const { service, jobs } = world({ seen: 'right', saved: [{ kind: 'stale' }] });
+    expect(await checkDns(service, job)).toMatchObject({ kind: 'again', at: later(noon, 1_000) });
+    expect(jobs).toEqual([]);
   });
 
   const held = { kind: 'held_elsewhere', holderProjectId: 'another' } as const;
 
   it('reports that another project holds the apex, and keeps waiting', async () => {
     const finding = { code: 'held_elsewhere', hostname: 'docs.shop.test' } as const;
-    const claim = { kind: 'held', result: { verdict: 'wrong', findings: [finding] } } as const;
-    const { deps, saves } = world({ result: right, saved: [held], claim });
-    expect(await checkDns(deps, job)).toMatchObject({ kind: 'again', note: 'held_elsewhere' });
+    const { service, saves } = world({ saved: [held] });
+    expect(await checkDns(service, job)).toMatchObject({ kind: 'again', note: 'held_elsewhere' });
     expect(saves[1]?.outcome).toMatchObject({ kind: 'stayed', findings: [finding] });
     expect(saves[1]).not.toHaveProperty('provenAgainst');
   });
@@ -152,17 +154,21 @@ describe('a check of a pending domain', () => {
   it('takes the name with its TXT record, and enqueues a check of the other project’s domain', async () => {
     const lost = { id: 'theirs', epoch: 4, change: aChange({ kind: 'moved', epoch: 'next' }) };
     const saved = [held, { kind: 'saved', epoch: 1, lost } as const];
-    const { deps, saves, followed, followedIds } = world({ saved, claim: { kind: 'proven' } });
-    expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
+    const { service, saves, jobs } = world({ saved, proofs: [ours] });
+    expect(await checkDns(service, job)).toEqual({ kind: 'done' });
     expect(saves[1]).toMatchObject({ provenAgainst: 'another', outcome: { kind: 'moved' } });
-    expect(followedIds).toEqual(['theirs', job.domainId]);
-    expect(followed[0]).toBe(lost.change);
+    expect(jobs.map((one) => one.split(' at ')[0])).toEqual([
+      'check-dns theirs.4',
+      ...domainQueues.map((queue) => `remove ${queue} theirs.3`),
+      `issue-certificate ${job.domainId}.1`,
+      `escalate-certificate ${job.domainId}.1`,
+    ]);
   });
 
   it('judges the proof again when the name has moved to a third project', async () => {
     const third = { ...held, holderProjectId: 'a third' };
-    const { deps, saves } = world({ saved: [held, third], claim: { kind: 'proven' } });
-    expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
+    const { service, saves } = world({ saved: [held, third], proofs: [ours] });
+    expect(await checkDns(service, job)).toEqual({ kind: 'done' });
     expect(saves.map(({ provenAgainst }) => provenAgainst)).toEqual([
       undefined,
       'another',
@@ -176,9 +182,9 @@ describe('a check that comes too late', () => {
     ['of a removed domain', { domainId: '00000000-0000-4000-8000-00000000dead', epoch: 1 }],
     ['of an earlier epoch', { domainId: job.domainId, epoch: 0 }],
   ])('%s changes nothing', async (_title, late) => {
-    const { deps, saves, followed } = world({});
-    expect(await checkDns(deps, late)).toEqual({ kind: 'done' });
-    expect([saves, followed]).toEqual([[], []]);
+    const { service, saves, jobs } = world({});
+    expect(await checkDns(service, late)).toEqual({ kind: 'done' });
+    expect([saves, jobs]).toEqual([[], []]);
   });
 
   it('enqueues the follow-up job that a killed worker did not', async () => {
@@ -186,11 +192,12 @@ describe('a check that comes too late', () => {
       state: { status: 'verified', verifiedAt: noon },
       escalateAt: later(noon, HOUR / 2),
     });
-    const { deps, saves, followed } = world({ domain });
-    expect(await checkDns(deps, job)).toEqual({ kind: 'done' });
+    const { service, saves, jobs } = world({ domain });
+    expect(await checkDns(service, job)).toEqual({ kind: 'done' });
     expect(saves).toEqual([]);
-    expect(followed).toMatchObject([
-      { to: { status: 'verified' }, nextCheckAt: noon, escalateAt: domain.escalateAt },
+    expect(jobs).toEqual([
+      `issue-certificate ${job.domainId}.1 at ${noon.toISOString()}`,
+      `escalate-certificate ${job.domainId}.1 at ${domain.escalateAt?.toISOString()}`,
     ]);
   });
 });

@@ -2,9 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import type { OrderProblem, OrderResult } from '../../src/certificates/authorities/authority.ts';
 import type { AuthorityRefusal, IssueWork } from '../../src/db/issuance/issue-work.ts';
-import { issueCertificate, type Unavailable } from '../../workers/issue-certificate.ts';
+import type { Service } from '../../src/service/service.ts';
+import { issueCertificate } from '../../workers/issue-certificate.ts';
+import type { Unavailable } from '../../workers/orders/advance-order.ts';
 import { chooseFor, type OrderChoice } from '../../workers/orders/choose-authority.ts';
-import { aDomain, aRefusal, later, noon, right } from '../support/builders.ts';
+import { aDomain, aRefusal, later, noon } from '../support/builders.ts';
+import { plainService } from '../support/plain-service.ts';
 import { aCertificate, orderWorld } from './order-world.ts';
 
 const MINUTE = 60_000;
@@ -16,13 +19,13 @@ const gone = 'https://gone.example/dir';
 const verified = aDomain({ state: { status: 'verified', verifiedAt: later(noon, -HOUR) } });
 const job = { domainId: verified.id, epoch: 1 };
 
-const deps = {
-  authorities: [first, second],
-  downForMs: (_authority: string | null) => 0,
-  answeredAt: (_authority: string | null): Date | null => null,
-  rules: (now: Date) => ({ now, windowMs: 2 * DAY, timeScale: 1, escalateAfterMs: 1, jitter: 0.5 }),
-  now: () => noon,
-};
+const authorities = [{ directoryUrl: first }, { directoryUrl: second }];
+const service = plainService({ authorities });
+
+/** With one CA, or all, in this health. */
+function withHealth(health: Partial<Service['health']>): Service {
+  return plainService({ authorities, health: { ...service.health, ...health } });
+}
 const work = {
   order: null,
   setback: null,
@@ -99,47 +102,47 @@ const table: readonly (readonly [string, Known, OrderChoice['authority']])[] = [
 
 describe('the order goes to the right CA when', () => {
   it.each(table)('%s', (_what, known, authority) => {
-    expect(chooseFor(deps, known).authority).toBe(authority);
+    expect(chooseFor(service, known).authority).toBe(authority);
   });
 
   it('every order at the first finds it down', () => {
-    const isDown = { ...deps, downForMs: (one: string | null) => (one === first ? 5 * MINUTE : 0) };
+    const isDown = withHealth({ downForMs: (one) => (one === first ? 5 * MINUTE : 0) });
     expect(chooseFor(isDown, work).authority).toBe(second);
     expect(chooseFor(isDown, setBack(first, 0)).authority).toBe(second);
   });
 
   it('the first has responded since its order was moved', () => {
     const known = leftFirst(setBack(second, HOUR));
-    const answeredLast = (at: Date) => ({
-      ...deps,
-      answeredAt: (one: string | null) => (one === first ? at : null),
-    });
+    const answeredLast = (at: Date) =>
+      withHealth({ answeredAt: (one) => (one === first ? at : null) });
     expect(chooseFor(answeredLast(later(noon, -3 * HOUR)), known).authority).toBe(second);
     expect(chooseFor(answeredLast(later(noon, -MINUTE)), known).authority).toBe(first);
   });
 
   it('an open order is slow and others find its CA down', () => {
-    const isDown = { ...deps, downForMs: () => HOUR };
+    const isDown = withHealth({ downForMs: () => HOUR });
     expect(chooseFor(isDown, slow(first, 0)).authority).toBe(first);
   });
 
   it('each has its own plan', () => {
     const known = refusals({ authority: second, type: 'caa' }, {}, {}, { isOfThisEpoch: false });
-    expect(chooseFor(deps, known)).toMatchObject({ authority: first, refusals: 2 });
+    expect(chooseFor(service, known)).toMatchObject({ authority: first, refusals: 2 });
   });
 });
 
 function run(result: OrderResult | Unavailable, given: Partial<IssueWork> = {}) {
-  const world = orderWorld(verified, { work: given, result, diagnosis: right });
-  Object.assign(world.deps, { authorities: deps.authorities });
+  const world = orderWorld(verified, { work: given, result });
+  const [one] = world.service.authorities;
+  const both = authorities.map((other) => ({ ...one, ...other }));
+  Object.assign(world.service, { authorities: both });
   const opened: unknown[] = [];
-  const { openOrder } = world.deps.certificates;
-  world.deps.certificates.openOrder = async (domain, order, at) => {
+  const { openOrder } = world.certificates;
+  world.certificates.openOrder = async (domain, order, at) => {
     opened.push([order.authority, order.instead]);
     const certificate = await openOrder(domain, order, at);
     return certificate && { ...certificate, authority: order.authority ?? null };
   };
-  return { ...world, opened, result: issueCertificate(world.deps, job) };
+  return { ...world, opened, result: issueCertificate(world.service, job) };
 }
 
 const refused = (type: OrderProblem['type'], retryAfter: Date | null = null) =>

@@ -30,7 +30,7 @@ describe('a worker process with a wrong clock', () => {
   it('takes no job at first, and starts when the clock is right', async () => {
     let skewMs = 600_000;
     const { worker, takesJobs } = aWorker();
-    const guard = startClockGuard({ clockSkewMs: async () => skewMs, log }, [worker]);
+    const guard = startClockGuard(async () => skewMs, [worker], log);
     expect(await guard.isRight()).toBe(false);
     expect(takesJobs()).toBe(false);
     skewMs = 20;
@@ -43,7 +43,7 @@ describe('a worker process with a wrong clock', () => {
   it('stops taking jobs when the clock jumps in either direction', async () => {
     let skewMs = 0;
     const { worker, takesJobs } = aWorker();
-    const guard = startClockGuard({ clockSkewMs: async () => skewMs, log }, [worker]);
+    const guard = startClockGuard(async () => skewMs, [worker], log);
     await guard.isRight();
     expect(takesJobs()).toBe(true);
     for (const wrong of [-86_400_000, 5_001]) {
@@ -62,9 +62,9 @@ describe('a worker process with a wrong clock', () => {
 
   it('continues without a response from the database or without another clock', async () => {
     const away = async () => Promise.reject(new Error('away'));
-    for (const deps of [{ log, clockSkewMs: away }, { log }]) {
+    for (const skewMs of [away, async () => 0]) {
       const { worker, takesJobs } = aWorker();
-      const guard = startClockGuard(deps, [worker]);
+      const guard = startClockGuard(skewMs, [worker], log);
       expect(await guard.isRight()).toBe(true);
       expect(takesJobs()).toBe(true);
       await guard.stop();

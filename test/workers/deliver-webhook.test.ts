@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { WebhookResponse } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
-import { type DeliverWebhookDeps, deliverWebhook } from '../../workers/deliver-webhook.ts';
+import type { Service } from '../../src/service/service.ts';
+import { mintSecret } from '../../src/webhooks/message.ts';
+import { deliverWebhook } from '../../workers/deliver-webhook.ts';
 import { later, noon } from '../support/builders.ts';
+import { plainService, testVault } from '../support/plain-service.ts';
 
 const DAY = 24 * 3_600_000;
 const ok: WebhookResponse = { kind: 'answered', status: 204, retryAfter: null };
@@ -23,7 +26,7 @@ function aDelivery(
       id: 'w1',
       projectId: 'p1',
       url: 'https://hooks.shop.test/',
-      sealedSecret: new Uint8Array(),
+      sealedSecret: mintSecret(testVault, 'w1').sealed,
       sealedOldSecret: null,
       oldSecretEndsAt: null,
       disabledAt: null,
@@ -47,40 +50,50 @@ function aDelivery(
   };
 }
 
-function world(delivery: LoadedDelivery | null, parts: Partial<DeliverWebhookDeps> = {}) {
+type Situation = {
+  readonly send?: Service['send'];
+  /** Another run has saved first. */
+  readonly isLate?: true;
+  readonly isCrowded?: true;
+};
+
+function world(delivery: LoadedDelivery | null, { send, isLate, isCrowded }: Situation = {}) {
   const saved: DeliveryOutcome[] = [];
   const calls: string[] = [];
-  const deps: DeliverWebhookDeps = {
-    load: async () => delivery,
-    enterLines: () => {
-      calls.push('in');
-      return () => void calls.push('out');
+  const service = plainService({
+    deliveries: {
+      load: async () => delivery,
+      putBack: async (_, until) => void calls.push(`back until ${until.toISOString()}`),
+      save: async (_, outcome) => {
+        saved.push(outcome);
+        return isLate !== true;
+      },
     },
-    send: async () => {
+    deliverySlots: {
+      admit: (key) => {
+        if (isCrowded) return 'key';
+        calls.push(`in ${key}`);
+        return () => void calls.push(`out ${key}`);
+      },
+    },
+    send: async (outgoing: Parameters<Service['send']>[0]) => {
       calls.push('send');
-      return ok;
+      return send === undefined ? ok : send(outgoing);
     },
-    putBack: async (_, until) => {
-      calls.push(`back until ${until.toISOString()}`);
-    },
-    save: async (_, outcome) => {
-      saved.push(outcome);
-      return true;
-    },
-    timeScale: 1,
-    jitter: () => 0.5,
-    now: () => noon,
-    ...parts,
-  };
-  return { run: () => deliverWebhook(deps, { deliveryId: 'd1' }), saved, calls };
+  });
+  return { run: () => deliverWebhook(service, { deliveryId: 'd1' }), saved, calls };
 }
+
+const slots = ['host hooks.shop.test', 'owner p1'];
+const taken = slots.map((slot) => `in ${slot}`);
+const released = slots.toReversed().map((slot) => `out ${slot}`);
 
 describe('a webhook delivery', () => {
   it('that succeeds is done', async () => {
     const { run, saved, calls } = world(aDelivery());
     expect(await run()).toEqual({ kind: 'done' });
     expect(saved).toEqual([{ kind: 'delivered', httpStatus: 204 }]);
-    expect(calls).toEqual(['in', 'send', 'out']);
+    expect(calls).toEqual([...taken, 'send', ...released]);
   });
 
   it('that fails waits in its table for the next attempt, without a job', async () => {
@@ -127,14 +140,14 @@ describe('a webhook delivery', () => {
   });
 
   it('to a receiver at its limit is returned at once, without an attempt', async () => {
-    const { run, saved, calls } = world(aDelivery(), { enterLines: () => null });
+    const { run, saved, calls } = world(aDelivery(), { isCrowded: true });
     expect(await run()).toEqual({ kind: 'done' });
     expect(saved).toEqual([]);
     expect(calls).toEqual([`back until ${later(noon, 1_250).toISOString()}`]);
   });
 
   it('that another run has saved first stays unchanged', async () => {
-    const { run } = world(aDelivery(), { save: async () => false });
+    const { run } = world(aDelivery(), { isLate: true });
     expect(await run()).toEqual({ kind: 'done' });
   });
 
@@ -143,6 +156,6 @@ describe('a webhook delivery', () => {
     const { run, saved, calls } = world(aDelivery(), { send: () => Promise.reject(fault) });
     await expect(run()).rejects.toBe(fault);
     expect(saved).toEqual([]);
-    expect(calls).toEqual(['in', 'out']);
+    expect(calls).toEqual([...taken, 'send', ...released]);
   });
 });

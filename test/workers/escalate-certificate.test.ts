@@ -1,28 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
-import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
-import type { Quarantined } from '../../src/db/domains/quarantine.ts';
-import type { CheckSave, MoveResult } from '../../src/db/domains/transitions.ts';
-import {
-  type NewEscalation,
-  type OpenEscalation,
-  type OpenResult,
-  readEvidence,
-} from '../../src/db/issuance/escalations.ts';
+import { type OpenEscalation, readEvidence } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
-import {
-  type EscalateCertificateDeps,
-  escalateCertificate,
-} from '../../workers/escalate-certificate.ts';
-import {
-  aDomain,
-  anObservation,
-  aRefusal,
-  later,
-  missing,
-  noon,
-  right,
-} from '../support/builders.ts';
+import { escalateCertificate } from '../../workers/escalate-certificate.ts';
+import { aDomain, aRefusal, later, missing, noon } from '../support/builders.ts';
+import { type EscalationCase, openEscalationWorld } from './escalation-world.ts';
 import { nothingYet } from './order-world.ts';
 
 const MINUTE = 60_000;
@@ -39,57 +21,24 @@ const refused = {
 const silent: Probe = { address: '192.0.2.1', outcome: 'timeout' };
 const answering: Probe = { address: '192.0.2.1', outcome: 'reachable' };
 
-type Given = {
-  readonly diagnosis?: DiagnosisForAny;
+type Given = Partial<Omit<EscalationCase, 'work' | 'row'>> & {
   readonly work?: Partial<IssueWork>;
-  readonly open?: OpenEscalation;
-  readonly probes?: readonly Probe[];
-  readonly quarantine?: Quarantined;
-  readonly opens?: OpenResult;
-  readonly saves?: MoveResult;
+  /** The domain got its certificate during the check. */
+  readonly isLive?: true;
 };
 
-async function run(given: Given) {
-  const done: string[] = [];
-  const opened: NewEscalation[] = [];
-  const saves: CheckSave[] = [];
-  const deps: EscalateCertificateDeps = {
-    loadWork: async () => ({ ...work, ...given.work }),
-    authorities: [null],
-    downForMs: () => 0,
-    answeredAt: () => null,
-    loadOpen: async () => given.open ?? null,
-    observe: async () => anObservation(),
-    diagnose: async () => given.diagnosis ?? right,
-    probe: async (hostname) => {
-      done.push(`probe ${hostname}`);
-      return given.probes ?? [];
-    },
-    save: async (check) => {
-      done.push('save');
-      saves.push(check);
-      return given.saves ?? { kind: 'saved', epoch: 2 };
-    },
-    enqueueFollowUps: async ({ epoch }) => void done.push(`follow-ups of epoch ${epoch}`),
-    openEscalation: async (_domain, escalation, times) => {
-      expect(times).toEqual({ at: noon, againAt: again.at });
-      opened.push(escalation);
-      return given.opens ?? 'opened';
-    },
-    findQuarantine: async () => given.quarantine ?? null,
-    attemptNow: async () => void done.push('attempt'),
-    logEscalation: ({ hostname }, { cause }) => void done.push(`tell ${hostname} ${cause}`),
-    rules: (now) => ({
-      now,
-      windowMs: 1_000,
-      timeScale: 172_800,
-      escalateAfterMs: 30 * MINUTE,
-      jitter: 0.5,
-    }),
-    now: () => noon,
-  };
-  const result = await escalateCertificate(deps, job);
-  return { result, done, opened, saves };
+let world: Awaited<ReturnType<typeof openEscalationWorld>>;
+beforeAll(async () => {
+  world = await openEscalationWorld();
+});
+afterAll(() => world?.close());
+
+async function run({ work: more, isLive, ...given }: Given) {
+  const row = { status: isLive ? 'live' : 'verified' } as const;
+  const situation = { ...given, work: { ...work, ...more }, row };
+  const ran = await world.run(situation, (service) => escalateCertificate(service, job));
+  if (ran.opened.length > 0) expect(ran.row.escalateAt).toEqual(again.at);
+  return { ...ran, done: ran.did };
 }
 
 const anOpenCase = (cause: string, parts: Partial<OpenEscalation> = {}): OpenEscalation => ({
@@ -157,7 +106,6 @@ describe('30 minutes after verification without a certificate', () => {
     const { result, done, opened } = await run({
       work: { ...refused, domain: { ...verified, nextCheckAt: later(noon, 70 * MINUTE) } },
       open: anOpenCase('authority_refused'),
-      opens: 'kept',
     });
     expect(done).toEqual(['probe docs.shop.test']);
     expect(opened[0]?.nextAction).toContain('placed at 2026-11-20 13:10 UTC');
@@ -166,13 +114,13 @@ describe('30 minutes after verification without a certificate', () => {
 
   it('an attempt missed by a killed worker is made up', async () => {
     const open = anOpenCase('authority_refused', { openedAt: later(noon, -20_000) });
-    const { done } = await run({ work: refused, open, opens: 'kept' });
+    const { done } = await run({ work: refused, open });
     expect(done).toEqual(['probe docs.shop.test', 'attempt']);
   });
 
   it('another cause is only noted by the first check that finds it', async () => {
     const open = anOpenCase('authority_unreachable');
-    const { done, opened } = await run({ work: refused, open, opens: 'kept' });
+    const { done, opened } = await run({ work: refused, open });
     expect(done).toEqual(['probe docs.shop.test']);
     expect(opened).toMatchObject([
       { cause: 'authority_unreachable', evidence: { candidate: 'authority_refused' } },
@@ -201,7 +149,7 @@ describe('30 minutes after verification without a certificate', () => {
         },
       },
     ]);
-    const kept = await run({ quarantine, open: anOpenCase('platform_fault'), opens: 'kept' });
+    const kept = await run({ quarantine, open: anOpenCase('platform_fault') });
     expect(kept.done).not.toContain('attempt');
     expect(kept.opened[0]?.nextAction).toContain('quarantined until 2026-11-20 13:00 UTC');
   });
@@ -212,7 +160,6 @@ describe('30 minutes after verification without a certificate', () => {
     const given = {
       work: { ...refused, lastProblem },
       open: anOpenCase('challenge_unreachable', { evidence: { ...evidence, probes: [silent] } }),
-      opens: 'kept',
     } as const;
     expect((await run({ ...given, probes: [silent] })).done).not.toContain('attempt');
     expect((await run({ ...given, probes: [answering] })).done).toContain('attempt');
@@ -227,7 +174,7 @@ describe('30 minutes after verification without a certificate', () => {
   });
 
   it('a changed DNS takes it back to pending, together with the escalation', async () => {
-    const { result, done, saves } = await run({ diagnosis: missing });
+    const { result, done, saves } = await run({ seen: 'missing' });
     expect(saves[0]?.outcome.to.status).toBe('pending');
     expect(saves[0]?.escalation).toMatchObject({
       cause: 'dns_changed',
@@ -238,13 +185,13 @@ describe('30 minutes after verification without a certificate', () => {
   });
 
   it('a stale check notifies no one and is repeated', async () => {
-    const { result, done } = await run({ diagnosis: missing, saves: { kind: 'stale' } });
+    const { result, done } = await run({ seen: 'missing', saves: { kind: 'stale' } });
     expect(done).toEqual(['save']);
     expect(result).toMatchObject({ kind: 'again' });
   });
 
   it('a domain that got its certificate is skipped', async () => {
-    const { result, done } = await run({ opens: 'gone' });
+    const { result, done } = await run({ isLive: true });
     expect(done).toEqual(['probe docs.shop.test']);
     expect(result).toEqual({ kind: 'done' });
   });

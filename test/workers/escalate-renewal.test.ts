@@ -1,30 +1,14 @@
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
-import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { DomainState } from '../../src/core/life/lifecycle.ts';
-import type { Quarantined } from '../../src/db/domains/quarantine.ts';
-import {
-  type NewEscalation,
-  type OpenEscalation,
-  type OpenResult,
-  readEvidence,
-} from '../../src/db/issuance/escalations.ts';
+import { type OpenEscalation, readEvidence } from '../../src/db/issuance/escalations.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
-import {
-  type EscalateRenewalDeps,
-  escalateRenewals,
-  escalationAtEnd,
-} from '../../workers/escalate-renewal.ts';
-import {
-  aDomain,
-  anObservation,
-  aRefusal,
-  later,
-  missing,
-  noon,
-  right,
-} from '../support/builders.ts';
+import type { Service } from '../../src/service/service.ts';
+import { escalateRenewals } from '../../workers/escalate-renewal.ts';
+import { escalationAtEnd } from '../../workers/orders/escalation-at-end.ts';
+import { aDomain, aRefusal, later, noon, right } from '../support/builders.ts';
 import { dueOnce } from './due-once.ts';
+import { type EscalationCase, openEscalationWorld } from './escalation-world.ts';
 import { aCertificate, nothingYet } from './order-world.ts';
 
 const MINUTE = 60_000;
@@ -55,62 +39,41 @@ const work: IssueWork = {
 const silent: Probe = { address: '192.0.2.1', outcome: 'timeout' };
 const answering: Probe = { address: '192.0.2.1', outcome: 'reachable' };
 
-type Given = {
-  readonly work?: Partial<IssueWork>;
-  readonly diagnosis?: DiagnosisForAny;
-  readonly open?: OpenEscalation;
-  readonly probes?: readonly Probe[];
-  readonly quarantine?: Quarantined;
-  readonly opens?: OpenResult;
+type Given = Partial<Omit<EscalationCase, 'work' | 'row'>> & {
+  /** Null: removed. */
+  readonly work?: Partial<IssueWork> | null;
+  /** The domain was renewed during the check. */
+  readonly isRenewed?: true;
 };
 
-function world(given: Given) {
-  const did: string[] = [];
-  const opened: NewEscalation[] = [];
-  const { due, takings } = dueOnce(live.id);
-  const deps: EscalateRenewalDeps = {
-    due,
-    loadWork: async () => ({ ...work, ...given.work }),
-    authorities: [null],
-    downForMs: () => 0,
-    answeredAt: () => null,
-    loadOpen: async () => given.open ?? null,
-    observe: async () => anObservation(),
-    diagnose: async () => given.diagnosis ?? right,
-    probe: async (hostname) => {
-      did.push(`probe ${hostname}`);
-      return given.probes ?? [];
-    },
-    openEscalation: async (_domain, escalation, times) => {
-      const { wakes, ...rest } = times;
-      expect(rest).toEqual({ at: noon, againAt: later(noon, 30 * MINUTE) });
-      did.push(wakes ? 'open, and renew at once' : 'open');
-      opened.push(escalation);
-      return given.opens ?? 'opened';
-    },
-    postponeEscalation: async (_domain, at) => void did.push(`postpone to ${at.toISOString()}`),
-    findQuarantine: async () => given.quarantine ?? null,
-    logEscalation: (_domain, { cause }) => void did.push(`tell ${cause}`),
-    onFault: (fault) => {
-      throw fault;
-    },
-    rules: (now) => ({
-      now,
-      windowMs: 48 * HOUR,
-      timeScale: 1,
-      escalateAfterMs: 30 * MINUTE,
-      jitter: 0.5,
-    }),
-    now: () => noon,
-    atOnce: 2,
-  };
-  return { deps, did, opened, takings };
+let world: Awaited<ReturnType<typeof openEscalationWorld>>;
+beforeAll(async () => {
+  world = await openEscalationWorld();
+});
+afterAll(() => world?.close());
+
+function situationOf({ work: more, isRenewed, ...given }: Given): EscalationCase {
+  const all = more === null ? null : { ...work, ...more };
+  const { status } = all?.domain.state ?? live.state;
+  const certificateEndsAt = isRenewed ? later(endsAt, 60 * DAY) : endsAt;
+  return { ...given, work: all, row: { status, certificateEndsAt } };
 }
 
-async function run(given: Given) {
-  const made = world(given);
-  expect(await escalateRenewals(made.deps, running)).toEqual({ kind: 'done' });
-  return made;
+async function run(given: Given, act = (service: Service) => escalateRenewals(service, running)) {
+  const due = { 'escalate-renewals': dueOnce(live.id).due };
+  const ran = await world.run(situationOf(given), act, { due });
+  expect(ran.result).toEqual({ kind: 'done' });
+  if (ran.opened.length > 0) expect(ran.row.escalateAt).toEqual(later(noon, 30 * MINUTE));
+  const isWoken = ran.row.renewAt?.getTime() === noon.getTime();
+  return { ...ran, did: [...ran.did, ...(isWoken ? ['renew at once'] : [])] };
+}
+
+/** The escalation that is saved with the expiry. */
+async function atEnd(given: Given) {
+  const { result, did } = await world.run(situationOf(given), (service) =>
+    escalationAtEnd(service, live, right),
+  );
+  return { escalation: result, did };
 }
 
 const aCase = (
@@ -142,8 +105,8 @@ describe("with a fifth of the certificate's life left", () => {
     const { did, opened } = await run({ work: refused });
     expect(did).toEqual([
       'probe docs.shop.test',
-      'open, and renew at once',
-      'tell authority_refused',
+      'tell docs.shop.test authority_refused',
+      'renew at once',
     ]);
     expect(opened).toMatchObject([
       {
@@ -158,55 +121,55 @@ describe("with a fifth of the certificate's life left", () => {
   });
 
   it('a drifted domain gets an escalation without an order or a probe', async () => {
-    const { did, opened } = await run({ work: { domain: drifted }, diagnosis: missing });
-    expect(did).toEqual(['open', 'tell dns_changed']);
+    const { did, opened } = await run({ work: { domain: drifted }, seen: 'missing' });
+    expect(did).toEqual(['tell docs.shop.test dns_changed']);
     expect(opened).toMatchObject([{ cause: 'dns_changed', evidence: { nextAttempt: null } }]);
   });
 
   it('the same cause again is only an update, and the renewal keeps its plan', async () => {
     const open = aCase('authority_refused', later(noon, -HOUR));
-    const { did, opened } = await run({ work: refused, open, opens: 'kept' });
-    expect(did).toEqual(['probe docs.shop.test', 'open']);
+    const { did, opened } = await run({ work: refused, open });
+    expect(did).toEqual(['probe docs.shop.test']);
     expect(opened[0]?.nextAction).toMatch(/^A new order is placed at 2026-11-21 07:00 UTC;/);
   });
 
   it('another cause needs a second check, even one that would unverify a domain', async () => {
     const open = aCase('authority_refused', later(noon, -HOUR));
-    const first = await run({ diagnosis: missing, open, opens: 'kept' });
+    const first = await run({ seen: 'missing', open });
     expect(first.opened).toMatchObject([
       { cause: 'authority_refused', evidence: { candidate: 'dns_changed' } },
     ]);
     const noted = aCase('authority_refused', later(noon, -HOUR), { candidate: 'dns_changed' });
-    const second = await run({ diagnosis: missing, open: noted });
+    const second = await run({ seen: 'missing', open: noted });
     expect(second.opened).toMatchObject([{ cause: 'dns_changed', evidence: { candidate: null } }]);
   });
 
   it('addresses that start to respond trigger an attempt, except before Retry-After', async () => {
     const lastProblem = { type: 'connection', detail: 'Timeout.' };
     const open = aCase('challenge_unreachable', later(noon, -HOUR), { probes: [silent] });
-    const given = { work: { ...refused, lastProblem }, open, opens: 'kept' } as const;
-    expect((await run({ ...given, probes: [answering] })).did).toContain('open, and renew at once');
-    expect((await run({ ...given, probes: [silent] })).did).toContain('open');
+    const given = { work: { ...refused, lastProblem }, open } as const;
+    expect((await run({ ...given, probes: [answering] })).did).toContain('renew at once');
+    expect((await run({ ...given, probes: [silent] })).did).not.toContain('renew at once');
     const order = aCertificate();
     const postponed = { ...given, work: { ...given.work, order }, probes: [answering] };
-    expect((await run(postponed)).did).toContain('open');
+    expect((await run(postponed)).did).not.toContain('renew at once');
   });
 
   it('a quarantined renewal shows until when', async () => {
     const quarantine = { reason: 'Error: no such file', until: later(noon, 2 * DAY) };
     const open = aCase('platform_fault', later(noon, -HOUR));
-    const { opened } = await run({ quarantine, open, opens: 'kept' });
+    const { opened } = await run({ quarantine, open });
     expect(opened[0]?.nextAction).toContain('quarantined until 2026-11-22 12:00 UTC');
   });
 
   it('a domain that was renewed during the check is skipped', async () => {
-    const { did } = await run({ opens: 'gone' });
-    expect(did).toEqual(['probe docs.shop.test', 'open, and renew at once']);
+    const { did, opened } = await run({ isRenewed: true });
+    expect([did, opened]).toEqual([['probe docs.shop.test'], []]);
   });
 
   it('a domain that was renewed before gets the time of its new certificate', async () => {
-    const { did } = await run({ work: { usable: daysLeft(89) } });
-    expect(did).toEqual([`postpone to ${later(noon, 71 * DAY).toISOString()}`]);
+    const { did, row } = await run({ work: { usable: daysLeft(89) } });
+    expect([did, row.escalateAt]).toEqual([[], later(noon, 71 * DAY)]);
   });
 
   it.each<readonly [string, Partial<IssueWork>]>([
@@ -225,8 +188,8 @@ describe('when the certificate of a live domain expires', () => {
 
   it('the open escalation stays and no longer mentions service', async () => {
     const open = aCase('authority_refused', later(noon, -HOUR));
-    const { deps, did } = world({ ...ended, open });
-    expect(await escalationAtEnd(deps, live, right)).toMatchObject({
+    const { escalation, did } = await atEnd({ ...ended, open });
+    expect(escalation).toMatchObject({
       cause: 'authority_refused',
       summary: expect.stringMatching(/^The certificate authority refused 4 orders/),
       nextAction: expect.stringMatching(/^A new order is placed at 2026-11-20 12:00 UTC;/),
@@ -236,22 +199,24 @@ describe('when the certificate of a live domain expires', () => {
   });
 
   it('a missing escalation is opened and the operator notified', async () => {
-    const { deps, did } = world(ended);
-    expect(await escalationAtEnd(deps, live, right)).toMatchObject({ cause: 'authority_refused' });
-    expect(did).toEqual(['tell authority_refused']);
+    const { escalation, did } = await atEnd(ended);
+    expect(escalation).toMatchObject({ cause: 'authority_refused' });
+    expect(did).toEqual(['tell docs.shop.test authority_refused']);
   });
 
   it('a domain that was removed needs none', async () => {
-    const { deps } = world({});
-    const removed = { ...deps, loadWork: async () => undefined };
-    expect(await escalationAtEnd(removed, live, right)).toBeUndefined();
+    expect((await atEnd({ work: null })).escalation).toBeUndefined();
   });
 });
 
 it('yields to the renewals after a time limit', async () => {
-  const { deps, did } = world({});
-  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
-  await escalateRenewals(deps, new AbortController().signal);
-  expect([did, timeout.mock.calls]).toEqual([[], [[120_000]]]);
-  timeout.mockRestore();
+  let limits: unknown;
+  const { did } = await run({}, async (service) => {
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
+    const result = await escalateRenewals(service, running);
+    limits = timeout.mock.calls;
+    timeout.mockRestore();
+    return result;
+  });
+  expect([did, limits]).toEqual([[], [[120_000]]]);
 });

@@ -4,7 +4,7 @@ import type { Probe } from '../../src/core/certificates/escalation.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
-import { aDomain, aRefusal, later, missing, noon, unknown } from '../support/builders.ts';
+import { aDomain, aRefusal, later, noon, unknown } from '../support/builders.ts';
 import { aCertificate, orderWorld, refused, type Situation } from './order-world.ts';
 
 const MINUTE = 60_000;
@@ -16,29 +16,29 @@ const world = (situation: Situation) => orderWorld(verified, situation);
 
 describe('the certificate of a verified domain', () => {
   it('is ordered and stored', async () => {
-    const { deps, did } = world({});
-    expect(await issueCertificate(deps, job)).toEqual({ kind: 'done' });
+    const { service, did } = world({});
+    expect(await issueCertificate(service, job)).toEqual({ kind: 'done' });
     expect(did).toEqual(['open order', 'advance the new order', 'store', 'forget the escalation']);
   });
 
   it('comes from the open order if there is one', async () => {
-    const { deps, did } = world({ work: { order: aCertificate() } });
-    await issueCertificate(deps, job);
+    const { service, did } = world({ work: { order: aCertificate() } });
+    await issueCertificate(service, job);
     expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
   });
 
   it('is the previous one while more than a third of its life is left', async () => {
     const usable = aCertificate({ issuedAt: noon, expiresAt: later(noon, 90 * DAY) });
-    const { deps, did } = world({ work: { usable } });
-    await issueCertificate(deps, job);
+    const { service, did } = world({ work: { usable } });
+    await issueCertificate(service, job);
     expect(did).toEqual(['reuse', 'forget the escalation']);
   });
 
   it('is served again when another edge has its key', async () => {
     const life = { issuedAt: noon, expiresAt: later(noon, 90 * DAY) };
     const usable = aCertificate({ ...life, sealedKey: null });
-    const { deps, did } = world({ work: { usable } });
-    await issueCertificate(deps, job);
+    const { service, did } = world({ work: { usable } });
+    await issueCertificate(service, job);
     expect(did).toContain('store');
     expect(did).not.toContain('reuse');
   });
@@ -48,8 +48,8 @@ describe('the certificate of a verified domain', () => {
       issuedAt: later(noon, -60 * DAY),
       expiresAt: later(noon, 30 * DAY),
     });
-    const { deps, did } = world({ work: { usable } });
-    await issueCertificate(deps, job);
+    const { service, did } = world({ work: { usable } });
+    await issueCertificate(service, job);
     expect(did).toContain('store');
   });
 
@@ -63,8 +63,8 @@ describe('the certificate of a verified domain', () => {
   it.each(plan)('after %d refusals waits %d ms after the next', async (refusals, wait) => {
     const before = aRefusal({ at: later(noon, -DAY) });
     const recentRefusals = Array.from({ length: refusals }, () => before);
-    const { deps, planned } = world({ work: { recentRefusals }, result: refused });
-    expect(await issueCertificate(deps, job)).toMatchObject({
+    const { service, planned } = world({ work: { recentRefusals }, result: refused });
+    expect(await issueCertificate(service, job)).toMatchObject({
       kind: 'again',
       at: later(noon, wait),
       note: 'refused: unauthorized',
@@ -75,15 +75,15 @@ describe('the certificate of a verified domain', () => {
   it("is not ordered before the CA's Retry-After", async () => {
     const retryAfter = later(noon, 3 * DAY);
     const problem = { type: 'rate_limited', detail: 'too many', retryAfter } as const;
-    const { deps } = world({ result: { kind: 'refused', problem } });
-    expect(await issueCertificate(deps, job)).toMatchObject({ at: retryAfter });
+    const { service } = world({ result: { kind: 'refused', problem } });
+    expect(await issueCertificate(service, job)).toMatchObject({ at: retryAfter });
   });
 
   it('keeps its order open when the CA is unreachable, and resumes it', async () => {
-    const { deps, did } = world({
+    const { service, did } = world({
       result: { kind: 'unavailable', retryAfter: null, detail: 'ca_unreachable: no answer' },
     });
-    expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 15_000) });
+    expect(await issueCertificate(service, job)).toMatchObject({ at: later(noon, 15_000) });
     expect(did).toEqual([
       'open order',
       'advance the new order',
@@ -94,10 +94,10 @@ describe('the certificate of a verified domain', () => {
 
   it('waits for the Retry-After of a busy CA', async () => {
     const retryAfter = later(noon, 60 * MINUTE);
-    const { deps } = world({
+    const { service } = world({
       result: { kind: 'unavailable', retryAfter, detail: 'ca_failed: 503' },
     });
-    expect(await issueCertificate(deps, job)).toMatchObject({ at: retryAfter });
+    expect(await issueCertificate(service, job)).toMatchObject({ at: retryAfter });
   });
 
   const limited: BudgetWait = {
@@ -109,8 +109,8 @@ describe('the certificate of a verified domain', () => {
     ['known when loaded', { work: { budgetWaits: [limited] } }],
     ['found when the order is opened', { limited }],
   ])('is not ordered before a rate limit allows it, %s', async (_when, situation) => {
-    const { deps, did } = world(situation);
-    expect(await issueCertificate(deps, job)).toEqual({
+    const { service, did } = world(situation);
+    expect(await issueCertificate(service, job)).toEqual({
       kind: 'again',
       at: limited.until,
       note: 'the authority allows 50 certificates in 7 days for shop.test and all names below it; the next order is possible at 2026-11-20T15:22:00.000Z',
@@ -119,43 +119,43 @@ describe('the certificate of a verified domain', () => {
   });
 
   it('with an open order ignores the rate limits', async () => {
-    const { deps, did } = world({ work: { budgetWaits: [limited], order: aCertificate() } });
-    await issueCertificate(deps, job);
+    const { service, did } = world({ work: { budgetWaits: [limited], order: aCertificate() } });
+    await issueCertificate(service, job);
     expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
   });
 
   it('is not ordered before Retry-After, even in a new epoch', async () => {
     const retryAfter = later(noon, 3 * DAY);
     const recentRefusals = [aRefusal({ at: later(noon, -MINUTE), retryAfter })];
-    const { deps, did } = world({ work: { recentRefusals } });
-    expect(await issueCertificate(deps, job)).toMatchObject({ at: retryAfter });
+    const { service, did } = world({ work: { recentRefusals } });
+    expect(await issueCertificate(service, job)).toMatchObject({ at: retryAfter });
     expect(did).toEqual(['postpone']);
   });
 
   it('with an open order ignores Retry-After from before', async () => {
     const recentRefusals = [aRefusal({ retryAfter: later(noon, DAY) })];
-    const { deps, did } = world({ work: { recentRefusals, order: aCertificate() } });
-    await issueCertificate(deps, job);
+    const { service, did } = world({ work: { recentRefusals, order: aCertificate() } });
+    await issueCertificate(service, job);
     expect(did).toEqual(['advance the open order', 'store', 'forget the escalation']);
   });
 
   it('is not ordered for a domain that was removed', async () => {
-    const { deps, did } = world({});
-    deps.certificates.openOrder = async () => null;
-    expect(await issueCertificate(deps, job)).toEqual({ kind: 'done' });
+    const { service, did } = world({});
+    Object.assign(service.certificates, { openOrder: async () => null });
+    expect(await issueCertificate(service, job)).toEqual({ kind: 'done' });
     expect(did).toEqual([]);
   });
 
   it('is not ordered when the DNS has changed: the domain is pending again', async () => {
-    const { deps, did, saves } = world({ diagnosis: missing });
-    expect(await issueCertificate(deps, job)).toEqual({ kind: 'done' });
+    const { service, did, saves } = world({ seen: 'missing' });
+    expect(await issueCertificate(service, job)).toEqual({ kind: 'done' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'moved', to: { status: 'pending' } });
-    expect(did).toEqual(['follow up epoch 2']);
+    expect(did).toEqual(['follow up epoch 2', 'forget the escalation']);
   });
 
   it('waits a minute when the DNS is unknown', async () => {
-    const { deps, did, saves } = world({ diagnosis: unknown });
-    expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, MINUTE) });
+    const { service, did, saves } = world({ seen: 'unknown' });
+    expect(await issueCertificate(service, job)).toMatchObject({ at: later(noon, MINUTE) });
     expect(did).toEqual([]);
     expect(saves[0]?.outcome).toMatchObject({
       kind: 'stayed',
@@ -173,8 +173,8 @@ describe('the challenge probe before a new order', () => {
     ['belongs to another server', { address: '192.0.2.2', outcome: 'other_answer', status: 404 }],
   ];
   it.each(bad)('queries each address: one %s, and the order waits', async (_what, one) => {
-    const { deps, did, probed } = world({ probes: [good, one] });
-    expect(await issueCertificate(deps, job)).toMatchObject({
+    const { service, did, probed } = world({ probes: [good, one] });
+    expect(await issueCertificate(service, job)).toMatchObject({
       at: later(noon, 15_000),
       note: expect.stringMatching(`^no order yet: on port 80, ${one.address} `),
     });
@@ -188,8 +188,8 @@ describe('the challenge probe before a new order', () => {
     ['probing is disabled', []],
   ];
   it.each(harmless)('allows the order when %s', async (_what, probes) => {
-    const { deps, did } = world({ probes });
-    await issueCertificate(deps, job);
+    const { service, did } = world({ probes });
+    await issueCertificate(service, job);
     expect(did[0]).toBe('open order');
   });
 
@@ -201,9 +201,9 @@ describe('the challenge probe before a new order', () => {
       [20, 2],
       [500, 5],
     ] as const) {
-      const { deps } = orderWorld(since(minutes), { probes });
+      const { service } = orderWorld(since(minutes), { probes });
       const at = later(noon, wait * MINUTE);
-      expect(await issueCertificate(deps, job)).toMatchObject({ at });
+      expect(await issueCertificate(service, job)).toMatchObject({ at });
     }
   });
 
@@ -218,16 +218,16 @@ describe('the challenge probe before a new order', () => {
   ];
   it.each(open)('of an open order is %s', async (_what, order, [asked, first]) => {
     const probes = [{ address: '192.0.2.2', outcome: 'timeout' }] as const;
-    const { deps, did, probed } = world({ work: { order: aCertificate(order) }, probes });
-    await issueCertificate(deps, job);
+    const { service, did, probed } = world({ work: { order: aCertificate(order) }, probes });
+    await issueCertificate(service, job);
     expect([probed.length, did[0]]).toEqual([asked, first]);
   });
 });
 
 describe('an order that another run has ended', () => {
   it('is retried at once: its certificate may be usable, and its escalation stays', async () => {
-    const { deps, did } = world({ lost: true });
-    expect(await issueCertificate(deps, job)).toMatchObject({ kind: 'again' });
+    const { service, did } = world({ lost: true });
+    expect(await issueCertificate(service, job)).toMatchObject({ kind: 'again' });
     expect(did).toEqual(['open order', 'advance the new order', 'store']);
   });
 
@@ -235,8 +235,8 @@ describe('an order that another run has ended', () => {
     ['refused', refused],
     ['not finished', { kind: 'unavailable', retryAfter: null, detail: 'busy' }],
   ] as const)('is retried at once, which ends a job of an old epoch: %s', async (_what, result) => {
-    const { deps } = world({ lost: true, result });
-    expect(await issueCertificate(deps, job)).toMatchObject({ at: later(noon, 1_000) });
+    const { service } = world({ lost: true, result });
+    expect(await issueCertificate(service, job)).toMatchObject({ at: later(noon, 1_000) });
   });
 });
 
@@ -247,8 +247,8 @@ describe('an open order with Retry-After', () => {
   ] as const)('%s', async (_what, retryAfter, first) => {
     const at = later(noon, -MINUTE);
     const setback = { at, since: at, answered: false, detail: 'ca_failed: 503', retryAfter };
-    const { deps, did } = world({ work: { order: aCertificate(), setback } });
-    await issueCertificate(deps, job);
+    const { service, did } = world({ work: { order: aCertificate(), setback } });
+    await issueCertificate(service, job);
     expect(did[0]).toBe(first);
   });
 });
@@ -263,8 +263,8 @@ describe('a job that comes too late', () => {
     ['of a domain that is pending again', { domain: aDomain() }],
   ];
   it.each(late)('%s orders nothing', async (_title, work) => {
-    const { deps, did } = world({ work });
-    expect(await issueCertificate(deps, job)).toEqual({ kind: 'done' });
+    const { service, did } = world({ work });
+    expect(await issueCertificate(service, job)).toEqual({ kind: 'done' });
     expect(did).toEqual([]);
   });
 });

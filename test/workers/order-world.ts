@@ -1,15 +1,19 @@
-/** The dependencies of an order job as plain values, with its actions recorded in order. */
+/** A service around an order job, with its actions recorded in order. */
+
 import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
+import type { ExternalAuthority } from '../../src/certificates/authorities/external.ts';
+import { generatePrivateKey, sealKey, sealOf } from '../../src/certificates/vault/keys.ts';
 import type { BudgetWait } from '../../src/core/certificates/budget.ts';
 import type { Probe } from '../../src/core/certificates/escalation.ts';
-import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave } from '../../src/db/domains/transitions.ts';
 import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
-import type { IssueCertificateDeps, Unavailable } from '../../workers/issue-certificate.ts';
-import { aDomain, anObservation, later, noon, right } from '../support/builders.ts';
+import type { Unavailable } from '../../workers/orders/advance-order.ts';
+import { aDomain, later, noon } from '../support/builders.ts';
+import { orThrow, plainService, type ServiceMembers, testVault } from '../support/plain-service.ts';
+import { type SeenAs, seenAs } from '../support/seen-as.ts';
 
 const DAY = 86_400_000;
 
@@ -27,12 +31,13 @@ export const refused: OrderResult = {
 
 export function aCertificate(parts: Partial<Certificate> = {}): Certificate {
   const { id: domainId, hostname } = aDomain();
+  const id = '00000000-0000-4000-8000-0000000000c1';
   return {
-    id: '00000000-0000-4000-8000-0000000000c1',
+    id,
     domainId,
     hostname,
     status: 'ordering',
-    sealedKey: new Uint8Array(),
+    sealedKey: sealKey(testVault, generatePrivateKey(), sealOf(id)),
     authority: null,
     orderUrl: null,
     renewalInfo: null,
@@ -51,7 +56,7 @@ export function aCertificate(parts: Partial<Certificate> = {}): Certificate {
 
 export type Situation = {
   readonly work?: Partial<IssueWork>;
-  readonly diagnosis?: DiagnosisForAny;
+  readonly seen?: SeenAs;
   readonly result?: OrderResult | Unavailable;
   readonly probes?: readonly Probe[];
   /** The limit that opening the order hits. */
@@ -75,43 +80,60 @@ export const nothingYet = (domain: LoadedDomain): IssueWork => ({
 });
 
 /** The defaults: no order and no certificate yet, the DNS is right, and the CA issues. */
-export function orderWorld(domain: LoadedDomain, situation: Situation) {
-  const { work = {}, diagnosis = right, result = issued } = situation;
+export function orderWorld(domain: LoadedDomain, situation: Situation, more: ServiceMembers = {}) {
+  const { work = {}, seen = 'right', result = issued, probes = [] } = situation;
   const did: string[] = [];
   const probed: string[] = [];
   const saves: CheckSave[] = [];
   const shownAfter: string[] = [];
   const loaded: IssueWork = { ...nothingYet(domain), ...work };
   const { certificates, planned } = storeOf(loaded, did, situation);
-  const deps: IssueCertificateDeps = {
-    certificates,
-    observe: async () => anObservation(),
-    diagnose: async () => diagnosis,
-    save: async (check) => {
-      saves.push(check);
-      return { kind: 'saved', epoch: 2 };
-    },
-    resolveClaim: () => Promise.reject(new Error('unexpected claim')),
-    enqueueFollowUps: async ({ epoch }) => void did.push(`follow up epoch ${epoch}`),
-    recordServedCertificate: async () => void shownAfter.push(did.join(', ')),
-    forgetEscalation: async () => void did.push('forget the escalation'),
-    newKey: async () => ({ id: 'new', sealedKey: new Uint8Array() }),
-    probe: async (hostname) => {
-      probed.push(hostname);
-      return situation.probes ?? [];
-    },
-    authorities: [null],
-    downForMs: () => 0,
-    answeredAt: () => null,
-    ask: async () => undefined,
-    advance: async ({ id }) => {
-      did.push(`advance ${id === 'new' ? 'the new order' : 'the open order'}`);
-      return result;
-    },
-    rules: (now) => ({ now, windowMs: 2 * DAY, timeScale: 1, escalateAfterMs: 1, jitter: 0.5 }),
-    now: () => noon,
+  const advance = () => {
+    const isNew = did.includes('open order');
+    did.push(`advance ${isNew ? 'the new order' : 'the open order'}`);
   };
-  return { deps, did, saves, planned, probed, shownAfter };
+  const authority = {
+    name: 'Test CA',
+    advance: async () => {
+      advance();
+      return orThrow(result);
+    },
+  };
+  const external = {
+    check: async () => {
+      advance();
+      return result as Awaited<ReturnType<ExternalAuthority['check']>>; // as the test gives it
+    },
+  };
+  // Only an external edge has its own key.
+  const isExternal = loaded.order?.sealedKey === null;
+  const service = plainService({
+    certificates,
+    authorities: [{ directoryUrl: null, issuerDomains: ['ca.test'], authority }],
+    ...(isExternal && { external }),
+    observer: { observe: async () => seenAs(seen, domain) },
+    checks: {
+      save: async (check) => {
+        saves.push(check);
+        return { kind: 'saved', epoch: 2 };
+      },
+    },
+    wake: async ({ epoch }: { epoch: number }) => void did.push(`follow up epoch ${epoch}`),
+    queues: {
+      remove: async (queue) => {
+        if (queue === 'escalate-certificate') did.push('forget the escalation');
+      },
+    },
+    handshakes: {
+      probe: async (hostname) => {
+        probed.push(hostname);
+        return probes;
+      },
+      recordServed: async () => void shownAfter.push(did.join(', ')),
+    },
+    ...more,
+  });
+  return { service, certificates, did, saves, planned, probed, shownAfter };
 }
 
 /** `planned`: the times after a refusal or postponement. */
@@ -119,10 +141,10 @@ function storeOf(work: IssueWork, did: string[], { limited, lost = false }: Situ
   const planned: Date[] = [];
   const certificates: CertificateStore = {
     loadWork: async () => work,
-    openOrder: async (_domain, { id }) => {
+    openOrder: async (_domain, { id, sealedKey }) => {
       if (limited !== undefined) return limited;
       did.push('open order');
-      return aCertificate({ id });
+      return aCertificate({ id, sealedKey: sealedKey && Uint8Array.from(sealedKey) });
     },
     beforePlacing: async () => null,
     orderPlaced: async () => undefined,

@@ -1,12 +1,17 @@
-/** The reconciler on plain values; on real servers: test/queue/repairs.test.ts. */
-import { describe, expect, it } from 'vitest';
+/** The reconciler on a plain queue; on real servers: test/queue/repairs.test.ts. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isSweepQueue, jobId, type QueueName } from '../../src/core/operations/jobs.ts';
 import type { WaitingJob, WaitingQueue } from '../../src/db/domains/waiting.ts';
 import { reconcile } from '../../workers/reconcile.ts';
-import type { ReconcileDeps } from '../../workers/repair/compare-queue.ts';
 import { later, noon } from '../support/builders.ts';
+import { plainService } from '../support/plain-service.ts';
+import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
-const EVERY_MS = 20_000;
+const times = (reconcileEveryMs: number) => ({
+  reconcileEveryMs,
+  sweepEveryMs: { 'recheck-live': 10_000, 'renew-certificate': 60_000 },
+});
+const EVERY = times(20_000);
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const waits = (n: number, runAt = later(noon, 60_000)): WaitingJob => {
   return { key: id(n), job: { domainId: id(n), epoch: 1 }, runAt };
@@ -37,17 +42,15 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
     queues.set(name, ids);
     return ids;
   };
-  const counted = new Map<string, number>();
   const probations: string[] = [];
   const runAts: Date[] = [];
   const isAside = (job: WaitingJob, now: Date) => (aside.get(idOf(job)) ?? now) > now;
   const rowsOf = (queue: WaitingQueue) => rows[queue] ?? [];
   const pauses: number[] = [];
   let overslept = rest.overslept ?? 0;
-  const deps: ReconcileDeps = {
-    now: () => noon,
-    sweepEveryMs: { 'recheck-live': 10_000, 'renew-certificate': 60_000 },
-    async pause(ms) {
+  const service = plainService({
+    database: stored.database,
+    pause: async (ms: number) => {
       if (ms < 1_000) return; // between two counts
       pauses.push(ms);
       rest.meanwhile?.(rows, queues);
@@ -90,15 +93,9 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
       untils: async (_, ids) => new Map([...aside].filter(([one]) => ids.includes(one))),
       dropBefore: async () => {},
     },
-    repairs: {
-      async count(kind, repaired) {
-        if (repaired > 0) counted.set(kind, (counted.get(kind) ?? 0) + repaired);
-      },
-    },
-  };
+  });
   return {
-    deps,
-    counted,
+    service,
     probations,
     pauses,
     runAts,
@@ -106,19 +103,32 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
   };
 }
 
+let stored: StoredDomains;
+beforeAll(async () => {
+  stored = await openStoredDomains();
+});
+beforeEach(async () => void (await stored.database.prisma.repair.deleteMany()));
+afterAll(() => stored.close());
+
+/** The counts that operators see. */
+async function counted(): Promise<Record<string, number>> {
+  const rows = await stored.database.prisma.repair.findMany();
+  return Object.fromEntries(rows.map(({ kind, count }) => [kind, Number(count)]));
+}
+
 describe('the reconciler', () => {
   it('changes nothing when each waiting row has its job', async () => {
-    const { deps, counted } = world({
+    const { service } = world({
       rows: { 'check-dns': [waits(1)], 'deliver-webhook': [] },
       jobs: { 'check-dns': [idOf(waits(1))] },
     });
-    expect(await reconcile(deps, EVERY_MS)).toEqual(nothing);
-    expect(counted).toEqual(new Map());
+    expect(await reconcile(service, EVERY)).toEqual(nothing);
+    expect(await counted()).toEqual({});
   });
 
   it('restores every job and sweep of an emptied queue', async () => {
     const delivery = { key: id(9), job: { deliveryId: id(9) }, runAt: later(noon, 60_000) };
-    const { deps, counted, jobsIn } = world({
+    const { service, jobsIn } = world({
       rows: {
         'check-dns': [waits(1), waits(2), waits(3)],
         'escalate-certificate': [waits(4)],
@@ -127,24 +137,19 @@ describe('the reconciler', () => {
       jobs: { 'recheck-live': [], 'renew-certificate': [] },
     });
     const repaired = { ...nothing, missing_job: 5, missing_sweep: 2 };
-    expect(await reconcile(deps, EVERY_MS)).toEqual(repaired);
+    expect(await reconcile(service, EVERY)).toEqual(repaired);
     expect(jobsIn('check-dns')).toEqual([waits(1), waits(2), waits(3)].map(idOf));
     expect(jobsIn('deliver-webhook')).toEqual([id(9)]);
-    expect(counted).toEqual(
-      new Map([
-        ['missing_job', 5],
-        ['missing_sweep', 2],
-      ]),
-    );
+    expect(await counted()).toEqual({ missing_job: 5, missing_sweep: 2 });
   });
 
   it('finds the lost job of an overdue row, even if the counts match', async () => {
     const lost = waits(1, later(noon, -60_000));
-    const { deps, jobsIn } = world({
+    const { service, jobsIn } = world({
       rows: { 'check-dns': [lost, waits(2)] },
       jobs: { 'check-dns': [idOf(waits(2)), idOf(waits(3))] },
     });
-    expect(await reconcile(deps, EVERY_MS)).toMatchObject({ missing_job: 1, orphaned_job: 1 });
+    expect(await reconcile(service, EVERY)).toMatchObject({ missing_job: 1, orphaned_job: 1 });
     expect(jobsIn('check-dns').sort()).toEqual([lost, waits(2)].map(idOf));
   });
 
@@ -153,51 +158,51 @@ describe('the reconciler', () => {
       rows: { 'check-dns': [waits(1)] },
       jobs: { 'check-dns': [idOf(waits(2))] },
     });
-    expect(await reconcile(world(situation()).deps, EVERY_MS)).toEqual(nothing);
-    const { deps, jobsIn } = world({ ...situation(), full: true });
+    expect(await reconcile(world(situation()).service, EVERY)).toEqual(nothing);
+    const { service, jobsIn } = world({ ...situation(), full: true });
     const repaired = { ...nothing, missing_job: 1, orphaned_job: 1 };
-    expect(await reconcile(deps, EVERY_MS)).toEqual(repaired);
+    expect(await reconcile(service, EVERY)).toEqual(repaired);
     expect(jobsIn('check-dns')).toEqual([idOf(waits(1))]);
   });
 
   it('waits once before its second check of all suspicious queues', async () => {
     const situation = { rows: { 'check-dns': [waits(1)], 'issue-certificate': [waits(2)] } };
-    const { deps, pauses } = world(situation);
-    expect(await reconcile(deps, EVERY_MS)).toMatchObject({ missing_job: 2 });
+    const { service, pauses } = world(situation);
+    expect(await reconcile(service, EVERY)).toMatchObject({ missing_job: 2 });
     expect(pauses).toEqual([5_000]);
     const laboratory = world(situation);
-    await reconcile(laboratory.deps, 1_000);
+    await reconcile(laboratory.service, times(1_000));
     expect(laboratory.pauses).toEqual([1_000]);
   });
 
   it('tolerates some delay in a test lab, too', async () => {
     const late = waits(1, later(noon, -4_000));
-    const { deps } = world({
+    const { service } = world({
       rows: { 'check-dns': [late] },
       jobs: { 'check-dns': [idOf(waits(2))] },
     });
-    expect(await reconcile(deps, 1_000)).toEqual(nothing);
+    expect(await reconcile(service, times(1_000))).toEqual(nothing);
   });
 
   it('accepts the interval of a sweep, and repairs one that oversleeps', async () => {
-    const { deps, runAts, counted } = world({ overslept: 1 });
-    expect(await reconcile(deps, EVERY_MS)).toEqual({ ...nothing, overdue_job: 1 });
+    const { service, runAts } = world({ overslept: 1 });
+    expect(await reconcile(service, EVERY)).toEqual({ ...nothing, overdue_job: 1 });
     expect(runAts).toEqual([later(noon, 10_000), later(noon, 60_000)]);
-    expect(counted).toEqual(new Map([['overdue_job', 1]]));
+    expect(await counted()).toEqual({ overdue_job: 1 });
   });
 
   it('removes jobs without a row: of a removed domain, an old epoch, an unknown ID', async () => {
     const earlier = `${id(1)}.0`;
-    const { deps, jobsIn } = world({
+    const { service, jobsIn } = world({
       rows: { 'check-dns': [waits(1)] },
       jobs: { 'check-dns': [idOf(waits(1)), earlier, idOf(waits(2)), 'nobody'] },
     });
-    expect(await reconcile(deps, EVERY_MS)).toEqual({ ...nothing, orphaned_job: 3 });
+    expect(await reconcile(service, EVERY)).toEqual({ ...nothing, orphaned_job: 3 });
     expect(jobsIn('check-dns')).toEqual([idOf(waits(1))]);
   });
 
   it('repairs nothing that was in transit at the first check', async () => {
-    const { deps, counted } = world({
+    const { service } = world({
       rows: { 'check-dns': [waits(1), waits(2), waits(3)] },
       jobs: { 'check-dns': [idOf(waits(3)), idOf(waits(4)), idOf(waits(5))] },
       meanwhile: (rows, jobs) => {
@@ -206,89 +211,89 @@ describe('the reconciler', () => {
         jobs.set('check-dns', new Set([waits(2), waits(3), waits(4)].map(idOf)));
       },
     });
-    deps.waiting.count = async () => 4;
-    expect(await reconcile(deps, EVERY_MS)).toEqual(nothing);
-    expect(counted).toEqual(new Map());
+    Object.assign(service.waiting, { count: async () => 4 });
+    expect(await reconcile(service, EVERY)).toEqual(nothing);
+    expect(await counted()).toEqual({});
   });
 
   it('leaves a quarantined job alone until its time', async () => {
     const overdue = waits(1, later(noon, -60_000));
     const aside = new Map([[idOf(overdue), later(noon, 1_000)]]);
-    const { deps, jobsIn } = world({ rows: { 'check-dns': [overdue] }, aside });
-    expect(await reconcile(deps, EVERY_MS)).toEqual(nothing);
+    const { service, jobsIn } = world({ rows: { 'check-dns': [overdue] }, aside });
+    expect(await reconcile(service, EVERY)).toEqual(nothing);
     expect(jobsIn('check-dns')).toEqual([]);
     // Nor while it compares for another reason.
     const both = world({ rows: { 'check-dns': [overdue, waits(2)] }, aside });
-    expect(await reconcile(both.deps, EVERY_MS)).toEqual({ ...nothing, missing_job: 1 });
+    expect(await reconcile(both.service, EVERY)).toEqual({ ...nothing, missing_job: 1 });
     expect(both.jobsIn('check-dns')).toEqual([idOf(waits(2))]);
   });
 
   it('restores it afterwards, on probation', async () => {
     const overdue = waits(1, later(noon, -60_000));
-    const { deps, probations } = world({
+    const { service, probations } = world({
       rows: { 'check-dns': [overdue] },
       aside: new Map([[idOf(overdue), later(noon, -1_000)]]),
     });
-    await reconcile(deps, EVERY_MS);
+    await reconcile(service, EVERY);
     expect(probations).toEqual([idOf(overdue)]);
   });
 
   it('does nothing when another process has the lease', async () => {
-    const { deps, jobsIn } = world({ rows: { 'check-dns': [waits(1)] }, turn: false });
-    expect(await reconcile(deps, EVERY_MS)).toBeNull();
+    const { service, jobsIn } = world({ rows: { 'check-dns': [waits(1)] }, turn: false });
+    expect(await reconcile(service, EVERY)).toBeNull();
     expect(jobsIn('check-dns')).toEqual([]);
   });
 
   describe('in a process that stops', () => {
     it('repairs nothing after an interrupted pause', async () => {
-      const { deps, jobsIn } = world({ rows: { 'check-dns': [waits(1), waits(2)] } });
+      const { service, jobsIn } = world({ rows: { 'check-dns': [waits(1), waits(2)] } });
       const stopping = new AbortController();
       const pause = () => {
         stopping.abort();
         return new Promise<void>(() => {}); // never resolves
       };
-      expect(await reconcile({ ...deps, pause }, EVERY_MS, stopping.signal)).toEqual(nothing);
+      expect(await reconcile({ ...service, pause }, EVERY, stopping.signal)).toEqual(nothing);
       expect(jobsIn('check-dns')).toEqual([]);
     });
 
     it('removes no job whose row it did not read', async () => {
       const stopping = new AbortController();
       const rows = [1, 2, 3, 4].map((n) => waits(n));
-      const { deps, jobsIn } = world({
+      const { service, jobsIn } = world({
         rows: { 'check-dns': rows },
         jobs: { 'check-dns': rows.map(idOf) },
         full: true,
       });
-      const page: typeof deps.waiting.page = (...asked) => {
+      const page: typeof service.waiting.page = (...asked) => {
         stopping.abort();
-        return deps.waiting.page(...asked);
+        return service.waiting.page(...asked);
       };
-      const waiting = { ...deps.waiting, page };
-      expect(await reconcile({ ...deps, waiting }, EVERY_MS, stopping.signal)).toEqual(nothing);
+      const waiting = { ...service.waiting, page };
+      expect(await reconcile({ ...service, waiting }, EVERY, stopping.signal)).toEqual(nothing);
       expect(jobsIn('check-dns')).toEqual(rows.map(idOf));
     });
 
     it('ends after the current batch and counts its repairs', async () => {
       const stopping = new AbortController();
       const rows = Array.from({ length: 1_500 }, (_, index) => waits(index + 1));
-      const { deps, counted } = world({ rows: { 'check-dns': rows } });
-      const page: typeof deps.waiting.page = async (_, after) => (after === null ? rows : []);
-      const ensure: typeof deps.queues.ensure = (name, jobs) => {
+      const { service } = world({ rows: { 'check-dns': rows } });
+      const page: typeof service.waiting.page = async (_, after) => (after === null ? rows : []);
+      const ensure: typeof service.queues.ensure = (name, jobs) => {
         if (!isSweepQueue(name)) stopping.abort();
-        return deps.queues.ensure(name, jobs);
+        return service.queues.ensure(name, jobs);
       };
       const one = {
-        ...deps,
+        ...service,
         waiting: {
-          ...deps.waiting,
+          ...service.waiting,
           page: async (...asked: Parameters<typeof page>) =>
             asked[0] === 'check-dns' ? page(...asked) : [],
         },
-        queues: { ...deps.queues, ensure },
+        queues: { ...service.queues, ensure },
       };
       const repaired = { ...nothing, missing_job: 1_000 };
-      expect(await reconcile(one, EVERY_MS, stopping.signal)).toEqual(repaired);
-      expect(counted).toEqual(new Map([['missing_job', 1_000]]));
+      expect(await reconcile(one, EVERY, stopping.signal)).toEqual(repaired);
+      expect(await counted()).toEqual({ missing_job: 1_000 });
     });
   });
 });

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
 import { renewCertificate } from '../../workers/renew-certificate.ts';
 import { aDomain, later, noon } from '../support/builders.ts';
+import { throwingLog as log } from '../support/plain-service.ts';
 import { dueOnce } from './due-once.ts';
 import { aCertificate, orderWorld, refused, type Situation } from './order-world.ts';
 
@@ -17,25 +18,16 @@ const anIssued = (daysOld: number) =>
   });
 
 async function issue(situation: Situation) {
-  const { deps, shownAfter } = orderWorld(verified, situation);
-  await issueCertificate(deps, { domainId: verified.id, epoch: 1 });
+  const { service, shownAfter } = orderWorld(verified, situation);
+  await issueCertificate(service, { domainId: verified.id, epoch: 1 });
   return shownAfter;
 }
 
 async function renew(situation: Situation) {
-  const { deps, shownAfter } = orderWorld(live, { work: { usable: anIssued(61) }, ...situation });
-  const onFault = (fault: unknown) => {
-    throw fault;
-  };
-  const sweep = {
-    issue: deps,
-    due: dueOnce(live.id).due,
-    escalationAtEnd: async () => undefined,
-    onFault,
-    atOnce: 1,
-  };
-  await renewCertificate(sweep, new AbortController().signal);
-  return shownAfter;
+  const due = { 'renew-certificate': dueOnce(live.id).due };
+  const made = orderWorld(live, { work: { usable: anIssued(61) }, ...situation }, { due, log });
+  await renewCertificate(made.service, new AbortController().signal);
+  return made.shownAfter;
 }
 
 it('the served certificate is checked after a certificate is stored', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { DiagnosisForAny } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Certificate } from '../../src/core/records.ts';
-import type { Unavailable } from '../../workers/issue-certificate.ts';
-import { type RenewCertificateDeps, renewCertificate } from '../../workers/renew-certificate.ts';
-import { aDomain, aRefusal, later, missing, noon, unknown } from '../support/builders.ts';
+import type { Unavailable } from '../../workers/orders/advance-order.ts';
+import { renewCertificate } from '../../workers/renew-certificate.ts';
+import { aDomain, aRefusal, later, noon } from '../support/builders.ts';
+import { type ServiceMembers, throwingLog } from '../support/plain-service.ts';
 import { dueOnce } from './due-once.ts';
 import {
   aCertificate,
@@ -31,23 +31,16 @@ function anIssued(daysOld: number): Certificate {
   });
 }
 
-function world({ work, ...situation }: Situation) {
-  const made = orderWorld(live, { ...situation, work: { usable: anIssued(60), ...work } });
-  const deps: RenewCertificateDeps = {
-    issue: made.deps,
-    due: dueOnce(live.id).due,
-    escalationAtEnd: async () => undefined,
-    onFault: (fault) => {
-      throw fault;
-    },
-    atOnce: 2,
-  };
-  return { ...made, deps, postponed: made.planned };
+function world({ work, ...situation }: Situation, more: ServiceMembers = {}) {
+  const given = { ...situation, work: { usable: anIssued(60), ...work } };
+  const due = { 'renew-certificate': dueOnce(live.id).due };
+  const made = orderWorld(live, given, { due, log: throwingLog, ...more });
+  return { ...made, postponed: made.planned };
 }
 
 async function renewed(situation: Situation) {
   const made = world(situation);
-  expect(await renewCertificate(made.deps, running)).toEqual({ kind: 'done' });
+  expect(await renewCertificate(made.service, running)).toEqual({ kind: 'done' });
   return made;
 }
 
@@ -122,15 +115,7 @@ describe('a renewal that is due', () => {
 
   it('is not ordered when CAA forbids it: the customer gets a finding, and the domain stays live', async () => {
     const code = 'caa_blocks';
-    const about = { hostname: live.hostname, foundAt: 'shop.test', records: [], toAdd: '' };
-    const findings = [{ code, ...about }] as const;
-    const diagnosis: DiagnosisForAny = {
-      verdict: 'wrong',
-      provider: null,
-      findings,
-      forbidden: [0],
-    };
-    const { did, saves, postponed } = await renewed({ diagnosis });
+    const { did, saves, postponed } = await renewed({ seen: 'forbidden' });
     expect(saves[0]?.outcome).toMatchObject({
       kind: 'stayed',
       to: { status: 'live', missedAt: null },
@@ -141,13 +126,13 @@ describe('a renewal that is due', () => {
   });
 
   it('counts a wrong check as a first miss', async () => {
-    const { did, saves } = await renewed({ diagnosis: missing });
+    const { did, saves } = await renewed({ seen: 'missing' });
     expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: noon });
     expect(did).toEqual(['postpone']);
   });
 
   it('waits when the DNS is unknown', async () => {
-    const { did, saves } = await renewed({ diagnosis: unknown });
+    const { did, saves } = await renewed({ seen: 'unknown' });
     expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: null });
     expect(did).toEqual(['postpone']);
   });
@@ -155,13 +140,13 @@ describe('a renewal that is due', () => {
 
 describe('a backlog of renewals', () => {
   it('continues at once after other jobs', async () => {
-    const { deps } = world({});
     const take = async () => {
       await new Promise((resolve) => setImmediate(resolve)); // as in the database
       return [{ id: live.id, takes: 1 }];
     };
-    const noEnd = { ...dueOnce(live.id).due, take };
-    const result = await renewCertificate({ ...deps, due: noEnd, turnMs: 1 }, running);
+    const due = { 'renew-certificate': { ...dueOnce(live.id).due, take } };
+    const { service } = world({}, { due });
+    const result = await renewCertificate(service, running, 1);
     expect(result).toMatchObject({ kind: 'again', at: noon });
   });
 });

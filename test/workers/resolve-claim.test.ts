@@ -8,9 +8,9 @@ import { proofNameOf } from '../../src/core/names/proof.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
-import { saveCheck } from '../../workers/check-dns.ts';
-import { createResolveClaim } from '../../workers/resolve-claim.ts';
-import { anObservation, checkRules, later, noon, right } from '../support/builders.ts';
+import { saveCheck } from '../../workers/checks/save-check.ts';
+import { anObservation, later, noon, right } from '../support/builders.ts';
+import { plainService } from '../support/plain-service.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
@@ -36,25 +36,22 @@ async function two(hostname: string, status: DomainStatus): Promise<Two> {
 
 /** The TXT records that `answers` makes of the two values are at the queried name. */
 function checkRight({ claimant, holder }: Two, txt: Txt, more: Partial<Observation> = {}) {
-  const store = createCheckStore(stored.database);
   const values = [claimant, holder].map(({ projectId, hostname }) => proofFor(projectId, hostname));
-  const resolveClaim = createResolveClaim({
-    proofFor,
-    lookupTexts: async (name) => {
-      expect(name).toBe(proofNameOf(claimant.hostname));
-      return [answers[txt](values[0] ?? '', values[1] ?? '')];
-    },
-  });
   const followed: string[] = [];
-  const deps = {
-    save: store.save,
-    resolveClaim,
-    enqueueFollowUps: async ({ id }: { id: string }) => void followed.push(id),
-    rules: checkRules,
-    now: () => noon,
-  };
+  const service = plainService({
+    checks: createCheckStore(stored.database),
+    proofFor,
+    observer: {
+      lookupTexts: async (name) => {
+        expect(name).toBe(proofNameOf(claimant.hostname));
+        return [answers[txt](values[0] ?? '', values[1] ?? '')];
+      },
+    },
+    wake: async ({ id }: { readonly id: string }) => void followed.push(id),
+    queues: { remove: async () => undefined },
+  });
   const observed = { kind: 'observed', observation: { ...anObservation(), ...more } } as const;
-  const saved = saveCheck(deps, { domain: claimant, observed }, right);
+  const saved = saveCheck(service, { domain: claimant, observed }, right);
   return saved.then((outcome) => ({ outcome, followed }));
 }
 

@@ -1,9 +1,9 @@
 /** One attempt of a job without a queue: what is recorded, and when it is quarantined. */
-import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { JobResult } from '../../workers/running/job.ts';
 import { createAttempts, type RawJob } from '../../workers/running/run-job.ts';
 import { later, noon } from '../support/builders.ts';
+import { plainService } from '../support/plain-service.ts';
 
 const domainId = '00000000-0000-4000-8000-000000000001';
 const id = `${domainId}.1`;
@@ -15,10 +15,7 @@ function world() {
   const forgotten: string[] = [];
   const noted: unknown[] = [];
   const updateData = async (data: unknown) => void noted.push(data);
-  const attempts = createAttempts({
-    now: () => noon,
-    timeScale: 1,
-    log: pino({ level: 'silent' }),
+  const service = plainService({
     quarantine: {
       async setAside(suspect) {
         aside.push(suspect);
@@ -27,6 +24,7 @@ function world() {
       forget: async (_, jobId) => void forgotten.push(jobId),
     },
   });
+  const attempts = createAttempts(service);
   const attempt = (raw: Partial<RawJob>, run: () => Promise<JobResult> = async () => again) =>
     attempts('check-dns', { id, data: job, stalledCounter: 0, updateData, ...raw }, run);
   return { attempts, attempt, aside, forgotten, noted, updateData };

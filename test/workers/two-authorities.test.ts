@@ -2,7 +2,7 @@
  * Two CAs that are down or slow at different times: real worker functions and database, fake clock.
  * The certificate comes as soon as either can issue it, and no order is dropped early.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
   CertificateAuthorities,
@@ -10,12 +10,9 @@ import type {
 } from '../../src/certificates/authorities/authority.ts';
 import { createAsk, createAuthorityHealth } from '../../src/certificates/authorities/health.ts';
 import { type CertificateFaultCode, certificateFault } from '../../src/certificates/fault.ts';
-import { generatePrivateKey, sealKey, sealOf } from '../../src/certificates/vault/keys.ts';
-import { createVault } from '../../src/certificates/vault/vault.ts';
 import type { AuthorityBudgets } from '../../src/db/issuance/authority-budget.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import { issueCertificate } from '../../workers/issue-certificate.ts';
-import { advance } from '../../workers/orders/advance-order.ts';
 import { openStoredOrders, type StoredOrders } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
 import { rowsOfRun } from '../support/run.ts';
@@ -31,7 +28,6 @@ const budgets: AuthorityBudgets = [
   { directoryUrl: urls[0], budget: 'letsencrypt' },
   { directoryUrl: urls[1], budget: 'letsencrypt' },
 ];
-const vault = createVault(randomBytes(32));
 const endless = Number.POSITIVE_INFINITY;
 
 /** In minutes since noon, or since the order was placed. */
@@ -102,19 +98,9 @@ describe('With two CAs', () => {
     const workers = Array.from({ length: processes }, () => {
       const onChange = () => undefined;
       const health = createAuthorityHealth({ now, timeScale: 1, onChange });
-      const parts = { authorities, certificates, external: null, health, now, vault };
-      const { downForMs, answeredAt } = health;
-      return {
-        ...orderWorld(domain, {}).deps,
-        ...{ certificates, now, downForMs, answeredAt, authorities: urls },
-        ask: createAsk(authorities, health),
-        advance: (...given: [Parameters<typeof advance>[1], Parameters<typeof advance>[2]]) =>
-          advance(parts, ...given),
-        async newKey() {
-          const id = randomUUID();
-          return { id, sealedKey: sealKey(vault, generatePrivateKey(), sealOf(id)) };
-        },
-      };
+      const askAuthority = createAsk(authorities, health);
+      const members = { authorities, certificates, health, now, askAuthority };
+      return orderWorld(domain, {}, members).service;
     });
     let issuedAt: number | null = null;
     for (let turn = 0; +at - +noon <= hours * HOUR; turn += 1) {

@@ -3,30 +3,23 @@
 import { plainLine } from '../../src/certificates/acme/problems.ts';
 import {
   authorityOf,
-  type CertificateAuthorities,
+  type OrderResult,
   predecessorOf,
 } from '../../src/certificates/authorities/authority.ts';
-import type { ExternalAuthority } from '../../src/certificates/authorities/external.ts';
-import type { AuthorityHealth } from '../../src/certificates/authorities/health.ts';
 import { certificateFault, isCertificateFault } from '../../src/certificates/fault.ts';
 import { openKey, sealOf } from '../../src/certificates/vault/keys.ts';
-import type { Vault } from '../../src/certificates/vault/vault.ts';
 import { limitInWords, type PlacedAs } from '../../src/core/certificates/budget.ts';
 import type { Certificate } from '../../src/core/records.ts';
-import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
-import type { Unavailable } from '../issue-certificate.ts';
+import type { Service } from '../../src/service/service.ts';
 
-export type AdvanceDeps = {
-  readonly authorities: CertificateAuthorities;
-  readonly certificates: Pick<
-    CertificateStore,
-    'beforePlacing' | 'orderPlaced' | 'publishChallenge'
-  >;
-  /** Null without an external edge. */
-  readonly external: ExternalAuthority | null;
-  readonly health: Pick<AuthorityHealth, 'note'>;
-  readonly vault: Vault;
-  now(): Date;
+/** The order stays open. `detail`: one line, for a person. */
+export type Unavailable = {
+  readonly kind: 'unavailable';
+  /** From Retry-After. */
+  readonly retryAfter: Date | null;
+  readonly detail: string;
+  /** The CA did answer, but is slow or busy. */
+  readonly answered?: true;
 };
 
 /** A process with other settings has just opened the order. */
@@ -37,8 +30,12 @@ const gone: Unavailable = {
 };
 
 /** A slow or unreachable CA gives `unavailable`; throws faults of the vault and of storage. */
-export async function advance(parts: AdvanceDeps, order: Certificate, before: Certificate | null) {
-  const { authorities, certificates, external, health, vault } = parts;
+export async function advanceOrder(
+  service: Pick<Service, 'authorities' | 'certificates' | 'external' | 'health' | 'now' | 'vault'>,
+  order: Certificate,
+  before: Certificate | null,
+): Promise<OrderResult | Unavailable> {
+  const { authorities, certificates, external, health, vault } = service;
   const { id, hostname, orderUrl, sealedKey } = order;
   if (external !== null) return external.check(hostname);
   if (sealedKey === null) throw new Error('an order without an external edge has no key');
@@ -50,7 +47,7 @@ export async function advance(parts: AdvanceDeps, order: Certificate, before: Ce
     const result = await authority.advance(
       { hostname, orderUrl, privateKey, predecessor: predecessorOf(authorities, order, before) },
       {
-        beforePlacing: (kind) => countPlaced(parts, id, kind),
+        beforePlacing: (kind) => countPlaced(service, id, kind),
         orderPlaced: (url) => certificates.orderPlaced(id, url),
         publishChallenge: (challenge) => certificates.publishChallenge({ id, hostname }, challenge),
       },
@@ -70,7 +67,11 @@ export async function advance(parts: AdvanceDeps, order: Certificate, before: Ce
 }
 
 /** Throws if no token is left: the order stays open, at a CA that has just answered. */
-async function countPlaced({ certificates, now }: AdvanceDeps, id: string, kind: PlacedAs) {
+async function countPlaced(
+  { certificates, now }: Pick<Service, 'certificates' | 'now'>,
+  id: string,
+  kind: PlacedAs,
+) {
   const wait = await certificates.beforePlacing(id, kind, now());
   if (wait === null) return;
   const message = `it allows ${limitInWords(wait)}; the next order is possible at ${wait.until.toISOString()}`;

@@ -3,15 +3,12 @@
  * committed before its job is added. So a first check only suspects, and a second one, some seconds
  * later, repairs.
  */
-import { jobId, type QueueName, rowIdIn, type SweepQueue } from '../../src/core/operations/jobs.ts';
-import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
-import type {
-  RepairStore,
-  WaitingJob,
-  WaitingQueue,
-  WaitingStore,
-} from '../../src/db/domains/waiting.ts';
-import type { Queues, WantedJob } from '../../src/queue/queues.ts';
+import { jobId, type QueueName, rowIdIn } from '../../src/core/operations/jobs.ts';
+import type { WaitingJob, WaitingQueue } from '../../src/db/domains/waiting.ts';
+import type { WantedJob } from '../../src/queue/queues.ts';
+import type { Service } from '../../src/service/service.ts';
+
+type Comparing = Pick<Service, 'now' | 'quarantine' | 'queues' | 'waiting'>;
 
 const PAGE = 1_000;
 
@@ -37,16 +34,16 @@ export type Confirmed = {
  * Suspects nothing after `stop` is aborted, since rows not read yet would look like orphans.
  */
 export async function compare(
-  deps: ReconcileDeps,
+  service: Comparing,
   queue: WaitingQueue,
   stop: AbortSignal,
 ): Promise<Suspects> {
   if (stop.aborted) return unsuspicious;
-  const ids = await deps.queues.aliveIds(queue);
+  const ids = await service.queues.aliveIds(queue);
   const missing: string[] = [];
   let afterKey: string | null = null;
   while (!stop.aborted) {
-    const page: readonly WaitingJob[] = await deps.waiting.page(queue, afterKey, PAGE);
+    const page: readonly WaitingJob[] = await service.waiting.page(queue, afterKey, PAGE);
     missing.push(...page.filter(({ job }) => !ids.delete(jobId(job))).map(({ key }) => key));
     afterKey = page.at(-1)?.key ?? null;
     if (afterKey === null) return { missing, orphaned: [...ids] };
@@ -56,7 +53,7 @@ export async function compare(
 
 /** Repairs what is still wrong. Starts no page after `stop` is aborted. */
 export async function confirm(
-  deps: ReconcileDeps,
+  service: Comparing,
   queue: WaitingQueue,
   { missing, orphaned }: Suspects,
   stop: AbortSignal,
@@ -64,30 +61,30 @@ export async function confirm(
   let [added, woken, removed] = [0, 0, 0];
   for (const keys of pages(missing)) {
     if (stop.aborted) break;
-    const ensured = await addMissing(deps, queue, keys);
+    const ensured = await addMissing(service, queue, keys);
     added += ensured.added;
     woken += ensured.woken;
   }
   for (const ids of pages(orphaned)) {
     if (stop.aborted) break;
-    removed += await removeOrphans(deps, queue, ids);
+    removed += await removeOrphans(service, queue, ids);
   }
   return { added, woken, removed };
 }
 
-async function addMissing(deps: ReconcileDeps, queue: WaitingQueue, keys: readonly string[]) {
-  const wanted = await withoutSetAside(deps, queue, await deps.waiting.among(queue, keys));
-  const astray = await deps.queues.astray(queue, wanted);
+async function addMissing(service: Comparing, queue: WaitingQueue, keys: readonly string[]) {
+  const wanted = await withoutSetAside(service, queue, await service.waiting.among(queue, keys));
+  const astray = await service.queues.astray(queue, wanted);
   if (astray.length === 0) return { added: 0, woken: 0 };
   // Read again after the queue, since a job can have finished and its row no longer waits.
-  const rows = await deps.waiting.among(queue, keys);
+  const rows = await service.waiting.among(queue, keys);
   const waits = new Map(rows.map(({ job, runAt }) => [jobId(job), runAt.getTime()]));
   const lost = astray.filter(({ job, runAt }) => waits.get(jobId(job)) === runAt.getTime());
-  return deps.queues.ensure(queue, lost);
+  return service.queues.ensure(queue, lost);
 }
 
 async function removeOrphans(
-  { waiting, queues }: ReconcileDeps,
+  { waiting, queues }: Comparing,
   queue: WaitingQueue,
   ids: readonly string[],
 ): Promise<number> {
@@ -105,21 +102,9 @@ function pages<T>(items: readonly T[]): T[][] {
   );
 }
 
-export type ReconcileDeps = {
-  readonly waiting: WaitingStore;
-  readonly queues: Pick<Queues, 'astray' | 'ensure' | 'removeIdle' | 'aliveIds' | 'counts'>;
-  readonly quarantine: Pick<QuarantineStore, 'untils' | 'dropBefore'>;
-  readonly repairs: RepairStore;
-  /** Milliseconds. */
-  readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
-  now(): Date;
-  /** Between the first check and the second. */
-  pause(ms: number): Promise<void>;
-};
-
 /** Quarantined jobs are left out until their time is over, then return on probation. */
 async function withoutSetAside(
-  { quarantine, now }: Pick<ReconcileDeps, 'quarantine' | 'now'>,
+  { quarantine, now }: Comparing,
   queue: QueueName,
   jobs: readonly WaitingJob[],
 ): Promise<readonly WantedJob[]> {

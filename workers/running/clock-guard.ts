@@ -3,12 +3,6 @@ import type { Logger } from 'pino';
 import type { Pausable } from './spin-guard.ts';
 import { startTimer } from './timer.ts';
 
-export type ClockGuardDeps = {
-  /** Against the database's clock; missing if there is no other clock. */
-  readonly clockSkewMs?: () => Promise<number>;
-  readonly log: Logger;
-};
-
 /** The part of a BullMQ Worker (with `autorun: false`) that the clock guard uses. */
 export type Halting = Pick<Pausable, 'isPaused' | 'pause' | 'resume'> & {
   run(): Promise<void>;
@@ -26,10 +20,11 @@ export type ClockGuard = {
 const SKEW_MS_MAX = 5_000;
 const COMPARE_EVERY_MS = 5_000;
 
-/** Compares at once, then regularly. If the database does not answer, nothing changes. */
+/** `skewMs`: against the database's clock. Compares at once, then regularly; without an answer nothing changes. */
 export function startClockGuard(
-  { clockSkewMs = async () => 0, log }: ClockGuardDeps,
+  skewMs: () => Promise<number>,
   workers: readonly Halting[],
+  log: Logger,
 ): ClockGuard {
   let [isRight, haveBegun] = [true, false];
   let compared = () => {};
@@ -38,19 +33,19 @@ export function startClockGuard(
   });
 
   async function compare(stop: AbortSignal): Promise<void> {
-    const skewMs = await clockSkewMs().catch(() => null);
+    const measured = await skewMs().catch(() => null);
     if (stop.aborted) return;
     const wasRight = isRight;
-    if (skewMs !== null) isRight = Math.abs(skewMs) <= SKEW_MS_MAX;
-    if (isRight !== wasRight) report(skewMs);
+    if (measured !== null) isRight = Math.abs(measured) <= SKEW_MS_MAX;
+    if (isRight !== wasRight) report(measured);
     if (isRight) goOn(wasRight);
     else if (haveBegun) await halt(workers);
     compared();
   }
 
-  function report(skewMs: number | null): void {
-    if (isRight) log.warn({ skewMs }, 'clock is right again; taking jobs');
-    else log.error({ skewMs }, 'clock is off by more than 5 s; taking no jobs');
+  function report(measured: number | null): void {
+    if (isRight) log.warn({ skewMs: measured }, 'clock is right again; taking jobs');
+    else log.error({ skewMs: measured }, 'clock is off by more than 5 s; taking no jobs');
   }
 
   function goOn(wasRight: boolean): void {

@@ -1,6 +1,5 @@
 /** The only place that catches a job's faults. */
 
-import type { Logger } from 'pino';
 import {
   type AnyJob,
   domainIdIn,
@@ -17,19 +16,12 @@ import {
   reasonOf,
 } from '../../src/core/operations/quarantine.ts';
 import { SECOND, scaledMs } from '../../src/core/time.ts';
-import type { QuarantineStore } from '../../src/db/domains/quarantine.ts';
-import type { CountJob, JobOutcome } from '../../src/ops/metrics/work.ts';
+import type { JobOutcome } from '../../src/ops/metrics/work.ts';
 import { isOutage } from '../../src/queue/outage.ts';
+import type { Service } from '../../src/service/service.ts';
 import { type JobResult, parseJob, type Trouble, toStored } from './job.ts';
 
-export type RunDeps = {
-  readonly quarantine: Pick<QuarantineStore, 'setAside' | 'forget'>;
-  /** Divides these waits (TIME_SCALE). */
-  readonly timeScale: number;
-  readonly log: Logger;
-  readonly count?: CountJob;
-  now(): Date;
-};
+type Running = Pick<Service, 'config' | 'log' | 'metrics' | 'now' | 'quarantine'>;
 
 export type RawJob = {
   readonly id?: string | undefined;
@@ -52,28 +44,28 @@ export type Attempts = <N extends QueueName>(
 const none: Trouble = { faults: 0, outages: 0, forgiven: 0, alone: 0, probation: false };
 
 /** One per process: jobs that can have crashed their worker run one at a time in it. */
-export function createAttempts(deps: RunDeps): Attempts {
+export function createAttempts(service: Running): Attempts {
   let aloneTaken = false;
 
   return async (name, raw, run) => {
     const parsed = parseJob(name, raw);
-    if (!parsed.ok) return setAside(deps, name, raw, parsed.reason);
+    if (!parsed.ok) return setAside(service, name, raw, parsed.reason);
     const { job, trouble } = parsed;
     const started = { name, raw, job, trouble };
     const deaths = raw.stalledCounter - trouble.forgiven;
     if (isSweepQueue(name) || !isSuspect(deaths, trouble.probation)) {
-      return runOnce(deps, started, run);
+      return runOnce(service, started, run);
     }
     if (isPoison({ faults: 0, deathsAlone: trouble.alone, probation: trouble.probation })) {
-      return setAside(deps, name, raw, `the worker crashed ${times(deaths)} during this job`);
+      return setAside(service, name, raw, `the worker crashed ${times(deaths)} during this job`);
     }
-    if (aloneTaken) return { result: itsTurnLater(deps) };
+    if (aloneTaken) return { result: itsTurnLater(service) };
     aloneTaken = true;
     try {
       const noted = { ...trouble, alone: trouble.alone + 1 };
       // Recorded before it runs, so that jobs which only wait are not suspected.
       await raw.updateData(toStored(job, noted));
-      return await runOnce(deps, { ...started, trouble: noted }, run);
+      return await runOnce(service, { ...started, trouble: noted }, run);
     } finally {
       aloneTaken = false;
     }
@@ -88,7 +80,7 @@ type Started<N extends QueueName> = {
 };
 
 async function runOnce<N extends QueueName>(
-  deps: RunDeps,
+  service: Running,
   started: Started<N>,
   run: (job: JobOf<N>) => Promise<JobResult>,
 ): Promise<JobAttempt> {
@@ -96,14 +88,14 @@ async function runOnce<N extends QueueName>(
   const good = { ...none, forgiven: raw.stalledCounter };
   const beganAt = performance.now();
   const count = (outcome: JobOutcome) =>
-    deps.count?.(name, outcome, (performance.now() - beganAt) / SECOND);
+    service.metrics?.job(name, outcome, (performance.now() - beganAt) / SECOND);
   try {
     const result = await run(job);
-    if (mayBeNoted(trouble)) await deps.quarantine.forget(name, raw.id ?? '');
+    if (mayBeNoted(trouble)) await service.quarantine.forget(name, raw.id ?? '');
     count(result.kind);
     return isAsBefore(trouble, good) ? { result } : { result, store: toStored(job, good) };
   } catch (fault) {
-    const attempt = await afterFault(deps, started, fault);
+    const attempt = await afterFault(service, started, fault);
     const wentOn = isOutage(fault) ? 'outage' : 'fault';
     count(attempt.result.kind === 'over' ? 'set_aside' : wentOn);
     return attempt;
@@ -116,11 +108,14 @@ function mayBeNoted({ probation, faults, alone }: Trouble): boolean {
 }
 
 async function afterFault<N extends QueueName>(
-  deps: RunDeps,
+  service: Running,
   { name, raw, job, trouble }: Started<N>,
   fault: unknown,
 ): Promise<JobAttempt> {
-  const { log, timeScale } = deps;
+  const {
+    config: { timeScale },
+    log,
+  } = service;
   const given: AnyJob = job;
   const ids = { queue: name, jobId: raw.id, ...given };
   const survived = { ...trouble, forgiven: raw.stalledCounter, alone: 0 };
@@ -128,7 +123,7 @@ async function afterFault<N extends QueueName>(
     const outages = trouble.outages + 1;
     const waitMs = outageWaitMs(outages, timeScale);
     log.warn({ err: fault, ...ids, outages, waitMs }, 'job postponed: dependency unavailable');
-    return put(deps, waitMs, `outage ${outages}`, toStored(job, { ...survived, outages }));
+    return put(service, waitMs, `outage ${outages}`, toStored(job, { ...survived, outages }));
   }
   const faults = trouble.faults + 1;
   const waitMs = faultWaitMs(faults, timeScale);
@@ -139,16 +134,16 @@ async function afterFault<N extends QueueName>(
   // A sweep serves all domains and is never quarantined: its rows are leased, so a bad row affects
   // only itself.
   if (!isSweepQueue(name) && isPoison({ faults, deathsAlone: 0, probation })) {
-    return setAside(deps, name, raw, reason).catch((unnoted: unknown) => {
+    return setAside(service, name, raw, reason).catch((unnoted: unknown) => {
       if (!isOutage(unnoted)) throw unnoted;
-      return put(deps, waitMs, `fault ${faults}, and an outage`, later);
+      return put(service, waitMs, `fault ${faults}, and an outage`, later);
     });
   }
-  return put(deps, waitMs, `fault ${faults}: ${reason}`, later);
+  return put(service, waitMs, `fault ${faults}: ${reason}`, later);
 }
 
 async function setAside(
-  { quarantine: store, timeScale, log, now }: RunDeps,
+  { config: { timeScale }, quarantine: store, log, now }: Running,
   queue: QueueName,
   raw: RawJob,
   reason: string,
@@ -161,12 +156,12 @@ async function setAside(
   return { result: { kind: 'over', reason } };
 }
 
-function put({ now }: RunDeps, waitMs: number, note: string, store: AnyJob): JobAttempt {
+function put({ now }: Running, waitMs: number, note: string, store: AnyJob): JobAttempt {
   return { result: { kind: 'again', at: new Date(now().getTime() + waitMs), note }, store };
 }
 
 /** Releases the job while another runs alone, so that it is not lost with the same worker. */
-function itsTurnLater({ now, timeScale }: RunDeps): JobResult {
+function itsTurnLater({ config: { timeScale }, now }: Running): JobResult {
   const waitMs = scaledMs(SECOND, timeScale) * (1 + 2 * Math.random());
   const note = 'its worker crashed; waits to run alone';
   return { kind: 'again', at: new Date(now().getTime() + waitMs), note };

@@ -4,10 +4,10 @@
  * processed last and alone, since it can crash the worker.
  */
 
-import type { CheckRules } from '../../src/core/life/check.ts';
 import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
-import type { DueDomains, Lease, TakenDomain } from '../../src/db/domains/sweeps.ts';
+import type { DueDomains, Lease, SweepName, TakenDomain } from '../../src/db/domains/sweeps.ts';
 import { isOutage } from '../../src/queue/outage.ts';
+import type { Service } from '../../src/service/service.ts';
 
 export type Sweep = {
   readonly due: DueDomains;
@@ -99,17 +99,32 @@ function errorOf(fault: unknown) {
   return fault instanceof Error ? fault : { name: 'Thrown', message: String(fault) };
 }
 
-export type UsualLease = {
+type UsualLease = {
   readonly usualMs: number;
   /** The minimum, whatever TIME_SCALE is. */
   readonly leastMs: number;
 };
 
-export function leaseNow(
-  { now: clock, rules }: { now(): Date; rules(now: Date): CheckRules },
+function leaseNow(
+  { config: { timeScale }, now: clock }: Pick<Service, 'config' | 'now'>,
   { usualMs, leastMs }: UsualLease,
 ): Lease {
   const now = clock();
-  const { timeScale } = rules(now);
   return { now, leasesMs: sweepLeasesMs(Math.max(leastMs, usualMs / timeScale), timeScale) };
+}
+
+export type SweepPlan = Pick<Sweep, 'work' | 'batch' | 'atOnce'> & { readonly lease: UsualLease };
+
+/** As `sweep`, over the domains that are due. Faults of single domains are logged. */
+export async function sweepDue(
+  service: Service,
+  name: SweepName,
+  { lease, ...plan }: SweepPlan,
+  stop: AbortSignal,
+): Promise<void> {
+  const queue = name === 'recheck-live' ? name : 'renew-certificate';
+  const onFault = (err: unknown, domainId: string) =>
+    service.log.error({ err, queue, domainId }, 'sweep failed for one domain');
+  const due = service.due[name];
+  await sweep({ ...plan, due, lease: () => leaseNow(service, lease), onFault }, stop);
 }

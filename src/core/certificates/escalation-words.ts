@@ -164,10 +164,11 @@ function alsoSetBack(setback: EscalationEvidence['setback'], reader: EscalationR
   return ` The open order made no progress at ${inUtc(setback.at)}${detailOf(setback, reader)}.`;
 }
 
-/** Error codes, network errors and names of variables are for operators. */
+/** A detail that starts with an error code names network errors or variables: for operators. */
 function detailOf({ detail }: Setback, reader: EscalationReader): string {
-  if (reader === 'operator') return `: ${detail}`;
-  return /^ca_misconfigured\b/.test(detail)
+  const isForOperators = /^[a-z]+(?:_[a-z]+)+\b/.test(detail);
+  if (reader === 'operator' || !isForOperators) return `: ${detail}`;
+  return detail.startsWith('ca_misconfigured')
     ? ': it rejects the settings of this platform, which the platform’s operator has to fix'
     : '';
 }

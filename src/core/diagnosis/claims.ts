@@ -7,7 +7,7 @@ export type ClaimFinding =
   /** It moves only once `proof.record` exists. Old findings have no `proof`. */
   { readonly code: 'held_elsewhere'; readonly hostname: string; readonly proof?: Proof };
 
-/** Produced by workers/resolve-claim.ts, not by an observation. */
+/** Produced by workers/checks/resolve-claim.ts, not by an observation. */
 export const claims: FamilyOf<ClaimFinding> = {
   held_elsewhere: {
     meaning: 'Another project also has this apex, or this name behind a proxy',

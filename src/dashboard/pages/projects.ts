@@ -26,7 +26,7 @@ export function projectPages(): readonly PageRoute[] {
 const PAGE_SIZE = 100;
 
 const planChoices: readonly SelectOption[] = [
-  { value: 'free', text: 'Free' },
+  { value: 'free', text: 'Free (no custom domains)' },
   { value: 'pro', text: 'Pro' },
   { value: 'enterprise', text: 'Enterprise' },
 ];
@@ -76,7 +76,7 @@ ${choiceField(
     name: 'plan',
     label: 'Plan',
     value: typed.get('plan') ?? 'pro',
-    hint: 'What your customer has in your product. Custom domains need Pro or Enterprise.',
+    hint: 'What your customer has in your product.',
   },
   planChoices,
 )}

@@ -136,18 +136,14 @@ const FIRST = '00000000-0000-0000-0000-000000000000';
 export const repairKinds = ['missing_job', 'overdue_job', 'orphaned_job', 'missing_sweep'] as const;
 export type RepairKind = (typeof repairKinds)[number];
 
-export type RepairStore = {
-  count(kind: RepairKind, repaired: number): Promise<void>;
-};
-
 /** Atomic, so concurrent processes lose no counts. */
-export function createRepairStore(prisma: PrismaClient): RepairStore {
-  return {
-    async count(kind, repaired) {
-      if (repaired === 0) return;
-      await prisma.$executeRaw`
-        INSERT INTO repair AS r (kind, count, last_at) VALUES (${kind}, ${repaired}::bigint, now())
-        ON CONFLICT (kind) DO UPDATE SET count = r.count + EXCLUDED.count, last_at = now()`;
-    },
-  };
+export async function countRepairs(
+  prisma: PrismaClient,
+  kind: RepairKind,
+  repaired: number,
+): Promise<void> {
+  if (repaired === 0) return;
+  await prisma.$executeRaw`
+    INSERT INTO repair AS r (kind, count, last_at) VALUES (${kind}, ${repaired}::bigint, now())
+    ON CONFLICT (kind) DO UPDATE SET count = r.count + EXCLUDED.count, last_at = now()`;
 }

@@ -21,27 +21,25 @@ export type RenewalPlan = {
   readonly known: KnownRenewal;
 };
 
-export type RenewalStore = {
-  /** Does nothing if the domain is no longer live in this epoch, or has another certificate. */
-  plan(domain: LoadedDomain, certificate: Certificate, plan: RenewalPlan): Promise<void>;
-};
-
-export function createRenewalStore(prisma: PrismaClient): RenewalStore {
-  return {
-    plan: ({ id, epoch }, { id: certificateId, expiresAt }, { renewAt, askAt, known }) =>
-      prisma.$transaction(async (tx) => {
-        const isPlanned = await schedule(
-          tx,
-          { id, epoch, status: 'live', certificateEndsAt: expiresAt },
-          { renewalInfoAt: askAt, ...(renewAt && { renewAt }) },
-        );
-        if (!isPlanned) return;
-        await tx.certificate.updateMany({
-          where: { id: certificateId, domainId: id },
-          data: { renewalInfo: toStored(known) },
-        });
-      }),
-  };
+/** Does nothing if the domain is no longer live in this epoch, or has another certificate. */
+export async function planRenewal(
+  prisma: PrismaClient,
+  { id, epoch }: LoadedDomain,
+  { id: certificateId, expiresAt }: Certificate,
+  { renewAt, askAt, known }: RenewalPlan,
+): Promise<void> {
+  await prisma.$transaction(async (tx) => {
+    const isPlanned = await schedule(
+      tx,
+      { id, epoch, status: 'live', certificateEndsAt: expiresAt },
+      { renewalInfoAt: askAt, ...(renewAt && { renewAt }) },
+    );
+    if (!isPlanned) return;
+    await tx.certificate.updateMany({
+      where: { id: certificateId, domainId: id },
+      data: { renewalInfo: toStored(known) },
+    });
+  });
 }
 
 /** Null if the certificate was never issued. */

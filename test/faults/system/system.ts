@@ -24,7 +24,7 @@ import { PLATFORM_DOMAIN, startZones, type Zones } from './zones.ts';
 const VERIFY_WINDOW = '12m';
 /**
  * Divides every wait of the service, and turns the reconciler's 20 s into `RECONCILE_MS`
- * (src/roles/worker.ts).
+ * (workers/running/work-times.ts).
  */
 const TIME_SCALE = '240';
 export const RECONCILE_MS = 3_000;

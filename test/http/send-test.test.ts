@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Webhook } from '../../src/core/records.ts';
-import { composeSendTest } from '../../src/roles/webhooks.ts';
+import { createSendTest } from '../../src/http/routes/send-test.ts';
 import { mintSecret } from '../../src/webhooks/message.ts';
 import type { Send } from '../../src/webhooks/send.ts';
 import { noon } from '../support/builders.ts';
@@ -17,7 +17,7 @@ it('Test messages to one host are limited, and a finished one frees its place', 
       waiting.push(() => resolve({ kind: 'answered', status: 204, retryAfter: null }));
     });
   const parts = { config: {} as Config, ownAddresses: async () => [], vault };
-  const sendTest = composeSendTest(parts, send);
+  const sendTest = createSendTest(parts, send);
   const { sealed } = mintSecret(vault, 'w1');
   const aWebhook = (url: string) =>
     ({ id: 'w1', projectId: 'p1', url, sealedSecret: sealed, sealedOldSecret: null }) as Webhook;

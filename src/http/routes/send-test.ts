@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto';
+import type { Webhook } from '../../core/records.ts';
+import { hostOf } from '../../net/destination.ts';
+import { createKeyedCount } from '../../net/keyed-count.ts';
+import type { Service } from '../../service/service.ts';
+import { webhookSender } from '../../service/webhook-sender.ts';
+import { signedHeaders, testBodyOf } from '../../webhooks/message.ts';
+import type { TestSent } from './webhook-owners.ts';
+
+/** Per process, and per host. */
+const testsAtOnce = { total: 20, perKey: 2 } as const;
+
+/** A request waits for it, so it is shorter than an attempt. */
+const TEST_TIMEOUT_MS = 5_000;
+
+/** Sends one `webhook.test` from this process, outside the queue. */
+export function createSendTest(
+  service: Pick<Service, 'config' | 'ownAddresses' | 'vault'>,
+  send = webhookSender(service, TEST_TIMEOUT_MS),
+) {
+  const underWay = createKeyedCount(testsAtOnce);
+  return async (webhook: Webhook, at: Date): Promise<TestSent | null> => {
+    const leave = underWay.admit(hostOf(new URL(webhook.url)));
+    if (typeof leave !== 'function') return null;
+    const messageId = `msg_${randomUUID()}`;
+    const body = testBodyOf(webhook, at);
+    const headers = signedHeaders(service.vault, webhook, { messageId, at, body });
+    try {
+      return { messageId, answer: await send({ url: webhook.url, headers, body }) };
+    } finally {
+      leave();
+    }
+  };
+}

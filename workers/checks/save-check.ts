@@ -1,0 +1,68 @@
+/** The end of every check: decide, save, and create the jobs that follow. */
+import type { DomainChange } from '../../src/core/life/change.ts';
+import type { CheckResult } from '../../src/core/life/check.ts';
+import { decide } from '../../src/core/life/decide.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { CheckSave } from '../../src/db/domains/transitions.ts';
+import type { NewEscalation } from '../../src/db/issuance/escalations.ts';
+import { forgetJobs } from '../../src/queue/queues.ts';
+import type { Service } from '../../src/service/service.ts';
+import { checkRules } from './check-rules.ts';
+import { countedCheckOf } from './counted-check.ts';
+import { resolveClaim } from './resolve-claim.ts';
+
+type Seen = Pick<CheckSave, 'domain' | 'observed' | 'provenAgainst'> & {
+  /** Of a served domain whose certificate has expired. */
+  escalationAtEnd?(): Promise<NewEscalation | undefined>;
+};
+
+/** For a domain in any state. Returns null if another save came first and nothing was changed. */
+export async function saveCheck(
+  service: Service,
+  { escalationAtEnd, ...seen }: Seen,
+  result: CheckResult,
+): Promise<DomainChange | null> {
+  const { domain, observed } = seen;
+  const at = service.now();
+  const outcome = decide(domain, { kind: 'checked', ...result, ...checkRules(service, at) }, at);
+  const ended = outcome.events.some(({ type }) => type === 'certificate.ended');
+  const escalation = ended ? await escalationAtEnd?.() : undefined;
+  const saved = await service.checks.save({
+    ...seen,
+    outcome,
+    at,
+    ...(escalation && { escalation }),
+  });
+  if (saved.kind === 'stale') return null;
+  if (saved.kind === 'plan_required') {
+    return saveCheck(service, { domain, observed }, planRequired(domain));
+  }
+  // Another project holds the name: look up the proof of ownership, then save again.
+  if (saved.kind === 'held_elsewhere') {
+    const provenAgainst = saved.holderProjectId;
+    const claim = await resolveClaim(service, domain, observed.observation, provenAgainst);
+    return claim.kind === 'proven'
+      ? saveCheck(service, { domain, observed, provenAgainst }, result)
+      : saveCheck(service, { domain, observed }, claim.result);
+  }
+  service.metrics?.check(countedCheckOf({ domain, outcome, at, verdict: result.verdict }));
+  if (saved.lost !== undefined) await enqueueFollowUps(service, saved.lost, saved.lost.change);
+  if (outcome.kind === 'moved') {
+    await enqueueFollowUps(service, { id: domain.id, epoch: saved.epoch }, outcome);
+  }
+  return outcome;
+}
+
+function planRequired({ hostname }: LoadedDomain): CheckResult {
+  return { verdict: 'wrong', findings: [{ code: 'plan_required', hostname }] };
+}
+
+/** Idempotent. A return to pending starts a new epoch: the previous epoch's jobs are removed. */
+export async function enqueueFollowUps(
+  { queues, wake }: Pick<Service, 'queues' | 'wake'>,
+  { id, epoch }: { readonly id: string; readonly epoch: number },
+  { to, nextCheckAt, escalateAt }: Pick<DomainChange, 'to' | 'nextCheckAt' | 'escalateAt'>,
+): Promise<void> {
+  await wake({ id, epoch, status: to.status, nextCheckAt, escalateAt });
+  if (to.status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
+}

@@ -1,0 +1,108 @@
+/** Obtains a certificate for a verified or a live domain. */
+import type { OrderResult } from '../../src/certificates/authorities/authority.ts';
+import { renewalCheckAt } from '../../src/core/certificates/plan.ts';
+import type { Certificate } from '../../src/core/records.ts';
+import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
+import type { IssueWork, Setback } from '../../src/db/issuance/issue-work.ts';
+import { inSpan } from '../../src/net/tracing.ts';
+import type { Service } from '../../src/service/service.ts';
+import { done, type JobResult, retryNow } from '../running/job.ts';
+import { advanceOrder, type Unavailable } from './advance-order.ts';
+import { afterRefusal, afterSetback, type OrderWork, takeUp } from './choose-authority.ts';
+
+/**
+ * Stores every result, with the time of the next attempt. `forbidden`: indexes of the CAs that CAA
+ * forbids. Idempotent: an open order is never duplicated.
+ */
+export async function obtain(
+  service: Service,
+  loaded: IssueWork,
+  forbidden: readonly number[],
+): Promise<JobResult> {
+  const work = { ...loaded, forbidden };
+  const order = await takeUp(service, work);
+  // The domain was removed or verified again since it was loaded.
+  if (order === null) return done;
+  if ('until' in order) {
+    return postponed(service, work.domain, order.until, order.note);
+  }
+  const attributes = { 'signpost.domain.id': order.domainId };
+  const result = await inSpan('advance order', attributes, () =>
+    advanceOrder(service, order, work.usable),
+  );
+  return conclude(service, work, order, asNewCertificate(service, work, order, result));
+}
+
+async function conclude(
+  service: Service,
+  work: OrderWork,
+  order: Certificate,
+  result: OrderResult | Unavailable,
+): Promise<JobResult> {
+  const now = service.now();
+  const { domain } = work;
+  switch (result.kind) {
+    case 'issued': {
+      const { chain, issuer, notBefore: issuedAt, notAfter: expiresAt } = result;
+      const certificate = { chain, issuer, issuedAt, expiresAt };
+      // Another run shares the order; this domain can use what it stored.
+      if (!(await service.certificates.store(domain, order.id, certificate, now)))
+        return retryNow(now);
+      const job = { domainId: domain.id, epoch: domain.epoch };
+      if (domain.state.status === 'verified')
+        await service.queues.remove('escalate-certificate', job);
+      await service.handshakes.recordServed(domain);
+      return done;
+    }
+    case 'refused': {
+      const { type, detail, retryAfter } = result.problem;
+      const at = afterRefusal(service, work, order, { type, at: now, retryAfter });
+      const asked = retryAfter === null ? {} : { retryAfter: retryAfter.toISOString() };
+      const refusal = { problem: { type, detail, ...asked }, nextAttemptAt: at };
+      const { isPlanned } = await service.certificates.refuse(domain, order.id, refusal, now);
+      return isPlanned ? { kind: 'again', at, note: `refused: ${type}` } : retryNow(now);
+    }
+    case 'unavailable': {
+      const setback = setbackOf(work, order, result, now);
+      await service.certificates.setBack(order.id, setback);
+      const at = afterSetback(service, work, order, setback);
+      return postponed(service, domain, at, `not issued yet: ${result.detail}`);
+    }
+  }
+}
+
+/** A slow CA does not extend an earlier outage. */
+function setbackOf(work: OrderWork, order: Certificate, result: Unavailable, at: Date): Setback {
+  const { detail, retryAfter } = result;
+  const answered = result.answered === true;
+  const before = order.id === work.order?.id ? work.setback : null;
+  const since = before?.answered === answered ? before.since : at;
+  return { at, since, answered, detail, retryAfter };
+}
+
+/** An external edge renews on its own schedule: the old certificate is not a result. */
+function asNewCertificate(
+  { config, now }: Service,
+  { domain, usable }: IssueWork,
+  order: Certificate,
+  result: OrderResult | Unavailable,
+): OrderResult | Unavailable {
+  const isRenewal = order.sealedKey === null && domain.state.status !== 'verified';
+  if (!isRenewal || result.kind !== 'issued' || !usable?.expiresAt) return result;
+  if (result.notAfter > usable.expiresAt) return result;
+  const at = now();
+  const detail = `the certificate that expires at ${result.notAfter.toISOString()} is still served`;
+  const retryAfter = renewalCheckAt(at, config.timeScale);
+  return { kind: 'unavailable', detail, retryAfter, answered: true };
+}
+
+/** Runs again at once if `verify` was requested in the meantime. */
+async function postponed(
+  { certificates, now }: Service,
+  domain: LoadedDomain,
+  at: Date,
+  note: string,
+): Promise<JobResult> {
+  const isPlanned = await certificates.postpone(domain, at);
+  return isPlanned ? { kind: 'again', at, note } : retryNow(now());
+}
