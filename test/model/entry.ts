@@ -79,6 +79,7 @@ export function usable({ certificates }: Entry, at: number): Certificate | null 
 
 /** A fifth of its life is left, with no later certificate: an operator is needed. */
 export function isLate({ certificates }: Entry, at: number): boolean {
-  const [newest] = [...certificates].sort((one, other) => other.until - one.until);
+  // A CA can have changed to shorter lives, so the newest may expire first.
+  const newest = certificates.toSorted((one, other) => one.storedAt - other.storedAt).at(-1);
   return newest !== undefined && at >= newest.until - (newest.until - newest.from) / 5;
 }
