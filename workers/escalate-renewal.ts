@@ -22,7 +22,6 @@ import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import type { Service } from '../src/service/service.ts';
 import { diagnoseDomain } from './checks/diagnose-domain.ts';
 import { observeDomain } from './checks/observe-domain.ts';
-import { renewalPlanOf } from './orders/escalation-at-end.ts';
 import {
   evidenceOf,
   inJson,
@@ -31,6 +30,7 @@ import {
   toNewEscalation,
 } from './orders/escalation-evidence.ts';
 import { logEscalation } from './orders/log-escalation.ts';
+import { renewalPlanOf } from './orders/renewal-plan.ts';
 import { done, type JobResult } from './running/job.ts';
 import { sweepDue } from './running/sweep.ts';
 

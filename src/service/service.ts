@@ -32,7 +32,7 @@ import {
 import { createQuarantineStore, type QuarantineStore } from '../db/domains/quarantine.ts';
 import { createDueDomains, type DueDomains, type SweepName } from '../db/domains/sweeps.ts';
 import { createWaitingStore, type WaitingStore } from '../db/domains/waiting.ts';
-import type { PrismaClient } from '../db/generated/client.ts';
+import type { Database } from '../db/engine/client.ts';
 import { type AuthorityKeyStore, createAuthorityKeyStore } from '../db/issuance/authority-keys.ts';
 import { type CertificateStore, createCertificateStore } from '../db/issuance/certificates.ts';
 import { createProjectStore, type ProjectStore } from '../db/projects.ts';
@@ -157,7 +157,7 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
     signingKey: createSigningKeys(secrets.signing),
     wake: createWake(queues),
     bringNow: createBringNow({ queues, quarantine, now }),
-    due: dueDomainsOf(prisma),
+    due: dueDomainsOf(database),
     deliverySlots: createKeyedCount({ total: Infinity, perKey: Infinity }),
     ...replaced,
     async close() {
@@ -191,7 +191,7 @@ function certificatesOf(
   return metrics === undefined ? store : countOrders(store, metrics.order);
 }
 
-function dueDomainsOf(prisma: PrismaClient): Service['due'] {
+function dueDomainsOf({ prisma }: Database): Service['due'] {
   return {
     'recheck-live': createDueDomains(prisma, 'recheck-live'),
     'renew-certificate': createDueDomains(prisma, 'renew-certificate'),

@@ -35,3 +35,17 @@ describe('an escalation with two CAs', () => {
     expect(escalationWords(cause, evidence).summary).toMatch(/progress at 2026-11-20 12:20 UTC\.$/);
   });
 });
+
+it('The error of a certificate authority is for operators; that of another edge helps its owner', () => {
+  const set = (detail: string) => ({
+    ...evidence,
+    setback: { at: '2026-11-20T12:20:00.000Z', detail },
+  });
+  const away = set('ca_unreachable: no answer (ECONNREFUSED)');
+  const of = (reader: 'customer' | 'operator') =>
+    escalationWords('authority_unreachable', away, reader).summary;
+  expect(of('operator')).toMatch(/ca_unreachable: no answer \(ECONNREFUSED\)\.$/);
+  expect(of('customer')).toMatch(/had not finished\.$/);
+  const shown = escalationWords('certificate_not_shown', set('192.0.2.1 refuses the connection'));
+  expect(shown.summary).toMatch(/: 192\.0\.2\.1 refuses the connection\.$/);
+});

@@ -50,7 +50,7 @@ const quiet: EscalationEvidence = {
   servedUntil: null,
 };
 const problem = (type: string) => ({ problem: { type, detail: 'No.' }, refusals: 1 });
-const setback = { setback: { at: noon.toISOString(), detail: 'no answer (ECONNREFUSED)' } };
+const setback = { setback: { at: noon.toISOString(), detail: 'ca_unreachable: no answer' } };
 const reachable: Probe = { address: '192.0.2.1', outcome: 'reachable' };
 const refused: Probe = { address: '2001:db8::1', outcome: 'refused' };
 const unreached = { ...problem('connection'), probes: [refused] };
@@ -243,7 +243,7 @@ describe('the texts of an escalation', () => {
     [
       'authority_unreachable',
       { ...setback, nextAttempt: { ...nextNew, order: 'open', thenAt: null } },
-      'At 2026-11-20 12:00 UTC the certificate authority was unreachable or had not finished: no answer (ECONNREFUSED).',
+      'At 2026-11-20 12:00 UTC the certificate authority was unreachable or had not finished.',
       'The open order resumes at 2026-11-20 12:30 UTC, then every few minutes.',
     ],
   ];

@@ -60,8 +60,9 @@ export function guardAll(part: object, { inner }: { readonly inner: boolean }): 
  * die. `change` alters a transaction on purpose.
  */
 export function guardDatabase(prisma: PrismaClient, change = (tx: Tx): Tx => tx): PrismaClient {
-  const transaction = (act: (tx: Tx) => Promise<unknown>) =>
-    prisma.$transaction((tx) => act(change(tx)));
+  // Only the form that the service uses.
+  const transaction = (act: (tx: Tx) => Promise<unknown>, ...options: [object?]) =>
+    prisma.$transaction((tx) => act(change(tx)), ...options);
   return guardedView({ $transaction: transaction }, prisma);
 }
 

@@ -13,10 +13,11 @@ import type { Tx } from '../../src/db/engine/transaction.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
 import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
-import type { QueueBackend } from '../../src/queue/backend.ts';
+import { openQueues } from '../../src/queue/queues.ts';
 import { type RoutesDeps, routesOf } from '../../src/roles/routes.ts';
 import { buildService, type Service } from '../../src/service/service.ts';
 import { type WorkTimes, workTimes } from '../../workers/running/work-times.ts';
+import { noBackend } from '../support/no-backend.ts';
 import { freshStorage, type StorageName } from '../support/storage.ts';
 import { type AlarmClock, createAlarmClock } from './alarm-clock.ts';
 import { guardAll, guardDatabase } from './crash-injector.ts';
@@ -69,20 +70,6 @@ export type SystemUnderTest = {
   close(): Promise<void>;
 };
 
-/** The queue is in memory, so no other may be opened. */
-const noBackend: QueueBackend = {
-  queueOptions: { connection: {} },
-  workerOptions: { connection: {} },
-  factory: () => {
-    throw new Error('the model has an in-memory queue');
-  },
-  probe: async () => true,
-  readMark: async () => 'ours',
-  readMemory: async () => null,
-  reportError: () => undefined,
-  close: async () => undefined,
-};
-
 export async function openSystem(options: SystemOptions): Promise<SystemUnderTest> {
   const { storage: name, sabotage, sabotageTransactions } = options;
   const fresh = await freshStorage(name);
@@ -110,17 +97,15 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
     log,
     now,
   };
-  // Histories have no visitors.
-  const handshakes = { probe: async () => [], recordServed: async () => undefined };
-  const service = buildService(opened, { handshakes, pause: async () => undefined });
   const alarms = createAlarmClock(() => at);
-  // In place, as other service hold references.
-  Object.assign(service.queues, alarms.queues);
-  Object.assign(service.observer, {
-    observe: (...asked: Parameters<Observer['observe']>) => around().observe(...asked),
-    observeAgain: async (check: Parameters<Observer['observe']>[0]) =>
-      ({ kind: 'observed', observation: await around().observe(check) }) as const,
-    lookupTexts: (...asked: Parameters<Observer['lookupTexts']>) => around().lookupTexts(...asked),
+  const service = buildService(opened, {
+    // Histories have no visitors.
+    handshakes: { probe: async () => [], recordServed: async () => undefined },
+    observer: observerOf(around),
+    // Nothing happens between the reconciler's two checks, so they can be adjacent.
+    pause: async () => undefined,
+    queues: Object.assign(openQueues(noBackend), alarms.queues),
+    random: () => 0.5,
   });
   sabotage?.(service);
   const [{ authority }] = service.authorities;
@@ -189,6 +174,19 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
     },
   };
   return system;
+}
+
+function observerOf(around: () => Outside): Observer {
+  return {
+    observe: (...asked) => around().observe(...asked),
+    observeAgain: async (check) => ({
+      kind: 'observed',
+      observation: await around().observe(check),
+    }),
+    lookupTexts: (...asked) => around().lookupTexts(...asked),
+    lookupAddresses: async () => [],
+    lookupCaa: async () => [],
+  };
 }
 
 /** Histories have no webhooks or poison jobs: the reconciler skips those queries. */

@@ -49,22 +49,22 @@ async function start(columns: Prisma.DomainUncheckedUpdateInput) {
   const service = await startService({ storage: fresh.storage, ca: 'local authority', env });
   closings.push(service.close);
   const { client, signpost } = service;
-  const { service: parts } = signpost;
+  const { service: plain } = signpost;
   await client.addDomain();
-  const { prisma } = parts.database;
+  const { prisma } = plain.database;
   const { id } = await prisma.domain.findFirstOrThrow();
   const row = () => prisma.domain.findUniqueOrThrow({ where: { id } });
-  await parts.queues.remove('check-dns', { domainId: id, epoch: 1 });
+  await plain.queues.remove('check-dns', { domainId: id, epoch: 1 });
   await prisma.domain.update({ where: { id }, data: columns });
   return {
     id,
-    parts,
+    plain,
     row,
     async begin(members: Partial<Service>, sweepEveryMs = HOUR) {
-      await parts.wake(await row());
+      await plain.wake(await row());
       const often = { 'recheck-live': sweepEveryMs, 'renew-certificate': HOUR };
       const times = { sweepEveryMs: often, reconcileEveryMs: HOUR };
-      const workers = startWorkers({ ...parts, ...members }, times);
+      const workers = startWorkers({ ...plain, ...members }, times);
       closings.push(() => workers.close(10_000));
     },
     async verify() {
@@ -76,11 +76,11 @@ async function start(columns: Prisma.DomainUncheckedUpdateInput) {
 describe.skipIf(!onRedis?.available)('verify during a run', () => {
   it("of a pending domain's check starts a window with a new check", async () => {
     // The next check of the old window would come in 5 minutes.
-    const { id, parts, row, begin, verify } = await start({
+    const { id, plain, row, begin, verify } = await start({
       pendingSince: new Date(Date.now() - DAY),
     });
     const observing = gated(() => seenAs('missing'));
-    await begin({ observer: { ...parts.observer, observe: observing.run } });
+    await begin({ observer: { ...plain.observer, observe: observing.run } });
     await observing.begun;
     await verify();
     observing.letGo();
@@ -89,7 +89,7 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
       return epoch === 2 && attempts > 0;
     });
     await until('one job', async () => {
-      const ids = await parts.queues.aliveIds('check-dns');
+      const ids = await plain.queues.aliveIds('check-dns');
       return ids.size === 1 && ids.has(`${id}.2`);
     });
   }, 180_000);
@@ -97,9 +97,9 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
   it("of a verified domain's order runs it once more, whatever the result was", async () => {
     const daysAgo = (days: number) => new Date(Date.now() - days * DAY);
     const verified = { status: 'verified', verifiedAt: daysAgo(3) } as const;
-    const { id, parts, begin, verify } = await start(verified);
+    const { id, plain, begin, verify } = await start(verified);
     // After these, the plan's next order would come in a day.
-    await parts.database.prisma.certificate.createMany({
+    await plain.database.prisma.certificate.createMany({
       data: [1, 2, 3].map(() => ({
         id: randomUUID(),
         domainId: id,
@@ -113,9 +113,9 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
     });
     const problem = { type: 'connection', detail: 'no', retryAfter: null } as const;
     const order = gated(() => ({ kind: 'refused', problem }) as const);
-    const [one] = parts.authorities;
+    const [one] = plain.authorities;
     await begin({
-      observer: { ...parts.observer, observe: async (asked) => seenAs('right', asked) },
+      observer: { ...plain.observer, observe: async (asked) => seenAs('right', asked) },
       authorities: [{ ...one, authority: { ...one.authority, advance: order.run } }],
     });
     await order.begun;
@@ -125,7 +125,7 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
   }, 180_000);
 
   it("of a live domain's check makes the next batch check it", async () => {
-    const { parts, row, begin, verify } = await start({
+    const { plain, row, begin, verify } = await start({
       status: 'live',
       nextCheckAt: null,
       recheckAt: new Date(),
@@ -133,7 +133,7 @@ describe.skipIf(!onRedis?.available)('verify during a run', () => {
     });
     const { hostname, target } = await row();
     const observing = gated(() => seenAs('right', { hostname, target }));
-    await begin({ observer: { ...parts.observer, observe: observing.run } }, 1_000);
+    await begin({ observer: { ...plain.observer, observe: observing.run } }, 1_000);
     await observing.begun;
     const { attempts } = await row();
     await verify();

@@ -22,7 +22,7 @@ export const testVault = createVault(new Uint8Array(32));
 const loaded = loadConfig({});
 if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
 /** The defaults: embedded storage, the local CA, a window of 48 hours. */
-const defaultConfig = loaded.config;
+export const defaultConfig = loaded.config;
 
 /** Of the local CA, without a request. */
 const alone = {

@@ -11,11 +11,11 @@ import { startWorkers } from '../../dist/workers/start.js';
 const { DEADLY_DOMAIN, FAULTY_DOMAIN, ...env } = process.env;
 const result = loadConfig({ ...env, ROLE: 'edge' });
 if (!result.ok) throw new Error(JSON.stringify(result.problems));
-const { service: parts } = await startSignpost(result.config, pino({ level: 'silent' }));
-const { backend, checks } = parts;
+const { service } = await startSignpost(result.config, pino({ level: 'silent' }));
+const { backend, checks } = service;
 
 startWorkers({
-  ...parts,
+  ...service,
   checks: {
     ...checks,
     load(id) {

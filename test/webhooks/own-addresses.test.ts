@@ -1,11 +1,16 @@
 /** Behind NAT only the DNS reveals that a receiver is the edge itself. */
-import { afterEach, describe, expect, it } from 'vitest';
-import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
+import { pino } from 'pino';
+import { afterEach, describe, expect, it, test } from 'vitest';
+import { createTargets, deriveSecrets } from '../../src/certificates/vault/derived-secrets.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { composeOwnAddresses, rememberAddresses } from '../../src/net/own-addresses.ts';
+import { buildService } from '../../src/service/service.ts';
 import { webhookSender } from '../../src/service/webhook-sender.ts';
 import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
 import { later, noon } from '../support/builders.ts';
+import { noBackend } from '../support/no-backend.ts';
+import { testVault } from '../support/plain-service.ts';
+import { openStoredDomains } from '../support/stored-domains.ts';
 
 afterEach(closeAll);
 
@@ -114,4 +119,23 @@ describe('The addresses of a target', () => {
     expect(await at(0)).toEqual({ own: [], count: 1 });
     expect(await at(29)).toEqual({ own: [], count: 1 });
   });
+});
+
+test('A service vets receivers: its own addresses get no webhook', async () => {
+  const read = loadConfig({ PLATFORM_ADDRESSES: edge.four, DNS_SERVERS: '127.0.0.1:9' });
+  if (!read.ok) throw new Error('the settings do not fit');
+  const stored = await openStoredDomains();
+  const service = buildService({
+    config: read.config,
+    database: stored.database,
+    backend: noBackend,
+    vault: testVault,
+    secrets: deriveSecrets(testVault),
+    log: pino({ level: 'silent' }),
+    now: () => noon,
+  });
+  const outgoing = { url: `https://${edge.four}/`, headers: {}, body: '{}' };
+  expect(await service.send(outgoing)).toEqual(refused);
+  await service.close();
+  await stored.close();
 });

@@ -9,7 +9,7 @@ import { type OpenEscalation, readEvidence } from '../../src/db/issuance/escalat
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import type { Service } from '../../src/service/service.ts';
 import { aDomain, noon } from '../support/builders.ts';
-import { plainService, type ServiceMembers } from '../support/plain-service.ts';
+import { defaultConfig, plainService, type ServiceMembers } from '../support/plain-service.ts';
 import { type SeenAs, seenAs } from '../support/seen-as.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
@@ -66,6 +66,8 @@ function serviceFor({ database }: StoredDomains, given: EscalationCase, more: Se
   const did: string[] = [];
   const saves: CheckSave[] = [];
   const service = plainService({
+    // Waits before an escalation are settings of their own, which the scale leaves alone.
+    config: { ...defaultConfig, timeScale: 172_800 },
     database,
     certificates: { loadWork: async () => work ?? undefined },
     observer: { observe: async () => seenAs(seen) },
@@ -105,6 +107,6 @@ async function openedIn({ database: { prisma } }: StoredDomains, { open }: Escal
   if (row === null || (row.nextAction === '' && open !== undefined)) return [];
   const event = await prisma.event.findFirst({ where: { type: 'escalation.opened' } });
   const { summary = null } = (event?.data ?? {}) as { summary?: string }; // as recorded
-  const { cause, nextAction } = row;
-  return [{ cause, nextAction, summary, evidence: readEvidence(row.evidence) }];
+  const { cause, nextAction, openedAt } = row;
+  return [{ cause, nextAction, openedAt, summary, evidence: readEvidence(row.evidence) }];
 }

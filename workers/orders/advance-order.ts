@@ -26,7 +26,7 @@ export type Unavailable = {
 const gone: Unavailable = {
   kind: 'unavailable',
   retryAfter: null,
-  detail: 'the certificate authority that has the order is not configured',
+  detail: 'ca_misconfigured: the certificate authority that has the order is not configured',
 };
 
 /** A slow or unreachable CA gives `unavailable`; throws faults of the vault and of storage. */

@@ -20,7 +20,10 @@ export type ClockGuard = {
 const SKEW_MS_MAX = 5_000;
 const COMPARE_EVERY_MS = 5_000;
 
-/** `skewMs`: against the database's clock. Compares at once, then regularly; without an answer nothing changes. */
+/**
+ * `skewMs`: against the database's clock. Compares at once, then regularly. If the database does not
+ * answer, nothing changes.
+ */
 export function startClockGuard(
   skewMs: () => Promise<number>,
   workers: readonly Halting[],

@@ -21,7 +21,7 @@ import { isOutage } from '../../src/queue/outage.ts';
 import type { Service } from '../../src/service/service.ts';
 import { type JobResult, parseJob, type Trouble, toStored } from './job.ts';
 
-type Running = Pick<Service, 'config' | 'log' | 'metrics' | 'now' | 'quarantine'>;
+type Running = Pick<Service, 'config' | 'log' | 'metrics' | 'now' | 'quarantine' | 'random'>;
 
 export type RawJob = {
   readonly id?: string | undefined;
@@ -161,8 +161,8 @@ function put({ now }: Running, waitMs: number, note: string, store: AnyJob): Job
 }
 
 /** Releases the job while another runs alone, so that it is not lost with the same worker. */
-function itsTurnLater({ config: { timeScale }, now }: Running): JobResult {
-  const waitMs = scaledMs(SECOND, timeScale) * (1 + 2 * Math.random());
+function itsTurnLater({ config: { timeScale }, now, random }: Running): JobResult {
+  const waitMs = scaledMs(SECOND, timeScale) * (1 + 2 * random());
   const note = 'its worker crashed; waits to run alone';
   return { kind: 'again', at: new Date(now().getTime() + waitMs), note };
 }

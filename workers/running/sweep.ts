@@ -113,7 +113,7 @@ function leaseNow(
   return { now, leasesMs: sweepLeasesMs(Math.max(leastMs, usualMs / timeScale), timeScale) };
 }
 
-export type SweepPlan = Pick<Sweep, 'work' | 'batch' | 'atOnce'> & { readonly lease: UsualLease };
+type SweepPlan = Pick<Sweep, 'work' | 'batch' | 'atOnce'> & { readonly lease: UsualLease };
 
 /** As `sweep`, over the domains that are due. Faults of single domains are logged. */
 export async function sweepDue(

@@ -132,7 +132,7 @@ function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Htm
   return html`<li id="domain-${hostname}" data-part data-tone="${summary.tone}" data-say="${spokenSummary(domain)}">${icon(summary.tone)}<div class="what"><p class="name"><span class="unseen">${summary.badge}: </span>${nameLink(domain, path)}</p><p class="why${isQuiet ? '' : ' says'}">${roleOf(hostname, settings)}<span>${summary.brief}</span></p></div>${menu(`menu-${hostname}`, unicodeHostname, items)}</li>`;
 }
 
-/** The zone is never cut, so that names of one zone can be told apart. */
+/** The zone is never cut, so that names of one zone look different. */
 function nameLink({ unicodeHostname }: Domain, path: string): Html {
   const { label, apex } = splitAtZone(unicodeHostname);
   const zone = apex ? '' : unicodeHostname.slice(label.length);

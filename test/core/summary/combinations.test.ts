@@ -85,7 +85,7 @@ describe(`each of ${cases.length} combinations`, () => {
     holds(({ summary, input }) => summary.tone !== 'ok' || input.missedAt === null);
   });
 
-  it('has no step of its own that is worse than its tone', () => {
+  it('has no step that is worse than its tone', () => {
     holds(({ summary }) => {
       if (summary.badge === 'Removed' || summary.tone === 'wait') return true;
       // The deploy is the whole project’s, and before it is live no visitor notices.

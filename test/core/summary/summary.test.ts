@@ -146,7 +146,7 @@ const rows: readonly SummaryRow[] = [
     'Getting certificate | wait | DNS is right. Getting the certificate. | dns ok, certificate wait | null | null',
   ],
   [
-    'is behind a proxy whose origin could not be asked',
+    'is behind a proxy whose origin could not be checked',
     {
       ...pending,
       findings: [{ ...proxied, passage: 'unknown' }],

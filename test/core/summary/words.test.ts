@@ -52,7 +52,7 @@ describe('the text', () => {
 
   it('names a record that should go beside a right one', () => {
     expect(textOf({ ...verified, changes: [addDone, https] })).toBe(
-      'Usually takes about 2 minutes. Meanwhile, delete the HTTPS record.',
+      'Usually takes about 2 minutes. Also delete the HTTPS record.',
     );
   });
 

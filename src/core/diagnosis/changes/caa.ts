@@ -26,7 +26,7 @@ export function caaChanges(place: ChangePlace): readonly DnsChange[] {
   const progress = { state: servers.length === 0 ? ('to_do' as const) : stateOf(servers), servers };
   const toRemove = block.toRemove ?? [];
   const kept = block.records.filter((record) => !toRemove.includes(record));
-  // Without the record in the way, those that stay allow us, or there is none that forbids.
+  // Once that record is gone, the others allow us, or none is left that forbids.
   const isEnough =
     toRemove.length > 0 &&
     (kept.includes(block.toAdd) || !kept.some((record) => / issue /i.test(record)));

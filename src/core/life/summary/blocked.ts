@@ -21,7 +21,7 @@ const UNKNOWN_PROVIDER = 'your DNS provider';
 export function blockedBy(leading: LeadingFinding, input: SummaryInput): Situation {
   if (leading.code === 'dns_unknown') return unknownDns(leading, input);
   if (leading.severity === 'informs') return waitingFor(input);
-  // For example a proxy whose origin could not be asked: there is nothing to change yet.
+  // For example a proxy whose origin could not be checked: no change is known to help.
   if (leading.severity === 'warns' && !hasToDo(input.changes)) {
     return { ...waitingFor(input), text: leading.summary };
   }

@@ -17,10 +17,10 @@ export function hasToDo(changes: readonly DnsChange[]): boolean {
   return changes.some((change) => isOpen(change) && change.state === 'to_do');
 }
 
-/** `Meanwhile, delete the HTTPS record.` Empty without changes to make. */
-export function meanwhile(changes: readonly DnsChange[]): string {
+/** ` Also delete the HTTPS record.` Empty without changes to make. */
+export function alsoToDo(changes: readonly DnsChange[]): string {
   const left = changes.filter((change) => isOpen(change) && change.state === 'to_do');
-  return left.length === 0 ? '' : ` Meanwhile, ${listed(left.map(inWords))}.`;
+  return left.length === 0 ? '' : ` Also ${listed(left.map(inWords))}.`;
 }
 
 /** `1 of 2 changes left: add the CNAME record.` Null if none was made yet. */

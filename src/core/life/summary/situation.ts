@@ -4,7 +4,7 @@ import { blockedBy, waitingFor } from './blocked.ts';
 import { dateInWords, spanInWords } from './dates.ts';
 import { actionFor, headlineOf, type LeadingFinding } from './leading-finding.ts';
 import { expired, live } from './live.ts';
-import { meanwhile } from './progress.ts';
+import { alsoToDo } from './progress.ts';
 import type { Situation, SummaryInput, Tone } from './summary-types.ts';
 
 export function situationOf(input: SummaryInput, now: Date): Situation {
@@ -108,7 +108,7 @@ function verified(input: SummaryInput, leading: LeadingFinding | null): Situatio
   if (leading?.severity === 'blocks') return { ...blockedBy(leading, input), next: 'attempt' };
   const { hasEscalation, certificate } = input;
   const { problem } = certificate;
-  const beside = meanwhile(input.changes);
+  const beside = alsoToDo(input.changes);
   const base = {
     tone: 'wait',
     badge: 'Getting certificate',

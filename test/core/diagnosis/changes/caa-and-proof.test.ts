@@ -62,7 +62,7 @@ describe('a CAA record', () => {
     ]);
   });
 
-  test('is not added again where only another record is in the way', () => {
+  test('is not added again where only another record forbids', () => {
     const critical: CaaRecord = { flags: 128, tag: 'tbs', value: 'Unknown' };
     const records = caaAt('example.com', critical, issue('letsencrypt.org'));
     const changes = changesAt(DOCS, [right], records);
@@ -85,7 +85,7 @@ describe('a CAA record', () => {
     );
   });
 
-  test('of our own target is not the customer’s', () => {
+  test('of our target is not the customer’s', () => {
     const caa = [{ name: DOCS, publishedAt: target, answer: records(issue('digicert.com')) }];
     expect(changesAt(DOCS, [right], { caa }).map(inShort)).toEqual([
       `keep CNAME docs ${target}: done (ns1 done)`,
