@@ -8,8 +8,8 @@ import { projectVersion } from './config/project.ts';
 import { logOptions } from './ops/log.ts';
 import { openLogDestination } from './ops/log-destination.ts';
 import { isReady } from './ops/readiness.ts';
-import { startProblem } from './roles/start-problem.ts';
-import { welcome, welcomeFields } from './roles/welcome.ts';
+import { startProblem } from './process/start-problem.ts';
+import { welcome, welcomeFields } from './process/welcome.ts';
 import { type Signpost, startSignpost } from './start.ts';
 
 /** Long enough for a running order to store its step, shorter than an orchestrator's 30 s. */

@@ -3,7 +3,7 @@ import { MINUTE, SECOND } from '../core/time.ts';
 import { isOutage } from '../queue/outage.ts';
 
 const levels = { warn: 40, error: 50 } as const; // pino's
-/** Longer than the watch takes to notice an outage (`WATCH_MS` in roles/ops.ts). */
+/** Longer than the watch takes to notice an outage (`WATCH_MS` in process/ops.ts). */
 export const HOLD_MS = 12 * SECOND;
 
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;

@@ -16,6 +16,7 @@ import {
 } from '../db/operations.ts';
 import { createPetStore } from '../db/pets.ts';
 import { createExamine } from '../dns/examine.ts';
+import { createIsMetricsToken } from '../http/keys/metrics-token.ts';
 import type { Route } from '../http/pipeline/route.ts';
 import { deleteProject } from '../http/routes/delete-project.ts';
 import { deployRoutes } from '../http/routes/deploys.ts';
@@ -42,14 +43,13 @@ import { webhookRoutes } from '../http/routes/webhooks.ts';
 import { createIsNeighbour, trustedProxies } from '../net/client-address.ts';
 import { createLookup } from '../net/destination.ts';
 import { checkUpstream, type UpstreamCheck } from '../net/upstream-check.ts';
-import { createReadBudget, createReadOverview } from '../ops/overview.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
+import { composeFleet } from '../process/fleet.ts';
 import { forgetJobs } from '../queue/queues.ts';
 import { directoriesOf } from '../service/authorities.ts';
+import { createReadBudget, createReadOverview } from '../service/overview.ts';
+import { composeExamineReach } from '../service/reach.ts';
 import type { Service } from '../service/service.ts';
-import { composeFleet } from './fleet.ts';
-import { createIsMetricsToken } from './metrics-token.ts';
-import { composeExamineReach } from './reach.ts';
 
 export type RoutesDeps = {
   readonly service: Service;

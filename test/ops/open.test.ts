@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { openOps } from '../../src/roles/ops.ts';
+import { openOps } from '../../src/process/ops.ts';
 
 const token = { METRICS_TOKEN: 'a-token-of-sixteen' };
 

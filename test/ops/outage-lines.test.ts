@@ -55,7 +55,7 @@ describe('A line whose error is an outage', () => {
       vi.advanceTimersByTime(SECOND);
     }
     expect(loud()).toEqual(['full 0', 'full 60', 'full 120']);
-    expect(HOLD_MS).toBeGreaterThan(2 * 5 * SECOND); // WATCH_MS in roles/ops.ts
+    expect(HOLD_MS).toBeGreaterThan(2 * 5 * SECOND); // WATCH_MS in process/ops.ts
   });
 
   it('is logged at once when it ends the process', () => {

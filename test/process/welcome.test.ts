@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { welcome, welcomeFields } from '../../src/roles/welcome.ts';
+import { welcome, welcomeFields } from '../../src/process/welcome.ts';
 
 const server = {
   DATABASE_URL: 'postgres://db.example/signpost',

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.ts';
 import { logOptions } from '../../src/ops/log.ts';
-import { welcome } from '../../src/roles/welcome.ts';
+import { welcome } from '../../src/process/welcome.ts';
 import { startSignpost } from '../../src/start.ts';
 import { type SignpostProcess, startProcess } from './process.ts';
 import { isLongRun } from './run.ts';

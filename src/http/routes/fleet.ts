@@ -1,7 +1,7 @@
 /** The processes of the installation, for operators. */
 import type { SeenProcess, SharedSettings } from '../../core/operations/fleet.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
-import type { SeenFleet } from '../../ops/overview.ts';
+import type { SeenFleet } from '../../service/overview.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { fleetProcess, fleetProcesses, processExample } from '../schemas/fleet.ts';

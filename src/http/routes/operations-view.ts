@@ -5,7 +5,7 @@ import type { OperatorTask, Vitals } from '../../core/operations/operator-task.t
 import { operatorTasksOf } from '../../core/operations/operator-tasks.ts';
 import { roleNames } from '../../core/operations/roles.ts';
 import type { FoundDomain, HourlyEvents, UntoldDomain } from '../../db/operations.ts';
-import type { Overview } from '../../ops/overview.ts';
+import type { Overview } from '../../service/overview.ts';
 
 /** A DNS operator whose name servers gave no usable answer for these domains. */
 export type OperatorInTrouble = {

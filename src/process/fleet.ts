@@ -22,7 +22,7 @@ import { newestMigration } from '../db/engine/migrate.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
 import { createFleetStore, type FleetStore, type NewProcess } from '../db/fleet.ts';
 import { placeOf } from '../ops/outages.ts';
-import type { SeenFleet } from '../ops/overview.ts';
+import type { SeenFleet } from '../service/overview.ts';
 import type { Service } from '../service/service.ts';
 import { rolesOf } from './ops.ts';
 

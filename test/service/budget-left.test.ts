@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { refillMs, tokensLeft } from '../../src/core/certificates/budget.ts';
 import { readEmptiest } from '../../src/db/issuance/authority-budget.ts';
-import { createReadBudget } from '../../src/ops/overview.ts';
+import { createReadBudget } from '../../src/service/overview.ts';
 import { openStoredOrders, type StoredOrders } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
 

@@ -10,11 +10,11 @@ import { listenHttp } from '../http/socket/server.ts';
 import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
 import { createOutageLog } from '../ops/outages.ts';
-import type { SeenFleet } from '../ops/overview.ts';
 import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { directoriesOf } from '../service/authorities.ts';
+import type { SeenFleet } from '../service/overview.ts';
 import type { Service } from '../service/service.ts';
 import { createOpsApi } from './ops-api.ts';
 

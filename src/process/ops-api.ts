@@ -1,11 +1,11 @@
 import { unauthorized } from '../http/keys/auth.ts';
+import { createIsMetricsToken } from '../http/keys/metrics-token.ts';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
 import { type ApiResponse, refuse } from '../http/pipeline/errors.ts';
 import { render } from '../http/pipeline/render.ts';
 import { traceOf } from '../http/pipeline/trace.ts';
 import { metricsAnswer, readinessAnswer } from '../http/routes/health.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
-import { createIsMetricsToken } from './metrics-token.ts';
 
 type OpsApiDeps = {
   metrics(): Promise<string>;

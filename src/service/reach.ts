@@ -5,7 +5,7 @@ import {
   type OrderLimits,
   type ReachReport,
 } from '../certificates/reach/examine-reach.ts';
-import type { Service } from '../service/service.ts';
+import type { Service } from './service.ts';
 
 /** `domainId`: null if the name is not attached. Rejects if a CA file cannot be read. */
 export function composeExamineReach(

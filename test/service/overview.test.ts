@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readInstallation } from '../../src/db/installation.ts';
 import { readOperations } from '../../src/db/operations.ts';
 import { overviewView } from '../../src/http/routes/operations-view.ts';
-import { createReadOverview } from '../../src/ops/overview.ts';
 import type { QueueCounts } from '../../src/queue/queues.ts';
+import { createReadOverview } from '../../src/service/overview.ts';
 import { openTestDatabase, type TestDatabase } from '../http/support.ts';
 
 let database: TestDatabase;
