@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../dist/src/config/config.js';
 import { buildDocument } from '../dist/src/http/openapi/document.js';
+import { routesOf } from '../dist/src/http/routes/every-route.js';
 import { renderJson } from '../dist/src/net/json.js';
-import { routesOf } from '../dist/src/roles/routes.js';
 
 const folder = fileURLToPath(new URL('../packages/client/', import.meta.url));
 const generator = join(folder, 'node_modules/openapi-typescript/bin/cli.js');
@@ -39,6 +39,6 @@ try {
 /** As a service without BASE_URL answers it. Stores are only used when a route runs. */
 function describe() {
   const { config } = loadConfig({});
-  const routes = routesOf({ service: { config, database: { prisma: {}, pool: {} } } });
+  const routes = routesOf({ config, database: { prisma: {}, pool: {} } }, {});
   return renderJson(buildDocument(routes, config.api));
 }

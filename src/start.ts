@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { openVault } from './certificates/vault/open-vault.ts';
 import type { Config, Storage } from './config/config.ts';
-import { createApiKeyStore } from './db/api-keys.ts';
+import { rolesOf } from './config/roles.ts';
 import { openDatabase, requireUtc } from './db/engine/client.ts';
 import { migrate } from './db/engine/migrate.ts';
 import { isUnavailable } from './db/engine/unavailable.ts';
@@ -9,8 +9,8 @@ import type { EdgePorts } from './edge/edge.ts';
 import { ensureApiKey } from './http/keys/first-key.ts';
 import type { Api } from './http/pipeline/api.ts';
 import type { ReadReadiness } from './ops/readiness.ts';
-import { composeFleet, joinFleet } from './process/fleet.ts';
-import { type Ops, openOps, rolesOf } from './process/ops.ts';
+import { joinFleet } from './process/join-fleet.ts';
+import { type Ops, openOps } from './process/ops.ts';
 import { openQueueBackend } from './queue/backend.ts';
 import { type Closing, closeAll } from './service/closing.ts';
 import type { Clock } from './service/opened.ts';
@@ -49,7 +49,7 @@ export async function startSignpost(
     const ops = await openOps(config, log);
     closings.push((deadlineMs) => ops.close(deadlineMs));
     const service = await openParts({ config, log, now, ops }, closings);
-    ops.watch({ ...service, readFleet: composeFleet(service).read });
+    ops.watch(service);
     const { api, addresses: played } = await startRoles(service, ops.readiness, closings);
     // Last, because a failed start would never show the key.
     const firstKey = played.http === null ? null : await makeFirstKey(service);
@@ -77,7 +77,7 @@ async function startRoles(
     : null;
   const dropTraffic = (hostname: string) => edge?.notify({ kind: 'gone', hostname });
   const http = roles.includes('api')
-    ? await (await import('./roles/api.ts')).startApi({ service, readiness, dropTraffic }, closings)
+    ? await (await import('./roles/api.ts')).startApi(service, { readiness, dropTraffic, closings })
     : null;
   if (roles.includes('worker')) {
     await (await import('./roles/worker.ts')).startWork(service, closings);
@@ -86,9 +86,8 @@ async function startRoles(
   return { api: http?.api ?? null, addresses };
 }
 
-async function makeFirstKey({ config, database, now }: Service): Promise<string | null> {
-  const keys = createApiKeyStore(database.prisma);
-  const { created } = await ensureApiKey(keys, { configured: config.apiKey, now: now() });
+async function makeFirstKey({ apiKeys, config, now }: Service): Promise<string | null> {
+  const { created } = await ensureApiKey(apiKeys, { configured: config.apiKey, now: now() });
   return created;
 }
 

@@ -21,7 +21,7 @@ const floors = [
   ['service'],
   ['edge', 'http', 'workers'],
   ['cli', 'dashboard'],
-  ['roles'],
+  ['process', 'roles'],
 ] as const;
 const rooms = floors.flat();
 type Room = (typeof rooms)[number];

@@ -1,9 +1,10 @@
 /** Renders pages from API responses. They work without src/dashboard/browser/ (live updates). */
 import FindMyWay from 'find-my-way';
-import type { Api, RawRequest } from '../http/pipeline/api.ts';
+import { type Api, basePathOf, type RawRequest } from '../http/pipeline/api.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import { MAX_TARGET_LENGTH } from '../http/pipeline/router.ts';
-import type { QueueBoard } from '../ops/queue-dashboard.ts';
+import { createQueueBoard } from '../ops/queue-dashboard.ts';
+import type { Service } from '../service/service.ts';
 import { loadAssets } from './assets.ts';
 import { createClient, isQueuesPath, QUEUES } from './client.ts';
 import {
@@ -26,17 +27,7 @@ import { projectPages } from './pages/projects.ts';
 import { settingsPages } from './pages/settings.ts';
 import { signInPages } from './pages/sign-in.ts';
 import { answerQueues } from './queues.ts';
-import {
-  ASSETS,
-  idOf,
-  kept,
-  labelOf,
-  logged,
-  type RequestLogDeps,
-  redirectTo,
-  shown,
-  withoutBody,
-} from './respond.ts';
+import { ASSETS, idOf, kept, labelOf, logged, redirectTo, shown, withoutBody } from './respond.ts';
 import {
   createSessions,
   type DashboardSession,
@@ -45,27 +36,17 @@ import {
   type Sessions,
 } from './session.ts';
 
-export type DashboardDeps = RequestLogDeps & {
-  /** Called within the process; the source of all data except the queues. */
-  readonly api: Pick<Api, 'handle'>;
-  /** 32 bytes, the same in every process: the encryption key of cookies. */
-  readonly sessionSecret: Uint8Array;
-  /** The public address's path before the dashboard's paths: empty, or `/store`. */
-  readonly basePath: string;
-  readonly now: () => Date;
-  /** Missing: no queue dashboard. */
-  readonly queueBoard?: QueueBoard;
-};
+type DashboardService = Pick<Service, 'config' | 'log' | 'metrics' | 'now' | 'queues' | 'secrets'>;
 
 /** Other paths go to the API; browsers get its 404 as a page. Throws if the build is missing. */
-export function withDashboard(api: Api, deps: Omit<DashboardDeps, 'api'>): Api {
-  const dashboard = createDashboard({ ...deps, api });
+export function withDashboard(service: DashboardService, api: Api): Api {
+  const dashboard = createDashboard(service, api);
   return {
     ...api,
     async handle(raw) {
       if (raw.refusal) return api.handle(raw);
       const found = dashboard.find(raw);
-      if (found !== null) return logged(deps, raw, found.label, found.answer);
+      if (found !== null) return logged(service, raw, found.label, found.answer);
       const response = await api.handle(raw);
       if (response.status !== 404 || !wantsPage(raw)) return response;
       // The API has already logged it with this ID.
@@ -98,15 +79,16 @@ const pages: readonly PageRoute[] = [
 ];
 
 /** Throws if the build is missing. Later exceptions are logged and answered with an error page. */
-function createDashboard(deps: DashboardDeps): Dashboard {
-  const { basePath, now } = deps;
+function createDashboard(service: DashboardService, api: Api): Dashboard {
+  const { log, now } = service;
+  const basePath = basePathOf(service.config);
   const assets = loadAssets();
-  const sessions = createSessions(deps.sessionSecret, now);
+  const sessions = createSessions(service.secrets.session, now);
   const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
   for (const page of [...signInPages(sessions), ...pages])
     paths.on(page.method, page.path, () => {}, page);
   const link: Link = (path) => basePath + path;
-  const queues = createQueues(deps, { assets, sessions, link });
+  const queues = createQueues(service, api, { assets, sessions, link });
 
   async function answer(raw: RawRequest, page: PageRoute, found: Found): Promise<RawResponse> {
     const session = await sessions.find(raw.headers['cookie']);
@@ -114,11 +96,10 @@ function createDashboard(deps: DashboardDeps): Dashboard {
     try {
       const form = page.method === 'POST' ? await ownForm(raw, page, session) : noForm;
       if (typeof form === 'string') return shownAs(frame, problemPage(form, frame));
-      const apiWith = (apiKey: string) => createClient(deps.api, raw, apiKey);
-      const { headers } = raw;
-      return await handled(raw, page, { ...frame, ...found, headers, form, apiWith });
+      const apiWith = (apiKey: string) => createClient(api, raw, apiKey);
+      return await handled(raw, page, { ...frame, ...found, headers: raw.headers, form, apiWith });
     } catch (err) {
-      deps.log.error({ err, requestId: idOf(raw), page: page.path }, 'page failed');
+      log.error({ err, requestId: idOf(raw), page: page.path }, 'page failed');
       return shownAs(frame, problemPage('fault', frame));
     }
   }
@@ -140,7 +121,7 @@ function createDashboard(deps: DashboardDeps): Dashboard {
       const found = (label: string, act: FoundPage['answer']): FoundPage => {
         return { label, answer: async (raw) => withoutBody(raw, await act(raw)) };
       };
-      if (queues !== null && isQueuesPath(path)) {
+      if (isQueuesPath(path)) {
         return found(labelOf(QUEUES), (raw) => queues(raw, path, query));
       }
       const method = asked === 'HEAD' ? 'GET' : asked;
@@ -171,16 +152,17 @@ async function ownForm(raw: RawRequest, page: PageRoute, session: DashboardSessi
 
 type Shared = Pick<PageFrame, 'assets' | 'link'> & { readonly sessions: Sessions };
 
-/** Null without queues. The paths and calls are bull-board's own. */
-function createQueues(deps: DashboardDeps, { assets, sessions, link }: Shared) {
-  const { basePath, log, now, queueBoard: board } = deps;
-  if (board === undefined) return null;
+/** The paths and calls are bull-board's own. */
+function createQueues(service: DashboardService, api: Api, { assets, sessions, link }: Shared) {
+  const { config, now } = service;
+  const basePath = basePathOf(config);
+  const board = createQueueBoard(service.queues);
   return async (raw: RawRequest, path: string, query: URLSearchParams): Promise<RawResponse> => {
     const session = await sessions.find(raw.headers['cookie']);
     if (session === null) return redirectTo(link(signInPath(raw, basePath)));
-    const api = createClient(deps.api, raw, session.apiKey);
-    const asked = { raw, path: path.slice(QUEUES.length), query, session, api };
-    const answered = await answerQueues({ board, link, log }, asked);
+    const client = createClient(api, raw, session.apiKey);
+    const asked = { raw, path: path.slice(QUEUES.length), query, session, api: client };
+    const answered = await answerQueues(service, { board, link }, asked);
     if (answered.kind === 'over') {
       return redirectTo(link(signInPath(raw, basePath, 'ended')), sessions.ended);
     }

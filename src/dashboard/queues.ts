@@ -1,10 +1,11 @@
 /** bull-board under /ops/queues: read-only for keys with `ops:read`, changes for administrators. */
-import type { ApiLog, RawRequest } from '../http/pipeline/api.ts';
+import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import { renderJson } from '../net/json.ts';
 import type { BoardFile, QueueBoard } from '../ops/queue-dashboard.ts';
 import { isOutage } from '../queue/outage.ts';
+import type { Service } from '../service/service.ts';
 import type { ApiClient, OwnKey } from './client.ts';
 import { QUEUES } from './client.ts';
 import type { Link, PageContent } from './layout.ts';
@@ -13,11 +14,7 @@ import { refusedPage } from './pages/problem.ts';
 import { headersOf, idOf } from './respond.ts';
 import { cameFrom, type DashboardSession } from './session.ts';
 
-export type QueuesDeps = {
-  readonly board: QueueBoard;
-  readonly link: Link;
-  readonly log: ApiLog;
-};
+type ShownBoard = { readonly board: QueueBoard; readonly link: Link };
 
 export type QueuesRequest = {
   readonly raw: RawRequest;
@@ -46,9 +43,13 @@ export type QueuesAnswer =
  * Files require a session, everything else `ops:read`. Changes require `admin` and this site as
  * origin, and are logged with the key's ID. Queue errors become 503 or 500.
  */
-export async function answerQueues(deps: QueuesDeps, asked: QueuesRequest): Promise<QueuesAnswer> {
+export async function answerQueues(
+  { log }: Pick<Service, 'log'>,
+  shown: ShownBoard,
+  asked: QueuesRequest,
+): Promise<QueuesAnswer> {
   const { path, raw, api } = asked;
-  const { board, link } = deps;
+  const { board, link } = shown;
   const file = raw.method === 'GET' ? board.file(path) : undefined;
   if (file !== undefined) return { kind: 'sent', response: sentFile(path, file) };
   // Checked on every request, so that a revoked key loses access at once.
@@ -62,13 +63,13 @@ export async function answerQueues(deps: QueuesDeps, asked: QueuesRequest): Prom
     return { kind: 'refused', page: needsOperator({ link, session: asked.session }) };
   }
   if (path.startsWith('/api/')) {
-    return { kind: 'sent', response: await call(deps, asked, key.body, isAdmin) };
+    return { kind: 'sent', response: await call({ board, log }, asked, key.body, isAdmin) };
   }
   const isRead = raw.method === 'GET' || raw.method === 'HEAD';
-  return { kind: 'sent', response: isRead ? page(deps) : refused(405, 'Method not allowed.') };
+  return { kind: 'sent', response: isRead ? page(shown) : refused(405, 'Method not allowed.') };
 }
 
-function page({ board, link }: QueuesDeps): RawResponse {
+function page({ board, link }: ShownBoard): RawResponse {
   const text = board.page(link(QUEUES), link('/ops'));
   return sent(200, text, { type: 'text/html; charset=utf-8', cache: 'no-store' });
 }
@@ -81,7 +82,7 @@ function sentFile(path: string, { text, contentType }: BoardFile): RawResponse {
 
 /** `mayChange`: whether the key is an administrator's. */
 async function call(
-  { board, log }: QueuesDeps,
+  { board, log }: { readonly board: QueueBoard; readonly log: Service['log'] },
   { raw, path, query }: QueuesRequest,
   key: OwnKey,
   mayChange: boolean,

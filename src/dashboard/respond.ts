@@ -1,9 +1,9 @@
-import type { IsSecret } from '../http/keys/auth.ts';
-import type { ApiLog, RawRequest } from '../http/pipeline/api.ts';
+import { createIsSecret } from '../http/keys/auth.ts';
+import type { RawRequest } from '../http/pipeline/api.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import { traceOf } from '../http/pipeline/trace.ts';
 import { inRequestSpan } from '../net/tracing.ts';
-import type { CountRequest } from '../ops/metrics/traffic.ts';
+import type { Service } from '../service/service.ts';
 import type { Asset } from './assets.ts';
 import { PAGE_POLICY } from './layout.ts';
 
@@ -64,14 +64,6 @@ export function withoutBody({ method }: RawRequest, response: RawResponse): RawR
   return { ...rest, body: null };
 }
 
-export type RequestLogDeps = {
-  /** Keeps request IDs that contain parts of a key out of the log. */
-  readonly isSecret: IsSecret;
-  readonly log: ApiLog;
-  /** Missing: requests are not counted. */
-  readonly count?: CountRequest;
-};
-
 /** `path`: the pattern of a page. Requested paths have unlimited values. */
 export function labelOf(path: string): string {
   return `page:${path}`;
@@ -89,11 +81,12 @@ export const ASSETS = labelOf('/assets');
  * API calls have them too. Rejects only if `answer` does.
  */
 export function logged(
-  { isSecret, log, count }: RequestLogDeps,
+  { config, log, metrics }: Pick<Service, 'config' | 'log' | 'metrics'>,
   raw: RawRequest,
   label: string,
   answer: (raw: RawRequest) => Promise<RawResponse>,
 ): Promise<RawResponse> {
+  const isSecret = createIsSecret(config.apiKey);
   return inRequestSpan(raw, async (span) => {
     const startedAt = performance.now();
     const { requestId, traceId, traceparent } = traceOf(raw.headers, isSecret, span.traceparent);
@@ -102,7 +95,7 @@ export function logged(
     const { status } = response;
     const elapsedMs = performance.now() - startedAt;
     // The metric uses seconds, the log milliseconds with two decimals.
-    count?.(label, status, elapsedMs / 1_000);
+    metrics?.request(label, status, elapsedMs / 1_000);
     span.answered(label, status);
     const ms = Math.round(elapsedMs * 100) / 100;
     const line = { status, ms, requestId, traceId, method: raw.method, operationId: label };

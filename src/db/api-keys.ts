@@ -6,7 +6,10 @@ import { beyondPlace, type ListRange, type Page, pageOf } from './page.ts';
 
 /** SHA-256 of the whole token (src/config/api-key.ts). */
 type Digest = Uint8Array<ArrayBuffer>;
-type KeyRow = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
+/** May be expired or revoked. Can have scopes that this version does not know. */
+export type StoredKey = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
+/** `id` is null if the token does not have our key format. */
+export type KeyClaim = { readonly id: string | null; readonly digest: Digest };
 type NewKey = {
   readonly id: string;
   readonly name: string;
@@ -24,7 +27,7 @@ export type ApiKeyStore = {
    * By the token's id, otherwise by digest: the operator's key has no id. Also returns ended keys.
    * The caller must compare the digest.
    */
-  find(claim: { readonly id: string | null; readonly digest: Digest }): Promise<KeyRow | null>;
+  find(claim: KeyClaim): Promise<StoredKey | null>;
   /** Oldest first. */
   list(page: ListRange): Promise<Page<KeyDetails>>;
   get(id: string): Promise<KeyDetails | null>;

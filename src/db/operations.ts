@@ -167,7 +167,7 @@ export type FoundDomain = {
 export type OperationsDomain = DomainDetails & { readonly project: { readonly name: string } };
 
 /** Exact matches first, removed domains last. Reads every name: no index covers substrings. */
-export function searchDomains(
+export function findDomains(
   prisma: PrismaClient,
   part: string,
   limit: number,

@@ -24,10 +24,7 @@ export type Examined = ExaminedName & {
   readonly record: DnsRecord;
 };
 
-/** Takes at most 7 s (`defaultLimits`). Network failures do not reject it. */
-export type Examine = (asked: ExaminedName) => Promise<Examined>;
-
-export type ExamineDeps = {
+type ExamineParts = {
   readonly observer: Pick<Observer, 'observe'>;
   /** Called after the observation; the first choice first. */
   readonly authorities: () => Promise<readonly CaaAuthority[]>;
@@ -35,18 +32,19 @@ export type ExamineDeps = {
   readonly allowPrivate: boolean;
 };
 
-export function createExamine({ observer, allowPrivate, ...deps }: ExamineDeps): Examine {
-  return async ({ hostname, target }) => {
-    // An apex cannot have a CNAME, so it is diagnosed by the target's addresses.
-    const { apex } = splitAtZone(hostname);
-    const observation = await observer.observe({ hostname, target, apex });
-    const authorities = await deps.authorities();
-    const expected = { hostname, target, authorities, allowPrivate };
-    const diagnosis = diagnoseForAny(observation, expected);
-    const zone = zoneBelow(observation);
-    const record = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
-    return { hostname, target, observation, diagnosis, record };
-  };
+/** Takes at most 7 s (`defaultLimits`). Network failures do not reject it. */
+export async function examine(
+  { observer, authorities, allowPrivate }: ExamineParts,
+  { hostname, target }: ExaminedName,
+): Promise<Examined> {
+  // An apex cannot have a CNAME, so it is diagnosed by the target's addresses.
+  const { apex } = splitAtZone(hostname);
+  const observation = await observer.observe({ hostname, target, apex });
+  const expected = { hostname, target, authorities: await authorities(), allowPrivate };
+  const diagnosis = diagnoseForAny(observation, expected);
+  const zone = zoneBelow(observation);
+  const record = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
+  return { hostname, target, observation, diagnosis, record };
 }
 
 /** Like adding a domain, with a different error for wildcards. Never throws. */

@@ -2,8 +2,8 @@
 
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { rolesOf } from '../config/roles.ts';
 import { queueNames } from '../core/operations/jobs.ts';
-import { type Role, roleNames } from '../core/operations/roles.ts';
 import type { Database } from '../db/engine/client.ts';
 import { readInstallation } from '../db/installation.ts';
 import { listenHttp } from '../http/socket/server.ts';
@@ -14,7 +14,7 @@ import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { directoriesOf } from '../service/authorities.ts';
-import type { SeenFleet } from '../service/overview.ts';
+import { readFleet } from '../service/fleet.ts';
 import type { Service } from '../service/service.ts';
 import { createOpsApi } from './ops-api.ts';
 
@@ -26,9 +26,7 @@ type OpenedSoFar = {
   backend: QueueBackend | null;
 };
 
-type WatchedParts = Pick<Service, 'database' | 'queues' | 'backend' | 'authorities'> & {
-  readonly readFleet: () => Promise<SeenFleet>;
-};
+type WatchedParts = Pick<Service, 'authorities' | 'backend' | 'config' | 'database' | 'queues'>;
 
 export type Ops = {
   readonly metrics: Metrics;
@@ -79,14 +77,15 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>
     opened,
     readiness,
     port: server?.address.port ?? null,
-    watch({ database, queues, backend, authorities, readFleet }) {
+    watch(service) {
+      const { authorities, backend, database, queues } = service;
       metrics.process.watchPool(database.pool);
       if (!roles.includes('api')) return;
       metrics.watchInstallation({
         state: async () => {
           const [state, { counts }] = await Promise.all([
             readInstallation(database.prisma, directoriesOf(authorities)),
-            readFleet(),
+            readFleet(service),
           ]);
           return { ...state, ...counts };
         },
@@ -111,10 +110,4 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>
 async function countJobs(queues: Queues): Promise<Readonly<Record<string, QueueCounts>>> {
   const counted = queueNames.map(async (name) => [name, await queues.counts(name)] as const);
   return Object.fromEntries(await Promise.all(counted));
-}
-
-/** With an external edge, the edge role is omitted. */
-export function rolesOf({ role, certificates }: Config): readonly Role[] {
-  const played: readonly Role[] = role === 'all' ? roleNames : [role];
-  return played.filter((one) => one !== 'edge' || certificates.source === 'own');
 }

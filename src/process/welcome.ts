@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
+import { rolesOf } from '../config/roles.ts';
 import type { Role } from '../core/operations/roles.ts';
 import type { EdgePorts } from '../edge/edge.ts';
-import { rolesOf } from './ops.ts';
 
 export type Welcome = {
   readonly addresses: {

@@ -6,13 +6,16 @@ import {
   partsOfKey,
   tokensLeft,
 } from '../core/certificates/budget.ts';
-import type { FleetCounts, SeenProcess } from '../core/operations/fleet.ts';
 import { type QueueName, queueNames } from '../core/operations/jobs.ts';
-import type { InstallationState } from '../db/installation.ts';
-import type { BucketRow } from '../db/issuance/authority-budget.ts';
-import type { OperationsReads } from '../db/operations.ts';
+import type { Database } from '../db/engine/client.ts';
+import { type InstallationState, readInstallation } from '../db/installation.ts';
+import { type BucketRow, readEmptiest } from '../db/issuance/authority-budget.ts';
+import { type OperationsReads, readOperations } from '../db/operations.ts';
 import type { QueueMemory } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
+import { directoriesOf } from './authorities.ts';
+import { readFleet, type SeenFleet } from './fleet.ts';
+import type { Service } from './service.ts';
 
 type BudgetLeft = {
   readonly authority: string;
@@ -25,15 +28,6 @@ type BudgetLeft = {
   readonly fullAt: Date;
 };
 
-/** The limits closest to exhaustion first, at most SHOWN_MAX. */
-export type ReadBudget = () => Promise<readonly BudgetLeft[]>;
-
-export type SeenFleet = {
-  /** Newest first. */
-  readonly processes: readonly SeenProcess[];
-  readonly counts: FleetCounts;
-};
-
 export type Overview = OperationsReads & {
   readonly at: Date;
   readonly state: InstallationState;
@@ -41,21 +35,15 @@ export type Overview = OperationsReads & {
   readonly queues: { readonly [N in QueueName]: QueueCounts } | null;
   readonly queueMemory: QueueMemory | null;
   readonly fleet: SeenFleet;
-  /** Null if no budget is counted. */
-  readonly budget: readonly BudgetLeft[] | null;
+  readonly budget: readonly BudgetLeft[];
 };
 
-export type OverviewDeps = {
-  readInstallation(): Promise<InstallationState>;
-  readOperations(now: Date): Promise<OperationsReads>;
-  readFleet(): Promise<SeenFleet>;
-  readQueueMemory(): Promise<QueueMemory | null>;
-  readonly queues: Pick<Queues, 'counts'>;
-  readonly budget?: ReadBudget | undefined;
-  now(): Date;
-};
+type OverviewParts = Pick<
+  Service,
+  'authorities' | 'backend' | 'config' | 'database' | 'now' | 'queues'
+>;
 
-export type ReadOverview = {
+export type InstallationOverview = {
   /** At most FRESH_MS old. Rejects if the database is down; failures are not cached. */
   read(): Promise<Overview>;
   /** Something changed: the next call reads again. */
@@ -65,13 +53,13 @@ export type ReadOverview = {
 const FRESH_MS = 5_000;
 
 /** Reads nothing before the first call. */
-export function createReadOverview(deps: OverviewDeps): ReadOverview {
+export function createOverview(service: OverviewParts): InstallationOverview {
   let last: { readonly at: number; readonly reading: Promise<Overview> } | null = null;
   return {
     read() {
-      const at = deps.now().getTime();
+      const at = service.now().getTime();
       if (last === null || at < last.at || at - last.at >= FRESH_MS) {
-        const started = { at, reading: readAll(deps) };
+        const started = { at, reading: readAll(service) };
         last = started;
         started.reading.catch(() => {
           if (last === started) last = null;
@@ -85,20 +73,21 @@ export function createReadOverview(deps: OverviewDeps): ReadOverview {
   };
 }
 
-async function readAll(deps: OverviewDeps): Promise<Overview> {
-  const { queues, budget } = deps;
-  const at = deps.now();
-  const state = await deps.readInstallation();
-  const reads = await deps.readOperations(at);
-  const fleet = await deps.readFleet();
+async function readAll(service: OverviewParts): Promise<Overview> {
+  const { authorities, backend, database, now, queues } = service;
+  const { prisma } = database;
+  const at = now();
+  const state = await readInstallation(prisma, directoriesOf(authorities));
+  const reads = await readOperations(prisma, at);
+  const fleet = await readFleet(service);
   return {
     at,
     state,
     ...reads,
     fleet,
-    queueMemory: await deps.readQueueMemory().catch(() => null),
+    queueMemory: await backend.readMemory().catch(() => null),
     queues: await countAll(queues),
-    budget: budget === undefined ? null : await budget(),
+    budget: await readBudget(prisma, now()),
   };
 }
 
@@ -119,24 +108,18 @@ const SHOWN_MAX = 10;
 
 const limits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // only its own keys
 
-/** The limits closest to exhaustion. Full buckets are not stored or are skipped. */
-export function createReadBudget(emptiest: ReadEmptiest, now: () => Date): ReadBudget {
-  return async () => {
-    const at = now();
-    const rows = await Promise.all(limits.map((limit) => emptiest(limit, at, READ_MAX)));
-    return rows
-      .flat()
-      .flatMap((row) => budgetLeft(row, at))
-      .sort((one, other) => one.left / one.of - other.left / other.of)
-      .slice(0, SHOWN_MAX);
-  };
+/** The limits closest to exhaustion first. Full buckets are not stored or are skipped. */
+export async function readBudget(
+  prisma: Database['prisma'],
+  at: Date,
+): Promise<readonly BudgetLeft[]> {
+  const rows = await Promise.all(limits.map((limit) => readEmptiest(prisma, limit, at, READ_MAX)));
+  return rows
+    .flat()
+    .flatMap((row) => budgetLeft(row, at))
+    .sort((one, other) => one.left / one.of - other.left / other.of)
+    .slice(0, SHOWN_MAX);
 }
-
-type ReadEmptiest = (
-  limit: AuthorityLimit,
-  now: Date,
-  most: number,
-) => Promise<readonly BucketRow[]>;
 
 function budgetLeft({ key, fullAt }: BucketRow, now: Date): readonly BudgetLeft[] {
   const bucket = bucketOf(key);

@@ -1,17 +1,32 @@
 /** Connects the diagnosis of addresses and CAs. */
+
+import type { ExternalAuthority } from '../certificates/authorities/external.ts';
 import {
   createExamineReach,
   type ExamineReach,
   type OrderLimits,
   type ReachReport,
 } from '../certificates/reach/examine-reach.ts';
-import type { Service } from './service.ts';
+import type { Probes } from '../certificates/served/probe.ts';
+import type { Config } from '../config/config.ts';
+import type { CertificateStore } from '../db/issuance/certificates.ts';
+import type { Observer } from '../dns/observe/observe.ts';
 
-/** `domainId`: null if the name is not attached. Rejects if a CA file cannot be read. */
-export function composeExamineReach(
-  service: Service,
-): (hostname: string, domainId: string | null) => Promise<ReachReport> {
-  const { config, observer, probes, external } = service;
+/** Takes up to 10 s. Network failures do not reject it, but an unreadable CA file does. */
+export type ExamineReachOf = (hostname: string, domainId: string | null) => Promise<ReachReport>;
+
+type Around = {
+  readonly certificates: Pick<CertificateStore, 'loadWork'>;
+  readonly config: Config;
+  readonly external: ExternalAuthority | null;
+  readonly observer: Observer;
+  readonly probes: Probes;
+  readonly now: () => Date;
+};
+
+/** `domainId`: null if the name is not attached. */
+export function reachExaminer(around: Around): ExamineReachOf {
+  const { config, observer, probes, external } = around;
   let examine: ExamineReach | undefined;
   return async (hostname, domainId) => {
     // An external edge answers challenges itself, and orders from another CA.
@@ -21,12 +36,12 @@ export function composeExamineReach(
       probes: external === null ? probes : null,
       isAuthorityKnown: external === null,
     });
-    return examine(hostname, domainId === null ? null : await findLimits(service, domainId));
+    return examine(hostname, domainId === null ? null : await findLimits(around, domainId));
   };
 }
 
 async function findLimits(
-  { certificates, now }: Service,
+  { certificates, now }: Around,
   domainId: string,
 ): Promise<OrderLimits | null> {
   const work = await certificates.loadWork(domainId, now());

@@ -19,11 +19,6 @@ import {
 } from '../certificates/vault/derived-secrets.ts';
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
 import { type FollowUpState, followUps } from '../core/life/follow-ups.ts';
-import { createDeliveryStore, type DeliveryStore } from '../db/delivery/deliveries.ts';
-import { createWebhookStore, type WebhookStore } from '../db/delivery/webhooks.ts';
-import { createDeployStore, type DeployStore } from '../db/deploys.ts';
-import { type CheckStore, createCheckStore } from '../db/domains/checks.ts';
-import { createDomainStore, type DomainStore } from '../db/domains/domains.ts';
 import {
   createEdgeLookups,
   type EdgeLookups,
@@ -31,11 +26,9 @@ import {
 } from '../db/domains/edge-lookups.ts';
 import { createQuarantineStore, type QuarantineStore } from '../db/domains/quarantine.ts';
 import { createDueDomains, type DueDomains, type SweepName } from '../db/domains/sweeps.ts';
-import { createWaitingStore, type WaitingStore } from '../db/domains/waiting.ts';
 import type { Database } from '../db/engine/client.ts';
 import { type AuthorityKeyStore, createAuthorityKeyStore } from '../db/issuance/authority-keys.ts';
 import { type CertificateStore, createCertificateStore } from '../db/issuance/certificates.ts';
-import { createProjectStore, type ProjectStore } from '../db/projects.ts';
 import type { Observer } from '../dns/observe/observe.ts';
 import { createWire } from '../dns/wire/wire.ts';
 import { createKeyedCount, type KeyedCount } from '../net/keyed-count.ts';
@@ -53,60 +46,61 @@ import { countOrders } from './count-orders.ts';
 import { buildHandshakes, type Handshakes } from './handshakes.ts';
 import { buildObserver } from './observer.ts';
 import type { Opened } from './opened.ts';
+import { type ExamineReachOf, reachExaminer } from './reach.ts';
+import { openStores, type Stores } from './stores.ts';
+import { type CheckUpstream, upstreamChecker } from './upstream-checker.ts';
 import { webhookSender } from './webhook-sender.ts';
 
 /** Jobs, route handlers and pages take it as their first argument. */
-export type Service = Opened & {
-  readonly edgePool: pg.Pool;
-  readonly probes: Probes;
-  /** Our own probes are answered first. */
-  readonly lookups: EdgeLookups & Probed;
-  /** Each queue connects on first use. */
-  readonly queues: SeenQueues;
-  readonly keys: AuthorityKeyStore;
-  /** PEM, once the local CA has signed something. */
-  rootCertificate(): Promise<string | null>;
-  readonly observer: Observer;
-  /** The first CA for orders, and its fallback. */
-  readonly authorities: CertificateAuthorities;
-  readonly health: AuthorityHealth;
-  /** Null if Signpost issues certificates itself. */
-  readonly external: ExternalAuthority | null;
-  /** The CAs in use as CAA records name them, in order. */
-  caaAuthorities(): Promise<readonly CaaAuthority[]>;
-  readonly projects: ProjectStore;
-  readonly deploys: DeployStore;
-  readonly domains: DomainStore;
-  readonly checks: CheckStore;
-  readonly certificates: CertificateStore;
-  readonly waiting: WaitingStore;
-  readonly webhooks: WebhookStore;
-  readonly deliveries: DeliveryStore;
-  readonly quarantine: QuarantineStore;
-  /** The host name that a domain's record must point to. */
-  targetFor(projectId: string, hostname: string): string;
-  readonly ownAddresses: OwnAddresses;
-  /** The TXT value that proves a project's ownership of an apex. */
-  proofFor(projectId: string, hostname: string): string;
-  /** Signs requests to a project's deploys. */
-  signingKey(projectId: string, generation: number): Uint8Array;
-  /** Idempotent. Rejects while the queue is unavailable. */
-  wake(domain: FollowUpState & { readonly id: string; readonly epoch: number }): Promise<void>;
-  readonly bringNow: BringNow;
-  /** Checks whether a CA answers, if that is unknown; `health` has the result. */
-  askAuthority(directoryUrl: string | null): Promise<void>;
-  /** Of each sweep: the domains that are due. */
-  readonly due: { readonly [S in SweepName]: DueDomains };
-  readonly handshakes: Handshakes;
-  /** Slots of this process for deliveries, by receiver and by project. */
-  readonly deliverySlots: KeyedCount;
-  /** Posts a webhook. Failures of network and receiver are results. */
-  readonly send: Send;
-  /** From 0 to 1. */
-  random(): number;
-  pause(ms: number): Promise<void>;
-  close(): Promise<void>;
-};
+export type Service = Opened &
+  Stores & {
+    readonly edgePool: pg.Pool;
+    readonly probes: Probes;
+    /** Our own probes are answered first. */
+    readonly lookups: EdgeLookups & Probed;
+    /** Each queue connects on first use. */
+    readonly queues: SeenQueues;
+    readonly keys: AuthorityKeyStore;
+    /** PEM, once the local CA has signed something. */
+    rootCertificate(): Promise<string | null>;
+    readonly observer: Observer;
+    /** The first CA for orders, and its fallback. */
+    readonly authorities: CertificateAuthorities;
+    readonly health: AuthorityHealth;
+    /** Null if Signpost issues certificates itself. */
+    readonly external: ExternalAuthority | null;
+    /** The CAs in use as CAA records name them, in order. */
+    caaAuthorities(): Promise<readonly CaaAuthority[]>;
+    readonly certificates: CertificateStore;
+    readonly quarantine: QuarantineStore;
+    /** The host name that a domain's record must point to. */
+    targetFor(projectId: string, hostname: string): string;
+    readonly ownAddresses: OwnAddresses;
+    /** Of the address in a URL, when a deploy is reported. Never rejects. */
+    readonly checkUpstream: CheckUpstream;
+    /** The TXT value that proves a project's ownership of an apex. */
+    proofFor(projectId: string, hostname: string): string;
+    /** Signs requests to a project's deploys. */
+    signingKey(projectId: string, generation: number): Uint8Array;
+    /** Idempotent. Rejects while the queue is unavailable. */
+    wake(domain: FollowUpState & { readonly id: string; readonly epoch: number }): Promise<void>;
+    readonly bringNow: BringNow;
+    /** Checks whether a CA answers, if that is unknown; `health` has the result. */
+    askAuthority(directoryUrl: string | null): Promise<void>;
+    /** Of each sweep: the domains that are due. */
+    readonly due: { readonly [S in SweepName]: DueDomains };
+    readonly handshakes: Handshakes;
+    /** What a certificate needs beside the DNS. `domainId`: null if the name is not attached. */
+    readonly examineReach: ExamineReachOf;
+    /** Slots of this process for deliveries, by receiver and by project. */
+    readonly deliverySlots: KeyedCount;
+    /** Posts a webhook. Failures of network and receiver are results. */
+    readonly send: Send;
+    /** From 0 to 1. */
+    random(): number;
+    pause(ms: number): Promise<void>;
+    close(): Promise<void>;
+  };
 
 /** What tests replace beside the clock. */
 type Replaceable = Pick<
@@ -116,25 +110,25 @@ type Replaceable = Pick<
 
 /** Makes no requests. Throws if a configured file cannot be read. */
 export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}): Service {
-  const { config, database, backend, vault, secrets, log, now } = opened;
-  const { prisma } = database;
+  const { config, database, backend, secrets, log, now } = opened;
   const wire = createWire();
   const queues = replaced.queues ?? openQueues(backend);
-  const quarantine = createQuarantineStore(prisma);
+  const quarantine = createQuarantineStore(database.prisma);
   const { edgePool, probes, lookups } = composeLookups(opened);
   const observer = replaced.observer ?? buildObserver(opened, wire, probes);
   const targetFor = createTargets(secrets.target, config.platform.domain);
-  const keys = createAuthorityKeyStore(prisma);
-  const isHeld = async (hostname: string) => (await lookups.findRoute(hostname)) !== null;
-  const authorities =
-    replaced.authorities ?? composeAuthorities({ config: config.acme, keys, vault, isHeld, now });
+  const keys = createAuthorityKeyStore(database.prisma);
+  const authorities = replaced.authorities ?? authoritiesOf(opened, keys, lookups);
   const health = buildHealth(opened);
+  const external = composeExternal(config, observer.lookupAddresses);
+  const certificates = certificatesOf(opened, authorities);
   const ownAddresses = composeOwnAddresses({ config, observer, targetFor, now });
   return {
     ...opened,
     random: () => Math.random(),
     pause: (ms) => wait(ms),
     handshakes: buildHandshakes({ config, database, observer, probes, now }),
+    examineReach: reachExaminer({ certificates, config, external, observer, probes, now }),
     send: webhookSender({ config, ownAddresses }),
     edgePool,
     probes,
@@ -146,13 +140,14 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
     authorities,
     health,
     askAuthority: createAsk(authorities, health),
-    external: composeExternal(config, observer.lookupAddresses),
+    external,
     caaAuthorities: () => caaAuthoritiesOf(authorities, config.acme.challenge),
-    ...storesOf(opened),
-    certificates: certificatesOf(opened, authorities),
+    ...openStores(opened),
+    certificates,
     quarantine,
     targetFor,
     ownAddresses,
+    checkUpstream: upstreamChecker({ config, ownAddresses }),
     proofFor: createProofs(secrets.proof),
     signingKey: createSigningKeys(secrets.signing),
     wake: createWake(queues),
@@ -168,17 +163,13 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
   };
 }
 
-function storesOf({ database }: Opened) {
-  const { prisma } = database;
-  return {
-    projects: createProjectStore(prisma),
-    deploys: createDeployStore(prisma),
-    domains: createDomainStore(prisma),
-    checks: createCheckStore(database),
-    waiting: createWaitingStore(prisma),
-    webhooks: createWebhookStore(prisma),
-    deliveries: createDeliveryStore(prisma),
-  };
+function authoritiesOf(
+  { config, now, vault }: Opened,
+  keys: AuthorityKeyStore,
+  lookups: EdgeLookups,
+): CertificateAuthorities {
+  const isHeld = async (hostname: string) => (await lookups.findRoute(hostname)) !== null;
+  return composeAuthorities({ config: config.acme, keys, vault, isHeld, now });
 }
 
 /** Orders are counted in every process; only workers have any. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withDashboard } from '../../src/dashboard/dashboard.ts';
 import { answerQueues } from '../../src/dashboard/queues.ts';
 import type { QueueBoard } from '../../src/ops/queue-dashboard.ts';
+import { plainService } from '../support/plain-service.ts';
 import { API_KEY, type RunningDashboard, startDashboard } from './support/dashboard.ts';
 import { type Pages, startPages } from './support/pages.ts';
 
@@ -54,20 +55,13 @@ describe('A page request', () => {
 
   it('that causes a fault shows its request id', async () => {
     const logged: Readonly<Record<string, unknown>>[] = [];
-    const broken = withDashboard(
-      { handle: () => Promise.reject(new Error('broken')), reject: pages.api.reject },
-      {
-        sessionSecret: new Uint8Array(32),
-        basePath: '',
-        now: () => new Date(),
-        isSecret: () => false,
-        log: {
-          error: (fields) => void logged.push(fields),
-          info: (fields) => void logged.push(fields),
-          debug: () => {},
-        },
-      },
-    );
+    const { config, queues, secrets } = pages.service;
+    const note = (fields: (typeof logged)[number]) => void logged.push(fields);
+    const log = { error: note, info: note, debug: () => {} };
+    const broken = withDashboard(plainService({ config, queues, secrets, log }), {
+      handle: () => Promise.reject(new Error('broken')),
+      reject: pages.api.reject,
+    });
     const { status, headers } = await broken.handle({
       method: 'POST',
       target: '/sign-in',
@@ -118,11 +112,8 @@ describe('The queue pages', () => {
   });
   const call = (fault: Error) =>
     answerQueues(
-      {
-        board: board(fault),
-        link: (path) => path,
-        log: { error: () => {}, info: () => {}, debug: () => {} },
-      },
+      plainService({}),
+      { board: board(fault), link: (path) => path },
       {
         raw: {
           method: 'GET',

@@ -6,7 +6,7 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import {
   type EscalationRow,
-  listEscalations,
+  loadEscalations,
   loadOpenEscalation,
   type NewEscalation,
   openEscalation,
@@ -125,17 +125,17 @@ describe.each(databasesOfRun())('escalations on $name', ({ name, available }) =>
       await open(domain, aCase(cause), later(noon, index * HOUR));
     }
     const query = { status: null, after: null, limit: 2 } as const;
-    const first = await listEscalations(prisma, query);
+    const first = await loadEscalations(prisma, query);
     expect(first.rows.map(({ cause }) => cause)).toEqual(['authority_refused', 'dns_unknown']);
     expect(first.rows[0]?.domain).toEqual({
       projectId: domain.projectId,
       hostname: domain.hostname,
     });
-    const rest = await listEscalations(prisma, { ...query, after: first.next });
+    const rest = await loadEscalations(prisma, { ...query, after: first.next });
     expect(rest.rows.map(({ cause }) => cause)).toEqual(['caa_unknown']);
     expect(rest.next).toBeNull();
     const causesOf = async (status: 'open' | 'closed') =>
-      (await listEscalations(prisma, { ...query, status })).rows.map(({ cause }) => cause);
+      (await loadEscalations(prisma, { ...query, status })).rows.map(({ cause }) => cause);
     expect(await causesOf('open')).toEqual(['authority_refused']);
     expect(await causesOf('closed')).toEqual(['dns_unknown', 'caa_unknown']);
   });
@@ -149,7 +149,7 @@ describe.each(databasesOfRun())('escalations on $name', ({ name, available }) =>
     const seen: string[] = [];
     let after: ListPlace | null = null;
     do {
-      const page: Page<EscalationRow> = await listEscalations(prisma, {
+      const page: Page<EscalationRow> = await loadEscalations(prisma, {
         status: 'open',
         after,
         limit: 2,

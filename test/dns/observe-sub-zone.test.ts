@@ -1,6 +1,6 @@
 /** A zone delegated below the registrable domain: a name at its start is an apex. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { createExamine } from '../../src/dns/examine.ts';
+import { examine } from '../../src/dns/examine.ts';
 import { asked, closeAll, comparedWith, openLaboratory } from './laboratory.ts';
 
 afterEach(closeAll);
@@ -106,7 +106,7 @@ describe('the record shown by the doctor', () => {
     [inside.hostname, {}, { type: 'CNAME', name: 'a.sub' }],
   ])('for %s is relative to the zone that was found', async (hostname, zones, record) => {
     const { observer } = await open(zones);
-    const examine = createExamine({ observer, authorities: async () => [ca], allowPrivate: true });
-    expect(await examine({ hostname, target })).toMatchObject({ record });
+    const parts = { observer, authorities: async () => [ca], allowPrivate: true };
+    expect(await examine(parts, { hostname, target })).toMatchObject({ record });
   });
 });

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { closeForOperator, listEscalations } from '../../src/db/issuance/escalations.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
+import { createOverview } from '../../src/service/overview.ts';
 import { publishingRoutes } from '../http/publishing-routes.ts';
 import { callApi, startTestApi, type TestApi } from '../http/support.ts';
 import { later, noon } from '../support/builders.ts';
+import { serviceOn } from '../support/database-service.ts';
 import {
   certificateOf,
   DAY,
@@ -22,15 +23,10 @@ let key: string;
 /** The API on the same database; its keys are in another one. */
 beforeAll(async () => {
   stored = await openStoredDomains();
-  const { prisma } = stored.database;
-  const never = () => Promise.reject(new Error('unexpected verify'));
-  api = await startTestApi((_, now) => [
-    ...escalationRoutes({
-      list: (query) => listEscalations(prisma, query),
-      close: (id) => closeForOperator(prisma, id, now()),
-    }),
-    ...publishingRoutes(prisma, now, { wake: never, orderNow: never, forget: never }),
-  ]);
+  api = await startTestApi(({ now }) => {
+    const service = serviceOn(stored.database, { now });
+    return [...escalationRoutes(service, createOverview(service)), ...publishingRoutes(service)];
+  });
   key = await api.keyWith('ops:read', 'domains:read');
 });
 afterAll(async () => {

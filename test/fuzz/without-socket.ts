@@ -13,7 +13,7 @@ import { type ErrorCode, errors } from '../../src/http/pipeline/errors.ts';
 import type { RawResponse } from '../../src/http/pipeline/render.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
 import { createRouter, type Router } from '../../src/http/pipeline/router.ts';
-import { routesOf } from '../../src/roles/routes.ts';
+import { routesOf } from '../../src/http/routes/every-route.ts';
 import { startSignpost } from '../../src/start.ts';
 import { storageOf } from '../process/support.ts';
 import { bodyFields, fields } from './fields.ts';
@@ -44,7 +44,7 @@ export async function startSocketlessApi(): Promise<SocketlessApi> {
     forgetKey: () => {},
     openStream: notAsked,
   };
-  const find = createRouter(routesOf({ service, ...unused }));
+  const find = createRouter(routesOf(service, unused));
   return {
     known: await makeKnown(admin, (method, path, body) => call(api, admin, method, path, body)),
     async problemWith(raw) {

@@ -1,29 +1,22 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
-import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
-import { createProjectStore } from '../../src/db/projects.ts';
 import { domainSettingsRoutes } from '../../src/http/routes/domain-settings.ts';
-import { platformDomain, publishingRoutes } from './publishing-routes.ts';
+import { type RecordedJobs, recordJobs } from '../support/database-service.ts';
+import { publishingRoutes } from './publishing-routes.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const dropped: string[] = [];
-const forgotten: string[] = [];
+let jobs: RecordedJobs;
 let api: TestApi;
 let key: string;
 let id: string;
 
 beforeAll(async () => {
-  api = await startTestApi((prisma, now) => [
-    ...publishingRoutes(prisma, now, {
-      dropTraffic: (hostname) => void dropped.push(hostname),
-      forget: async (domain) => void forgotten.push(domain.id),
-    }),
-    ...domainSettingsRoutes({
-      projects: createProjectStore(prisma),
-      settings: createDomainSettingsStore(prisma),
-      platformDomain,
-    }),
+  api = await startTestApi((service) => [
+    ...publishingRoutes(service, (hostname) => void dropped.push(hostname)),
+    ...domainSettingsRoutes(service),
   ]);
+  jobs = recordJobs(api.service);
   key = await api.keyWith('domains:read', 'domains:write');
 });
 afterAll(() => api.close());
@@ -34,7 +27,7 @@ const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' };
 
 beforeEach(async () => {
   dropped.length = 0;
-  forgotten.length = 0;
+  jobs.forgotten.length = 0;
   const project = { name: 'Docs', slug: 'docs', plan: 'pro' };
   const created = await call('POST /v1/projects', project);
   expect(created.status).toBe(201); // the slug of a deleted project is free again
@@ -73,7 +66,7 @@ describe('Deleting a project', () => {
       expect(await call(line, json), line).toMatchObject(notFound);
     }
     expect(dropped.sort()).toEqual(['a.example.com', 'b.example.com']);
-    expect(forgotten).toHaveLength(2);
+    expect(jobs.forgotten).toHaveLength(2);
     expect(await webhooks.find(id, webhook.id)).toBeNull();
     const where = { projectId: id, type: 'domain.removed' };
     expect(await api.prisma.event.count({ where })).toBe(2);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const made = await certificateFor('deploy.example.com');
   root = made.root;
   leaf = made.tls.cert;
-  api = await startTestApi((prisma, now) => publishingRoutes(prisma, now, {}));
+  api = await startTestApi((service) => publishingRoutes(service));
   key = await api.keyWith('domains:read', 'domains:write');
   const project = { name: 'Docs', slug: 'docs', plan: 'pro' };
   projectId = ((await call('POST /v1/projects', project)).body as { id: string }).id;

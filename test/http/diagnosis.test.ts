@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { diagnose } from '../../src/core/diagnosis/diagnosis.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
-import { recordFor } from '../../src/core/names/instructions.ts';
-import { findAttached } from '../../src/db/domains/domains.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
-import type { Examined, ExaminedName } from '../../src/dns/examine.ts';
-import { diagnosisRoutes } from '../../src/http/routes/diagnosis.ts';
+import type { ExaminedName } from '../../src/dns/examine.ts';
+import type { Observer } from '../../src/dns/observe/observe.ts';
+import { diagnoseHostname } from '../../src/http/routes/diagnosis.ts';
+import type { Service } from '../../src/service/service.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
@@ -17,21 +16,23 @@ let test: TestApi;
 let key: string;
 
 beforeAll(async () => {
-  test = await startTestApi((prisma) =>
-    diagnosisRoutes({
-      platformDomain: 'edge.signpost.test',
-      findAttached: (hostname) => findAttached(prisma, hostname),
+  test = await startTestApi((service) => {
+    const members: Partial<Service> = {
+      caaAuthorities: async () => [ca],
       examineReach: async (hostname, domainId) => {
         reached.push([hostname, domainId]);
         return { addresses: [], authorities: [] };
       },
-      examine: async (question) => {
-        asked.push(question);
-        await door;
-        return examined(question);
-      },
-    }),
-  );
+    };
+    const observe: Observer['observe'] = async ({ hostname, target: wanted }) => {
+      asked.push({ hostname, target: wanted });
+      await door;
+      return observationOf(hostname);
+    };
+    Object.assign(service, members);
+    Object.assign(service.observer, { observe });
+    return [diagnoseHostname(service)];
+  });
   key = await test.keyWith('domains:read');
 });
 afterAll(() => test.close());
@@ -42,11 +43,13 @@ beforeEach(() => {
 
 const nxdomain = { kind: 'nxdomain' } as const;
 
+const ca = { issuerDomains: ['letsencrypt.org'], accountUri: null, method: 'http-01' } as const;
+
 /** The name has no records, and one server does not answer. */
-function examined({ hostname, target: wanted }: ExaminedName): Examined {
+function observationOf(hostname: string): Observation {
   const server = { server: 'ns1.shop.test', address: '192.0.2.53', mx: null, txt: null } as const;
   const timeout = { kind: 'timeout' } as const;
-  const observation: Observation = {
+  return {
     hostname,
     at: '2026-11-20T12:00:00.000Z',
     view: 'authoritative',
@@ -110,11 +113,6 @@ function examined({ hostname, target: wanted }: ExaminedName): Examined {
     targetAddresses: [],
     cost: { questions: 11, bytes: 1_630, ms: 38 },
   };
-  const ca = { issuerDomains: ['letsencrypt.org'], accountUri: null, method: 'http-01' } as const;
-  const expected = { hostname, target: wanted, ca, allowPrivate: true };
-  const diagnosis = diagnose(observation, expected);
-  const record = recordFor({ hostname, target: wanted });
-  return { hostname, target: wanted, observation, diagnosis, record };
 }
 
 const get = (hostname: string, query = `?target=${target}`) =>

@@ -1,37 +1,27 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { followUps } from '../../src/core/life/follow-ups.ts';
-import {
-  type Missing,
-  makePublishedProject,
-  platformDomain,
-  publishingRoutes,
-} from './publishing-routes.ts';
+import { type RecordedJobs, recordJobs } from '../support/database-service.ts';
+import { type Missing, makePublishedProject, publishingRoutes } from './publishing-routes.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const HOUR_MS = 3_600_000;
-const woken: string[] = [];
-const forgotten: number[] = [];
 const dropped: string[] = [];
+let jobs: RecordedJobs;
 let api: TestApi;
 let key: string;
 
 beforeAll(async () => {
-  api = await startTestApi((prisma, now) =>
-    publishingRoutes(prisma, now, {
-      wake: async (domain) => void woken.push(...followUps(domain).map(({ queue }) => queue)),
-      orderNow: async () => void woken.push('order now'),
-      forget: async ({ epoch }) => void forgotten.push(epoch),
-      dropTraffic: (hostname) => void dropped.push(hostname),
-    }),
+  api = await startTestApi((service) =>
+    publishingRoutes(service, (hostname) => void dropped.push(hostname)),
   );
+  jobs = recordJobs(api.service);
   key = await api.keyWith('domains:read', 'domains:write');
 });
 
 afterAll(() => api.close());
 
 beforeEach(() => {
-  woken.length = 0;
-  forgotten.length = 0;
+  jobs.woken.length = 0;
+  jobs.forgotten.length = 0;
   dropped.length = 0;
 });
 
@@ -56,7 +46,7 @@ describe('Adding a domain', () => {
       certificate: { status: 'none' },
       escalation: null,
     });
-    expect(woken).toEqual(['check-dns']);
+    expect(jobs.woken).toEqual(['check-dns']);
     expect((await call(`GET ${path}`)).body).toEqual([body]);
     expect((await call(`GET ${path}/docs.example.com`)).body).toEqual(body);
   });
@@ -115,14 +105,14 @@ describe('Adding a domain', () => {
     ['a_b.example.com', 400, 'invalid_hostname'],
     ['co.uk', 400, 'public_suffix'],
     ['*.example.com', 400, 'wildcard_unsupported'],
-    [`x.${platformDomain}`, 400, 'platform_hostname'],
+    ['x.edge.signpost.test', 400, 'platform_hostname'],
   ];
   it.each(refusals)('rejects %j with %d %s', async (hostname, status, code) => {
     const path = await aProject();
     const answer = await call(`POST ${path}`, { hostname });
     expect(answer).toMatchObject({ status, body: errorBody(status, code) });
     expect((await call(`GET ${path}`)).body).toEqual([]);
-    expect(woken).toEqual([]);
+    expect(jobs.woken).toEqual([]);
   });
 
   it.each([
@@ -183,7 +173,7 @@ describe('Removing a domain', () => {
       const answer = await call(`DELETE ${path}/${misspelled}`);
       expect(answer).toMatchObject({ status: 404, body: errorBody(404, 'domain_not_found') });
     }
-    expect(forgotten).toEqual([1]);
+    expect(jobs.forgotten).toEqual([expect.stringMatching(/\.1$/)]);
     expect(dropped).toEqual(['docs.example.com']);
     expect((await call(`GET ${path}/docs.example.com`)).status).toBe(404);
     const timeline = (await call(`GET ${path}/docs.example.com/timeline`)).body as object[];
@@ -215,7 +205,7 @@ describe('POST verify', () => {
         checks: { attempts: 0n, nextCheckAt: api.clock.now.toISOString() },
       },
     });
-    expect(woken).toEqual(['check-dns', 'check-dns']);
+    expect(jobs.woken).toEqual(['check-dns', 'check-dns']);
   });
 
   it.each(['GET', 'POST'])('answers 404 to %s for an unknown domain', async (method) => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import { keyRoutes } from '../../src/http/routes/keys.ts';
 import { publishingRoutes } from './publishing-routes.ts';
 import { callApi, startTestApi, type TestApi } from './support.ts';
@@ -8,9 +7,9 @@ let api: TestApi;
 let key: string;
 
 beforeAll(async () => {
-  api = await startTestApi((prisma, now) => [
-    ...publishingRoutes(prisma, now, {}),
-    ...keyRoutes({ keys: createApiKeyStore(prisma), forget: () => {}, now }),
+  api = await startTestApi((service) => [
+    ...publishingRoutes(service),
+    ...keyRoutes(service, () => {}),
   ]);
   key = await api.keyWith('domains:read', 'domains:write', 'admin');
 });

@@ -5,17 +5,13 @@ import type {
 } from '../../src/core/certificates/escalation.ts';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
-import {
-  closeForOperator,
-  listEscalations,
-  openEscalation,
-  readEvidence,
-} from '../../src/db/issuance/escalations.ts';
+import { openEscalation, readEvidence } from '../../src/db/issuance/escalations.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import { cursorAfterPlace, placeOfCursor } from '../../src/http/pipeline/cursor.ts';
 import { domainView } from '../../src/http/routes/domain-view.ts';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
 import { docsEscalation } from '../../src/http/schemas/escalations.ts';
+import { createOverview } from '../../src/service/overview.ts';
 import { later, missing, noon } from '../support/builders.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
@@ -24,12 +20,8 @@ let api: TestApi;
 let key: string;
 
 beforeAll(async () => {
-  api = await startTestApi((prisma) =>
-    escalationRoutes({
-      list: (query) => listEscalations(prisma, query),
-      close: (id) => closeForOperator(prisma, id, later(noon, HOUR)),
-    }),
-  );
+  api = await startTestApi((service) => escalationRoutes(service, createOverview(service)));
+  api.clock.now = later(noon, HOUR);
   key = await api.keyWith('ops:read');
 });
 afterAll(() => api.close());

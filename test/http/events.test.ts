@@ -1,64 +1,50 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
-import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
-import { createEventFeedStore, type EventRange, recordEvents } from '../../src/db/events.ts';
+import { recordEvents } from '../../src/db/events.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
-import { createFeed, type Feed } from '../../src/events/feed.ts';
+import type { Watching } from '../../src/events/watching.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
-import { eventRoutes } from '../../src/http/routes/events.ts';
-import {
-  createIsStillAuthorized,
-  createOpenStream,
-  createSlots,
-} from '../../src/http/routes/streams.ts';
+import { streamEvents } from '../../src/http/routes/events.ts';
+import { createStreams, type Streams } from '../../src/http/routes/streams.ts';
 import { noon } from '../support/builders.ts';
 import { type Reading, readEvents } from '../support/sse.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 let t: TestApi;
-let feed: Feed;
+let streams: Streams;
 let key: string;
 let path: string;
 let domains: readonly { readonly id: string; readonly hostname: string }[];
 const watched: string[] = [];
+const watching: Watching = {
+  watch(id) {
+    watched.push(id);
+    return () => void watched.splice(watched.indexOf(id), 1);
+  },
+  close: () => undefined,
+};
 const open = new Set<AbortController>();
 /** The error that the database returns while it is unavailable. */
 let away: Error | null = null;
 
 beforeAll(async () => {
-  t = await startTestApi((prisma, _now) => {
-    const store = () => createEventFeedStore(t);
+  t = await startTestApi((service) => {
     const unlessAway =
       <A extends readonly unknown[], R>(act: (...args: A) => Promise<R>) =>
       (...args: A) =>
         away === null ? act(...args) : Promise.reject(away);
-    const lastNumbers = unlessAway((ids: readonly string[]) => store().lastNumbers(ids));
-    feed = createFeed({ lastNumbers, log: { info: () => {}, warn: () => {} }, pollMs: 5 });
-    const findKey = createApiKeyStore(prisma).find;
-    const isStillAuthorized = createIsStillAuthorized(
-      createAuthenticate({ findKey, now: () => t.clock.now }),
-    );
-    return eventRoutes({
-      projects: createProjectStore(prisma),
-      findDomainId: (...of) => store().findDomainId(...of),
-      platformDomain: 'edge.signpost.test',
-      openStream: createOpenStream({
-        feed,
-        checkFeed: { follow: () => expect.fail('unexpected follow of checks') },
-        lastNumbers,
-        page: unlessAway((range: EventRange) => store().page(range)),
-        heartbeatMs: 20,
-        slots: createSlots({ total: 4, perKey: 3 }),
-        watching: {
-          watch(id) {
-            watched.push(id);
-            return () => void watched.splice(watched.indexOf(id), 1);
-          },
-        },
-        isStillAuthorized,
-        log: { error: (fields, message) => void t.errors.push({ fields, message }) },
-      }),
+    const { lastNumbers, page } = service.events;
+    Object.assign(service.events, {
+      lastNumbers: unlessAway(lastNumbers),
+      page: unlessAway(page),
     });
+    streams = createStreams(service, createAuthenticate(service), {
+      limits: { total: 4, perKey: 3 },
+      pollMs: 5,
+      heartbeatMs: 20,
+      watching,
+    });
+    return [streamEvents(service, streams.open)];
   });
   key = await t.keyWith('domains:read');
   const project = await createProjectStore(t.prisma).create({ name: 'P', slug: 'p', plan: 'pro' });
@@ -77,7 +63,7 @@ afterEach(() => {
   open.clear();
 });
 afterAll(async () => {
-  feed?.close();
+  streams?.close();
   await t?.close();
 });
 

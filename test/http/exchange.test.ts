@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createPetStore } from '../../src/db/pets.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
+import { serviceOn } from '../support/database-service.ts';
 import { callApi, composeApi, startTestApi, type TestApi } from './support.ts';
 
 let t: TestApi;
 let key: string;
 beforeAll(async () => {
-  t = await startTestApi();
+  t = await startTestApi([], { env: { CORS_ORIGINS: 'https://shop.example' } });
   key = await t.keyWith('pets:read', 'pets:write');
 });
 afterAll(() => t.close());
@@ -141,16 +141,11 @@ describe('The rate limit headers', () => {
 
 describe('Behind a base URL with a path', () => {
   test('links and locations include the path', async () => {
-    const { prisma, pool, clock } = t;
-    const now = () => clock.now;
-    const api = composeApi({
-      routes: petRoutes({ pets: createPetStore({ prisma, pool }), now }),
+    const env = { BASE_URL: 'https://api.example.com/store/v1' };
+    const service = serviceOn(t, { now: () => t.clock.now, env });
+    const api = composeApi(service, petRoutes(service), {
       authenticate: async () => ({ kind: 'ok', key: { id: 'k', scopes: ['admin'] } }),
       usage: { used: () => {}, deprecated: () => {} },
-      log: { error: () => {}, info: () => {}, debug: () => {} },
-      basePath: '/store',
-      prisma,
-      now,
     });
     const made = await callApi(api, 'POST /v1/pets', { json });
     expect(made.headers['location']).toMatch(/^\/store\/v1\/pets\/\d+$/);

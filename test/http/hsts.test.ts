@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
-import { createProjectStore } from '../../src/db/projects.ts';
 import { domainSettingsRoutes } from '../../src/http/routes/domain-settings.ts';
-import { platformDomain, publishingRoutes } from './publishing-routes.ts';
+import { publishingRoutes } from './publishing-routes.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 let api: TestApi;
@@ -11,13 +9,9 @@ let key: string;
 let path: string;
 
 beforeAll(async () => {
-  api = await startTestApi((prisma, now) => [
-    ...publishingRoutes(prisma, now, {}),
-    ...domainSettingsRoutes({
-      projects: createProjectStore(prisma),
-      settings: createDomainSettingsStore(prisma),
-      platformDomain,
-    }),
+  api = await startTestApi((service) => [
+    ...publishingRoutes(service),
+    ...domainSettingsRoutes(service),
   ]);
   key = await api.keyWith('domains:read', 'domains:write');
 });

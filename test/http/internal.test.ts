@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createIsHeld } from '../../src/db/domains/domains.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
-import { internalRoutes } from '../../src/http/routes/internal.ts';
-import { createIsNeighbour } from '../../src/net/client-address.ts';
+import { mayHaveCertificate } from '../../src/http/routes/internal.ts';
+import type { Service } from '../../src/service/service.ts';
 import { noon } from '../support/builders.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
@@ -13,17 +12,7 @@ let test: TestApi;
 let asked = 0;
 
 beforeAll(async () => {
-  test = await startTestApi((prisma) => {
-    const isHeld = createIsHeld(prisma);
-    return internalRoutes({
-      platformDomain: 'edge.signpost.test',
-      isHeld(hostname) {
-        asked += 1;
-        return isHeld(hostname);
-      },
-      isNeighbour: createIsNeighbour(() => false),
-    });
-  });
+  test = await startTestApi((service) => [mayHaveCertificate(counting(service))]);
   for (const status of ['pending', 'verified', 'live', 'drifted', 'failed'] as const) {
     await attach(test.prisma, `${status}.shop.test`, status);
   }
@@ -31,6 +20,18 @@ beforeAll(async () => {
   await attach(test.prisma, 'removed.shop.test', 'live', noon);
 });
 afterAll(() => test.close());
+
+function counting(service: Service): Service {
+  const prisma = service.database.prisma.$extends({
+    query: {
+      $allOperations({ args, query }) {
+        asked += 1;
+        return query(args);
+      },
+    },
+  }) as unknown as PrismaClient; // the same calls
+  return { ...service, database: { ...service.database, prisma } };
+}
 
 async function attach(
   prisma: PrismaClient,

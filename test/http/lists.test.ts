@@ -1,10 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createVault } from '../../src/certificates/vault/vault.ts';
-import { createApiKeyStore } from '../../src/db/api-keys.ts';
-import { createDeliveryStore } from '../../src/db/delivery/deliveries.ts';
-import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
-import { createProjectStore } from '../../src/db/projects.ts';
 import { keyRoutes } from '../../src/http/routes/keys.ts';
 import { webhookRoutes } from '../../src/http/routes/webhooks.ts';
 import { publishingRoutes } from './publishing-routes.ts';
@@ -14,18 +9,10 @@ let api: TestApi;
 let key: string;
 
 beforeAll(async () => {
-  api = await startTestApi((prisma, now) => [
-    ...publishingRoutes(prisma, now, {}),
-    ...keyRoutes({ keys: createApiKeyStore(prisma), forget: () => {}, now }),
-    ...webhookRoutes({
-      projects: createProjectStore(prisma),
-      webhooks: createWebhookStore(prisma),
-      deliveries: createDeliveryStore(prisma),
-      vault: createVault(new Uint8Array(32)),
-      sendTest: () => Promise.reject(new Error('unexpected test message')),
-      allowPrivate: false,
-      now,
-    }),
+  api = await startTestApi((service) => [
+    ...publishingRoutes(service),
+    ...keyRoutes(service, () => {}),
+    ...webhookRoutes(service),
   ]);
   key = await api.keyWith('domains:read', 'domains:write', 'admin');
 });

@@ -7,7 +7,7 @@ let key: string;
 let path: string;
 
 beforeAll(async () => {
-  api = await startTestApi((prisma, now) => publishingRoutes(prisma, now, {}));
+  api = await startTestApi((service) => publishingRoutes(service));
   key = await api.keyWith('domains:read', 'domains:write');
   const project = { name: 'Docs', slug: 'docs', plan: 'pro', metadata: { customer: '42' } };
   const { id } = (await call('POST /v1/projects', project)).body as { id: string };

@@ -9,7 +9,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
     let t: TestApi;
     let key: string;
     beforeAll(async () => {
-      t = await startTestApi([], name);
+      t = await startTestApi([], { storage: name });
       key = await t.keyWith('pets:read', 'pets:write');
     });
     beforeEach(() => t.prisma.pet.deleteMany());

@@ -5,7 +5,7 @@ describe.each(databases)('On %s storage', (storage) => {
   let t: TestApi;
   let key: string;
   beforeAll(async () => {
-    t = await startTestApi([], storage);
+    t = await startTestApi([], { storage });
     key = await t.keyWith('pets:read');
   });
   beforeEach(() => t.prisma.pet.deleteMany());

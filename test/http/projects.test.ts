@@ -6,7 +6,7 @@ let api: TestApi;
 let key: string;
 let path: string;
 beforeAll(async () => {
-  api = await startTestApi((prisma, now) => publishingRoutes(prisma, now, {}));
+  api = await startTestApi((service) => publishingRoutes(service));
   key = await api.keyWith('domains:read', 'domains:write');
   const made = await call('POST /v1/projects', { name: 'Docs', slug: 'docs', plan: 'pro' });
   path = made.headers['location'] ?? '';

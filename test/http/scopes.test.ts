@@ -4,11 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { type Scope, scopes } from '../../src/core/operations/scopes.ts';
-import { createApiKeyStore } from '../../src/db/api-keys.ts';
 import type { Api } from '../../src/http/pipeline/api.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
 import { params } from '../../src/http/pipeline/validate.ts';
-import { routesOf } from '../../src/roles/routes.ts';
+import { routesOf } from '../../src/http/routes/every-route.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { type FreshStorage, freshStorage } from '../support/storage.ts';
 import { callApi, errorBody } from './support.ts';
@@ -34,18 +33,23 @@ beforeAll(async () => {
   if (signpost.api === null) throw new Error('this process has no API');
   api = signpost.api;
   const notAsked = () => Promise.reject(new Error('these routes are not asked'));
-  routes = routesOf({
-    service: signpost.service,
+  const { service } = signpost;
+  routes = routesOf(service, {
     dropTraffic: () => {},
     forgetKey: () => {},
     readiness: notAsked,
     openStream: notAsked,
   });
-  const store = createApiKeyStore(signpost.service.database.prisma);
   for (const scope of scopes) {
     const { id, token } = mintKey();
     const digest = digestOf(token);
-    await store.create({ id, name: scope, digest, scopes: [scope], createdAt: new Date() });
+    await service.apiKeys.create({
+      id,
+      name: scope,
+      digest,
+      scopes: [scope],
+      createdAt: new Date(),
+    });
     keys.set(scope, token);
   }
 });

@@ -1,19 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createSigningKeys } from '../../src/certificates/vault/derived-secrets.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { later, noon } from '../support/builders.ts';
 import { publishingRoutes } from './publishing-routes.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
 const DAY = 24 * 3_600_000;
-const keys = createSigningKeys(new Uint8Array(32));
 let api: TestApi;
 let key: string;
 let projectId: string;
 let path: string;
 
 beforeAll(async () => {
-  api = await startTestApi((prisma, now) => publishingRoutes(prisma, now, {}));
+  api = await startTestApi((service) => publishingRoutes(service));
   key = await api.keyWith('domains:read', 'domains:write');
 });
 afterAll(() => api.close());
@@ -31,7 +29,7 @@ beforeEach(async () => {
 });
 
 const secretOf = (generation: number) =>
-  `sigsec_${Buffer.from(keys(projectId, generation)).toString('base64')}`;
+  `sigsec_${Buffer.from(api.service.signingKey(projectId, generation)).toString('base64')}`;
 const never = { rotatedAt: null, oldSecretEndsAt: null };
 
 describe('The signing secret of a project', () => {

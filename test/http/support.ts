@@ -4,29 +4,23 @@ import { pino } from 'pino';
 import { expect } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import type { Scope } from '../../src/core/operations/scopes.ts';
-import { createApiKeyStore, createKeyUsageStore } from '../../src/db/api-keys.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
-import { createTransact } from '../../src/db/engine/transaction.ts';
-import type { PrismaClient } from '../../src/db/generated/client.ts';
-import { createIdempotentAnswerStore } from '../../src/db/idempotent-answers.ts';
-import { createPetStore } from '../../src/db/pets.ts';
-import { createAuthenticate, createIsSecret } from '../../src/http/keys/auth.ts';
+import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
 import { createRateLimiter } from '../../src/http/limits/rate-limit.ts';
-import { type Api, type ApiDeps, type ApiLog, createApi } from '../../src/http/pipeline/api.ts';
-import { createCors } from '../../src/http/pipeline/cors.ts';
-import { createIdempotency } from '../../src/http/pipeline/idempotency.ts';
+import type { Gate } from '../../src/http/pipeline/admission.ts';
+import { type Api, createApi } from '../../src/http/pipeline/api.ts';
 import type { Headers, Route } from '../../src/http/pipeline/route.ts';
 import { createRouter } from '../../src/http/pipeline/router.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { parseJson, renderJson } from '../../src/net/json.ts';
+import type { Service } from '../../src/service/service.ts';
 import { expectDocumented } from '../support/contract.ts';
+import { serviceOn } from '../support/database-service.ts';
 import { databasesOfRun, freshStorage, type StorageName } from '../support/storage.ts';
 import { isPlain } from './plain-route.ts';
 
-export type TestDatabase = Pick<Database, 'prisma' | 'pool'> & {
-  readonly close: () => Promise<void>;
-};
+export type TestDatabase = Omit<Database, 'close'> & { readonly close: () => Promise<void> };
 
 /** The fastest database in the quick run, all in the long one. */
 export const databases: readonly StorageName[] = databasesOfRun()
@@ -38,8 +32,7 @@ export async function openTestDatabase(storage?: StorageName): Promise<TestDatab
   const fresh = await freshStorage(storage);
   const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
   return {
-    prisma: database.prisma,
-    pool: database.pool,
+    ...database,
     close: async () => {
       await database.close();
       await fresh.close();
@@ -55,6 +48,7 @@ export type TestClock = { now: Date };
 
 export type TestApi = TestDatabase & {
   readonly api: Api;
+  readonly service: Service;
   readonly usage: KeyUsage;
   /** Logged errors, oldest first. */
   readonly errors: LogLine[];
@@ -64,40 +58,41 @@ export type TestApi = TestDatabase & {
   readonly keyWith: (...scopes: readonly Scope[]) => Promise<string>;
 };
 
-/** Routes over the database and the clock of the tested API. */
-export type MakeRoutes = (prisma: PrismaClient, now: () => Date) => readonly Route[];
+/** Routes of the tested API. Can replace members of its service first. */
+export type MakeRoutes = (service: Service) => readonly Route[];
+
+export type TestApiOptions = {
+  readonly storage?: StorageName | undefined;
+  readonly env?: Readonly<Record<string, string>>;
+};
 
 /** The pets API, and `more` routes, over a fresh database. */
 export async function startTestApi(
   more: readonly Route[] | MakeRoutes = [],
-  storage?: StorageName,
+  { storage, env }: TestApiOptions = {},
 ): Promise<TestApi> {
   const database = await openTestDatabase(storage);
-  const { prisma } = database;
   const clock = { now: new Date('2026-11-20T12:00:00Z') };
-  const now = () => clock.now;
-  const keys = createApiKeyStore(prisma);
   const errors: LogLine[] = [];
   const lines: LogLine[] = [];
-  const log: ApiLog = {
-    error: (fields, message) => void errors.push({ fields, message }),
-    info: (fields, message) => void lines.push({ fields, message }),
-    debug: () => {},
+  const log = {
+    error: (fields: LogLine['fields'], message: string) => void errors.push({ fields, message }),
+    info: (fields: LogLine['fields'], message: string) => void lines.push({ fields, message }),
+    warn: () => undefined,
+    debug: () => undefined,
   };
-  const authenticate = createAuthenticate({ findKey: keys.find, now });
-  const extra = typeof more === 'function' ? more(prisma, now) : more;
-  const routes = [...petRoutes({ pets: createPetStore(database), now }), ...extra];
-  const usage = createKeyUsage({
-    store: createKeyUsageStore(prisma),
-    now,
-    log: { warn: () => {} },
-  });
+  const service = serviceOn(database, { now: () => clock.now, log, ...(env && { env }) });
+  const routes = [...petRoutes(service), ...(typeof more === 'function' ? more(service) : more)];
+  const usage = createKeyUsage(service);
+  const authenticate = createAuthenticate(service);
   return {
     ...database,
-    api: documented(composeApi({ routes, authenticate, usage, log, prisma, now }), routes),
+    api: documented(composeApi(service, routes, { authenticate, usage }), routes),
+    service,
     usage,
     close: async () => {
       await usage.close();
+      await service.close();
       await database.close();
     },
     errors,
@@ -106,34 +101,22 @@ export async function startTestApi(
     keyWith: async (...scopes) => {
       const { id, token } = mintKey();
       const digest = digestOf(token);
-      await keys.create({ id, name: 'test', digest, scopes, createdAt: clock.now });
+      const { apiKeys } = service;
+      await apiKeys.create({ id, name: 'test', digest, scopes, createdAt: clock.now });
       return token;
     },
   };
 }
 
-type Composed = Pick<ApiDeps, 'routes' | 'authenticate' | 'usage' | 'log'> & {
-  readonly prisma: PrismaClient;
-  readonly now: () => Date;
-  readonly basePath?: string;
-};
-
 /** The pipeline as in src/roles/api.ts, with limits that no test reaches. */
-export function composeApi({ prisma, now, basePath = '', ...deps }: Composed): Api {
-  return createApi({
-    ...deps,
-    limits: { perKey: limiter('key', now), perAddress: limiter('address', now) },
-    addressOf: (address) => address ?? '',
-    idempotency: createIdempotency({
-      transact: createTransact(prisma),
-      answers: createIdempotentAnswerStore(prisma),
-      now,
-    }),
-    cors: createCors(['https://shop.example']),
-    isSecret: createIsSecret(undefined),
-    basePath,
-    docsUrl: `${basePath}/docs`,
-  });
+export function composeApi(
+  service: Parameters<typeof createApi>[0],
+  routes: readonly Route[],
+  gate: Pick<Gate, 'authenticate' | 'usage'>,
+): Api {
+  const { now } = service;
+  const limits = { perKey: limiter('key', now), perAddress: limiter('address', now) };
+  return createApi(service, routes, { ...gate, limits });
 }
 
 /** Fails a test whose response is missing from the OpenAPI document of these routes. */

@@ -7,6 +7,7 @@ import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import { PrismaClient } from '../../src/db/generated/client.ts';
 import { createPetStore } from '../../src/db/pets.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
+import { plainService } from '../support/plain-service.ts';
 import { callApi, composeApi, errorBody } from './support.ts';
 
 /** A broken database server: runs `onConnection` for each connection. */
@@ -22,14 +23,14 @@ function apiOver(pool: pg.Pool) {
   pool.on('error', () => {});
   const prisma = joinTransactions(new PrismaClient({ adapter: new PrismaPg(pool) }));
   onTestFinished(() => prisma.$disconnect());
-  const now = () => new Date();
-  return composeApi({
-    routes: petRoutes({ pets: createPetStore({ prisma, pool }), now }),
+  const service = plainService({
+    database: { prisma, pool },
+    pets: createPetStore({ prisma, pool }),
+    now: () => new Date(),
+  });
+  return composeApi(service, petRoutes(service), {
     authenticate: async () => ({ kind: 'ok', key: { id: 'k', scopes: ['admin'] } }),
     usage: { used: () => {}, deprecated: () => {} },
-    log: { error: () => {}, info: () => {}, debug: () => {} },
-    prisma,
-    now,
   });
 }
 

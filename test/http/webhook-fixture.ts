@@ -1,16 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { createVault } from '../../src/certificates/vault/vault.ts';
-import { createDeliveryStore } from '../../src/db/delivery/deliveries.ts';
-import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
-import { createDomainStore } from '../../src/db/domains/domains.ts';
-import { createProjectStore } from '../../src/db/projects.ts';
 import { webhookRoutes } from '../../src/http/routes/webhooks.ts';
 import { noon } from '../support/builders.ts';
 import { callApi, startTestApi, type TestApi } from './support.ts';
 
 export const url = 'https://hooks.example.com/signpost';
-export const vault = createVault(randomBytes(32));
 export type Shown = { id: string; secret: string | null; [field: string]: unknown };
 
 /**
@@ -24,17 +18,7 @@ export function webhookApi() {
   let projectId: string;
 
   beforeAll(async () => {
-    api = await startTestApi((prisma, now) =>
-      webhookRoutes({
-        projects: createProjectStore(prisma),
-        webhooks: createWebhookStore(prisma),
-        deliveries: createDeliveryStore(prisma),
-        vault,
-        sendTest: () => Promise.reject(new Error('unexpected test message')),
-        allowPrivate: false,
-        now,
-      }),
-    );
+    api = await startTestApi(webhookRoutes);
     key = await api.keyWith('domains:read', 'domains:write');
     admin = await api.keyWith('admin');
   });
@@ -60,12 +44,12 @@ export function webhookApi() {
     },
     async nextProject() {
       const slug = `p-${randomBytes(6).toString('hex')}`;
-      const made = await createProjectStore(api.prisma).create({ name: 'P', slug, plan: 'pro' });
+      const made = await api.service.projects.create({ name: 'P', slug, plan: 'pro' });
       projectId = made?.id ?? '';
     },
     /** Adds a domain for each name; each adds one event. */
     async reportOf(...hostnames: readonly string[]) {
-      const domains = createDomainStore(api.prisma);
+      const { domains } = api.service;
       for (const hostname of hostnames) {
         await domains.add({ projectId, hostname, target: 'x.edge.test' }, api.clock.now);
       }

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { openSecret } from '../../src/webhooks/message.ts';
 import { later, noon } from '../support/builders.ts';
+import { testVault as vault } from '../support/plain-service.ts';
 import { errorBody } from './support.ts';
-import { type Shown, url, vault, webhookApi } from './webhook-fixture.ts';
+import { type Shown, url, webhookApi } from './webhook-fixture.ts';
 
 const DAY = 24 * 3_600_000;
 const fixture = webhookApi();

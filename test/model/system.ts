@@ -13,8 +13,8 @@ import type { Tx } from '../../src/db/engine/transaction.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
 import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
+import { type ApiProcess, routesOf } from '../../src/http/routes/every-route.ts';
 import { openQueues } from '../../src/queue/queues.ts';
-import { type RoutesDeps, routesOf } from '../../src/roles/routes.ts';
 import { buildService, type Service } from '../../src/service/service.ts';
 import { type WorkTimes, workTimes } from '../../workers/running/work-times.ts';
 import { noBackend } from '../support/no-backend.ts';
@@ -122,7 +122,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
   for (const part of inner) guardAll(part, { inner: true });
   guardAll(authority, { inner: false });
   const routes = new Map(
-    routesOf(routesDeps(service)).map((one): [string, Route] => [one.operationId, one]),
+    routesOf(service, noProcess).map((one): [string, Route] => [one.operationId, one]),
   );
   askLess(service);
 
@@ -230,15 +230,12 @@ function configFor(storage: Storage) {
 
 const notAsked = () => Promise.reject(new Error('unexpected call'));
 
-function routesDeps(service: Service): RoutesDeps {
-  return {
-    service,
-    dropTraffic: () => undefined,
-    forgetKey: () => undefined,
-    readiness: notAsked,
-    openStream: notAsked,
-  };
-}
+const noProcess: ApiProcess = {
+  dropTraffic: () => undefined,
+  forgetKey: () => undefined,
+  readiness: notAsked,
+  openStream: notAsked,
+};
 
 /** On new connections, as only those use the new search path. */
 async function setUpClock({ openPool, pool }: Database, isEmbedded: boolean): Promise<void> {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { refillMs, tokensLeft } from '../../src/core/certificates/budget.ts';
-import { readEmptiest } from '../../src/db/issuance/authority-budget.ts';
-import { createReadBudget } from '../../src/service/overview.ts';
+import { readBudget } from '../../src/service/overview.ts';
 import { openStoredOrders, type StoredOrders } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
 
@@ -35,12 +34,7 @@ it('The budget lists the scarcest limits first and omits full ones', async () =>
       { key: `of_another_version ${directory}`, fullAt: taken('orders', 9) },
     ],
   });
-  expect(
-    await createReadBudget(
-      (...asked) => readEmptiest(db.database.prisma, ...asked),
-      () => noon,
-    )(),
-  ).toEqual([
+  expect(await readBudget(db.database.prisma, noon)).toEqual([
     {
       authority: directory,
       limit: '5 certificates in 7 days for docs.shop.test',

@@ -1,14 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readInstallation } from '../../src/db/installation.ts';
-import { readOperations } from '../../src/db/operations.ts';
+import { roleNames } from '../../src/core/operations/roles.ts';
 import { overviewView } from '../../src/http/routes/operations-view.ts';
 import type { QueueCounts } from '../../src/queue/queues.ts';
-import { createReadOverview } from '../../src/service/overview.ts';
+import { createOverview } from '../../src/service/overview.ts';
 import { openTestDatabase, type TestDatabase } from '../http/support.ts';
+import { serviceOn } from '../support/database-service.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
   database = await openTestDatabase();
+  const at = new Date();
+  const process = { host: 'one', pid: 1, version: '0', settings: {} };
+  const times = { startedAt: at, seenAt: at, joinedAt: at };
+  await database.prisma.fleetProcess.createMany({
+    data: roleNames.map((role) => ({ id: randomUUID(), role, ...process, ...times })),
+  });
 });
 afterAll(() => database?.close());
 
@@ -21,19 +28,11 @@ const none: QueueCounts = {
   isPaused: false,
 };
 
-const reads = () => ({
-  readInstallation: () => readInstallation(database.prisma, [null]),
-  readQueueMemory: async () => null,
-  readOperations: (at: Date) => readOperations(database.prisma, at),
-  readFleet: async () => ({
-    processes: [],
-    counts: { processes: { worker: 1 }, mismatches: { refused: 0, differing: 0 } },
-  }),
-});
-
 function overviewOf(counts: () => Promise<QueueCounts>) {
   const clock = { now: new Date() };
-  const overview = createReadOverview({ ...reads(), queues: { counts }, now: () => clock.now });
+  const service = serviceOn(database, { now: () => clock.now });
+  Object.assign(service.queues, { counts });
+  const overview = createOverview(service);
   const later = (ms: number) => {
     clock.now = new Date(clock.now.getTime() + ms);
   };
@@ -67,15 +66,4 @@ it('The overview is cached for five seconds and reloaded after a change', async 
   overview.forget();
   expect(overview.read()).not.toBe(second);
   await Promise.all([first, second, overview.read()]);
-});
-
-it('The overview has the remaining CA limits if they are tracked', async () => {
-  const left = { authority: 'ca.example', limit: 'new orders', left: 3, of: 5, fullAt: new Date() };
-  const { read } = createReadOverview({
-    ...reads(),
-    queues: { counts: async () => none },
-    budget: async () => [left],
-    now: () => new Date(),
-  });
-  expect(overviewView(await read()).authorityBudget).toEqual([left]);
 });

@@ -10,11 +10,21 @@ import type { Service } from '../../src/service/service.ts';
 import type { Unavailable } from '../../workers/orders/advance-order.ts';
 import { noon } from './builders.ts';
 
+/** The levels that a test looks at. */
+export type TestLog = Partial<
+  Record<
+    'error' | 'warn' | 'info' | 'debug',
+    (fields: Readonly<Record<string, unknown>>, message: string) => void
+  >
+>;
+
 /** Parts of members are enough. */
 export type ServiceMembers = {
-  readonly [K in keyof Service]?: Service[K] extends readonly unknown[]
-    ? readonly object[]
-    : Partial<Service[K]> | undefined;
+  readonly [K in keyof Service]?: K extends 'log'
+    ? TestLog
+    : Service[K] extends readonly unknown[]
+      ? readonly object[]
+      : Partial<Service[K]> | undefined;
 };
 
 export const testVault = createVault(new Uint8Array(32));
@@ -35,8 +45,8 @@ const alone = {
 } as const;
 
 /** Sweeps log the faults of single domains; a test wants to see them. */
-export const throwingLog: Partial<Service['log']> = {
-  error: ({ err }: { readonly err: unknown }) => {
+export const throwingLog: TestLog = {
+  error: ({ err }) => {
     throw err;
   },
   warn: () => undefined,

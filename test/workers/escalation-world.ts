@@ -90,9 +90,8 @@ function serviceFor({ database }: StoredDomains, given: EscalationCase, more: Se
       void did.push(`follow-ups of epoch ${epoch}`),
     queues: { remove: async () => undefined },
     log: {
-      warn: ({ domain, cause }: { readonly domain: string; readonly cause: string }) =>
-        void did.push(`tell ${domain} ${cause}`),
-      error: ({ err }: { readonly err: unknown }) => {
+      warn: ({ domain, cause }) => void did.push(`tell ${domain} ${cause}`),
+      error: ({ err }) => {
         throw err;
       },
     },

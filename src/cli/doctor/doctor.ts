@@ -6,7 +6,7 @@ import { type Config, loadConfig } from '../../config/config.ts';
 import type { Finding } from '../../core/diagnosis/findings.ts';
 import type { Verdict } from '../../core/life/lifecycle.ts';
 import { printable } from '../../core/names/printable.ts';
-import { createExamine, parseExamined, parseTarget, reportOf } from '../../dns/examine.ts';
+import { examine, parseExamined, parseTarget, reportOf } from '../../dns/examine.ts';
 import { createObserver, type Observer } from '../../dns/observe/observe.ts';
 import { createWire, type Wire } from '../../dns/wire/wire.ts';
 import { renderJson } from '../../net/json.ts';
@@ -124,18 +124,15 @@ async function checkFromHere(
   // Open sockets would keep the process alive.
   try {
     const observer = observerFromHere(loaded.config, wire);
-    const examine = createExamine({
-      observer,
-      authorities: async () =>
-        [acme.issuerDomains, ...(acme.fallback ? [acme.fallback.issuerDomains] : [])].map(
-          (issuerDomains) => ({ issuerDomains, accountUri: null, method: acme.challenge }),
-        ),
-      allowPrivate: dns.allowPrivate,
-    });
+    const authorities = async () =>
+      [acme.issuerDomains, ...(acme.fallback ? [acme.fallback.issuerDomains] : [])].map(
+        (issuerDomains) => ({ issuerDomains, accountUri: null, method: acme.challenge }),
+      );
+    const parts = { observer, authorities, allowPrivate: dns.allowPrivate };
     const hostname = parsed.hostname.ascii;
     const reaching =
       typed.reach && reachFromHere({ acme, dns }, observer.lookupAddresses, hostname);
-    const examined = await examine({ hostname, target: named.target });
+    const examined = await examine(parts, { hostname, target: named.target });
     const reach = await reaching;
     const accountUntold = examined.diagnosis.findings.some(isAccountUntold);
     const report = { ...reportOf(examined), ...(reach && { reach }) };

@@ -216,14 +216,12 @@ async function removeDomain(
 }
 
 /** It is `verified`, `live` or `drifted` there. Not cached. */
-export function createIsHeld(prisma: PrismaClient): (hostname: string) => Promise<boolean> {
-  return async (hostname) => {
-    const rows = await prisma.$queryRaw<unknown[]>`
-      SELECT 1 FROM domain
-      WHERE hostname = ${hostname} AND removed_at IS NULL
-        AND status IN ('verified', 'live', 'drifted')`;
-    return rows.length > 0;
-  };
+export async function isHeld(prisma: PrismaClient, hostname: string): Promise<boolean> {
+  const rows = await prisma.$queryRaw<unknown[]>`
+    SELECT 1 FROM domain
+    WHERE hostname = ${hostname} AND removed_at IS NULL
+      AND status IN ('verified', 'live', 'drifted')`;
+  return rows.length > 0;
 }
 
 /** Of the project that holds the name, otherwise of the last one that added it. */

@@ -156,7 +156,7 @@ export async function loadOpenEscalation(
 }
 
 /** Of every project, newest first. */
-export async function listEscalations(
+export async function loadEscalations(
   prisma: PrismaClient,
   { status, after, limit }: EscalationQuery,
 ): Promise<Page<EscalationRow>> {

@@ -8,6 +8,7 @@ import {
   parseKey,
 } from '../../config/api-key.ts';
 import { type Scope, scopes } from '../../core/operations/scopes.ts';
+import type { ApiKeyStore, StoredKey } from '../../db/api-keys.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
 import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity, Headers } from '../pipeline/route.ts';
@@ -27,27 +28,7 @@ export type Authenticator = Authenticate & {
   readonly forget: (keyId: string) => void;
 };
 
-type Digest = Uint8Array<ArrayBuffer>;
-
-/** May be expired or revoked. */
-export type StoredKey = {
-  readonly id: string;
-  readonly digest: Uint8Array;
-  /** Includes scopes that this version does not know. */
-  readonly scopes: readonly string[];
-  /** Null: it never expires. */
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
-};
-
-/** `id` is null if the token does not have our key format. */
-export type KeyClaim = { readonly id: string | null; readonly digest: Digest };
-
-export type AuthDeps = {
-  /** The caller compares the digests. */
-  readonly findKey: (claim: KeyClaim) => Promise<StoredKey | null>;
-  readonly now: () => Date;
-};
+type AuthService = { readonly apiKeys: Pick<ApiKeyStore, 'find'>; now(): Date };
 
 type Known = {
   /** When its query started, in ms. */
@@ -67,7 +48,7 @@ const notBearer: Authentication = { kind: 'not_bearer' };
 const unknown: Authentication = { kind: 'unknown' };
 
 /** RFC 6750, 2.1. Caches only valid keys, so a new key works at once. Keeps no tokens in memory. */
-export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
+export function createAuthenticate({ apiKeys, now }: AuthService): Authenticator {
   const known = new LRUCache<string, Known>({ max: CACHE_KEYS });
   const share = createSingleFlight<Known | null>();
   let revocations = 0;
@@ -75,7 +56,7 @@ export function createAuthenticate({ findKey, now }: AuthDeps): Authenticator {
   async function load(name: string, id: string | null): Promise<Known | null> {
     const since = now().getTime(); // before the query, so that no cached key is older than CACHE_MS
     const digest = digestNamed(name);
-    const key = await findKey({ id, digest });
+    const key = await apiKeys.find({ id, digest });
     // Also compared for an unknown ID: timing must not reveal which IDs exist.
     const isSame = timingSafeEqual(key?.digest ?? NO_DIGEST, digest);
     if (key === null || !isSame) return null;

@@ -1,5 +1,6 @@
 /** Records when keys are used. A timer writes, so requests do not wait; a crash loses FLUSH_MS. */
-import type { KeyUsageStore } from '../../db/api-keys.ts';
+import { createKeyUsageStore, type KeyUsageStore } from '../../db/api-keys.ts';
+import type { Service } from '../../service/service.ts';
 
 /** `used` and `deprecated` never throw or wait. */
 export type KeyUsage = {
@@ -11,16 +12,13 @@ export type KeyUsage = {
   close(): Promise<void>;
 };
 
-export type KeyUsageDeps = {
-  readonly store: KeyUsageStore;
-  readonly now: () => Date;
-  readonly log: { warn(fields: Readonly<Record<string, unknown>>, message: string): void };
-};
-
 const FLUSH_MS = 5_000; // what a crash can lose
 const WRITE_MS = 60_000; // a key's last use is written at most once per minute and process
 
-export function createKeyUsage({ store, now, log }: KeyUsageDeps): KeyUsage {
+export function createKeyUsage(
+  { database, log, now }: Pick<Service, 'database' | 'log' | 'now'>,
+  store: KeyUsageStore = createKeyUsageStore(database.prisma),
+): KeyUsage {
   const uses = gatherUses(store, now);
   const calls = countCalls(store, now);
   let last = Promise.resolve();

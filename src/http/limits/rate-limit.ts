@@ -1,7 +1,5 @@
 /** Each process counts for itself and syncs with the store (docs/decisions/0006-rate-limits.md). */
-import type { Logger } from 'pino';
-import type { Config } from '../../config/config.ts';
-import type { Database } from '../../db/engine/client.ts';
+import type { Service } from '../../service/service.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type Ledger, type Limit, openRateLimitStore, type RateLimitStore } from './store.ts';
 import { type CountedRequest, createWindows, type Windows } from './windows.ts';
@@ -21,20 +19,12 @@ export type RateLimiters = {
   close(): Promise<void>;
 };
 
-/** `now` is the clock of the windows. */
-export type RateLimitDeps = {
-  readonly config: Pick<Config, 'api' | 'storage'>;
-  readonly database: Pick<Database, 'openPool'>;
-  readonly log: Pick<Logger, 'warn' | 'info'>;
-  readonly now: () => Date;
-};
-
 /** RATE_LIMIT_PER_KEY and RATE_LIMIT_PER_ADDRESS are requests per minute. */
 const WINDOW_SECONDS = 60;
 
 /** While the store is unavailable, each process counts for itself. Never waits for it. */
 export function openRateLimiters(
-  { config, database, log, now }: RateLimitDeps,
+  { config, database, log, now }: Pick<Service, 'config' | 'database' | 'log' | 'now'>,
   windowSeconds = WINDOW_SECONDS,
 ): RateLimiters {
   const quotas = config.api.rateLimits;
@@ -50,7 +40,7 @@ export function openRateLimiters(
   }
   const keys = windowsOf(ofKeys, true);
   const addresses = windowsOf(ofAddresses, true);
-  const reporting = createReporting({ store, log, now }, [
+  const reporting = createReporting({ log, now }, store, [
     { windows: keys, ledger: store.ledger(ofKeys) },
     { windows: addresses, ledger: store.ledger(ofAddresses) },
   ]);
@@ -119,13 +109,6 @@ type Reporting = {
   close(): Promise<void>;
 };
 
-/** `log` gets one line when the store becomes unavailable and one when it recovers. */
-type ReportingDeps = {
-  readonly store: RateLimitStore;
-  readonly log: Pick<Logger, 'warn' | 'info'>;
-  readonly now: () => Date;
-};
-
 /** Bursts within twice this time can exceed a quota (docs/decisions/0006-rate-limits.md). */
 const GATHER_MS = 100;
 /** While the store is unavailable, one ID of each limit is reported, to detect its recovery. */
@@ -135,7 +118,11 @@ const MAX_REPORTS = 25;
 const SWEEP_MS = 60_000;
 
 /** Rounds never overlap. A failed report is not repeated: the store can have counted it. */
-function createReporting({ store, log, now }: ReportingDeps, limits: readonly Shared[]) {
+function createReporting(
+  { log, now }: Pick<Service, 'log' | 'now'>,
+  store: RateLimitStore,
+  limits: readonly Shared[],
+): Reporting {
   let isAway = false;
   let isAwaited = false;
   let isClosed = false;
@@ -178,7 +165,7 @@ function createReporting({ store, log, now }: ReportingDeps, limits: readonly Sh
     else log.info({}, 'rate limit store available again');
   }
 
-  const reporting: Reporting = {
+  return {
     wake,
     report,
     async close() {
@@ -189,7 +176,6 @@ function createReporting({ store, log, now }: ReportingDeps, limits: readonly Sh
       await store.close();
     },
   };
-  return reporting;
 }
 
 /** At most `max` IDs. Each promise rejects if the store does not answer. */

@@ -7,10 +7,14 @@ import type { CountedRequest } from '../limits/windows.ts';
 import type { Refusal } from './errors.ts';
 import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 
-export type AdmissionDeps = {
+/** What recognizes and counts clients, kept as long as the process runs. */
+export type Gate = {
   readonly authenticate: Authenticate;
   readonly limits: { readonly perAddress: RateLimiter; readonly perKey: RateLimiter };
   readonly usage: Pick<KeyUsage, 'used' | 'deprecated'>;
+};
+
+type AddressedGate = Gate & {
   /** The client's address or address group, for the limit per address. */
   addressOf(remoteAddress: string | undefined, headers: Headers): string;
 };
@@ -25,7 +29,7 @@ type Counted = readonly (readonly [RateLimiter, CountedRequest])[];
 
 /** Runs before any other work. Never throws or waits. */
 export function countAddress(
-  { limits, addressOf }: AdmissionDeps,
+  { limits, addressOf }: AddressedGate,
   remoteAddress: string | undefined,
   headers: Headers,
 ): readonly [RateLimiter, CountedRequest] {
@@ -35,12 +39,12 @@ export function countAddress(
 
 /** If `route` is null, only the address is counted. Rejects only if the key store fails. */
 export async function admit(
-  deps: AdmissionDeps,
+  gate: Gate,
   route: Route | null,
   authorization: string | undefined,
   address: readonly [RateLimiter, CountedRequest],
 ): Promise<Admission> {
-  const { authenticate, limits, usage } = deps;
+  const { authenticate, limits, usage } = gate;
   if (!address[1].allowed) return refused(refuseRateLimited(...address), null, [address]);
   if (route === null || route.scope === null) return passed(null, [address]);
   // Tokens for a single operation are not keys, so only the address is counted.

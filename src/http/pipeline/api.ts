@@ -1,16 +1,19 @@
 /** Without sockets: address → route → key → scope → body → validation → handler, and one exit. */
 import { createHash } from 'node:crypto';
+import type { Config } from '../../config/config.ts';
 import { isUnavailable } from '../../db/engine/unavailable.ts';
+import { addressGroup, clientAddress, trustedProxies } from '../../net/client-address.ts';
 import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
 import type { CountRequest } from '../../ops/metrics/traffic.ts';
-import type { IsSecret } from '../keys/auth.ts';
+import type { Service } from '../../service/service.ts';
+import { createIsSecret, type IsSecret } from '../keys/auth.ts';
 import { rateLimitHeaders } from '../limits/rate-limit.ts';
-import { type Admission, type AdmissionDeps, admit, countAddress } from './admission.ts';
+import { type Admission, admit, countAddress, type Gate } from './admission.ts';
 import { type BodyRead, readJson } from './body.ts';
-import type { Cors } from './cors.ts';
+import { type Cors, createCors } from './cors.ts';
 import type { ApiResponse } from './errors.ts';
 import { completeRefusal, type Refusal, refuse } from './errors.ts';
-import { type Idempotency, idempotencyKeyOf } from './idempotency.ts';
+import { createIdempotency, type Idempotency, idempotencyKeyOf } from './idempotency.ts';
 import { takesIdempotencyKey } from './idempotency-rule.ts';
 import { parseQuery } from './query.ts';
 import { type RawResponse, render } from './render.ts';
@@ -40,15 +43,11 @@ export type Api = {
   readonly reject: (refusal: Refusal, remoteAddress: string | undefined) => RawResponse;
 };
 
-export type ApiLog = Readonly<
-  Record<
-    'error' | 'info' | 'debug',
-    (fields: Readonly<Record<string, unknown>>, message: string) => void
-  >
->;
+type ApiService = Pick<Service, 'config' | 'database' | 'log' | 'metrics' | 'now'>;
 
-export type ApiDeps = AdmissionDeps & {
-  readonly routes: readonly Route[];
+/** What the service and its configuration determine. */
+type Pipeline = Gate & {
+  addressOf(remoteAddress: string | undefined, headers: Headers): string;
   readonly idempotency: Idempotency;
   readonly cors: Cors;
   readonly isSecret: IsSecret;
@@ -56,8 +55,8 @@ export type ApiDeps = AdmissionDeps & {
   readonly basePath: string;
   /** Of the API reference, for the links in errors. */
   readonly docsUrl: string;
-  readonly log: ApiLog;
-  readonly count?: CountRequest;
+  readonly log: Service['log'];
+  readonly count: CountRequest | undefined;
 };
 
 type RouteFound = Extract<RouteMatch, { kind: 'route' }>;
@@ -65,32 +64,53 @@ type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly reque
 
 const RETRY_AFTER_SECONDS = '5';
 
+function pipelineOf(service: ApiService, gate: Gate): Pipeline {
+  const { api, apiKey } = service.config;
+  const trusted = trustedProxies(api.trustedProxies);
+  return {
+    ...gate,
+    addressOf: (remoteAddress, headers) =>
+      addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
+    idempotency: createIdempotency(service),
+    cors: createCors(api.corsOrigins),
+    isSecret: createIsSecret(apiKey),
+    basePath: basePathOf(service.config),
+    docsUrl: (api.baseUrl ?? '/v1').replace(/\/v1$/, '/docs'),
+    log: service.log,
+    count: service.metrics?.request,
+  };
+}
+
+/** The path that a proxy adds: empty or e.g. `/store`. Routes start with /v1, and so does BASE_URL's end. */
+export function basePathOf({ api }: Pick<Config, 'api'>): string {
+  return new URL(api.baseUrl ?? 'http://localhost/v1').pathname.slice(0, -'/v1'.length);
+}
+
 /** Throws if two routes share method and path. Exceptions become 500 or 503 without details. */
-export function createApi(deps: ApiDeps): Api {
-  const { cors, log, docsUrl } = deps;
-  const complete = (answer: ApiResponse, { requestId }: Trace) =>
-    completeRefusal(answer, { requestId, docsUrl });
-  const find = createRouter(deps.routes);
+export function createApi(service: ApiService, routes: readonly Route[], gate: Gate): Api {
+  const pipeline = pipelineOf(service, gate);
+  const { basePath, cors, log, docsUrl } = pipeline;
+  const find = createRouter(routes);
 
   /** The only place in the API that catches exceptions. */
   async function handle(raw: RawRequest, span: RequestSpan): Promise<RawResponse> {
     const startedAt = performance.now();
-    const trace = traceOf(raw.headers, deps.isSecret, span.traceparent);
+    const trace = traceOf(raw.headers, pipeline.isSecret, span.traceparent);
     const found: RouteMatch = raw.refusal
       ? { kind: 'answer', answer: raw.refusal }
       : find(raw.method, raw.target);
     const route = found.kind === 'route' ? found.route : null;
     let admission: Admission = { refusal: null, key: null, headers: {} };
     const rendered = (answer: ApiResponse) =>
-      render(below(deps.basePath, complete(answer, trace)), raw, trace, {
+      render(below(basePath, completeRefusal(answer, { ...trace, docsUrl })), raw, trace, {
         ...admission.headers,
         ...corsHeaders(cors, raw, answer),
-        ...linksBelow(deps.basePath, route?.headers),
+        ...linksBelow(basePath, route?.headers),
       });
     let response: RawResponse;
     try {
-      const address = countAddress(deps, raw.remoteAddress, raw.headers);
-      admission = await admit(deps, route, raw.headers['authorization'], address);
+      const address = countAddress(pipeline, raw.remoteAddress, raw.headers);
+      admission = await admit(pipeline, route, raw.headers['authorization'], address);
       response = rendered(await answer(raw, found, admission, trace));
     } catch (fault) {
       const refusal = refusalOf(fault);
@@ -99,7 +119,8 @@ export function createApi(deps: ApiDeps): Api {
       response = rendered(refusal);
     }
     const elapsedMs = performance.now() - startedAt;
-    if (raw.isOfPage !== true) deps.count?.(route?.operationId, response.status, elapsedMs / 1_000);
+    if (raw.isOfPage !== true)
+      pipeline.count?.(route?.operationId, response.status, elapsedMs / 1_000);
     span.answered(route?.operationId, response.status);
     const ms = Math.round(elapsedMs * 100) / 100;
     const line = { status: response.status, ms, ...about(trace, route, admission, raw.method) };
@@ -117,25 +138,29 @@ export function createApi(deps: ApiDeps): Api {
   ): Promise<ApiResponse> {
     if (refusal !== null) return refusal;
     if (found.kind === 'answer') return found.answer;
-    return perform(deps, raw, { key, requestId, ...found });
+    return perform(pipeline, raw, { key, requestId, ...found });
   }
 
   return {
     handle: (raw) => inRequestSpan(raw, (span) => handle(raw, span)),
-    reject: (refusal, remoteAddress) => rejected(deps, refusal, remoteAddress),
+    reject: (refusal, remoteAddress) => rejected(pipeline, refusal, remoteAddress),
   };
 }
 
-function rejected(deps: ApiDeps, refusal: Refusal, remoteAddress: string | undefined): RawResponse {
+function rejected(
+  pipeline: Pipeline,
+  refusal: Refusal,
+  remoteAddress: string | undefined,
+): RawResponse {
   const nobody = { method: 'GET', headers: {} };
-  const trace = traceOf(nobody.headers, deps.isSecret);
-  const whole = completeRefusal(refusal, { requestId: trace.requestId, docsUrl: deps.docsUrl });
+  const trace = traceOf(nobody.headers, pipeline.isSecret);
+  const whole = completeRefusal(refusal, { requestId: trace.requestId, docsUrl: pipeline.docsUrl });
   if (remoteAddress === undefined) return render(whole, nobody, trace, {});
-  const counted = [countAddress(deps, remoteAddress, nobody.headers)];
+  const counted = [countAddress(pipeline, remoteAddress, nobody.headers)];
   const { requestId, traceId } = trace;
   const { code, status } = refusal.body;
-  deps.count?.(undefined, status, 0);
-  deps.log.info({ requestId, traceId, code, status }, 'answered');
+  pipeline.count?.(undefined, status, 0);
+  pipeline.log.info({ requestId, traceId, code, status }, 'answered');
   return render(whole, nobody, trace, rateLimitHeaders(counted));
 }
 
@@ -170,7 +195,7 @@ function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiRes
 }
 
 /** Runs once per Idempotency-Key. Nothing before `run` has side effects. */
-async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
+async function perform(pipeline: Pipeline, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
   const { route, params, key, requestId } = passed;
   // Removed operations answer before the request is read any further.
   const ended = route.ended?.() ?? null;
@@ -192,7 +217,7 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
   if (!prepared.ok) return prepared.refusal;
   await prepared.preload();
   if (takesIdempotencyKey(route) && key !== null) {
-    const given = idempotencyKeyOf(raw.headers, deps.isSecret);
+    const given = idempotencyKeyOf(raw.headers, pipeline.isSecret);
     if (!given.ok) return given.refusal;
     if (given.key !== null) {
       const fingerprint = fingerprintOf(raw, body?.bytes);
@@ -200,8 +225,8 @@ async function perform(deps: ApiDeps, raw: RawRequest, passed: Passed): Promise<
       const attempt = { apiKeyId: key.id, operationId, key: given.key, fingerprint };
       // Stored with the first request's ID, so that a replay is the same.
       const run = async () =>
-        completeRefusal(await prepared.run(), { requestId, docsUrl: deps.docsUrl });
-      return deps.idempotency(attempt, run);
+        completeRefusal(await prepared.run(), { requestId, docsUrl: pipeline.docsUrl });
+      return pipeline.idempotency(attempt, run);
     }
   }
   // Without an Idempotency-Key, each store commits before the handler answers.

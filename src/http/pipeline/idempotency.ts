@@ -3,13 +3,14 @@
  * together, so a crash leaves both or neither.
  */
 
-import type { Transact } from '../../db/engine/transaction.ts';
-import type {
-  AttemptId,
-  IdempotentAnswerStore,
-  StoredAnswer,
+import { createTransact, type Transact } from '../../db/engine/transaction.ts';
+import {
+  type AttemptId,
+  createIdempotentAnswerStore,
+  type StoredAnswer,
 } from '../../db/idempotent-answers.ts';
 import { renderJson } from '../../net/json.ts';
+import type { Service } from '../../service/service.ts';
 import type { IsSecret } from '../keys/auth.ts';
 import type { ApiResponse } from './errors.ts';
 import { type Refusal, refuse } from './errors.ts';
@@ -30,13 +31,6 @@ export type Idempotency = (
   run: () => Promise<ApiResponse>,
 ) => Promise<ApiResponse>;
 
-/** `answers` joins the transactions of `transact`. */
-export type IdempotencyDeps = {
-  readonly transact: Transact;
-  readonly answers: IdempotentAnswerStore;
-  readonly now: () => Date;
-};
-
 /** The draft defines no lifetime (section 2.3). docs/integrate/api.md documents this one. */
 export const ANSWERS_KEPT_MS = 24 * 3_600_000;
 
@@ -44,7 +38,12 @@ export const ANSWERS_KEPT_MS = 24 * 3_600_000;
 const REPLAYED = { 'idempotency-replayed': 'true' } as const;
 
 /** 409 while the same attempt runs in any process; 422 for a different request with its key. */
-export function createIdempotency({ transact, answers, now }: IdempotencyDeps): Idempotency {
+export function createIdempotency({
+  database,
+  now,
+}: Pick<Service, 'database' | 'now'>): Idempotency {
+  const transact = createTransact(database.prisma);
+  const answers = createIdempotentAnswerStore(database.prisma);
   // Embedded storage has one database session, so its locks exclude nothing.
   const running = new Set<string>();
 

@@ -1,20 +1,14 @@
-import type { WebhookStore } from '../../db/delivery/webhooks.ts';
-import type { DomainStore } from '../../db/domains/domains.ts';
-import type { ProjectStore, ServedDomains } from '../../db/projects.ts';
+import type { ServedDomains } from '../../db/projects.ts';
+import type { Service } from '../../service/service.ts';
 import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { projectRemoval } from '../schemas/projects.ts';
-import type { DomainRoutesDeps } from './domains.ts';
+import { forgetEpoch } from './after-commit.ts';
+import type { DropTraffic } from './domains.ts';
 import { findProject } from './projects.ts';
 
-export type DeleteProjectDeps = Pick<DomainRoutesDeps, 'dropTraffic' | 'forget' | 'now'> & {
-  readonly projects: ProjectStore;
-  readonly domains: Pick<DomainStore, 'remove'>;
-  readonly webhooks: Pick<WebhookStore, 'endOfProject'>;
-};
-
 /** One domain at a time: after a crash, the project exists with the remaining domains. */
-export function deleteProject(deps: DeleteProjectDeps): Route {
+export function deleteProject(service: Service, dropTraffic: DropTraffic): Route {
   return route({
     tag: 'Projects',
     stability: 'stable',
@@ -29,18 +23,22 @@ export function deleteProject(deps: DeleteProjectDeps): Route {
     success: { status: 204, description: 'The project does not exist anymore' },
     refusals: ['project_not_found', 'project_has_live_domains'],
     handle: async ({ params, query, requestId }) => {
-      const found = await findProject(deps.projects, params.projectId);
+      const found = await findProject(service, params.projectId);
       if (found === null) return refuse('project_not_found');
       const keepsServed = query.domains === undefined;
       if (keepsServed) {
-        const served = await deps.projects.servedDomains(found.id, NAMED_MAX);
+        const served = await service.projects.servedDomains(found.id, NAMED_MAX);
         if (served.count > 0) return refuseServed(served);
       }
-      const isDeleted = await removeWithDomains(deps, found.id, { keepsServed, requestId });
+      const isDeleted = await removeWithDomains(service, found.id, {
+        keepsServed,
+        requestId,
+        dropTraffic,
+      });
       // One went live after the check; the others are removed.
       return isDeleted
         ? { status: 204 }
-        : refuseServed(await deps.projects.servedDomains(found.id, NAMED_MAX));
+        : refuseServed(await service.projects.servedDomains(found.id, NAMED_MAX));
     },
   });
 }
@@ -59,37 +57,41 @@ function refuseServed({ hostnames, count }: ServedDomains): Refusal {
 
 const REMOVED_AT_ONCE = 100;
 
-type Deleting = { readonly keepsServed: boolean; readonly requestId: string };
+type Deleting = {
+  readonly keepsServed: boolean;
+  readonly requestId: string;
+  readonly dropTraffic: DropTraffic;
+};
 
 /** Also removes domains that are added while it runs. False if a served domain is to be kept. */
 async function removeWithDomains(
-  deps: DeleteProjectDeps,
+  service: Service,
   projectId: string,
   deleting: Deleting,
 ): Promise<boolean> {
   for (;;) {
-    const hostnames = await deps.projects.attachedDomains(projectId, REMOVED_AT_ONCE);
+    const hostnames = await service.projects.attachedDomains(projectId, REMOVED_AT_ONCE);
     for (const hostname of hostnames) {
-      if (!(await remove(deps, { projectId, hostname }, deleting))) return false;
+      if (!(await remove(service, { projectId, hostname }, deleting))) return false;
     }
     if (hostnames.length > 0) continue;
-    if ((await deps.projects.remove(projectId, deps.now())) !== 'has_domains') break;
+    if ((await service.projects.remove(projectId, service.now())) !== 'has_domains') break;
   }
-  await deps.webhooks.endOfProject(projectId);
+  await service.webhooks.endOfProject(projectId);
   return true;
 }
 
 /** False if it is served and to be kept. */
 async function remove(
-  deps: DeleteProjectDeps,
+  service: Service,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
-  { keepsServed, requestId }: Deleting,
+  { keepsServed, requestId, dropTraffic }: Deleting,
 ): Promise<boolean> {
   const how = keepsServed ? 'drop_unless_served' : 'drop';
-  const removed = await deps.domains.remove(projectId, hostname, deps.now(), how);
+  const removed = await service.domains.remove(projectId, hostname, service.now(), how);
   if (removed?.kind === 'served') return false;
   if (removed?.kind !== 'removed') return true;
-  deps.dropTraffic(hostname);
-  await deps.forget(removed, requestId);
+  dropTraffic(hostname);
+  await forgetEpoch(service, removed, requestId);
   return true;
 }

@@ -1,9 +1,7 @@
 /** A project's deploys. Adding a domain requires one that succeeded. */
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Deploy } from '../../core/records.ts';
-import type { DeployStore } from '../../db/deploys.ts';
-import type { ProjectStore } from '../../db/projects.ts';
-import type { UpstreamCheck } from '../../net/upstream-check.ts';
+import type { Service } from '../../service/service.ts';
 import { refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
@@ -17,23 +15,15 @@ import {
 } from '../schemas/projects.ts';
 import { findProject } from './projects.ts';
 
-export type DeployRoutesDeps = {
-  readonly projects: ProjectStore;
-  readonly deploys: DeployStore;
-  /** Of the address in a URL. Never rejects. */
-  checkUpstream(upstream: string): Promise<UpstreamCheck>;
-  now(): Date;
-};
-
-export function deployRoutes(deps: DeployRoutesDeps): readonly Route[] {
-  return [createDeploy, listDeploys, getDeploy].map((make) => make(deps));
+export function deployRoutes(service: Service): readonly Route[] {
+  return [createDeploy, listDeploys, getDeploy].map((make) => make(service));
 }
 
 const inCommon = { tag: 'Projects', stability: 'stable' } as const;
 const deploysPath = '/v1/projects/:projectId/deploys';
 
 /** Stores what the caller reports, without requests to the upstream; only its name is resolved. */
-function createDeploy({ projects, deploys, checkUpstream, now }: DeployRoutesDeps): Route {
+function createDeploy(service: Service): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -54,15 +44,15 @@ function createDeploy({ projects, deploys, checkUpstream, now }: DeployRoutesDep
     },
     refusals: ['project_not_found'],
     preload: async ({ params, body }) => {
-      const project = await findProject(projects, params.projectId);
-      return project && checkUpstream(body.upstream);
+      const project = await findProject(service, params.projectId);
+      return project && service.checkUpstream(body.upstream);
     },
     handle: async ({ params, body }, checked) => {
       if (checked === null) return refuse('project_not_found');
       if (checked.kind === 'refused') {
         return refuseField('invalid_body', 'upstream', checked.problem);
       }
-      const created = await deploys.add(params.projectId, body, now());
+      const created = await service.deploys.add(params.projectId, body, service.now());
       if (created === null) return refuse('project_not_found');
       const { warnings } = checked;
       const headers = { location: `/v1/projects/${created.projectId}/deploys/${created.id}` };
@@ -71,7 +61,7 @@ function createDeploy({ projects, deploys, checkUpstream, now }: DeployRoutesDep
   });
 }
 
-function listDeploys({ projects, deploys }: DeployRoutesDeps): Route {
+function listDeploys(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -90,16 +80,16 @@ function listDeploys({ projects, deploys }: DeployRoutesDeps): Route {
     },
     refusals: ['project_not_found'],
     handle: async ({ params, query: { limit, cursor = null } }) => {
-      const project = await findProject(projects, params.projectId);
+      const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
-      const page = await deploys.list(project.id, { after: cursor, limit });
+      const page = await service.deploys.list(project.id, { after: cursor, limit });
       const address = { path: `/v1/projects/${project.id}/deploys`, filters: { limit } };
       return pageAnswer(page, address, deployView);
     },
   });
 }
 
-function getDeploy({ projects, deploys }: DeployRoutesDeps): Route {
+function getDeploy(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -110,9 +100,9 @@ function getDeploy({ projects, deploys }: DeployRoutesDeps): Route {
     success: { status: 200, description: 'The deploy', schema: deploy, example: docsDeploy },
     refusals: ['project_not_found', 'deploy_not_found'],
     handle: async ({ params: { projectId, deployId } }) => {
-      const project = await findProject(projects, projectId);
+      const project = await findProject(service, projectId);
       if (project === null) return refuse('project_not_found');
-      const found = isUuid(deployId) ? await deploys.find(project.id, deployId) : null;
+      const found = isUuid(deployId) ? await service.deploys.find(project.id, deployId) : null;
       return found === null ? refuse('deploy_not_found') : { status: 200, body: deployView(found) };
     },
   });

@@ -1,41 +1,30 @@
 /** Diagnoses a host name that need not be attached to a project. */
 
-import type { ReachReport } from '../../certificates/reach/examine-reach.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { recordFor } from '../../core/names/instructions.ts';
+import { findAttached } from '../../db/domains/domains.ts';
 import {
-  type Examine,
   type ExaminedName,
+  examine,
   parseExamined,
   parseTarget,
   reportOf,
 } from '../../dns/examine.ts';
+import type { Service } from '../../service/service.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
 import { hostnameQuery, hostnameReading } from '../schemas/domains.ts';
 import { docsReading } from '../schemas/examples.ts';
 
-export type DiagnosisRoutesDeps = {
-  /** Host names at or below it are refused. */
-  readonly platformDomain: string;
-  /** One check, at most 7 s. Network failures do not reject it. */
-  readonly examine: Examine;
-  /** The name (A-labels, lower case) in any project; null if not attached. */
-  findAttached(hostname: string): Promise<{ readonly id: string; readonly target: string } | null>;
-  /** Up to 10 s. `domainId`: null if not attached. Network failures do not reject it. */
-  examineReach(hostname: string, domainId: string | null): Promise<ReachReport>;
-};
-
 /** Per process: one diagnosis takes up to 32 DNS queries and 7 s, behind a proxy or with `reach` 12 s. */
 const AT_ONCE_MAX = 10;
 const RETRY_AFTER_SECONDS = '2';
 
-export function diagnosisRoutes(deps: DiagnosisRoutesDeps): readonly Route[] {
-  return [diagnoseHostname(deps)];
-}
-
-function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
+export function diagnoseHostname(service: Service): Route {
+  const { caaAuthorities, config, observer } = service;
+  const { allowPrivate } = config.dns;
+  const parts = { observer, authorities: caaAuthorities, allowPrivate };
   let underWay = 0;
   return route({
     method: 'GET',
@@ -63,7 +52,7 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
     ],
     query: diagnosisQuery,
     handle: async ({ params, query }) => {
-      const asked = await askedFor(deps, params.hostname, query.target);
+      const asked = await askedFor(service, params.hostname, query.target);
       if ('status' in asked) return asked;
       const { name, domainId } = asked;
       // Checked last, so that an invalid name gets its own error.
@@ -73,8 +62,8 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
       underWay += 1;
       try {
         const [examined, reach] = await Promise.all([
-          deps.examine(name),
-          query.reach === 'true' ? deps.examineReach(name.hostname, domainId) : null,
+          examine(parts, name),
+          query.reach === 'true' ? service.examineReach(name.hostname, domainId) : null,
         ]);
         const body = { ...reportOf(examined), ...(reach && { reach }) };
         return { status: 200, body, headers: { 'cache-control': 'no-store' } };
@@ -87,16 +76,16 @@ function diagnoseHostname(deps: DiagnosisRoutesDeps): Route {
 
 /** Parses the host name first. Without a target in the query, the name must be attached. */
 async function askedFor(
-  { platformDomain, findAttached }: DiagnosisRoutesDeps,
+  { config, database }: Service,
   hostname: string,
   given: string | undefined,
 ): Promise<{ readonly name: ExaminedName; readonly domainId: string | null } | Refusal> {
-  const parsed = parseExamined(hostname, platformDomain);
+  const parsed = parseExamined(hostname, config.platform.domain);
   if (!parsed.ok) return refuse(parsed.code, parsed.reason);
   const { ascii } = parsed.hostname;
   const named = given === undefined ? null : parseTarget(given, ascii);
   if (named?.ok === false) return refuseField('invalid_query', 'target', named.reason);
-  const attached = await findAttached(ascii);
+  const attached = await findAttached(database.prisma, ascii);
   const target = named?.target ?? attached?.target;
   return target === undefined
     ? refuseField(
@@ -108,39 +97,35 @@ async function askedFor(
     : { name: { hostname: ascii, target }, domainId: attached?.id ?? null };
 }
 
-export type HostnameRoutesDeps = { readonly platformDomain: string };
-
 /** Refuses the same names as adding a domain, without DNS or database queries. */
-export function hostnameRoutes({ platformDomain }: HostnameRoutesDeps): readonly Route[] {
-  return [
-    route({
-      tag: 'Domains',
-      stability: 'experimental',
-      method: 'GET',
-      path: '/v1/hostname',
-      scope: 'domains:read',
-      operationId: 'readHostname',
-      summary: 'Parse a host name',
-      description:
-        'Parses typed or pasted text and refuses it for the same reasons as adding a domain does. No lookups, no changes.',
-      query: hostnameQuery,
-      success: {
+export function readHostnameRoute({ config }: Service): Route {
+  return route({
+    tag: 'Domains',
+    stability: 'experimental',
+    method: 'GET',
+    path: '/v1/hostname',
+    scope: 'domains:read',
+    operationId: 'readHostname',
+    summary: 'Parse a host name',
+    description:
+      'Parses typed or pasted text and refuses it for the same reasons as adding a domain does. No lookups, no changes.',
+    query: hostnameQuery,
+    success: {
+      status: 200,
+      description: 'The parsed host name',
+      schema: hostnameReading,
+      example: docsReading,
+    },
+    refusals: ['invalid_hostname', 'wildcard_unsupported', 'platform_hostname', 'public_suffix'],
+    handle: async ({ query }) => {
+      const parsed = parseHostname(query.text, config.platform.domain);
+      if (!parsed.ok) return refuse(parsed.code, parsed.reason);
+      const { ascii, unicode, zone } = parsed.hostname;
+      const { type, name } = recordFor({ hostname: ascii, target: '' });
+      return {
         status: 200,
-        description: 'The parsed host name',
-        schema: hostnameReading,
-        example: docsReading,
-      },
-      refusals: ['invalid_hostname', 'wildcard_unsupported', 'platform_hostname', 'public_suffix'],
-      handle: async ({ query }) => {
-        const parsed = parseHostname(query.text, platformDomain);
-        if (!parsed.ok) return refuse(parsed.code, parsed.reason);
-        const { ascii, unicode, zone } = parsed.hostname;
-        const { type, name } = recordFor({ hostname: ascii, target: '' });
-        return {
-          status: 200,
-          body: { hostname: ascii, unicodeHostname: unicode, zone, record: { type, name } },
-        };
-      },
-    }),
-  ];
+        body: { hostname: ascii, unicodeHostname: unicode, zone, record: { type, name } },
+      };
+    },
+  });
 }

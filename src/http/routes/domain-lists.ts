@@ -4,9 +4,8 @@ import { parseHostname } from '../../core/names/hostname.ts';
 import { partOfName } from '../../core/names/idna.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { DomainFilters } from '../../db/domains/domain-list.ts';
-import type { DomainStore } from '../../db/domains/domains.ts';
-import type { ProjectStore } from '../../db/projects.ts';
 import { eventView } from '../../events/event-stream.ts';
+import type { Service } from '../../service/service.ts';
 import { cursorAfter } from '../pipeline/cursor.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import { listAnswer, pageAnswer, pageHeaders } from '../pipeline/paging.ts';
@@ -19,24 +18,15 @@ import { domainView } from './domain-view.ts';
 import { withName } from './domains.ts';
 import { findProject } from './projects.ts';
 
-export type DomainListDeps = {
-  readonly projects: ProjectStore;
-  readonly domains: Pick<DomainStore, 'list' | 'findById' | 'timeline'>;
-  readonly platformDomain: string;
-  /** The verification window. */
-  readonly windowMs: number;
-  now(): Date;
-};
-
-export function domainListRoutes(deps: DomainListDeps): readonly Route[] {
-  return [listDomains, listAllDomains, getDomainById, getTimeline].map((make) => make(deps));
+export function domainListRoutes(service: Service): readonly Route[] {
+  return [listDomains, listAllDomains, getDomainById, getTimeline].map((make) => make(service));
 }
 
 const inCommon = { tag: 'Domains', stability: 'stable' } as const;
 const filterWords =
   'Filters: `status`, `search` (part of the name) and `metadata[key]=value`; a domain must match all of them.';
 
-function listDomains(deps: DomainListDeps): Route {
+function listDomains(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -55,14 +45,14 @@ function listDomains(deps: DomainListDeps): Route {
     },
     refusals: ['project_not_found'],
     handle: async ({ params, query }) => {
-      const project = await findProject(deps.projects, params.projectId);
+      const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
-      return list(deps, `/v1/projects/${project.id}/domains`, query, { projectId: project.id });
+      return list(service, `/v1/projects/${project.id}/domains`, query, { projectId: project.id });
     },
   });
 }
 
-function listAllDomains(deps: DomainListDeps): Route {
+function listAllDomains(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -80,16 +70,16 @@ function listAllDomains(deps: DomainListDeps): Route {
       headers: pageHeaders,
     },
     handle: async ({ query: { hostname, ...query } }) => {
-      if (hostname === undefined) return list(deps, '/v1/domains', query, {});
-      const named = parseHostname(hostname, deps.platformDomain);
+      if (hostname === undefined) return list(service, '/v1/domains', query, {});
+      const named = parseHostname(hostname, service.config.platform.domain);
       // A name that cannot be added belongs to no project.
       if (!named.ok) return { status: 200, body: [] };
-      return list(deps, '/v1/domains', query, { hostname: named.hostname.ascii });
+      return list(service, '/v1/domains', query, { hostname: named.hostname.ascii });
     },
   });
 }
 
-function getDomainById(deps: DomainListDeps): Route {
+function getDomainById(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -101,31 +91,31 @@ function getDomainById(deps: DomainListDeps): Route {
     success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
     refusals: ['domain_not_found'],
     handle: async ({ params: { domainId } }) => {
-      const found = isUuid(domainId) ? await deps.domains.findById(domainId) : null;
+      const found = isUuid(domainId) ? await service.domains.findById(domainId) : null;
       if (found === null) return refuse('domain_not_found', 'There is no domain with this ID.');
-      return { status: 200, body: domainView(found, deps.windowMs, deps.now()) };
+      return { status: 200, body: domainView(found, service.config.verifyWindowMs, service.now()) };
     },
   });
 }
 
 async function list(
-  deps: DomainListDeps,
+  service: Service,
   path: string,
   { limit, cursor, status, search, metadata }: z.infer<typeof domainsQuery>,
   where: Pick<DomainFilters, 'projectId' | 'hostname'>,
 ): Promise<ApiResponse> {
   const part = search && partOfName(search);
   const filters = { ...where, status, search: part, metadata };
-  const page = await deps.domains.list(filters, { after: cursor ?? null, limit });
+  const page = await service.domains.list(filters, { after: cursor ?? null, limit });
   const { hostname } = where;
   const repeated = { limit, hostname, status, search, ...metadataParameters(metadata) };
-  const now = deps.now();
+  const now = service.now();
   return pageAnswer(page, { path, filters: repeated }, (row) =>
-    domainView(row, deps.windowMs, now),
+    domainView(row, service.config.verifyWindowMs, now),
   );
 }
 
-function getTimeline(deps: DomainListDeps): Route {
+function getTimeline(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -145,8 +135,8 @@ function getTimeline(deps: DomainListDeps): Route {
     },
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ params, query: { limit, cursor = null } }) =>
-      withName(deps, params, async (projectId, hostname) => {
-        const page = await deps.domains.timeline(projectId, hostname, { after: cursor, limit });
+      withName(service, params, async (projectId, hostname) => {
+        const page = await service.domains.timeline(projectId, hostname, { after: cursor, limit });
         if (page === null) return refuse('domain_not_found');
         const path = `/v1/projects/${projectId}/domains/${hostname}/timeline`;
         const next = page.next === null ? null : cursorAfter(page.next);

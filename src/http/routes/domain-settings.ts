@@ -2,9 +2,8 @@
 import { parseHostname } from '../../core/names/hostname.ts';
 import { printable } from '../../core/names/printable.ts';
 import type { DomainSettings } from '../../core/names/redirects.ts';
-import type { DomainSettingsStore } from '../../db/domains/domain-settings.ts';
-import type { ProjectStore } from '../../db/projects.ts';
 import { renderJson } from '../../net/json.ts';
+import type { Service } from '../../service/service.ts';
 import { type ErrorCode, type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import { entityTagOf, mayChange } from '../pipeline/render.ts';
 import { type Route, route } from '../pipeline/route.ts';
@@ -18,20 +17,14 @@ import {
 } from '../schemas/domain-settings.ts';
 import { findProject } from './projects.ts';
 
-export type DomainSettingsRoutesDeps = {
-  readonly projects: ProjectStore;
-  readonly settings: DomainSettingsStore;
-  readonly platformDomain: string;
-};
-
-export function domainSettingsRoutes(deps: DomainSettingsRoutesDeps): readonly Route[] {
-  return [getSettings, putSettings, putHsts, deleteHsts].map((make) => make(deps));
+export function domainSettingsRoutes(service: Service): readonly Route[] {
+  return [getSettings, putSettings, putHsts, deleteHsts].map((make) => make(service));
 }
 
 const inCommon = { tag: 'Domains', stability: 'stable' } as const;
 const settingsPath = '/v1/projects/:projectId/domain-settings';
 
-function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
+function getSettings(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -49,15 +42,15 @@ function getSettings({ projects, settings }: DomainSettingsRoutesDeps): Route {
     },
     refusals: ['project_not_found'],
     handle: async ({ params }) => {
-      const project = await findProject(projects, params.projectId);
+      const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
-      return { status: 200, body: bodyOf(await settings.load(project.id)) };
+      return { status: 200, body: bodyOf(await service.settings.load(project.id)) };
     },
   });
 }
 
 /** All or nothing: one transaction includes the check of `If-Match` and `If-None-Match`. */
-function putSettings({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
+function putSettings(service: Service): Route {
   return route({
     ...inCommon,
     method: 'PUT',
@@ -88,10 +81,10 @@ function putSettings({ projects, settings, platformDomain }: DomainSettingsRoute
       'redirect_chain',
     ],
     handle: async ({ params, body, headers }) => {
-      const project = await findProject(projects, params.projectId);
+      const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
-      const domains = normalised(body.domains, platformDomain);
-      const refusal = await settings.replace(project.id, domains, (current) =>
+      const domains = normalised(body.domains, service.config.platform.domain);
+      const refusal = await service.settings.replace(project.id, domains, (current) =>
         mayChange(headers, entityTagOf(renderJson(bodyOf(current)))),
       );
       return refusal === null ? { status: 200, body: bodyOf(domains) } : refuseSettings(refusal);
@@ -101,7 +94,7 @@ function putSettings({ projects, settings, platformDomain }: DomainSettingsRoute
 
 const hstsPath = '/v1/projects/:projectId/domains/:hostname/hsts';
 
-function putHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
+function putHsts(service: Service): Route {
   return route({
     ...inCommon,
     method: 'PUT',
@@ -116,18 +109,18 @@ function putHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDep
     success: { status: 200, description: 'The HSTS policy', schema: hsts, example: docsHsts },
     refusals: ['project_not_found', 'domain_not_found'],
     handle: async ({ params, body }) => {
-      const project = await findProject(projects, params.projectId);
+      const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
-      const parsed = parseHostname(params.hostname, platformDomain);
+      const parsed = parseHostname(params.hostname, service.config.platform.domain);
       const isStored =
-        parsed.ok && (await settings.putHsts(project.id, parsed.hostname.ascii, body));
+        parsed.ok && (await service.settings.putHsts(project.id, parsed.hostname.ascii, body));
       return isStored ? { status: 200, body } : refuse('domain_not_found');
     },
   });
 }
 
 /** Idempotent. A name that cannot be added answers 204 too. */
-function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutesDeps): Route {
+function deleteHsts(service: Service): Route {
   return route({
     ...inCommon,
     method: 'DELETE',
@@ -140,10 +133,10 @@ function deleteHsts({ projects, settings, platformDomain }: DomainSettingsRoutes
     success: { status: 204, description: 'The domain has no HSTS policy' },
     refusals: ['project_not_found'],
     handle: async ({ params }) => {
-      const project = await findProject(projects, params.projectId);
+      const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
-      const parsed = parseHostname(params.hostname, platformDomain);
-      if (parsed.ok) await settings.deleteHsts(project.id, parsed.hostname.ascii);
+      const parsed = parseHostname(params.hostname, service.config.platform.domain);
+      if (parsed.ok) await service.settings.deleteHsts(project.id, parsed.hostname.ascii);
       return { status: 204 };
     },
   });

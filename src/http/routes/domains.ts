@@ -5,8 +5,7 @@ import type { SettingsUse } from '../../core/names/redirects.ts';
 import type { Plan } from '../../core/records.ts';
 import { HOUR } from '../../core/time.ts';
 import type { DomainDetails } from '../../db/domains/domain-details.ts';
-import type { DomainStore } from '../../db/domains/domains.ts';
-import type { ProjectStore } from '../../db/projects.ts';
+import type { Service } from '../../service/service.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField, refuseFields } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
@@ -14,32 +13,22 @@ import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainChange, newDomain } from '../schemas/domains.ts';
 import { docsDomain } from '../schemas/examples.ts';
 import { tooManyKeys } from '../schemas/metadata.ts';
+import { forgetEpoch, wakeDomain } from './after-commit.ts';
 import { domainView } from './domain-view.ts';
 import { findProject } from './projects.ts';
 import { verifyNow } from './verify-now.ts';
 
-/** `wake`, `orderNow` and `forget` never reject: the reconciler repairs jobs after an outage. */
-export type DomainRoutesDeps = {
-  readonly projects: ProjectStore;
-  readonly domains: DomainStore;
-  /** Host names at or below it are refused. */
-  readonly platformDomain: string;
-  /** The verification window. */
-  readonly windowMs: number;
-  /** How many can be added to a project. */
-  readonly domainsPerHour: number;
-  targetFor(projectId: string, hostname: string): string;
-  wake(domain: DomainDetails, requestId: string): Promise<void>;
-  orderNow(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
-  /** Closes the connections that this process's edge serves under the name. */
-  dropTraffic(hostname: string): void;
-  /** Removes the jobs of an ended epoch. Jobs already running no longer change anything. */
-  forget(domain: { id: string; epoch: number }, requestId: string): Promise<void>;
-  now(): Date;
-};
+/** Closes the connections that this process's edge serves under the name. */
+export type DropTraffic = (hostname: string) => void;
 
-export function domainRoutes(deps: DomainRoutesDeps): readonly Route[] {
-  return [addDomain, getDomain, updateDomain, verifyDomain, removeDomain].map((make) => make(deps));
+export function domainRoutes(service: Service, dropTraffic: DropTraffic): readonly Route[] {
+  return [
+    addDomain(service),
+    getDomain(service),
+    updateDomain(service),
+    verifyDomain(service),
+    removeDomain(service, dropTraffic),
+  ];
 }
 
 const inCommon = { tag: 'Domains', stability: 'stable' } as const;
@@ -47,7 +36,7 @@ const domainsPath = '/v1/projects/:projectId/domains';
 const domainPath = '/v1/projects/:projectId/domains/:hostname';
 
 /** Checks in the order that the description documents. */
-function addDomain(deps: DomainRoutesDeps): Route {
+function addDomain(service: Service): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -77,11 +66,11 @@ function addDomain(deps: DomainRoutesDeps): Route {
       'domain_exists',
     ],
     body: newDomain,
-    handle: ({ params, body, requestId }) => add(deps, params.projectId, body, requestId),
+    handle: ({ params, body, requestId }) => add(service, params.projectId, body, requestId),
   });
 }
 
-function getDomain(deps: DomainRoutesDeps): Route {
+function getDomain(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -93,13 +82,13 @@ function getDomain(deps: DomainRoutesDeps): Route {
     success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ params }) =>
-      withName(deps, params, async (projectId, hostname) =>
-        answer(deps, await deps.domains.find(projectId, hostname), 200),
+      withName(service, params, async (projectId, hostname) =>
+        answer(service, await service.domains.find(projectId, hostname), 200),
       ),
   });
 }
 
-function updateDomain(deps: DomainRoutesDeps): Route {
+function updateDomain(service: Service): Route {
   return route({
     ...inCommon,
     method: 'PATCH',
@@ -119,17 +108,17 @@ function updateDomain(deps: DomainRoutesDeps): Route {
     },
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ params, body: { metadata = {} } }) =>
-      withName(deps, params, async (projectId, hostname) => {
-        const updated = await deps.domains.updateMetadata(projectId, hostname, metadata);
+      withName(service, params, async (projectId, hostname) => {
+        const updated = await service.domains.updateMetadata(projectId, hostname, metadata);
         return updated === 'too_many_keys'
           ? refuseField('invalid_body', 'metadata', tooManyKeys)
-          : answer(deps, updated, 200);
+          : answer(service, updated, 200);
       }),
   });
 }
 
 /** A new request replaces a running check, whose result is discarded. */
-function verifyDomain(deps: DomainRoutesDeps): Route {
+function verifyDomain(service: Service): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -147,16 +136,16 @@ function verifyDomain(deps: DomainRoutesDeps): Route {
     },
     refusals: ['project_not_found', 'domain_not_found', 'paid_plan_required'],
     handle: ({ params, requestId }) =>
-      withName(deps, params, async (projectId, hostname, plan) => {
-        const found = plan === 'free' ? await deps.domains.find(projectId, hostname) : null;
+      withName(service, params, async (projectId, hostname, plan) => {
+        const found = plan === 'free' ? await service.domains.find(projectId, hostname) : null;
         if (found !== null && isWaiting(found)) return refuse('paid_plan_required');
-        const view = (verified: DomainDetails) => answer(deps, verified, 202);
-        return verifyNow(deps, { projectId, hostname, requestId }, view);
+        const view = (verified: DomainDetails) => answer(service, verified, 202);
+        return verifyNow(service, { projectId, hostname, requestId }, view);
       }),
   });
 }
 
-function removeDomain(deps: DomainRoutesDeps): Route {
+function removeDomain(service: Service, dropTraffic: DropTraffic): Route {
   return route({
     ...inCommon,
     method: 'DELETE',
@@ -171,19 +160,24 @@ function removeDomain(deps: DomainRoutesDeps): Route {
     query: removalQuery,
     handle: async ({ params, query, requestId }) => {
       const remove = async (projectId: string, hostname: string): Promise<ApiResponse> => {
-        const removed = await deps.domains.remove(projectId, hostname, deps.now(), query.orphans);
+        const removed = await service.domains.remove(
+          projectId,
+          hostname,
+          service.now(),
+          query.orphans,
+        );
         if (removed === null) return refuse('domain_not_found');
         if (removed.kind === 'in_use') return refuse('domain_in_use', inUse(hostname, removed));
         if (removed.kind !== 'removed') return { status: 204 };
         return {
           status: 204,
           afterCommit: async () => {
-            deps.dropTraffic(hostname);
-            await deps.forget(removed, requestId);
+            dropTraffic(hostname);
+            await forgetEpoch(service, removed, requestId);
           },
         };
       };
-      return withName(deps, params, remove);
+      return withName(service, params, remove);
     },
   });
 }
@@ -204,35 +198,35 @@ function inUse(hostname: string, { primary, redirects }: SettingsUse): string {
 
 /** Refuses before storing anything. Jobs are added after the commit, or by the reconciler. */
 async function add(
-  deps: DomainRoutesDeps,
+  service: Service,
   projectId: string,
   { hostname: typed, metadata }: z.infer<typeof newDomain>,
   requestId: string,
 ): Promise<ApiResponse> {
-  const project = await findProject(deps.projects, projectId);
+  const project = await findProject(service, projectId);
   if (project === null) return refuse('project_not_found');
-  const parsed = parseHostname(typed, deps.platformDomain);
+  const parsed = parseHostname(typed, service.config.platform.domain);
   if (!parsed.ok) {
     const error = { field: 'hostname', code: 'invalid', message: parsed.reason } as const;
     return refuseFields(parsed.code, parsed.reason, [error]);
   }
   if (project.plan === 'free') return refuse('paid_plan_required');
   if (project.deployedAt === null) return refuse('deploy_required', needsDeploy(project.id));
-  const tooMany = await refuseTooMany(deps, project.id);
+  const tooMany = await refuseTooMany(service, project.id);
   if (tooMany !== null) return tooMany;
 
   const hostname = parsed.hostname.ascii;
-  const target = deps.targetFor(project.id, hostname);
+  const target = service.targetFor(project.id, hostname);
   const wanted = { projectId: project.id, hostname, target, metadata };
-  const added = await deps.domains.add(wanted, deps.now());
+  const added = await service.domains.add(wanted, service.now());
   if (added === null) {
-    const isGone = (await findProject(deps.projects, projectId)) === null;
+    const isGone = (await findProject(service, projectId)) === null;
     return refuse(isGone ? 'project_not_found' : 'domain_exists');
   }
   return {
-    ...answer(deps, added, 201),
+    ...answer(service, added, 201),
     headers: { location: `/v1/projects/${project.id}/domains/${hostname}` },
-    afterCommit: () => deps.wake(added, requestId),
+    afterCommit: () => wakeDomain(service, added, requestId),
   };
 }
 
@@ -241,10 +235,10 @@ function needsDeploy(projectId: string): string {
 }
 
 /** Null if another domain can be added now. */
-async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise<Refusal | null> {
-  const { domainsPerHour } = deps;
-  const oldest = await deps.domains.nthNewestAt(projectId, domainsPerHour);
-  const waitMs = oldest === null ? 0 : oldest.getTime() + HOUR - deps.now().getTime();
+async function refuseTooMany(service: Service, projectId: string): Promise<Refusal | null> {
+  const { domainsPerHour } = service.config.api;
+  const oldest = await service.domains.nthNewestAt(projectId, domainsPerHour);
+  const waitMs = oldest === null ? 0 : oldest.getTime() + HOUR - service.now().getTime();
   if (waitMs <= 0) return null;
   const seconds = Math.ceil(waitMs / 1_000);
   return refuse(
@@ -256,13 +250,13 @@ async function refuseTooMany(deps: DomainRoutesDeps, projectId: string): Promise
 
 /** 404 if the project does not exist. */
 export async function withName(
-  deps: Pick<DomainRoutesDeps, 'projects' | 'platformDomain'>,
+  service: Service,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
   act: (projectId: string, hostname: string, plan: Plan) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const project = await findProject(deps.projects, projectId);
+  const project = await findProject(service, projectId);
   if (project === null) return refuse('project_not_found');
-  const parsed = parseHostname(hostname, deps.platformDomain);
+  const parsed = parseHostname(hostname, service.config.platform.domain);
   return parsed.ok
     ? act(project.id, parsed.hostname.ascii, project.plan)
     : refuse('domain_not_found');
@@ -273,8 +267,8 @@ function isWaiting({ status }: DomainDetails): boolean {
   return status === 'pending' || status === 'failed';
 }
 
-function answer(deps: DomainRoutesDeps, found: DomainDetails | null, status: number): ApiResponse {
+function answer(service: Service, found: DomainDetails | null, status: number): ApiResponse {
   return found === null
     ? refuse('domain_not_found')
-    : { status, body: domainView(found, deps.windowMs, deps.now()) };
+    : { status, body: domainView(found, service.config.verifyWindowMs, service.now()) };
 }

@@ -1,7 +1,12 @@
 /** Escalations of all projects, for operators. */
 import { isUuid } from '../../core/operations/jobs.ts';
-import type { EscalationQuery, EscalationRow } from '../../db/issuance/escalations.ts';
-import type { Page } from '../../db/page.ts';
+import {
+  closeForOperator,
+  type EscalationQuery,
+  loadEscalations,
+} from '../../db/issuance/escalations.ts';
+import type { InstallationOverview } from '../../service/overview.ts';
+import type { Service } from '../../service/service.ts';
 import { cursorAfterPlace } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
@@ -15,18 +20,14 @@ import {
 } from '../schemas/escalations.ts';
 import { projectEscalationView } from './escalation-view.ts';
 
-export type EscalationRoutesDeps = {
-  /** Newest first. */
-  list(query: EscalationQuery): Promise<Page<EscalationRow>>;
-  /** Idempotent. Null for an unknown ID. */
-  close(id: string): Promise<EscalationRow | null>;
-};
-
-export function escalationRoutes(deps: EscalationRoutesDeps): readonly Route[] {
-  return [listEscalations(deps), closeEscalation(deps)];
+export function escalationRoutes(
+  service: Service,
+  overview: InstallationOverview,
+): readonly Route[] {
+  return [listEscalations(service), closeEscalation(service, overview)];
 }
 
-function listEscalations({ list }: EscalationRoutesDeps): Route {
+function listEscalations(service: Service): Route {
   return route({
     method: 'GET',
     path: '/v1/escalations',
@@ -46,11 +47,11 @@ function listEscalations({ list }: EscalationRoutesDeps): Route {
       headers: pageHeaders,
     },
     handle: ({ query: { limit, status = null, cursor = null } }) =>
-      page(list, { limit, status, after: cursor }),
+      page(service, { limit, status, after: cursor }),
   });
 }
 
-function closeEscalation({ close }: EscalationRoutesDeps): Route {
+function closeEscalation(service: Service, overview: InstallationOverview): Route {
   return route({
     method: 'POST',
     path: '/v1/escalations/:escalationId/close',
@@ -69,19 +70,20 @@ function closeEscalation({ close }: EscalationRoutesDeps): Route {
     },
     refusals: ['escalation_not_found'],
     handle: async ({ params: { escalationId } }) => {
-      const closed = isUuid(escalationId) ? await close(escalationId) : null;
+      const { database, now } = service;
+      const closed = isUuid(escalationId)
+        ? await closeForOperator(database.prisma, escalationId, now())
+        : null;
       const body = closed && projectEscalationView(closed);
-      return body === null ? refuse('escalation_not_found') : { status: 200, body };
+      if (body === null) return refuse('escalation_not_found');
+      return { status: 200, body, afterCommit: async () => overview.forget() };
     },
   });
 }
 
 /** Omits escalations of unknown causes, so a page can be shorter than `limit`. */
-async function page(
-  list: EscalationRoutesDeps['list'],
-  query: EscalationQuery,
-): Promise<ApiResponse> {
-  const { rows, next } = await list(query);
+async function page({ database }: Service, query: EscalationQuery): Promise<ApiResponse> {
+  const { rows, next } = await loadEscalations(database.prisma, query);
   const body = rows.flatMap((row) => projectEscalationView(row) ?? []);
   const { limit, status } = query;
   const address = { path: '/v1/escalations', filters: { limit, status } };

@@ -1,20 +1,11 @@
 import { z } from 'zod';
 import { parseHostname } from '../../core/names/hostname.ts';
-import type { EventFeedStore } from '../../db/events.ts';
-import type { ProjectStore } from '../../db/projects.ts';
 import { parseLastEventId, type StreamedDomain } from '../../events/event-stream.ts';
+import type { Service } from '../../service/service.ts';
 import { refuse, refuseField } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { findProject } from './projects.ts';
 import { EVENTS_SCOPE, type OpenStream } from './streams.ts';
-
-export type EventRoutesDeps = {
-  readonly projects: ProjectStore;
-  /** Finds removed domains too; null if the project never had the domain. */
-  readonly findDomainId: EventFeedStore['findDomainId'];
-  readonly platformDomain: string;
-  readonly openStream: OpenStream;
-};
 
 const streamQuery = z.strictObject({
   hostname: z.string().optional().meta({
@@ -35,12 +26,8 @@ data: {"id":42,"type":"domain.live","hostname":"docs.example.com","domainId":"01
 
 `;
 
-export function eventRoutes(deps: EventRoutesDeps): readonly Route[] {
-  return [streamEvents(deps)];
-}
-
 /** All checks run before the stream starts, because the status cannot change afterwards. */
-function streamEvents(deps: EventRoutesDeps): Route {
+export function streamEvents(service: Service, openStream: OpenStream): Route {
   return route({
     tag: 'Events',
     stability: 'stable',
@@ -72,12 +59,12 @@ function streamEvents(deps: EventRoutesDeps): Route {
       if (query.checks !== undefined && query.hostname === undefined) {
         return refuseField('invalid_query', 'checks', 'requires hostname');
       }
-      const project = await findProject(deps.projects, params.projectId);
+      const project = await findProject(service, params.projectId);
       // The route's scope guarantees a key.
       if (project === null || key === null) return refuse('project_not_found');
-      const domain = await domainOf(deps, project.id, query.hostname);
+      const domain = await domainOf(service, project.id, query.hostname);
       if (domain === null) return refuse('domain_not_found');
-      return deps.openStream({
+      return openStream({
         projectId: project.id,
         domain: domain ?? null,
         checks: query.checks === 'tell',
@@ -92,15 +79,15 @@ function streamEvents(deps: EventRoutesDeps): Route {
 
 /** Undefined if the query names no domain; null if the project never had it. */
 async function domainOf(
-  { findDomainId, platformDomain }: EventRoutesDeps,
+  { config, events }: Service,
   projectId: string,
   name: string | undefined,
 ): Promise<StreamedDomain | null | undefined> {
   if (name === undefined) return undefined;
-  const parsed = parseHostname(name, platformDomain);
+  const parsed = parseHostname(name, config.platform.domain);
   if (!parsed.ok) return null;
   const hostname = parsed.hostname.ascii;
-  const id = await findDomainId(projectId, hostname);
+  const id = await events.findDomainId(projectId, hostname);
   return id === null ? null : { id, hostname };
 }
 

@@ -1,22 +1,18 @@
 /** The processes of the installation, for operators. */
-import type { SeenProcess, SharedSettings } from '../../core/operations/fleet.ts';
+import type { SeenProcess } from '../../core/operations/fleet.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
-import type { SeenFleet } from '../../service/overview.ts';
+import { acceptRefusedProcess, readFleet } from '../../service/fleet.ts';
+import type { InstallationOverview } from '../../service/overview.ts';
+import type { Service } from '../../service/service.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { fleetProcess, fleetProcesses, processExample } from '../schemas/fleet.ts';
 
-export type FleetRoutesDeps = {
-  read(): Promise<SeenFleet>;
-  /** Idempotent. Null if no process with this ID was refused. */
-  accept(id: string): Promise<SharedSettings | null>;
-};
-
-export function fleetRoutes(deps: FleetRoutesDeps): readonly Route[] {
-  return [listProcesses(deps), acceptConfiguration(deps)];
+export function fleetRoutes(service: Service, overview: InstallationOverview): readonly Route[] {
+  return [listProcesses(service), acceptConfiguration(service, overview)];
 }
 
-function listProcesses({ read }: FleetRoutesDeps): Route {
+function listProcesses(service: Service): Route {
   return route({
     method: 'GET',
     path: '/v1/operations/processes',
@@ -33,11 +29,14 @@ function listProcesses({ read }: FleetRoutesDeps): Route {
       schema: fleetProcesses,
       example: [processExample],
     },
-    handle: async () => ({ status: 200, body: (await read()).processes.map(processView) }),
+    handle: async () => ({
+      status: 200,
+      body: (await readFleet(service)).processes.map(processView),
+    }),
   });
 }
 
-function acceptConfiguration({ read, accept }: FleetRoutesDeps): Route {
+function acceptConfiguration(service: Service, overview: InstallationOverview): Route {
   return route({
     method: 'POST',
     path: '/v1/operations/processes/:processId/accept',
@@ -56,11 +55,14 @@ function acceptConfiguration({ read, accept }: FleetRoutesDeps): Route {
     },
     refusals: ['process_not_found'],
     async handle({ params: { processId } }) {
-      const { processes } = await read();
+      const { processes } = await readFleet(service);
       const found = processes.find(({ id }) => id === processId);
       const isKnown = found !== undefined && isUuid(processId);
-      if (!isKnown || (await accept(processId)) === null) return refuse('process_not_found');
-      return { status: 200, body: processView(found) };
+      if (!isKnown || (await acceptRefusedProcess(service, processId)) === null) {
+        return refuse('process_not_found');
+      }
+      const body = processView(found);
+      return { status: 200, body, afterCommit: async () => overview.forget() };
     },
   });
 }

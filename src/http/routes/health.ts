@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { METRICS_TYPE } from '../../ops/metrics/metrics.ts';
 import type { Dependency, Readiness, ReadReadiness } from '../../ops/readiness.ts';
+import type { Service } from '../../service/service.ts';
+import { createIsMetricsToken } from '../keys/metrics-token.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
@@ -44,11 +46,7 @@ export function readinessAnswer({ status, dependencies, missing }: Readiness): A
 }
 
 /** Both work without a key. */
-export function healthRoutes({
-  readiness,
-}: {
-  readonly readiness: ReadReadiness;
-}): readonly Route[] {
+export function healthRoutes(readiness: ReadReadiness): readonly Route[] {
   return [
     route({
       ...inCommon,
@@ -88,40 +86,31 @@ export function healthRoutes({
   ];
 }
 
-export type MetricsRoutesDeps = {
-  /** Prometheus text format. */
-  metrics(): Promise<string>;
-  /** Whether the header contains METRICS_TOKEN. */
-  readonly isMetricsToken: (authorization: string | undefined) => boolean;
-};
-
 /** Not cacheable. Rejects if the metrics cannot be read. */
 export async function metricsAnswer(metrics: () => Promise<string>): Promise<ApiResponse> {
   const headers = { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' };
   return { status: 200, text: await metrics(), headers };
 }
 
-export function metricsRoutes({ metrics, isMetricsToken }: MetricsRoutesDeps): readonly Route[] {
-  return [
-    route({
-      method: 'GET',
-      path: '/metrics',
-      operationId: 'getMetrics',
-      tag: 'Service',
-      stability: 'beta',
-      scope: 'ops:read',
-      summary: 'Get metrics',
-      description:
-        'Metrics of the process and the installation in Prometheus text format. A scraper can send METRICS_TOKEN as bearer token instead of a key. That token gives access only to metrics.',
-      momentary: true,
-      takesInstead: isMetricsToken,
-      success: {
-        status: 200,
-        description: 'Metrics',
-        mediaType: 'text/plain',
-        example: 'signpost_checks_total{verdict="right"} 1024\n',
-      },
-      handle: () => metricsAnswer(metrics),
-    }),
-  ];
+export function getMetrics({ config, metrics }: Service): Route {
+  return route({
+    method: 'GET',
+    path: '/metrics',
+    operationId: 'getMetrics',
+    tag: 'Service',
+    stability: 'beta',
+    scope: 'ops:read',
+    summary: 'Get metrics',
+    description:
+      'Metrics of the process and the installation in Prometheus text format. A scraper can send METRICS_TOKEN as bearer token instead of a key. That token gives access only to metrics.',
+    momentary: true,
+    takesInstead: createIsMetricsToken(config.metrics.token),
+    success: {
+      status: 200,
+      description: 'Metrics',
+      mediaType: 'text/plain',
+      example: 'signpost_checks_total{verdict="right"} 1024\n',
+    },
+    handle: () => metricsAnswer(async () => metrics?.text() ?? ''),
+  });
 }

@@ -1,17 +1,11 @@
 /** Tells an external edge whether it can obtain a certificate (Caddy's `on_demand_tls.ask`). */
 import { z } from 'zod';
 import { parseHostname } from '../../core/names/hostname.ts';
-import type { IsNeighbour } from '../../net/client-address.ts';
+import { isHeld } from '../../db/domains/domains.ts';
+import { createIsNeighbour, trustedProxies } from '../../net/client-address.ts';
+import type { Service } from '../../service/service.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
-
-export type InternalRoutesDeps = {
-  readonly platformDomain: string;
-  /** A project holds the name: its DNS is right, or was recently (src/db/domains/domains.ts). */
-  isHeld(hostname: string): Promise<boolean>;
-  /** Whether a client is on this machine or in a private network (src/net/client-address.ts). */
-  readonly isNeighbour: IsNeighbour;
-};
 
 /** Caddy defines the parameter: `?domain=<name>`. */
 const askQuery = z.strictObject({
@@ -25,13 +19,12 @@ const held = z
   .object({ hostname: z.string().meta({ description: 'DNS form: A-labels, lower case' }) })
   .meta({ id: 'HeldHostname', description: 'A host name that a project holds' });
 
-/** Needs no key. Clients outside private networks get 404, as for an unknown path. */
-export function internalRoutes(deps: InternalRoutesDeps): readonly Route[] {
-  return [mayHaveCertificate(deps)];
-}
-
-/** Caddy treats every error status as no, including 503. */
-function mayHaveCertificate({ platformDomain, isHeld, isNeighbour }: InternalRoutesDeps): Route {
+/**
+ * Needs no key. Clients outside private networks get 404, as for an unknown path. Caddy treats every
+ * error status as no, including 503.
+ */
+export function mayHaveCertificate({ config, database }: Service): Route {
+  const isNeighbour = createIsNeighbour(trustedProxies(config.api.trustedProxies));
   return route({
     method: 'GET',
     path: '/internal/tls/ask',
@@ -61,10 +54,10 @@ function mayHaveCertificate({ platformDomain, isHeld, isNeighbour }: InternalRou
     ],
     handle: async ({ headers, query, remoteAddress }) => {
       if (!isNeighbour(remoteAddress, headers['x-forwarded-for'])) return refuse('not_found');
-      const parsed = parseHostname(query.domain, platformDomain);
+      const parsed = parseHostname(query.domain, config.platform.domain);
       if (!parsed.ok) return refuse(parsed.code, parsed.reason);
       const hostname = parsed.hostname.ascii;
-      return (await isHeld(hostname))
+      return (await isHeld(database.prisma, hostname))
         ? { status: 200, body: { hostname }, headers: { 'cache-control': 'no-store' } }
         : refuse('domain_not_found', 'No project holds this name with correct DNS.');
     },

@@ -1,11 +1,7 @@
 import { digestOf, mintKey, prefixOf } from '../../config/api-key.ts';
 import { scopes } from '../../core/operations/scopes.ts';
-import {
-  type ApiKeyStore,
-  isLive,
-  type KeyDetails,
-  type RotationResult,
-} from '../../db/api-keys.ts';
+import { isLive, type KeyDetails, type RotationResult } from '../../db/api-keys.ts';
+import type { Service } from '../../service/service.ts';
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
@@ -23,12 +19,8 @@ import {
   rotation,
 } from '../schemas/keys.ts';
 
-export type KeyRoutesDeps = {
-  readonly keys: ApiKeyStore;
-  /** Reads the key again at its next use; other processes within 5 s (src/http/keys/auth.ts). */
-  readonly forget: (keyId: string) => void;
-  readonly now: () => Date;
-};
+/** Reads the key again at its next use; other processes within 5 s (src/http/keys/auth.ts). */
+export type ForgetKey = (keyId: string) => void;
 
 const MAX_LIFE_YEARS = 100; // keeps dates in a range that every calendar supports
 
@@ -36,11 +28,18 @@ const mintedHeaders = { location: 'Path of the new key' };
 const inCommon = { tag: 'Keys', scope: 'admin', stability: 'stable' } as const;
 
 /** All need `admin`, except showing the key of the request. */
-export function keyRoutes(deps: KeyRoutesDeps): readonly Route[] {
-  return [listKeys, createKey, getSelf, getKey, rotateKey, revokeKey].map((make) => make(deps));
+export function keyRoutes(service: Service, forget: ForgetKey): readonly Route[] {
+  return [
+    listKeys(service),
+    createKey(service),
+    getSelf(service),
+    getKey(service),
+    rotateKey(service, forget),
+    revokeKey(service, forget),
+  ];
 }
 
-function listKeys({ keys, now }: KeyRoutesDeps): Route {
+function listKeys({ apiKeys, now }: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -58,7 +57,7 @@ function listKeys({ keys, now }: KeyRoutesDeps): Route {
     },
     handle: async ({ query: { limit, cursor = null } }) => {
       const at = now();
-      const { rows, next } = await keys.list({ after: cursor, limit });
+      const { rows, next } = await apiKeys.list({ after: cursor, limit });
       const body = rows.map((one) => keyView(one, at));
       const address = { path: '/v1/keys', filters: { limit } };
       return listAnswer(body, next && cursorAfterText(next), address);
@@ -67,7 +66,7 @@ function listKeys({ keys, now }: KeyRoutesDeps): Route {
 }
 
 /** The token is only in this response and not stored. Idempotency-Key prevents a second key. */
-function createKey({ keys, now }: KeyRoutesDeps): Route {
+function createKey({ apiKeys, now }: Service): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -96,13 +95,13 @@ function createKey({ keys, now }: KeyRoutesDeps): Route {
       }
       const { id, token } = mintKey();
       const digest = digestOf(token);
-      const made = await keys.create({ id, name, digest, scopes, createdAt: at, expiresAt });
+      const made = await apiKeys.create({ id, name, digest, scopes, createdAt: at, expiresAt });
       return minted(keyView(made, at), token);
     },
   });
 }
 
-function getSelf({ keys, now }: KeyRoutesDeps): Route {
+function getSelf({ apiKeys, now }: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -113,7 +112,7 @@ function getSelf({ keys, now }: KeyRoutesDeps): Route {
     description: 'Scopes and expiry of the key that sends the request.',
     success: { status: 200, description: 'The key', schema: key, example: keyExample },
     handle: async ({ key: asking }) => {
-      const found = asking && (await keys.get(asking.id));
+      const found = asking && (await apiKeys.get(asking.id));
       // Keys are never deleted, except API_KEY when its value changes (src/db/api-keys.ts).
       if (!found) throw new Error('an authenticated key is missing in the database');
       return { status: 200, body: keyView(found, now()) };
@@ -121,7 +120,7 @@ function getSelf({ keys, now }: KeyRoutesDeps): Route {
   });
 }
 
-function getKey({ keys, now }: KeyRoutesDeps): Route {
+function getKey({ apiKeys, now }: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -132,7 +131,7 @@ function getKey({ keys, now }: KeyRoutesDeps): Route {
     refusals: ['key_not_found'],
     handle: async ({ params }) => {
       if (!isKeyId(params.keyId)) return refuse('key_not_found');
-      const found = await keys.get(params.keyId);
+      const found = await apiKeys.get(params.keyId);
       return found === null
         ? refuse('key_not_found')
         : { status: 200, body: keyView(found, now()) };
@@ -141,7 +140,7 @@ function getKey({ keys, now }: KeyRoutesDeps): Route {
 }
 
 /** Sets the old key's expiry and stores the successor in one transaction. */
-function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
+function rotateKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -167,7 +166,7 @@ function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
       const { id, token } = mintKey();
       const successor = { id, digest: digestOf(token) };
       const graceMs = graceSeconds * 1_000;
-      const result = await keys.rotate(keyId, { successor, graceMs, now: at });
+      const result = await apiKeys.rotate(keyId, { successor, graceMs, now: at });
       if (result.kind !== 'rotated') return refuseRotation(result);
       const forgetOld = async () => forget(keyId);
       return { ...minted(keyView(result.successor, at), token), afterCommit: forgetOld };
@@ -176,7 +175,7 @@ function rotateKey({ keys, forget, now }: KeyRoutesDeps): Route {
 }
 
 /** Idempotent. The last key with `admin` cannot be revoked. */
-function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
+function revokeKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
   return route({
     ...inCommon,
     method: 'DELETE',
@@ -189,7 +188,7 @@ function revokeKey({ keys, forget, now }: KeyRoutesDeps): Route {
     refusals: ['key_not_found', 'last_admin_key'],
     handle: async ({ params: { keyId } }) => {
       if (!isKeyId(keyId)) return refuse('key_not_found');
-      const result = await keys.revoke(keyId, now());
+      const result = await apiKeys.revoke(keyId, now());
       if (result === 'not_found') return refuse('key_not_found');
       if (result === 'last_admin') return refuse('last_admin_key');
       return { status: 204, afterCommit: async () => forget(keyId) };

@@ -11,12 +11,19 @@ import {
 import type { Quarantine } from '../../core/records.ts';
 import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import type { SweepName } from '../../db/domains/sweeps.ts';
-import type { EventRow } from '../../db/events.ts';
-import { dueForSweep, type FoundDomain, type OperationsDomain } from '../../db/operations.ts';
+import { loadTimeline } from '../../db/events.ts';
+import {
+  bringToSweep,
+  dueForSweep,
+  findDomains,
+  findWatchedDomain,
+  loadNotes,
+  type OperationsDomain,
+} from '../../db/operations.ts';
 import { eventView } from '../../events/event-stream.ts';
-import type { SeenQueues } from '../../queue/queues.ts';
 import type { SeenJob } from '../../queue/seen-job.ts';
-import type { ReadOverview } from '../../service/overview.ts';
+import type { InstallationOverview } from '../../service/overview.ts';
+import type { Service } from '../../service/service.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
@@ -30,27 +37,11 @@ import {
   watchedDomain,
   workplaces,
 } from '../schemas/operations.ts';
+import { runNow } from './after-commit.ts';
 import { domainView } from './domain-view.ts';
 import { projectEscalationView } from './escalation-view.ts';
 import { foundDomainView, overviewView } from './operations-view.ts';
-import { type VerifyDeps, verifyNow } from './verify-now.ts';
-
-export type OperationsRoutesDeps = VerifyDeps & {
-  readonly overview: ReadOverview;
-  readonly queues: Pick<SeenQueues, 'see'>;
-  /** Finds removed domains too, in any project. */
-  search(part: string, limit: number): Promise<readonly FoundDomain[]>;
-  /** Finds removed domains too; null for an unknown ID. */
-  find(id: string): Promise<OperationsDomain | null>;
-  /** Quarantined jobs of the domain that have not succeeded since, by queue. */
-  notes(id: string): Promise<readonly Quarantine[]>;
-  /** Newest first. */
-  timeline(id: string, limit: number): Promise<readonly EventRow[]>;
-  /** Wakes or adds the job. Never rejects: if Redis is down, the reconciler adds it later. */
-  runNow(queue: DomainQueue, job: DomainJob, requestId: string): Promise<void>;
-  /** Makes a sweep process the domain in its next run, even if quarantined. */
-  bringToSweep(domain: OperationsDomain, sweep: SweepName, at: Date): Promise<void>;
-};
+import { verifyNow } from './verify-now.ts';
 
 /** As the schema says. */
 const TIMELINE_LENGTH = 200;
@@ -60,12 +51,21 @@ const domainPath = '/v1/operations/domains/:domainId';
 const shown = { schema: domain, example: docsDomain } as const;
 
 /** Reads need `ops:read`, actions need `admin`. */
-export function operationsRoutes(deps: OperationsRoutesDeps): readonly Route[] {
-  return [getOverview, searchDomains, getDomain, runJob, verifyDomain].map((make) => make(deps));
+export function operationsRoutes(
+  service: Service,
+  overview: InstallationOverview,
+): readonly Route[] {
+  return [
+    getOverview(overview),
+    searchDomains(service),
+    getDomain(service),
+    runJob(service, overview),
+    verifyDomain(service),
+  ];
 }
 
 /** Cached for 5 s (src/ops/overview.ts), unless an operator starts an action in between. */
-function getOverview({ overview }: OperationsRoutesDeps): Route {
+function getOverview(overview: InstallationOverview): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -86,7 +86,7 @@ function getOverview({ overview }: OperationsRoutesDeps): Route {
 }
 
 /** Scans all domains: no index covers parts of names (src/db/operations.ts). */
-function searchDomains({ search }: OperationsRoutesDeps): Route {
+function searchDomains({ database }: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -105,13 +105,13 @@ function searchDomains({ search }: OperationsRoutesDeps): Route {
     },
     handle: async ({ query: { hostname, limit } }) => ({
       status: 200,
-      body: (await search(partOfName(hostname), limit)).map(foundDomainView),
+      body: (await findDomains(database.prisma, partOfName(hostname), limit)).map(foundDomainView),
     }),
   });
 }
 
 /** If Redis is down, it answers without jobs and with `queueAnswers` false. */
-function getDomain(deps: OperationsRoutesDeps): Route {
+function getDomain(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -129,15 +129,15 @@ function getDomain(deps: OperationsRoutesDeps): Route {
     },
     refusals: ['domain_not_found'],
     handle: ({ params }) =>
-      withDomain(deps, params.domainId, async (found) => ({
+      withDomain(service, params.domainId, async (found) => ({
         status: 200,
-        body: await watchedView(deps, found),
+        body: await watchedView(service, found),
       })),
   });
 }
 
 /** Answers with the domain's state before the job runs. */
-function runJob(deps: OperationsRoutesDeps): Route {
+function runJob(service: Service, overview: InstallationOverview): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -156,16 +156,18 @@ function runJob(deps: OperationsRoutesDeps): Route {
     },
     refusals: ['domain_not_found', 'nothing_waits'],
     handle: ({ params, body: { queue }, requestId }) =>
-      withDomain(deps, params.domainId, async (found) => {
+      withDomain(service, params.domainId, async (found) => {
         if (dueAt(found, queue) === null) return refuse('nothing_waits');
         const job = { domainId: found.id, epoch: found.epoch };
-        if (!isDomainQueue(queue)) await deps.bringToSweep(found, queue, deps.now());
+        if (!isDomainQueue(queue)) {
+          await bringToSweep(service.database.prisma, found, queue, service.now());
+        }
         return {
-          ...accepted(deps, found),
+          ...accepted(service, found),
           // After the commit, because the queue is not part of the transaction.
           afterCommit: async () => {
-            deps.overview.forget();
-            if (isDomainQueue(queue)) await deps.runNow(queue, job, requestId);
+            overview.forget();
+            if (isDomainQueue(queue)) await runNow(service, queue, job, requestId);
           },
         };
       }),
@@ -173,7 +175,7 @@ function runJob(deps: OperationsRoutesDeps): Route {
 }
 
 /** Shares the code of the project's own operation. */
-function verifyDomain(deps: OperationsRoutesDeps): Route {
+function verifyDomain(service: Service): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -189,40 +191,42 @@ function verifyDomain(deps: OperationsRoutesDeps): Route {
     },
     refusals: ['domain_not_found'],
     handle: ({ params, requestId }) =>
-      withDomain(deps, params.domainId, ({ projectId, hostname }) => {
+      withDomain(service, params.domainId, ({ projectId, hostname }) => {
         const asked = { projectId, hostname, requestId };
-        return verifyNow(deps, asked, (verified) => accepted(deps, verified));
+        return verifyNow(service, asked, (verified) => accepted(service, verified));
       }),
   });
 }
 
 /** Omits the jobs: reading them inside the transaction would deadlock the embedded database. */
-function accepted({ windowMs, now }: VerifyDeps, found: DomainDetails): ApiResponse {
-  return { status: 202, body: domainView(found, windowMs, now()) };
+function accepted({ config, now }: Service, found: DomainDetails): ApiResponse {
+  return { status: 202, body: domainView(found, config.verifyWindowMs, now()) };
 }
 
 async function withDomain(
-  deps: OperationsRoutesDeps,
+  service: Service,
   id: string,
   act: (found: OperationsDomain) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const found = isUuid(id) ? await deps.find(id) : null;
+  const found = isUuid(id) ? await findWatchedDomain(service.database.prisma, id) : null;
   return found === null ? refuse('domain_not_found') : act(found);
 }
 
 /** The WatchedDomain of docs/run/operators-api.md. The reads are not one snapshot. */
-async function watchedView(deps: OperationsRoutesDeps, found: OperationsDomain) {
+async function watchedView(service: Service, found: OperationsDomain) {
   const { id, epoch, hostname, projectId, project, removedAt, escalations } = found;
   const [open] = escalations;
-  const notes = await deps.notes(id);
-  const events = await deps.timeline(id, TIMELINE_LENGTH);
-  const jobs = await seeJobs(deps, { domainId: id, epoch });
+  const { prisma } = service.database;
+  const notes = await loadNotes(prisma, id);
+  const page = { domainIds: [id], after: null, limit: TIMELINE_LENGTH };
+  const { rows: events } = await loadTimeline(prisma, page);
+  const jobs = await seeJobs(service, { domainId: id, epoch });
   const noteOf = (queue: string) => notes.find((note) => note.queue === queue);
   return {
     id,
     project: { id: projectId, name: project.name },
     removedAt,
-    domain: domainView(found, deps.windowMs, deps.now()),
+    domain: domainView(found, service.config.verifyWindowMs, service.now()),
     escalation: open ? projectEscalationView({ ...open, domain: { projectId, hostname } }) : null,
     queueAnswers: jobs !== null,
     work: workplaces.map((queue) => ({
@@ -230,7 +234,7 @@ async function watchedView(deps: OperationsRoutesDeps, found: OperationsDomain) 
       isSweep: !isDomainQueue(queue),
       dueAt: dueAt(found, queue),
       job: jobs?.get(queue) ?? null,
-      setAside: asideView(noteOf(queue), deps.now()),
+      setAside: asideView(noteOf(queue), service.now()),
     })),
     timeline: events.map(eventView),
   };
@@ -256,7 +260,7 @@ function asideView(note: Quarantine | undefined, now: Date) {
 
 /** The domain's job in each queue. Null for all if Redis is down. Never rejects. */
 async function seeJobs(
-  { queues }: OperationsRoutesDeps,
+  { queues }: Service,
   job: DomainJob,
 ): Promise<ReadonlyMap<string, SeenJob | null> | null> {
   try {

@@ -1,6 +1,7 @@
 /** The pets API of docs/interface.md. */
 import type { z } from 'zod';
 import type { PetStore } from '../../db/pets.ts';
+import type { Service } from '../../service/service.ts';
 import { cursorAfter } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
@@ -9,15 +10,14 @@ import { nextPage, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 
-/** `now` decides whether getPet is already removed. */
-export type PetRoutesDeps = { readonly pets: PetStore; readonly now: () => Date };
+type PetService = Pick<Service, 'now' | 'pets'>;
 
-export function petRoutes(deps: PetRoutesDeps): readonly Route[] {
-  return [listPets(deps), createPet(deps), getPet(deps)];
+export function petRoutes(service: PetService): readonly Route[] {
+  return [listPets(service), createPet(service), getPet(service)];
 }
 
 /** Ordered by ID, so pages neither repeat nor skip pets. */
-function listPets({ pets }: PetRoutesDeps): Route {
+function listPets({ pets }: PetService): Route {
   return route({
     method: 'GET',
     path: '/v1/pets',
@@ -41,7 +41,7 @@ function listPets({ pets }: PetRoutesDeps): Route {
 }
 
 /** Adds a pet per request, except for repetitions with the same Idempotency-Key. */
-function createPet({ pets }: PetRoutesDeps): Route {
+function createPet({ pets }: PetService): Route {
   return route({
     method: 'POST',
     path: '/v1/pets',
@@ -83,7 +83,7 @@ const endHeaderDocs = {
 };
 
 /** From REMOVED_AT on, it answers 410. */
-function getPet({ pets, now }: PetRoutesDeps): Route {
+function getPet({ pets, now }: PetService): Route {
   return route({
     method: 'GET',
     path: '/v1/pets/:petId',

@@ -4,8 +4,7 @@ import { metadataIn } from '../../core/metadata.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Deploy, Project } from '../../core/records.ts';
-import type { DeployStore } from '../../db/deploys.ts';
-import type { ProjectStore } from '../../db/projects.ts';
+import type { Service } from '../../service/service.ts';
 import { type ApiResponse, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
@@ -19,22 +18,15 @@ import {
   projectQuery,
 } from '../schemas/projects.ts';
 
-export type ProjectRoutesDeps = {
-  readonly projects: ProjectStore;
-  readonly deploys: Pick<DeployStore, 'current'>;
-  /** Host names at or below it cannot be attached. */
-  readonly platformDomain: string;
-};
-
-export function projectRoutes(deps: ProjectRoutesDeps): readonly Route[] {
-  return [listProjects, createProject, getProject, updateProject].map((make) => make(deps));
+export function projectRoutes(service: Service): readonly Route[] {
+  return [listProjects, createProject, getProject, updateProject].map((make) => make(service));
 }
 
 const inCommon = { tag: 'Projects', stability: 'stable' } as const;
 const projectsPath = '/v1/projects';
 const projectPath = '/v1/projects/:projectId';
 
-function listProjects(deps: ProjectRoutesDeps): Route {
+function listProjects(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -54,13 +46,15 @@ function listProjects(deps: ProjectRoutesDeps): Route {
     },
     handle: async ({ query: { limit, cursor = null, hostname, metadata } }) => {
       const named =
-        hostname === undefined ? undefined : parseHostname(hostname, deps.platformDomain);
+        hostname === undefined
+          ? undefined
+          : parseHostname(hostname, service.config.platform.domain);
       // A name that cannot be added belongs to no project.
       if (named?.ok === false) return { status: 200, body: [] };
       const filters = { hostname: named?.hostname.ascii, metadata };
-      const page = await deps.projects.list(filters, { after: cursor, limit });
+      const page = await service.projects.list(filters, { after: cursor, limit });
       const repeated = { limit, hostname: filters.hostname, ...metadataParameters(metadata) };
-      const rows = await withDeploys(deps, page.rows);
+      const rows = await withDeploys(service, page.rows);
       const address = { path: projectsPath, filters: repeated };
       return pageAnswer({ ...page, rows }, address, projectView);
     },
@@ -68,7 +62,7 @@ function listProjects(deps: ProjectRoutesDeps): Route {
 }
 
 /** 409 if the slug is taken, also if both requests arrive at once. */
-function createProject({ projects }: ProjectRoutesDeps): Route {
+function createProject({ projects }: Service): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -95,7 +89,7 @@ function createProject({ projects }: ProjectRoutesDeps): Route {
   });
 }
 
-function getProject(deps: ProjectRoutesDeps): Route {
+function getProject(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -105,12 +99,12 @@ function getProject(deps: ProjectRoutesDeps): Route {
     summary: 'Get one project',
     success: { status: 200, description: 'The project', schema: project, example: docsProject },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => answer(deps, await findProject(deps.projects, params.projectId)),
+    handle: async ({ params }) => answer(service, await findProject(service, params.projectId)),
   });
 }
 
 /** Idempotent. The slug never changes. */
-function updateProject(deps: ProjectRoutesDeps): Route {
+function updateProject(service: Service): Route {
   return route({
     ...inCommon,
     method: 'PATCH',
@@ -131,14 +125,17 @@ function updateProject(deps: ProjectRoutesDeps): Route {
     refusals: ['project_not_found'],
     handle: async ({ params, body }) => {
       if (!isUuid(params.projectId)) return refuse('project_not_found');
-      const updated = await deps.projects.update(params.projectId, body);
-      return updated === 'too_many_keys' ? refuseKeys() : answer(deps, updated);
+      const updated = await service.projects.update(params.projectId, body);
+      return updated === 'too_many_keys' ? refuseKeys() : answer(service, updated);
     },
   });
 }
 
 /** Text that is not a UUID costs no query. */
-export async function findProject(projects: ProjectStore, id: string): Promise<Project | null> {
+export async function findProject(
+  { projects }: Pick<Service, 'projects'>,
+  id: string,
+): Promise<Project | null> {
   return isUuid(id) ? projects.find(id) : null;
 }
 
@@ -146,16 +143,16 @@ function refuseKeys() {
   return refuseField('invalid_body', 'metadata', tooManyKeys);
 }
 
-async function answer(deps: ProjectRoutesDeps, found: Project | null): Promise<ApiResponse> {
+async function answer(service: Service, found: Project | null): Promise<ApiResponse> {
   if (found === null) return refuse('project_not_found');
-  const [shown] = await withDeploys(deps, [found]);
+  const [shown] = await withDeploys(service, [found]);
   return { status: 200, body: shown && projectView(shown) };
 }
 
 type DeployedProject = Project & { readonly deploy: Deploy | null };
 
 async function withDeploys(
-  { deploys }: ProjectRoutesDeps,
+  { deploys }: Service,
   projects: readonly Project[],
 ): Promise<readonly DeployedProject[]> {
   const deployed = projects.filter(({ deployedAt }) => deployedAt !== null);

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import type { WebhookResponse } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import { hostOf } from '../../net/destination.ts';
 import { createKeyedCount } from '../../net/keyed-count.ts';
 import type { Service } from '../../service/service.ts';
 import { webhookSender } from '../../service/webhook-sender.ts';
 import { signedHeaders, testBodyOf } from '../../webhooks/message.ts';
-import type { TestSent } from './webhook-owners.ts';
+
+type TestSent = { readonly messageId: string; readonly answer: WebhookResponse };
+
+/** At most 5 s. Null if too many are being sent. Rejects only on internal errors. */
+export type SendTest = (webhook: Webhook, at: Date) => Promise<TestSent | null>;
 
 /** Per process, and per host. */
 const testsAtOnce = { total: 20, perKey: 2 } as const;
@@ -17,9 +22,9 @@ const TEST_TIMEOUT_MS = 5_000;
 export function createSendTest(
   service: Pick<Service, 'config' | 'ownAddresses' | 'vault'>,
   send = webhookSender(service, TEST_TIMEOUT_MS),
-) {
+): SendTest {
   const underWay = createKeyedCount(testsAtOnce);
-  return async (webhook: Webhook, at: Date): Promise<TestSent | null> => {
+  return async (webhook, at) => {
     const leave = underWay.admit(hostOf(new URL(webhook.url)));
     if (typeof leave !== 'function') return null;
     const messageId = `msg_${randomUUID()}`;

@@ -2,28 +2,21 @@
 import { oldKeyEndsAt } from '../../core/operations/edge-route.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Project } from '../../core/records.ts';
-import type { ProjectStore } from '../../db/projects.ts';
+import type { Service } from '../../service/service.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { docsSigningSecret, signingSecret } from '../schemas/projects.ts';
 import { findProject } from './projects.ts';
 
-export type SigningRoutesDeps = {
-  readonly projects: ProjectStore;
-  /** The key that signs requests to a project's deploys. */
-  signingKey(projectId: string, generation: number): Uint8Array;
-  now(): Date;
-};
-
-export function signingRoutes(deps: SigningRoutesDeps): readonly Route[] {
-  return [getSigningSecret(deps), rotateSigningSecret(deps)];
+export function signingRoutes(service: Service): readonly Route[] {
+  return [getSigningSecret(service), rotateSigningSecret(service)];
 }
 
 const inCommon = { tag: 'Projects', stability: 'stable' } as const;
 const signingPath = '/v1/projects/:projectId/signing-secret';
 
 /** Requires a write scope: the secret can forge requests that appear to come from the edge. */
-function getSigningSecret(deps: SigningRoutesDeps): Route {
+function getSigningSecret(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -42,16 +35,16 @@ function getSigningSecret(deps: SigningRoutesDeps): Route {
     },
     refusals: ['project_not_found'],
     handle: async ({ params }) => {
-      const project = await findProject(deps.projects, params.projectId);
+      const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
-      const body = { ...signingView(project, deps.now()), secret: secretOf(deps, project) };
+      const body = { ...signingView(project, service.now()), secret: secretOf(service, project) };
       return { status: 200, body, headers: { 'cache-control': 'no-store' } };
     },
   });
 }
 
 /** Each request creates another secret, except for repetitions with the same Idempotency-Key. */
-function rotateSigningSecret(deps: SigningRoutesDeps): Route {
+function rotateSigningSecret(service: Service): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -74,17 +67,17 @@ function rotateSigningSecret(deps: SigningRoutesDeps): Route {
     refusals: ['project_not_found'],
     handle: async ({ params }) => {
       if (!isUuid(params.projectId)) return refuse('project_not_found');
-      const rotated = await deps.projects.rotateSigning(params.projectId, deps.now());
+      const rotated = await service.projects.rotateSigning(params.projectId, service.now());
       if (rotated === null) return refuse('project_not_found');
-      const view = signingView(rotated, deps.now());
-      const body = { ...view, secret: secretOf(deps, rotated) };
+      const view = signingView(rotated, service.now());
+      const body = { ...view, secret: secretOf(service, rotated) };
       return { status: 200, body, replayBody: { ...view, secret: null } };
     },
   });
 }
 
 /** Same form as a webhook secret: the bytes after the prefix are the key. */
-function secretOf({ signingKey }: SigningRoutesDeps, project: Project): string {
+function secretOf({ signingKey }: Service, project: Project): string {
   const key = signingKey(project.id, project.signingGeneration);
   return `sigsec_${Buffer.from(key).toString('base64')}`;
 }

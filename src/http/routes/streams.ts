@@ -1,27 +1,29 @@
 /** Opens event streams, rechecks their keys, and releases everything when they end. */
+import { ladder } from '../../core/life/ladder.ts';
+import {
+  createWatchedDomainStore,
+  type WatchedDomainStore,
+} from '../../db/domains/watched-domains.ts';
 import type { EventFeedStore } from '../../db/events.ts';
+import { createCheckFeed } from '../../events/check-feed.ts';
 import {
   type EventStreamDeps,
   eventStream,
   type StreamedDomain,
 } from '../../events/event-stream.ts';
-import type { Watching } from '../../events/watching.ts';
+import { createFeed, sharePages } from '../../events/feed.ts';
+import { createWatching, type Watching } from '../../events/watching.ts';
 import { createKeyedCount } from '../../net/keyed-count.ts';
+import type { Service } from '../../service/service.ts';
 import { type Authenticate, allows } from '../keys/auth.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
 
-export type StreamsDeps = EventStreamDeps & {
-  /** The number of each project's newest event. */
-  readonly lastNumbers: EventFeedStore['lastNumbers'];
-  readonly slots: Slots;
-  readonly watching: Pick<Watching, 'watch'>;
-  /** Checked at each heartbeat. */
-  readonly isStillAuthorized: (authorization: string | undefined) => Promise<boolean>;
-  readonly log: {
-    error(fields: Readonly<Record<string, unknown>>, message: string): void;
-  };
+export type Streams = {
+  readonly open: OpenStream;
+  /** Stops all reads and writes. */
+  close(): void;
 };
 
 type StreamAsked = {
@@ -46,27 +48,92 @@ export const EVENTS_SCOPE = 'domains:read';
 
 const RETRY_AFTER_SECONDS = '30'; // none of the key's streams is certain to end sooner
 
+type StreamService = Pick<Service, 'config' | 'database' | 'events' | 'log' | 'now' | 'queues'>;
+
+/** What tests replace. */
+type Replaceable = {
+  readonly limits: StreamLimits;
+  readonly pollMs: number;
+  readonly heartbeatMs: number;
+  readonly watching: Watching;
+};
+
+/** Reads nothing before the first stream. */
+export function createStreams(
+  service: StreamService,
+  authenticate: Authenticate,
+  replaced: Partial<Replaceable> = {},
+): Streams {
+  const { database, events, log } = service;
+  const { limits = defaultStreamLimits, pollMs, heartbeatMs } = replaced;
+  const feed = createFeed({ lastNumbers: events.lastNumbers, log, ...(pollMs && { pollMs }) });
+  const store = createWatchedDomainStore(database.prisma);
+  const checkFeed = createCheckFeed({ lastChecks: store.lastChecks, log });
+  const watching = replaced.watching ?? watchingOf(service, store);
+  const shared: Shared = {
+    feed,
+    checkFeed,
+    page: sharePages(events.page),
+    ...(heartbeatMs && { heartbeatMs }),
+    events,
+    slots: createSlots(limits),
+    watching,
+    isStillAuthorized: createIsStillAuthorized(authenticate),
+    log,
+  };
+  return {
+    open: (asked) => openStream(shared, asked),
+    close() {
+      feed.close();
+      checkFeed.close();
+      watching.close();
+    },
+  };
+}
+
+function watchingOf(
+  { config, log, now, queues }: StreamService,
+  store: WatchedDomainStore,
+): Watching {
+  return createWatching({
+    store,
+    promote: (domain) => queues.promote('check-dns', domain),
+    now,
+    log,
+    checkEveryMs: ladder.watchedWaitMs / config.timeScale,
+  });
+}
+
+/** Shared by all streams of the process. */
+type Shared = EventStreamDeps & {
+  readonly events: EventFeedStore;
+  readonly slots: Slots;
+  readonly watching: Watching;
+  /** Checked at each heartbeat. */
+  readonly isStillAuthorized: (authorization: string | undefined) => Promise<boolean>;
+  readonly log: Service['log'];
+};
+
 /** The slot is taken with the response and released when the stream ends or is discarded. */
-export function createOpenStream(deps: StreamsDeps): OpenStream {
-  return async (asked) => {
-    // Read before a slot is taken, so that a failed query does not leak one.
-    const newest = (await deps.lastNumbers([asked.projectId])).get(asked.projectId) ?? 0n;
-    const slot = deps.slots.take(asked.key.id);
-    const headers = { 'retry-after': RETRY_AFTER_SECONDS };
-    if (slot.kind === 'key_full') return refuse('too_many_streams', keyFull(slot.limit), headers);
-    if (slot.kind === 'process_full') return refuse('too_many_connections', undefined, headers);
-    return {
-      status: 200,
-      headers: {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-store',
-        'x-accel-buffering': 'no', // stops nginx from buffering events
-      },
-      stream: {
-        open: (signal) => opened(deps, asked, newest, slot.release, signal),
-        discard: slot.release,
-      },
-    };
+async function openStream(shared: Shared, asked: StreamAsked): Promise<ApiResponse> {
+  const { projectId } = asked;
+  // Read before a slot is taken, so that a failed query does not leak one.
+  const newest = (await shared.events.lastNumbers([projectId])).get(projectId) ?? 0n;
+  const slot = shared.slots.take(asked.key.id);
+  const headers = { 'retry-after': RETRY_AFTER_SECONDS };
+  if (slot.kind === 'key_full') return refuse('too_many_streams', keyFull(slot.limit), headers);
+  if (slot.kind === 'process_full') return refuse('too_many_connections', undefined, headers);
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no', // stops nginx from buffering events
+    },
+    stream: {
+      open: (signal) => opened(shared, asked, newest, slot.release, signal),
+      discard: slot.release,
+    },
   };
 }
 
@@ -76,13 +143,13 @@ function keyFull(limit: number): string {
 
 /** Releases everything once, when the signal aborts or the text ends. */
 function opened(
-  deps: StreamsDeps,
+  shared: Shared,
   { projectId, domain, checks, after, authorization, requestId }: StreamAsked,
   newest: bigint,
   release: () => void,
   signal: AbortSignal,
 ): AsyncIterable<string> {
-  const unwatch = domain === null ? () => {} : deps.watching.watch(domain.id);
+  const unwatch = domain === null ? () => {} : shared.watching.watch(domain.id);
   const letGo = () => {
     unwatch();
     release();
@@ -92,16 +159,21 @@ function opened(
   else signal.addEventListener('abort', letGo, { once: true });
   // The stream of a deleted project ends, too.
   const isStillAuthorized = async () =>
-    (await deps.isStillAuthorized(authorization)) &&
-    (await deps.lastNumbers([projectId])).has(projectId);
+    (await shared.isStillAuthorized(authorization)) &&
+    (await shared.events.lastNumbers([projectId])).has(projectId);
   const request = { projectId, domain, checks, after, newest, isStillAuthorized };
-  const text = eventStream(deps, request, signal);
-  return encoded(deps, text, { requestId, ...(domain !== null && { domainId: domain.id }) }, letGo);
+  const text = eventStream(shared, request, signal);
+  return encoded(
+    shared,
+    text,
+    { requestId, ...(domain !== null && { domainId: domain.id }) },
+    letGo,
+  );
 }
 
 /** Logs an error, which ends the stream. */
 async function* encoded(
-  { log }: StreamsDeps,
+  { log }: Shared,
   text: AsyncIterable<string>,
   about: { readonly requestId: string; readonly domainId?: string },
   letGo: () => void,
@@ -117,7 +189,7 @@ async function* encoded(
 }
 
 /** Whether the key is valid and has EVENTS_SCOPE. Rejects if the key store fails. */
-export function createIsStillAuthorized(authenticate: Authenticate) {
+function createIsStillAuthorized(authenticate: Authenticate) {
   return async (authorization: string | undefined): Promise<boolean> => {
     const who = await authenticate(authorization);
     return who.kind === 'ok' && allows(who.key, EVENTS_SCOPE);
@@ -125,12 +197,12 @@ export function createIsStillAuthorized(authenticate: Authenticate) {
 }
 
 /** Open at once, per process and per key. */
-export type StreamLimits = { readonly total: number; readonly perKey: number };
+type StreamLimits = { readonly total: number; readonly perKey: number };
 
 /** Half of the server's connections (src/net/connections.ts); two pages for each of ten users. */
-export const defaultStreamLimits: StreamLimits = { total: 1_000, perKey: 20 };
+const defaultStreamLimits: StreamLimits = { total: 1_000, perKey: 20 };
 
-export type Slots = {
+type Slots = {
   /** Names the limit that is reached. `release` is idempotent. */
   take(
     keyId: string,
@@ -141,7 +213,7 @@ export type Slots = {
 };
 
 /** Per process. */
-export function createSlots({ total, perKey }: StreamLimits): Slots {
+function createSlots({ total, perKey }: StreamLimits): Slots {
   const streams = createKeyedCount({ total, perKey });
   return {
     take(keyId) {

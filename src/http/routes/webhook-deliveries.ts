@@ -1,6 +1,7 @@
 import { outcomeOf } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
+import type { Service } from '../../service/service.ts';
 import { cursorAfterDelivery } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
@@ -18,13 +19,8 @@ import {
   webhookTest,
 } from '../schemas/webhooks.ts';
 import { findProject } from './projects.ts';
-import {
-  deliveryView,
-  type Owners,
-  pathIn,
-  type WebhookRoutesDeps,
-  withWebhook,
-} from './webhook-owners.ts';
+import type { SendTest } from './send-test.ts';
+import { deliveryView, type Owners, pathIn, withWebhook } from './webhook-owners.ts';
 
 /** Covers a receiver that was down for a day, in one or two batches of the queue. */
 const REPLAYED_AT_ONCE = 1_000;
@@ -42,7 +38,7 @@ const words = {
 } as const;
 
 /** Newest events first, for both kinds of owner. */
-export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
+export function listDeliveries(service: Service, owners: Owners): Route {
   return route({
     method: 'GET',
     path: `${owners.base}/:webhookId/deliveries`,
@@ -63,8 +59,8 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
     handle: ({ params, query: { limit, cursor = null } }) =>
-      withWebhook(deps, owners, params, async ({ id, projectId }) => {
-        const { rows, next } = await deps.deliveries.list(id, { after: cursor, limit });
+      withWebhook(service, owners, params, async ({ id, projectId }) => {
+        const { rows, next } = await service.deliveries.list(id, { after: cursor, limit });
         const path = `${pathIn(owners, projectId)}/${id}/deliveries`;
         const address = { path, filters: { limit } };
         return listAnswer(rows.map(deliveryView), next && cursorAfterDelivery(next), address);
@@ -73,7 +69,7 @@ export function listDeliveries(deps: WebhookRoutesDeps, owners: Owners): Route {
 }
 
 /** Works for a disabled webhook, too. Not a delivery: it is not retried, counted or listed. */
-export function testWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+export function testWebhook(service: Service, owners: Owners, sendTest: SendTest): Route {
   return route({
     method: 'POST',
     path: `${owners.base}/:webhookId/test`,
@@ -93,9 +89,9 @@ export function testWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     isRepeated: true,
     refusals: [...owners.refusals, 'webhook_not_found', 'too_many_tests'],
     handle: ({ params }) =>
-      withWebhook(deps, owners, params, async (webhook) => {
-        const at = deps.now();
-        const sent = await deps.sendTest(webhook, at);
+      withWebhook(service, owners, params, async (webhook) => {
+        const at = service.now();
+        const sent = await sendTest(webhook, at);
         if (sent === null) return refuse('too_many_tests', undefined, { 'retry-after': '5' });
         const { messageId, answer } = sent;
         const { httpStatus, problem } = outcomeOf(answer);
@@ -107,7 +103,7 @@ export function testWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
 }
 
 /** Concurrent requests leave one waiting delivery per event. */
-export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
+export function replayEvents(service: Service, owners: Owners): Route {
   return route({
     ...words,
     method: 'POST',
@@ -120,14 +116,14 @@ export function replayEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
     bodyExample: { after: 4n },
     refusals: [...owners.refusals, 'webhook_not_found', 'event_not_found', 'webhook_disabled'],
     handle: ({ params, body }) =>
-      withWebhook(deps, owners, params, (webhook) =>
-        again(deps, webhook, { ...body, projectId: params.projectId }),
+      withWebhook(service, owners, params, (webhook) =>
+        again(service, webhook, { ...body, projectId: params.projectId }),
       ),
   });
 }
 
 /** The body names the project, because every project numbers its own events. */
-export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Route {
+export function replayProjectEvents(service: Service, owners: Owners): Route {
   return route({
     ...words,
     method: 'POST',
@@ -140,9 +136,9 @@ export function replayProjectEvents(deps: WebhookRoutesDeps, owners: Owners): Ro
     bodyExample: { projectId: docsProject.id, after: 4n },
     refusals: ['webhook_not_found', 'project_not_found', 'event_not_found', 'webhook_disabled'],
     handle: ({ params, body }) =>
-      withWebhook(deps, owners, params, async (webhook) => {
-        const project = await findProject(deps.projects, body.projectId);
-        return project === null ? refuse('project_not_found') : again(deps, webhook, body);
+      withWebhook(service, owners, params, async (webhook) => {
+        const project = await findProject(service, body.projectId);
+        return project === null ? refuse('project_not_found') : again(service, webhook, body);
       }),
   });
 }
@@ -155,7 +151,7 @@ type Asked = {
 
 /** Refuses a disabled webhook, because nothing would be sent. */
 async function again(
-  { deliveries, now }: WebhookRoutesDeps,
+  { deliveries, now }: Service,
   webhook: Webhook,
   asked: Asked,
 ): Promise<ApiResponse> {

@@ -1,12 +1,9 @@
 /** A project owns its webhooks; operators' webhooks get the events of every project. */
-import type { Vault } from '../../certificates/vault/vault.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Scope } from '../../core/operations/scopes.ts';
-import type { WebhookResponse } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
-import type { DeliveryRow, DeliveryStore } from '../../db/delivery/deliveries.ts';
-import type { WebhookStore } from '../../db/delivery/webhooks.ts';
-import type { ProjectStore } from '../../db/projects.ts';
+import type { DeliveryRow } from '../../db/delivery/deliveries.ts';
+import type { Service } from '../../service/service.ts';
 import { messageIdOf } from '../../webhooks/message.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
@@ -28,7 +25,7 @@ export type Owners = {
   readonly receives: string;
 };
 
-export function ofProjects(projects: ProjectStore): Owners {
+export function ofProjects(service: Service): Owners {
   return {
     base: '/v1/projects/:projectId/webhooks',
     tag: 'Webhooks',
@@ -36,7 +33,7 @@ export function ofProjects(projects: ProjectStore): Owners {
     write: 'domains:write',
     refusals: ['project_not_found'],
     named: (verb, noun) => `${verb}${noun}`,
-    ownerOf: async ({ projectId = '' }) => (await findProject(projects, projectId))?.id,
+    ownerOf: async ({ projectId = '' }) => (await findProject(service, projectId))?.id,
     most: 10,
     receives: 'It receives the events of the project.',
   };
@@ -59,24 +56,9 @@ export function pathIn({ base }: Owners, owner: string | null): string {
   return owner === null ? base : base.replace(':projectId', owner);
 }
 
-export type TestSent = { readonly messageId: string; readonly answer: WebhookResponse };
-
-export type WebhookRoutesDeps = {
-  readonly projects: ProjectStore;
-  readonly webhooks: WebhookStore;
-  readonly deliveries: Pick<DeliveryStore, 'list' | 'replay'>;
-  /** Encrypts the signing secrets. */
-  readonly vault: Vault;
-  /** A `webhook.test`, at most 5 s. Null if too many are being sent. Rejects only on internal errors. */
-  sendTest(webhook: Webhook, at: Date): Promise<TestSent | null>;
-  /** For test labs: allows http URLs and private addresses. */
-  readonly allowPrivate: boolean;
-  now(): Date;
-};
-
 /** 404 if its owner does not have it or does not exist. */
 export async function withWebhook(
-  { webhooks }: Pick<WebhookRoutesDeps, 'webhooks'>,
+  { webhooks }: Service,
   owners: Owners,
   params: { readonly projectId?: string; readonly webhookId: string },
   act: (webhook: Webhook) => Promise<ApiResponse>,

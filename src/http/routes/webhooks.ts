@@ -3,6 +3,7 @@ import { isUuid } from '../../core/operations/jobs.ts';
 import { OLD_SECRET_MS } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import { urlProblem } from '../../net/destination.ts';
+import type { Service } from '../../service/service.ts';
 import { mintSecret } from '../../webhooks/message.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
@@ -18,6 +19,7 @@ import {
   webhooksQuery,
   webhookWithSecret,
 } from '../schemas/webhooks.ts';
+import { createSendTest } from './send-test.ts';
 import {
   listDeliveries,
   replayEvents,
@@ -29,7 +31,6 @@ import {
   ofOperators,
   ofProjects,
   pathIn,
-  type WebhookRoutesDeps,
   webhookView,
   withWebhook,
 } from './webhook-owners.ts';
@@ -42,23 +43,25 @@ const forBoth = [
   deleteWebhook,
   rotateSecret,
   listDeliveries,
-  testWebhook,
 ] as const;
 
-export function webhookRoutes(deps: WebhookRoutesDeps): readonly Route[] {
-  const project = ofProjects(deps.projects);
+export function webhookRoutes(service: Service): readonly Route[] {
+  const project = ofProjects(service);
+  const sendTest = createSendTest(service);
   return [
-    ...forBoth.map((make) => make(deps, project)),
-    replayEvents(deps, project),
-    ...forBoth.map((make) => make(deps, ofOperators)),
-    replayProjectEvents(deps, ofOperators),
+    ...forBoth.map((make) => make(service, project)),
+    testWebhook(service, project, sendTest),
+    replayEvents(service, project),
+    ...forBoth.map((make) => make(service, ofOperators)),
+    testWebhook(service, ofOperators, sendTest),
+    replayProjectEvents(service, ofOperators),
   ];
 }
 
 const stability = 'stable';
 const exampleWithSecret = { ...docsWebhook, secret: docsSecret };
 
-function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
+function listWebhooks(service: Service, owners: Owners): Route {
   return route({
     method: 'GET',
     path: owners.base,
@@ -80,15 +83,15 @@ function listWebhooks(deps: WebhookRoutesDeps, owners: Owners): Route {
     handle: async ({ params, query: { limit, cursor = null } }) => {
       const owner = await owners.ownerOf(params);
       if (owner === undefined) return refuse('project_not_found');
-      const page = await deps.webhooks.list(owner, { after: cursor, limit });
+      const page = await service.webhooks.list(owner, { after: cursor, limit });
       const address = { path: pathIn(owners, owner), filters: { limit } };
-      return pageAnswer(page, address, (row) => webhookView(row, deps.now()));
+      return pageAnswer(page, address, (row) => webhookView(row, service.now()));
     },
   });
 }
 
 /** The response has the secret; the stored copy is encrypted. */
-function createWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+function createWebhook(service: Service, owners: Owners): Route {
   return route({
     method: 'POST',
     path: owners.base,
@@ -111,20 +114,20 @@ function createWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     handle: async ({ params, body: { url, events } }) => {
       const projectId = await owners.ownerOf(params);
       if (projectId === undefined) return refuse('project_not_found');
-      const misfit = refuseUrl(deps, url);
+      const misfit = refuseUrl(service, url);
       if (misfit !== null) return misfit;
       const id = randomUUID();
-      const { secret, sealed } = mintSecret(deps.vault, id);
+      const { secret, sealed } = mintSecret(service.vault, id);
       const row = { id, projectId, url, eventTypes: events, sealedSecret: sealed };
-      const made = await deps.webhooks.create({ ...row, createdAt: deps.now() }, owners.most);
+      const made = await service.webhooks.create({ ...row, createdAt: service.now() }, owners.most);
       if (made === null) return refuse('too_many_webhooks');
       const location = `${owners.base.replace(':projectId', projectId ?? '')}/${id}`;
-      return { ...withSecret(deps, made, secret, 201), headers: { location } };
+      return { ...withSecret(service, made, secret, 201), headers: { location } };
     },
   });
 }
 
-function getWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+function getWebhook(service: Service, owners: Owners): Route {
   return route({
     method: 'GET',
     path: `${owners.base}/:webhookId`,
@@ -135,12 +138,13 @@ function getWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     summary: 'Show a webhook',
     success: { status: 200, description: 'The webhook', schema: webhook, example: docsWebhook },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params }) => withWebhook(deps, owners, params, async (found) => shown(deps, found)),
+    handle: ({ params }) =>
+      withWebhook(service, owners, params, async (found) => shown(service, found)),
   });
 }
 
 /** Idempotent. An empty body changes nothing. */
-function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+function updateWebhook(service: Service, owners: Owners): Route {
   return route({
     method: 'PATCH',
     path: `${owners.base}/:webhookId`,
@@ -161,17 +165,17 @@ function updateWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
     handle: ({ params, body: { url, events, enabled } }) =>
-      withWebhook(deps, owners, params, async ({ id, projectId }) => {
-        const misfit = url === undefined ? null : refuseUrl(deps, url);
+      withWebhook(service, owners, params, async ({ id, projectId }) => {
+        const misfit = url === undefined ? null : refuseUrl(service, url);
         if (misfit !== null) return misfit;
         const change = { url, eventTypes: events, enabled };
-        return shown(deps, await deps.webhooks.update(projectId, id, change, deps.now()));
+        return shown(service, await service.webhooks.update(projectId, id, change, service.now()));
       }),
   });
 }
 
 /** Idempotent: 204 also for an unknown webhook. */
-function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
+function deleteWebhook(service: Service, owners: Owners): Route {
   return route({
     method: 'DELETE',
     path: `${owners.base}/:webhookId`,
@@ -188,7 +192,7 @@ function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
       const owner = await owners.ownerOf(params);
       if (owner === undefined) return refuse('project_not_found');
       if (isUuid(params.webhookId)) {
-        await deps.webhooks.remove(owner, params.webhookId, deps.now());
+        await service.webhooks.remove(owner, params.webhookId, service.now());
       }
       return { status: 204 };
     },
@@ -196,7 +200,7 @@ function deleteWebhook(deps: WebhookRoutesDeps, owners: Owners): Route {
 }
 
 /** Each request creates another secret, except for repetitions with the same Idempotency-Key. */
-function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
+function rotateSecret(service: Service, owners: Owners): Route {
   return route({
     method: 'POST',
     path: `${owners.base}/:webhookId/rotate-secret`,
@@ -215,19 +219,19 @@ function rotateSecret(deps: WebhookRoutesDeps, owners: Owners): Route {
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
     handle: ({ params }) =>
-      withWebhook(deps, owners, params, async ({ id, projectId }) => {
-        const { secret, sealed } = mintSecret(deps.vault, id);
-        const oldSecretEndsAt = new Date(deps.now().getTime() + OLD_SECRET_MS);
+      withWebhook(service, owners, params, async ({ id, projectId }) => {
+        const { secret, sealed } = mintSecret(service.vault, id);
+        const oldSecretEndsAt = new Date(service.now().getTime() + OLD_SECRET_MS);
         const rotation = { sealedSecret: sealed, oldSecretEndsAt };
-        const rotated = await deps.webhooks.rotate(projectId, id, rotation);
+        const rotated = await service.webhooks.rotate(projectId, id, rotation);
         return rotated === null
           ? refuse('webhook_not_found')
-          : withSecret(deps, rotated, secret, 200);
+          : withSecret(service, rotated, secret, 200);
       }),
   });
 }
 
-function shown({ now }: WebhookRoutesDeps, found: Webhook | null): ApiResponse {
+function shown({ now }: Service, found: Webhook | null): ApiResponse {
   return found === null
     ? refuse('webhook_not_found')
     : { status: 200, body: webhookView(found, now()) };
@@ -235,7 +239,7 @@ function shown({ now }: WebhookRoutesDeps, found: Webhook | null): ApiResponse {
 
 /** The copy stored for replays has no secret. */
 function withSecret(
-  { now }: WebhookRoutesDeps,
+  { now }: Service,
   row: Webhook,
   secret: string,
   status: 200 | 201,
@@ -245,7 +249,7 @@ function withSecret(
 }
 
 /** The host name is resolved only when a message is sent. */
-function refuseUrl(rules: WebhookRoutesDeps, url: string): Refusal | null {
-  const problem = urlProblem(url, rules);
+function refuseUrl({ config }: Service, url: string): Refusal | null {
+  const problem = urlProblem(url, config.webhooks);
   return problem === null ? null : refuseField('invalid_body', 'url', problem);
 }

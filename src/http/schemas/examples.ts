@@ -192,7 +192,7 @@ export const overviewExample = {
   },
   repairs: [{ kind: 'missing_job', count: 4n, lastAt: '2026-11-02T03:04:05.000Z' }],
   turns: [{ name: 'reconcile', takenAt: '2026-11-20T12:29:40.000Z' }],
-  authorityBudget: null,
+  authorityBudget: [],
 } as const;
 
 export const foundExample = {

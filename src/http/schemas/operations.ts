@@ -171,8 +171,8 @@ export const operationsOverview = z
     turns: z
       .array(z.object({ name: z.string(), takenAt: time() }))
       .meta({ description: 'Last run of each periodic task' }),
-    authorityBudget: z.nullable(budget).meta({
-      description: 'Remaining capacity at the certificate authority; null if not counted',
+    authorityBudget: budget.meta({
+      description: 'Remaining capacity at the certificate authority',
     }),
   })
   .meta({

@@ -1,15 +1,12 @@
 /** The pages without a socket: the dashboard over its API routes, and a browser with a cookie. */
 
 import { withDashboard } from '../../../src/dashboard/dashboard.ts';
-import { createApiKeyStore } from '../../../src/db/api-keys.ts';
-import { createDomainSettingsStore } from '../../../src/db/domains/domain-settings.ts';
-import { createProjectStore } from '../../../src/db/projects.ts';
-import { createIsSecret } from '../../../src/http/keys/auth.ts';
-import { hostnameRoutes } from '../../../src/http/routes/diagnosis.ts';
+import { readHostnameRoute } from '../../../src/http/routes/diagnosis.ts';
 import { domainSettingsRoutes } from '../../../src/http/routes/domain-settings.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';
-import { platformDomain, publishingRoutes } from '../../http/publishing-routes.ts';
+import { publishingRoutes } from '../../http/publishing-routes.ts';
 import { startTestApi, type TestApi } from '../../http/support.ts';
+import { plainService } from '../../support/plain-service.ts';
 import type { StorageName } from '../../support/storage.ts';
 
 type Shown = {
@@ -38,34 +35,31 @@ type Asked = {
 /** `basePath`: the path prefix of the public URL. */
 export async function startPages(basePath = '', storage?: StorageName): Promise<Pages> {
   const started = await startTestApi(
-    (prisma, now) => [
-      ...publishingRoutes(prisma, now, {}),
-      ...domainSettingsRoutes({
-        projects: createProjectStore(prisma),
-        settings: createDomainSettingsStore(prisma),
-        platformDomain,
-      }),
-      ...hostnameRoutes({ platformDomain }),
-      ...keyRoutes({ keys: createApiKeyStore(prisma), forget: () => {}, now }),
+    (service) => [
+      ...publishingRoutes(service),
+      ...domainSettingsRoutes(service),
+      readHostnameRoute(service),
+      ...keyRoutes(service, () => {}),
     ],
-    storage,
+    {
+      storage,
+      ...(basePath !== '' && { env: { BASE_URL: `https://api.example.com${basePath}/v1` } }),
+    },
   );
-  const log = {
-    error: (fields: Readonly<Record<string, unknown>>, message: string) =>
-      void started.errors.push({ fields, message }),
-  };
   const lines: LogLine[] = [];
   const noteLine = (fields: Readonly<Record<string, unknown>>, message: string) =>
     void lines.push({ fields, message });
   const counted: string[] = [];
-  const api = withDashboard(started.api, {
-    sessionSecret: new Uint8Array(32),
-    basePath,
-    now: () => started.clock.now,
-    log: { ...log, info: noteLine, debug: noteLine },
-    isSecret: createIsSecret(undefined),
-    count: (operation, status) => void counted.push(`${operation} ${status}`),
+  const { service } = started;
+  const ofPages = plainService({
+    config: service.config,
+    secrets: service.secrets,
+    queues: service.queues,
+    now: service.now,
+    log: { error: service.log.error, info: noteLine, debug: noteLine },
+    metrics: { request: (operation, status) => void counted.push(`${operation} ${status}`) },
   });
+  const api = withDashboard(ofPages, started.api);
   let cookie: string | undefined;
   let csrf = '';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evaluateCaa } from '../../../src/core/diagnosis/caa/caa.ts';
 import type { CaaAuthority } from '../../../src/core/diagnosis/caa/caa-set.ts';
 import { inMasterFile, platformZone } from '../../../src/core/names/platform-zone.ts';
-import { createExamine } from '../../../src/dns/examine.ts';
+import { examine } from '../../../src/dns/examine.ts';
 import { createObserver, type Observer } from '../../../src/dns/observe/observe.ts';
 import { lacksNameServers, type RealWorld, startRealWorld } from './world.ts';
 import type { RealZone } from './zones.ts';
@@ -96,12 +96,8 @@ describe.skipIf(lacksNameServers('the platform’s zone in NSD and BIND'))(
     afterAll(() => world?.close());
 
     const check = (hostname: string, target: string) => {
-      const examine = createExamine({
-        observer,
-        authorities: async () => [ca],
-        allowPrivate: true,
-      });
-      return examine({ hostname, target });
+      const parts = { observer, authorities: async () => [ca], allowPrivate: true };
+      return examine(parts, { hostname, target });
     };
 
     it.each(rows)('%s', async (_what, platform, codes) => {

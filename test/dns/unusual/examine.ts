@@ -1,6 +1,6 @@
 /** One case as the doctor checks it, and again with few queries. */
 import { splitAtZone } from '../../../src/core/names/zone.ts';
-import { createExamine, type Examined } from '../../../src/dns/examine.ts';
+import { type Examined, examine as examineOne } from '../../../src/dns/examine.ts';
 import { createObserver } from '../../../src/dns/observe/observe.ts';
 import { createWire } from '../../../src/dns/wire/wire.ts';
 import { comparedWith } from '../laboratory.ts';
@@ -26,8 +26,8 @@ export async function examineCase(
       },
     });
     const authorities = async () => [authority];
-    const examineOne = createExamine({ observer, authorities, allowPrivate: strict !== true });
-    const examined = await examineOne({ hostname, target: TARGET });
+    const parts = { observer, authorities, allowPrivate: strict !== true };
+    const examined = await examineOne(parts, { hostname, target: TARGET });
     const { apex } = splitAtZone(hostname);
     const checked = { hostname, target: TARGET, apex };
     const { kind } = await observer.observeAgain(checked, comparedWith(examined.observation));

@@ -2,8 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { createDomainStore, type DomainStore } from '../../../src/db/domains/domains.ts';
 import { type Database, openDatabase } from '../../../src/db/engine/client.ts';
-import { createTransact } from '../../../src/db/engine/transaction.ts';
-import { createIdempotentAnswerStore } from '../../../src/db/idempotent-answers.ts';
 import { createProjectStore, type ProjectStore } from '../../../src/db/projects.ts';
 import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import {
@@ -41,18 +39,13 @@ async function openOver(fresh: FreshStorage): Promise<Fixture> {
   const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
   const { prisma } = database;
   const clock = { now: noon };
-  const answers = createIdempotentAnswerStore(prisma);
   const others: Fixture[] = [];
   return {
     database,
     projects: createProjectStore(prisma),
     domains: createDomainStore(prisma),
     clock,
-    idempotency: createIdempotency({
-      transact: createTransact(prisma),
-      answers,
-      now: () => clock.now,
-    }),
+    idempotency: createIdempotency({ database, now: () => clock.now }),
     async another() {
       const other = await openOver(fresh);
       others.push(other);

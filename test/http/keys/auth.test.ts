@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
-import { createAuthenticate, type KeyClaim, type StoredKey } from '../../../src/http/keys/auth.ts';
+import {
+  type ApiKeyStore,
+  createApiKeyStore,
+  type KeyClaim,
+  type StoredKey,
+} from '../../../src/db/api-keys.ts';
+import { createAuthenticate } from '../../../src/http/keys/auth.ts';
 import { ensureApiKey } from '../../../src/http/keys/first-key.ts';
 import { openTestDatabase, type TestDatabase } from '../support.ts';
 
@@ -19,13 +24,11 @@ describe('authenticate', () => {
   function withKey(change: Partial<StoredKey> = {}) {
     const key: StoredKey | null = { ...stored, ...change };
     const state = { key: key as StoredKey | null, asked: [] as KeyClaim[], now: NOW };
-    const authenticate = createAuthenticate({
-      findKey: async (claim) => {
-        state.asked.push(claim);
-        return claim.id === id ? state.key : null;
-      },
-      now: () => state.now,
-    });
+    const find = async (claim: KeyClaim) => {
+      state.asked.push(claim);
+      return claim.id === id ? state.key : null;
+    };
+    const authenticate = createAuthenticate({ apiKeys: { find }, now: () => state.now });
     return { state, authenticate };
   }
   const ok = { kind: 'ok', key: { id, scopes: ['pets:read'] } };
@@ -133,8 +136,8 @@ describe('authenticate', () => {
 
   test('does not cache a key that is dropped during its look-up', async () => {
     const answers: ((key: StoredKey) => void)[] = [];
-    const findKey = () => new Promise<StoredKey>((resolve) => void answers.push(resolve));
-    const authenticate = createAuthenticate({ findKey, now: () => NOW });
+    const find = () => new Promise<StoredKey>((resolve) => void answers.push(resolve));
+    const authenticate = createAuthenticate({ apiKeys: { find }, now: () => NOW });
     const before = authenticate(`Bearer ${token}`);
     authenticate.forget(id);
     const after = authenticate(`Bearer ${token}`);
@@ -163,8 +166,8 @@ describe('authenticate', () => {
   });
 
   test('reports a failed look-up as a fault, not as a rejection', async () => {
-    const findKey = () => Promise.reject(new Error('gone'));
-    const authenticate = createAuthenticate({ findKey, now: () => NOW });
+    const find = () => Promise.reject(new Error('gone'));
+    const authenticate = createAuthenticate({ apiKeys: { find }, now: () => NOW });
     await expect(authenticate(`Bearer ${token}`)).rejects.toThrow('gone');
   });
 });

@@ -2,13 +2,13 @@
 
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
 import type { Scope } from '../../../src/core/operations/scopes.ts';
-import { createApiKeyStore, createKeyUsageStore } from '../../../src/db/api-keys.ts';
-import { createPetStore } from '../../../src/db/pets.ts';
+import { createApiKeyStore } from '../../../src/db/api-keys.ts';
 import { createAuthenticate } from '../../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import type { Api } from '../../../src/http/pipeline/api.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';
 import { petRoutes } from '../../../src/http/routes/pets.ts';
+import { serviceOn } from '../../support/database-service.ts';
 import type { StorageName } from '../../support/storage.ts';
 import {
   callApi,
@@ -29,29 +29,29 @@ export type Installation = {
 
 export async function openInstallation(now: Date, storage?: StorageName): Promise<Installation> {
   const database = await openTestDatabase(storage);
-  const { prisma } = database;
   const clock: TestClock = { now };
-  const keys = createApiKeyStore(prisma);
   const usages: KeyUsage[] = [];
   return {
     database,
     clock,
     aProcess() {
-      const read = () => clock.now;
-      const log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
-      const authenticate = createAuthenticate({ findKey: keys.find, now: read });
-      const usage = createKeyUsage({ store: createKeyUsageStore(prisma), now: read, log });
+      const service = serviceOn(database, { now: () => clock.now });
+      const authenticate = createAuthenticate(service);
+      const usage = createKeyUsage(service);
       usages.push(usage);
-      const routes = [
-        ...keyRoutes({ keys, forget: authenticate.forget, now: read }),
-        ...petRoutes({ pets: createPetStore(database), now: read }),
-      ];
-      return { api: composeApi({ routes, authenticate, usage, log, prisma, now: read }), usage };
+      const routes = [...keyRoutes(service, authenticate.forget), ...petRoutes(service)];
+      return { api: composeApi(service, routes, { authenticate, usage }), usage };
     },
     async keyWith(...scopes) {
       const minted = mintKey();
       const digest = digestOf(minted.token);
-      await keys.create({ id: minted.id, name: 'test', digest, scopes, createdAt: clock.now });
+      await createApiKeyStore(database.prisma).create({
+        id: minted.id,
+        name: 'test',
+        digest,
+        scopes,
+        createdAt: clock.now,
+      });
       return minted;
     },
     async close() {

@@ -8,6 +8,7 @@ import {
 } from '../../../src/db/api-keys.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import { later, noon } from '../../support/builders.ts';
+import { plainService } from '../../support/plain-service.ts';
 import { databases, openTestDatabase, type TestDatabase } from '../support.ts';
 
 const SECOND = 1_000;
@@ -43,13 +44,14 @@ describe.each(databases)('Key usage on %s', (storage) => {
       if (away) throw new Error('away');
       await save();
     };
-    const usage = createKeyUsage({
-      store: {
-        saveUses: (uses) => reach(() => store.saveUses(uses)),
-        addDeprecated: (uses) => reach(() => store.addDeprecated(uses)),
-      },
+    const service = plainService({
+      database,
       now: () => now,
-      log: { warn: (_fields, message) => void warnings.push(message) },
+      log: { warn: (_fields: unknown, message?: string) => void warnings.push(message ?? '') },
+    });
+    const usage = createKeyUsage(service, {
+      saveUses: (uses) => reach(() => store.saveUses(uses)),
+      addDeprecated: (uses) => reach(() => store.addDeprecated(uses)),
     });
     open.push(usage);
     return usage;

@@ -7,6 +7,7 @@ import { openDatabase } from '../../../src/db/engine/client.ts';
 import { migrate } from '../../../src/db/engine/migrate.ts';
 import { openRateLimiters, type RateLimiters } from '../../../src/http/limits/rate-limit.ts';
 import { openRateLimitStore } from '../../../src/http/limits/store.ts';
+import { defaultConfig, plainService } from '../../support/plain-service.ts';
 import { lacks } from '../../support/programs.ts';
 import { startPostgres } from '../../support/servers.ts';
 import { freshStorage, storages } from '../../support/storage.ts';
@@ -24,8 +25,9 @@ async function startProcess(storage: Storage, windowSeconds = 60): Promise<Proce
     warn: (_fields: unknown, message?: string) => void said.push(message ?? ''),
     info: (_fields: unknown, message?: string) => void said.push(message ?? ''),
   };
-  const config = { storage, api: { ...noApi, rateLimits: { perKey: 10, perAddress: 1e6 } } };
-  const limits = openRateLimiters({ config, database, log, now: () => new Date() }, windowSeconds);
+  const config = { storage, api: limitsOf(10, 1e6) };
+  const service = plainService({ config, database, log, now: () => new Date() });
+  const limits = openRateLimiters(service, windowSeconds);
   onTestFinished(async () => {
     await limits.close();
     await database.close();
@@ -33,13 +35,10 @@ async function startProcess(storage: Storage, windowSeconds = 60): Promise<Proce
   return { limits, said };
 }
 
-const noApi = {
-  baseUrl: undefined,
-  stagingUrl: undefined,
-  corsOrigins: [],
-  trustedProxies: [],
-  domainsPerHour: 1,
-};
+const limitsOf = (perKey: number, perAddress: number) => ({
+  ...defaultConfig.api,
+  rateLimits: { perKey, perAddress },
+});
 
 const alone = 'rate limit store unavailable; each process counts separately';
 const together = 'rate limit store available again';
@@ -142,16 +141,11 @@ for (const { name, available } of shared) {
 
 test('embedded storage counts in memory and never queries the database', () => {
   const storage = { kind: 'embedded', dataDir: '' } as const;
-  const config = { storage, api: { ...noApi, rateLimits: { perKey: 2, perAddress: 1 } } };
+  const config = { storage, api: limitsOf(2, 1) };
   const openPool = () => {
     throw new Error('asked for a connection');
   };
-  const limits = openRateLimiters({
-    config,
-    database: { openPool },
-    log: silent,
-    now: () => new Date(),
-  });
+  const limits = openRateLimiters(plainService({ config, database: { openPool }, log: silent }));
   const allowed = (limiter: 'perKey' | 'perAddress') =>
     [1, 2, 3].map(() => limits[limiter].take('x').allowed);
   expect(allowed('perKey')).toEqual([true, true, false]);

@@ -77,7 +77,7 @@ export function certificatesFact({ certificates: { byDaysLeft } }: OverviewView)
 
 /** Null if the CA's limits are not counted. Most of a full limit is omitted by the API. */
 export function budgetFact({ authorityBudget }: OverviewView, now: Date): Html | null {
-  if (authorityBudget === null || authorityBudget.length === 0) return null;
+  if (authorityBudget.length === 0) return null;
   return fact(
     'Certificate authority limits',
     html`${authorityBudget.map(({ authority, limit, left, of, fullAt }) => {

@@ -5,58 +5,32 @@ import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { projectVersion } from '../config/project.ts';
+import { rolesOf } from '../config/roles.ts';
 import {
-  ACCEPTED_FOR_MS,
-  BEAT_MS,
-  countFleet,
   decideJoin,
-  GONE_MS,
   type JoinDecision,
   NOT_SET,
   type QueueMark,
   type SharedSettings,
-  seeFleet,
 } from '../core/operations/fleet.ts';
-import { SECOND, scaledMs } from '../core/time.ts';
+import { SECOND } from '../core/time.ts';
 import { newestMigration } from '../db/engine/migrate.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
-import { createFleetStore, type FleetStore, type NewProcess } from '../db/fleet.ts';
+import type { FleetStore, NewProcess } from '../db/fleet.ts';
 import { placeOf } from '../ops/outages.ts';
-import type { SeenFleet } from '../service/overview.ts';
+import { fleetStore, fleetTimes } from '../service/fleet.ts';
 import type { Service } from '../service/service.ts';
-import { rolesOf } from './ops.ts';
 
 type FleetParts = Pick<Service, 'config' | 'database' | 'backend' | 'secrets' | 'log' | 'metrics'>;
-
-const fleetTimes = (timeScale: number) => ({
-  beatMs: Math.max(SECOND, BEAT_MS / timeScale),
-  goneMs: Math.max(SECOND * (GONE_MS / BEAT_MS), GONE_MS / timeScale),
-  acceptedForMs: scaledMs(ACCEPTED_FOR_MS, timeScale),
-});
-
-/** For the API: the processes, the store's `accept`, and what is missing. */
-export function composeFleet({ config, database }: Pick<Service, 'config' | 'database'>) {
-  const { goneMs, acceptedForMs } = fleetTimes(config.timeScale);
-  const store = createFleetStore(database.prisma, acceptedForMs);
-  const needed = rolesOf({ ...config, role: 'all' });
-  return {
-    accept: store.accept,
-    async read(): Promise<SeenFleet> {
-      const { now, processes } = await store.load();
-      const seen = seeFleet(processes, now, goneMs);
-      return { processes: seen, counts: countFleet(seen, needed) };
-    },
-  };
-}
 
 /**
  * Resolves when the process can start: at once, or when those it disagrees with are known to be
  * gone. Rejects with the reason if it must not. The result stops reporting, and takes it off the list.
  */
 export async function joinFleet(service: FleetParts): Promise<() => Promise<void>> {
-  const { config, database, log } = service;
-  const times = fleetTimes(config.timeScale);
-  const store = createFleetStore(database.prisma, times.acceptedForMs);
+  const { config, log } = service;
+  const times = fleetTimes(config);
+  const store = fleetStore(service);
   const self = await describeProcess(service);
   const member = createMember({ ...service, store, self, goneMs: times.goneMs });
   // Embedded storage belongs to one process.
