@@ -2,11 +2,11 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { createTicketKeys } from '../certificates/vault/derived-secrets.ts';
 import type { RouteNotification } from '../core/operations/edge-route.ts';
 import { countConnections, listenFault } from '../net/connections.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
 import { BUNDLES_MAX, createBundles, createGateway } from './caddy/gateway.ts';
-import { type EdgeDeps, type EdgeLimits, edgeLimits } from './deps.ts';
 import { type EdgeListener, gatewayListener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections, type OpenConnections } from './open-connections.ts';
 import { handleHttp, handleHttps, serverNameOf, siteFor, type Visit } from './ports.ts';
@@ -14,8 +14,10 @@ import { pages, sendPage } from './proxy/pages.ts';
 import { createProxy } from './proxy/proxy.ts';
 import { createReaderWatch } from './proxy/slow-readers.ts';
 import { createRequestLimit } from './request-limit.ts';
-import { createRoutes } from './routes/routes.ts';
-import { createPreparation, type PreparationDeps } from './tls/prepare.ts';
+import { createRoutes, type Routes } from './routes/routes.ts';
+import { type EdgeLog, type EdgeRules, type EdgeService, edgeRulesOf } from './rules.ts';
+import { createLoadCertificate } from './tls/certificates.ts';
+import { createPreparation, type ReadySites } from './tls/prepare.ts';
 import { createTlsServers, SERVERS_MAX } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 import { createVisitorLimits } from './visitor-limits.ts';
@@ -42,26 +44,29 @@ export type Edge = {
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
-export function createEdge(given: EdgeDeps): Edge {
-  const deps = { ...given, log: limitedLog(given.log) };
-  const limits = { ...edgeLimits, ...deps.limits };
-  const count = deps.count ?? uncounted;
-  const proxy = createProxy(deps, limits);
-  const routes = createRoutes(deps, limits);
-  const known = { ...deps, findRoute: routes.find };
-  const connections = createOpenConnections(known, limits);
-  const requests = createRequestLimit(deps.requests);
-  const visited = { ...known, bindTo: connections.bindTo, requests, count };
+export function createEdge(given: EdgeService, replaced: Partial<EdgeRules> = {}): Edge {
+  const log = limitedLog(given.log);
+  const service = { ...given, log };
+  const rules = { ...edgeRulesOf(service), ...replaced };
+  const { limits } = rules;
+  const count = service.metrics?.edge ?? uncounted;
+  const proxy = createProxy(service, rules.reach, limits);
+  const routes = createRoutes(service, limits);
+  const connections = createOpenConnections(routes, log, limits);
+  const requests = createRequestLimit(rules.requests);
+  const http = { lookups: service.lookups, routes };
+  const https = { ...http, connections, count, log, proxy, requests };
   const watchReader = createReaderWatch(limits, count);
   let redirectPort = 443;
-  const guarded = guard(deps.log, count);
+  const guarded = guard(log, count);
   const visits: Visits = {
-    http: guarded('http', (visit) => handleHttp(known, redirectPort, visit)),
-    https: guarded('https', (visit) => handleHttps(visited, proxy, redirectPort, visit)),
+    http: guarded('http', (visit) => handleHttp(http, redirectPort, visit)),
+    https: guarded('https', (visit) => handleHttps(https, redirectPort, visit)),
   };
-  const parts: FrontParts = { deps: known, limits, count, visits, connections, watchReader };
-  const front = deps.caddy === undefined ? ownFront(parts) : caddyFront(parts, deps.caddy);
-  const preparation = createPreparation({ ...known, ...front });
+  const parts: FrontParts = { service, rules, routes, count, visits, connections, watchReader };
+  const { caddy } = service.config.edge;
+  const front = caddy === undefined ? ownFront(parts) : caddyFront(parts, caddy);
+  const preparation = createPreparation(service, routes, front);
 
   return {
     async listen(place) {
@@ -86,21 +91,30 @@ type Handler = (visit: Visit) => Promise<void>;
 type Visits = { readonly http: Handler; readonly https: Handler };
 
 /** Where visitors connect: own ports, or Caddy. */
-type Front = Pick<Edge, 'listen' | 'close'> & Pick<PreparationDeps, 'makeReady' | 'keptMax'>;
+type Front = Pick<Edge, 'listen' | 'close'> & ReadySites;
 
 type FrontParts = {
-  readonly deps: EdgeDeps;
-  readonly limits: EdgeLimits;
+  readonly service: EdgeService;
+  readonly rules: EdgeRules;
+  readonly routes: Routes;
   readonly count: EdgeCounters;
   readonly visits: Visits;
   readonly connections: OpenConnections;
   readonly watchReader: (socket: Socket) => void;
 };
 
-function ownFront({ deps, limits, count, visits, connections, watchReader }: FrontParts): Front {
+function ownFront(parts: FrontParts): Front {
+  const { service, rules, routes, count, visits, connections, watchReader } = parts;
+  const { log } = service;
+  const { limits } = rules;
   const handshakes = new EventEmitter();
-  const findServer = createTlsServers({ ...deps, ...limits, receiver: handshakes });
-  const visitors = createVisitorLimits(deps.visitors, deps.log, count);
+  const findServer = createTlsServers({
+    loadCertificate: createLoadCertificate(service),
+    ticketKeys: createTicketKeys(service.secrets.tickets, service.now),
+    handshakeMs: limits.handshakeMs,
+    receiver: handshakes,
+  });
+  const visitors = createVisitorLimits(rules.visitors, log, count);
   const http = plainListener(
     (request, response) => void visits.http(direct(request, response)),
     { visitors, watchReader },
@@ -111,14 +125,14 @@ function ownFront({ deps, limits, count, visits, connections, watchReader }: Fro
       handle: (request, response) => void visits.https(direct(request, response)),
       handshakes,
       async findServer(serverName) {
-        const site = await siteFor(deps, serverName);
+        const site = await siteFor(routes, serverName);
         return site === null ? null : findServer(site);
       },
-      divert: answerChallenges(deps, limits),
+      divert: answerChallenges(service, routes, limits),
       visitors,
       watchReader,
       connections,
-      log: deps.log,
+      log,
       count,
     },
     limits,
@@ -151,15 +165,15 @@ function direct(request: IncomingMessage, response: ServerResponse): Visit {
 }
 
 function caddyFront(
-  { deps, limits, count, visits, connections, watchReader }: FrontParts,
-  { secret, address, port }: NonNullable<EdgeDeps['caddy']>,
+  { service, rules, routes, count, visits, connections, watchReader }: FrontParts,
+  { secret, address, port }: NonNullable<EdgeService['config']['edge']['caddy']>,
 ): Front {
-  const { isTrusted, connections: total, connectionsPerAddress: perAddress } = deps.visitors;
-  const bundles = createBundles(deps);
+  const { isTrusted, connections: total, connectionsPerAddress: perAddress } = rules.visitors;
+  const bundles = createBundles(createLoadCertificate(service));
   const answer = createGateway({
     secret,
     async findCertificate(serverName) {
-      const site = await siteFor(deps, serverName);
+      const site = await siteFor(routes, serverName);
       return site === null ? null : bundles(site.certificateId);
     },
     handleHttp: visits.http,
@@ -168,9 +182,10 @@ function caddyFront(
     visitors: countConnections({ total, perAddress }, isTrusted),
     isTrusted,
     count,
-    log: deps.log,
+    log: service.log,
   });
-  const gateway = gatewayListener((...of) => void answer(...of), watchReader, total, limits);
+  const handle: Parameters<typeof gatewayListener>[0] = (...of) => void answer(...of);
+  const gateway = gatewayListener(handle, watchReader, total, rules.limits);
   return {
     async listen({ httpPort, httpsPort }) {
       const gatewayPort = await open(gateway, 'EDGE_CADDY_ADDRESS', address, port);
@@ -183,7 +198,7 @@ function caddyFront(
 }
 
 /** The only place that catches exceptions and counts responses. */
-function guard(log: EdgeDeps['log'], count: EdgeCounters) {
+function guard(log: EdgeLog, count: EdgeCounters) {
   return (port: 'http' | 'https', handle: Handler): Handler =>
     async (visit) => {
       const { response } = visit;
@@ -213,7 +228,7 @@ function open(
 const EVERY_MS = 5_000;
 
 /** The first message of a kind at once, then the latest with a `count`. Use few kinds. */
-export function limitedLog(log: EdgeDeps['log'], everyMs: number = EVERY_MS): EdgeDeps['log'] {
+export function limitedLog(log: EdgeLog, everyMs: number = EVERY_MS): EdgeLog {
   const held = new Map<string, { count: number; fields: object }>();
 
   function say(fields: object, kind: string): void {

@@ -14,11 +14,12 @@ import type { Duplex } from 'node:stream';
 import type { Server as TlsServer } from 'node:tls';
 import { createTurns, type Turns } from '../net/turns.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
-import type { EdgeDeps, EdgeLimits } from './deps.ts';
+import type { EdgeLimits } from './limits.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { serverNameOf } from './ports.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import { EdgeRequest, upgradeResponse } from './proxy/websocket.ts';
+import type { EdgeLog } from './rules.ts';
 import { type Divert, readBeforeHandshake } from './tls/client-hello.ts';
 import { visitorsRules } from './tls/secure-contexts.ts';
 import type { VisitorLimits } from './visitor-limits.ts';
@@ -40,7 +41,7 @@ type TlsParts = Common & {
   readonly divert: Divert | null;
   /** Receives every connection after its handshake. */
   readonly connections: Pick<OpenConnections, 'add'>;
-  readonly log: EdgeDeps['log'];
+  readonly log: EdgeLog;
   readonly count: Pick<EdgeCounters, 'handshake'>;
 };
 

@@ -1,5 +1,7 @@
 /** Tracks open connections by domain, so that a removal also closes them. */
-import type { EdgeDeps, EdgeLimits } from './deps.ts';
+import type { EdgeLimits } from './limits.ts';
+import type { Routes } from './routes/routes.ts';
+import type { EdgeLog } from './rules.ts';
 
 /** A visitor's connection, or one response on a shared connection. */
 export type VisitorConnection = {
@@ -22,7 +24,8 @@ export type OpenConnections = {
  * nothing.
  */
 export function createOpenConnections(
-  { findRoute, log }: Pick<EdgeDeps, 'findRoute' | 'log'>,
+  routes: Pick<Routes, 'find'>,
+  log: EdgeLog,
   { recheckMs }: Pick<EdgeLimits, 'recheckMs'>,
 ): OpenConnections {
   const byHostname = new Map<string, Set<VisitorConnection>>();
@@ -38,7 +41,7 @@ export function createOpenConnections(
   async function round(): Promise<void> {
     const faults: unknown[] = [];
     const recheck = async (hostname: string) => {
-      const route = await findRoute(hostname);
+      const route = await routes.find(hostname);
       if (route === null) drop(hostname);
       else dropOthers(hostname, route.projectId);
     };

@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
-import type { EdgeDeps } from './deps.ts';
 import type { OpenConnections, VisitorConnection } from './open-connections.ts';
 import { sayHsts } from './proxy/forwarded-headers.ts';
 import { pages, sendPage } from './proxy/pages.ts';
@@ -15,6 +14,8 @@ import {
   redirectToHttps,
   requestTarget,
 } from './routes/redirect.ts';
+import type { Routes } from './routes/routes.ts';
+import type { EdgeLog, EdgeService } from './rules.ts';
 import type { Site } from './tls/secure-contexts.ts';
 
 export type Visit = {
@@ -30,42 +31,49 @@ export type Visit = {
 
 /** Null for an unknown name, so the handshake fails. Throws what the lookup throws. */
 export async function siteFor(
-  { findRoute }: Pick<EdgeDeps, 'findRoute'>,
+  routes: Pick<Routes, 'find'>,
   serverName: string,
 ): Promise<Site | null> {
   const hostname = canonicalHostname(serverName);
-  const route = hostname === null ? null : await findRoute(hostname);
+  const route = hostname === null ? null : await routes.find(hostname);
   if (hostname === null || route === null || route.certificateId === null) return null;
   const { projectId, certificateId } = route;
   return { hostname, projectId, certificateId };
 }
 
-type HttpsDeps = ChallengeDeps &
-  Pick<EdgeDeps, 'log'> &
-  Pick<OpenConnections, 'bindTo'> & {
-    readonly requests: RequestLimit;
-    readonly count: Pick<EdgeCounters, 'refused' | 'underWay'>;
-  };
+/** What answers a visit on the HTTP port. */
+export type HttpPort = {
+  readonly lookups: Pick<EdgeService['lookups'], 'answerProbe' | 'findChallenge'>;
+  readonly routes: Pick<Routes, 'find'>;
+};
+
+/** The HTTPS port also passes visits on to deploys. */
+export type HttpsPort = HttpPort & {
+  readonly connections: Pick<OpenConnections, 'bindTo'>;
+  readonly count: Pick<EdgeCounters, 'refused' | 'underWay'>;
+  readonly log: EdgeLog;
+  readonly proxy: UpstreamProxy;
+  readonly requests: RequestLimit;
+};
 
 /** Looks up the route again: the domain can be removed at any time. `httpsPort`: for redirects. */
 export async function handleHttps(
-  deps: HttpsDeps,
-  proxy: UpstreamProxy,
+  port: HttpsPort,
   httpsPort: number,
   { request, response, serverName, client, connection }: Visit,
 ): Promise<void> {
-  const { findRoute, bindTo, requests, count } = deps;
+  const { connections, count, log, proxy, requests, routes } = port;
   const target = requestTarget(request, httpsPort);
   if (target === null) return sendPage(response, pages.badRequest());
   if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
   // RFC 9110, 15.5.20 and 7.4: a connection is only valid for the name in its certificate request.
   if (target.hostname !== serverName) return sendPage(response, pages.misdirected());
 
-  const route = await findRoute(target.hostname);
+  const route = await routes.find(target.hostname);
   if (route === null) return sendPage(response, pages.noLongerServed(target.hostname));
   // A proxy in front can redirect CAs here. Other tokens can be the deploy's.
-  const proof = await findKeyAuthorization(deps, target).catch((err: unknown) => {
-    deps.log.warn({ err }, 'a challenge over HTTPS could not be found: its query failed');
+  const proof = await findKeyAuthorization(port, target).catch((err: unknown) => {
+    log.warn({ err }, 'a challenge over HTTPS could not be found: its query failed');
     return null;
   });
   if (proof !== null) return sendKeyAuthorization(response, proof);
@@ -83,7 +91,7 @@ export async function handleHttps(
     leave();
     count.underWay(-1);
   });
-  bindTo(connection, projectId);
+  connections.bindTo(connection, projectId);
   await proxy.pass({ request, response, client, target, upstream, route });
 }
 
@@ -108,11 +116,9 @@ export function serverNameOf(socket: Socket): string | null {
 /** RFC 8555, 8.3: the token is base64url; ours are never longer. */
 const CHALLENGE = /^\/\.well-known\/acme-challenge\/([\w-]{1,128})(?:\?|$)/;
 
-type ChallengeDeps = Pick<EdgeDeps, 'answerProbe' | 'findChallenge' | 'findRoute'>;
-
 /** `httpsPort`: the port of redirects. Throws what the lookups throw. */
 export async function handleHttp(
-  deps: ChallengeDeps,
+  port: HttpPort,
   httpsPort: number,
   { request, response }: Pick<Visit, 'request' | 'response'>,
 ): Promise<void> {
@@ -121,13 +127,13 @@ export async function handleHttp(
   if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
   // First, because a name with a certificate is challenged again for renewal.
   if (CHALLENGE.test(target.path)) {
-    const proof = await findKeyAuthorization(deps, target);
+    const proof = await findKeyAuthorization(port, target);
     return proof === null
       ? sendPage(response, pages.noChallenge())
       : sendKeyAuthorization(response, proof);
   }
 
-  const route = await deps.findRoute(target.hostname);
+  const route = await port.routes.find(target.hostname);
   if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
   // In one step, and even before the name's own certificate is issued.
   if (route.redirect !== null) return followRedirect(response, route.redirect, target, httpsPort);
@@ -139,15 +145,15 @@ export async function handleHttp(
 
 /** Null for other paths and unknown tokens. */
 async function findKeyAuthorization(
-  { answerProbe, findChallenge, findRoute }: ChallengeDeps,
+  { lookups, routes }: HttpPort,
   { hostname, path }: RequestTarget,
 ): Promise<string | null> {
   const [, token] = CHALLENGE.exec(path) ?? [];
   if (token === undefined) return null;
-  const probe = answerProbe(token, hostname);
+  const probe = lookups.answerProbe(token, hostname);
   if (probe !== null) return probe;
   // From memory, because anyone can request any name.
-  return (await findRoute(hostname)) === null ? null : findChallenge(token, hostname);
+  return (await routes.find(hostname)) === null ? null : lookups.findChallenge(token, hostname);
 }
 
 function sendKeyAuthorization(response: ServerResponse, keyAuthorization: string): void {

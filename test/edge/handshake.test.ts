@@ -65,10 +65,14 @@ describe('A handshake', () => {
     const certificate = edge.certificates.get('broken.acme.test');
     edge.certificates.delete('broken.acme.test');
     await expect(shakeHands('broken.acme.test')).rejects.toThrow();
-    edge.certificates.set('broken.acme.test', { chain: 'no PEM', key: 'no PEM' });
-    await expect(shakeHands('broken.acme.test')).rejects.toThrow();
     if (certificate !== undefined) edge.certificates.set('broken.acme.test', certificate);
     (await shakeHands('broken.acme.test')).destroy();
+  });
+
+  it('is refused while the certificate cannot be read', async () => {
+    await edge.publish('unreadable.acme.test', deploy.url);
+    edge.certificates.set('unreadable.acme.test', { chain: 'no PEM', key: 'no PEM' });
+    await expect(shakeHands('unreadable.acme.test')).rejects.toThrow();
   });
 
   it('needs TLS 1.2', async () => {

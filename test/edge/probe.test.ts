@@ -12,16 +12,13 @@ import { connect, createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ProbeRules, probeAddresses } from '../../src/certificates/reach/probe-addresses.ts';
 import { answeringProbes, createProbes } from '../../src/certificates/served/probe.ts';
-import {
-  createProofCertificates,
-  showsProof,
-} from '../../src/certificates/served/proof-certificate.ts';
+import { showsProof } from '../../src/certificates/served/proof-certificate.ts';
 import { reservedRange } from '../../src/core/names/reserved-addresses.ts';
 import { createEdge, type Edge } from '../../src/edge/edge.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
+import { defaultConfig, plainService } from '../support/plain-service.ts';
 import { anybody, bare, everywhere, signingKey, unlimited } from './support/fixture.ts';
-import { ticketKeys } from './support/sites.ts';
 
 const hostname = 'docs.shop.test';
 const key = new Uint8Array(32).fill(7);
@@ -52,19 +49,16 @@ beforeAll(async () => {
     // A different process with the same key.
     createProbes(key),
   );
-  edge = createEdge({
-    ...lookups,
-    findChallengeCertificate: createProofCertificates(lookups.findProof, () => new Date()),
-    isDatabaseAway: async () => false,
-    loadCertificate: async () => null,
-    signingKey,
-    loadUpstreamCa: async () => null,
-    ticketKeys,
-    reach: everywhere,
-    visitors: anybody,
-    requests: unlimited,
+  const service = plainService({
+    config: { ...defaultConfig, acme: { ...defaultConfig.acme, challenge: 'tls-alpn-01' } },
+    database: { openPool: () => ({}) as never },
+    lookups,
     log,
+    now: () => new Date(),
+    secrets: { tickets: new Uint8Array(32) },
+    signingKey,
   });
+  edge = createEdge(service, { reach: everywhere, visitors: anybody, requests: unlimited });
   const ports = await edge.listen({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
   ({ httpPort: port, httpsPort: tlsPort } = ports);
 });

@@ -4,7 +4,7 @@ import { Agent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EdgeLimits } from '../../src/edge/deps.ts';
+import type { EdgeLimits } from '../../src/edge/limits.ts';
 import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './support/fixture.ts';
 
 const removed = 'gone.acme.test';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type EdgeLimits, edgeLimits } from '../../src/edge/deps.ts';
+import { type EdgeLimits, edgeLimits } from '../../src/edge/limits.ts';
 import { progressOf } from '../../src/edge/proxy/slow-readers.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type EdgeFixture, startDeploy, startEdgeFixture } from './support/fixture.ts';

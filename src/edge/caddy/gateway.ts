@@ -9,13 +9,14 @@ import type { ConnectionCount } from '../../net/connections.ts';
 import { isSameSecret } from '../../net/constant-time.ts';
 import { createMinuteLog } from '../../ops/log.ts';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
-import type { EdgeDeps } from '../deps.ts';
 import type { OpenConnections } from '../open-connections.ts';
 import type { Visit } from '../ports.ts';
 import { pages, sendPage } from '../proxy/pages.ts';
 import { asksForWebSocket } from '../proxy/websocket.ts';
 import { canonicalHostname } from '../routes/redirect.ts';
-import { loadOnce } from '../tls/secure-contexts.ts';
+import type { EdgeLog } from '../rules.ts';
+import type { LoadCertificate } from '../tls/certificates.ts';
+import { loadOnce } from '../tls/load-once.ts';
 
 /** Caddy overwrites the visitor's values, and the edge removes them. */
 export const gatewayFields = {
@@ -33,7 +34,8 @@ export const GATEWAY_USER = 'caddy';
 export const CERTIFICATE_PATH = '/certificate';
 
 /** Lookups here must not wait for the database longer than a visitor would. */
-export type GatewayDeps = Pick<EdgeDeps, 'log'> & {
+type GatewayParts = {
+  readonly log: EdgeLog;
   readonly secret: string;
   /** PEM chain and key of a name; null: the handshake must fail. */
   readonly findCertificate: (serverName: string) => Promise<Uint8Array | null>;
@@ -49,36 +51,36 @@ export type GatewayDeps = Pick<EdgeDeps, 'log'> & {
 
 /** Refuses requests that do not come from Caddy with 403. Rejects if a lookup rejects. */
 export function createGateway(
-  deps: GatewayDeps,
+  parts: GatewayParts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const takePlace = createPlaces(deps.visitors);
-  const isSecret = sameAs(deps.secret);
+  const takePlace = createPlaces(parts.visitors);
+  const isSecret = sameAs(parts.secret);
   const report = createMinuteLog(
-    deps.log,
+    parts.log,
     'request without Caddy’s secret was refused: set EDGE_CADDY_SECRET to the same value for Caddy and Signpost',
   );
   const isCaddy = sameAs(
-    `Basic ${Buffer.from(`${GATEWAY_USER}:${deps.secret}`).toString('base64')}`,
+    `Basic ${Buffer.from(`${GATEWAY_USER}:${parts.secret}`).toString('base64')}`,
   );
   return async (request, response) => {
     const { headers } = request;
     // Every forwarded visitor request has this field.
     const secret = headers[nameOf('secret')];
     if (secret === undefined && isCaddy(headers.authorization)) {
-      return answerCertificate(deps, request, response);
+      return answerCertificate(parts, request, response);
     }
     if (!isSecret(secret)) {
-      deps.count.refused('gateway_secret');
+      parts.count.refused('gateway_secret');
       report({ address: clientAddress(request.socket.remoteAddress, undefined, () => false) });
       response.writeHead(403, { 'Content-Length': 0 }).end();
       return;
     }
-    const client = visitorOf(request, deps.isTrusted);
+    const client = visitorOf(request, parts.isTrusted);
     if (!takePlace(client, request, response)) {
-      deps.count.refused('connections');
+      parts.count.refused('connections');
       return sendPage(response, pages.tooMany());
     }
-    return passVisit(deps, client, request, response);
+    return passVisit(parts, client, request, response);
   };
 }
 
@@ -118,7 +120,7 @@ function createPlaces(visitors: ConnectionCount) {
 }
 
 async function passVisit(
-  { handleHttp, handleHttps, connections }: GatewayDeps,
+  { handleHttp, handleHttps, connections }: GatewayParts,
   client: string,
   request: IncomingMessage,
   response: ServerResponse,
@@ -142,7 +144,7 @@ function serverNameOf({ headers }: IncomingMessage): string | null {
 }
 
 /** Caddy appends the address that it saw. */
-function visitorOf({ headers }: IncomingMessage, isTrusted: GatewayDeps['isTrusted']): string {
+function visitorOf({ headers }: IncomingMessage, isTrusted: GatewayParts['isTrusted']): string {
   const chain = String(headers['x-forwarded-for'] ?? '');
   const comma = chain.lastIndexOf(',');
   const before = comma === -1 ? undefined : chain.slice(0, comma);
@@ -153,7 +155,7 @@ function visitorOf({ headers }: IncomingMessage, isTrusted: GatewayDeps['isTrust
 const CERTIFICATE_MS = 3_000;
 
 async function answerCertificate(
-  { findCertificate, count, log }: GatewayDeps,
+  { findCertificate, count, log }: GatewayParts,
   { url = '' }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -194,9 +196,9 @@ function serverNameIn(target: string): string {
 export const BUNDLES_MAX = 1_000;
 
 /** Chain and key in one file, as Caddy expects. Concurrent handshakes share one load. */
-export function createBundles({
-  loadCertificate,
-}: Pick<EdgeDeps, 'loadCertificate'>): (certificateId: string) => Promise<Uint8Array | null> {
+export function createBundles(
+  loadCertificate: LoadCertificate,
+): (certificateId: string) => Promise<Uint8Array | null> {
   const kept = new LRUCache<string, Buffer>({ max: BUNDLES_MAX });
   return loadOnce(kept, async (certificateId: string) => {
     const certificate = await loadCertificate(certificateId);

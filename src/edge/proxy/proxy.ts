@@ -4,8 +4,10 @@ import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { printable } from '../../core/names/printable.ts';
-import type { EdgeDeps, EdgeLimits } from '../deps.ts';
-import { loadOnce } from '../tls/secure-contexts.ts';
+import type { EdgeLookups } from '../../db/domains/edge-lookups.ts';
+import type { EdgeLimits } from '../limits.ts';
+import type { EdgeLog, EdgeService } from '../rules.ts';
+import { loadOnce } from '../tls/load-once.ts';
 import { clientHeaders, isLoop } from './forwarded-headers.ts';
 import { type ErrorPage, pages, sendPage } from './pages.ts';
 import {
@@ -14,6 +16,7 @@ import {
   PathRefused,
   type Terms,
   type Trust,
+  type UpstreamReach,
   UpstreamRefused,
 } from './upstream.ts';
 import { asksForWebSocket, isWebSocket, switching, tunnel } from './websocket.ts';
@@ -27,12 +30,13 @@ export type UpstreamProxy = {
   readonly close: () => void;
 };
 
-type ProxyDeps = Pick<EdgeDeps, 'reach' | 'signingKey' | 'loadUpstreamCa' | 'log'>;
-
-export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy {
-  const { reach, log } = deps;
-  const findTrust = createTrusts(deps);
-  const upstreams = createUpstreams(deps);
+export function createProxy(
+  { log, lookups, signingKey }: Pick<EdgeService, 'log' | 'lookups' | 'signingKey'>,
+  reach: UpstreamReach,
+  limits: EdgeLimits,
+): UpstreamProxy {
+  const findTrust = createTrusts(lookups);
+  const upstreams = createUpstreams(reach, signingKey);
 
   function attempt(exchange: Exchange, terms: Terms, mayRepeat: boolean): void {
     const { request, response } = exchange;
@@ -96,10 +100,10 @@ export function createProxy(deps: ProxyDeps, limits: EdgeLimits): UpstreamProxy 
 const TRUSTS_MAX = 500;
 
 /** By deploy ID; null for null. Rejects if the CAs cannot be loaded or are gone. */
-function createTrusts({ loadUpstreamCa }: Pick<EdgeDeps, 'loadUpstreamCa'>) {
+function createTrusts(lookups: Pick<EdgeLookups, 'loadUpstreamCa'>) {
   const kept = new LRUCache<string, Trust>({ max: TRUSTS_MAX });
   const find = loadOnce(kept, async (trustId: string) => {
-    const ca = await loadUpstreamCa(trustId);
+    const ca = await lookups.loadUpstreamCa(trustId);
     // The list may contain only an intermediate CA, or the deploy's own certificate.
     const rules = { minVersion: 'TLSv1.2', allowPartialTrustChain: true } as const;
     return ca === null ? null : { trustId, secureContext: createSecureContext({ ca, ...rules }) };
@@ -113,8 +117,6 @@ function createTrusts({ loadUpstreamCa }: Pick<EdgeDeps, 'loadUpstreamCa'>) {
   };
 }
 
-type Log = EdgeDeps['log'];
-
 /** The deploy may have closed a kept connection before it read the request. */
 function isUnheard({ reusedSocket }: ClientRequest, { headersSent }: ServerResponse): boolean {
   return reusedSocket && !headersSent;
@@ -126,7 +128,7 @@ function isUnverified({ socket }: ClientRequest): boolean {
   return socket instanceof TLSSocket && Boolean(socket.authorizationError);
 }
 
-function warnOfCertificate(exchange: Exchange, log: Log, { message }: Error): void {
+function warnOfCertificate(exchange: Exchange, log: EdgeLog, { message }: Error): void {
   const { hostname } = exchange.target;
   const reason = printable(message, REASON_MAX); // contains names from the certificate
   log.warn({ domain: hostname, reason }, 'the certificate of a deploy does not verify');
@@ -136,7 +138,7 @@ function warnOfCertificate(exchange: Exchange, log: Log, { message }: Error): vo
 /** In characters. */
 const REASON_MAX = 300;
 
-function fail(exchange: Exchange, log: Log, error: unknown, page: PageFor): void {
+function fail(exchange: Exchange, log: EdgeLog, error: unknown, page: PageFor): void {
   const isRefused = error instanceof UpstreamRefused;
   const { hostname } = exchange.target;
   if (isRefused) log.warn({ domain: hostname, reason: error.message }, 'deploy address refused');
@@ -147,7 +149,7 @@ function fail(exchange: Exchange, log: Log, error: unknown, page: PageFor): void
 /** The response is complete; extra data from the deploy only broke the deploy's connection. */
 function warnOfMore(
   { request: { method }, response, target }: Exchange,
-  log: Log,
+  log: EdgeLog,
   error: Error,
 ): void {
   const isParsers = 'code' in error && String(error.code).startsWith('HPE_');

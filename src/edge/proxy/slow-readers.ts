@@ -1,7 +1,7 @@
 /** Closes connections that hardly read. A silence timeout is not enough: one byte restarts it. */
 import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
-import type { EdgeLimits } from '../deps.ts';
+import type { EdgeLimits } from '../limits.ts';
 
 /** Checks per measuring interval. */
 const ROUNDS = 12;

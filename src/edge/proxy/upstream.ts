@@ -52,13 +52,8 @@ export type Upstreams = {
   readonly close: () => void;
 };
 
-type UpstreamsDeps = {
-  readonly reach: Pick<UpstreamReach, 'lookup'>;
-  readonly signingKey: SigningKey;
-};
-
 /** Creates its own connection pools. The caller sets response timeouts. */
-export function createUpstreams({ reach: { lookup }, signingKey }: UpstreamsDeps): Upstreams {
+export function createUpstreams({ lookup }: UpstreamReach, signingKey: SigningKey): Upstreams {
   const sign = createSign(signingKey);
   const kept = { keepAlive: true, maxFreeSockets: IDLE_MAX.origin, timeout: IDLE_MS };
   const http = boundIdle(new HttpAgent(kept));

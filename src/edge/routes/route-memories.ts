@@ -9,7 +9,7 @@ import {
   type Subscription,
   unsubscribed,
 } from '../../core/operations/route-memory.ts';
-import type { EdgeDeps } from '../deps.ts';
+import type { EdgeLog } from '../rules.ts';
 
 const KNOWN_MAX = 50_000;
 /** Unknown names have their own cache, so that random names do not evict real ones. */
@@ -111,10 +111,16 @@ export type Outage = {
   readonly takeTurn: () => boolean;
 };
 
-type OutageDeps = Pick<EdgeDeps, 'isDatabaseAway' | 'log'> & { readonly clock: () => number };
+type OutageParts = {
+  /** Of the database. Never rejects. */
+  readonly isAway: () => Promise<boolean>;
+  readonly log: EdgeLog;
+  readonly clock: () => number;
+};
 
 /** `retryMs`: between two retries, and between two checks of the database. */
-export function createOutage({ isDatabaseAway, log, clock }: OutageDeps, retryMs: number): Outage {
+export function createOutage(parts: OutageParts, retryMs: number): Outage {
+  const { log, clock } = parts;
   let triedAt: number | null = null;
   let isAway = false;
   let probedAt = Number.NEGATIVE_INFINITY;
@@ -123,7 +129,7 @@ export function createOutage({ isDatabaseAway, log, clock }: OutageDeps, retryMs
   function probe(): void {
     if (probing !== null || clock() - probedAt < retryMs) return;
     probedAt = clock();
-    probing = isDatabaseAway().then((found) => {
+    probing = parts.isAway().then((found) => {
       probing = null;
       isAway = found && triedAt !== null; // a lookup may have succeeded in the meantime
       return isAway;

@@ -1,6 +1,9 @@
 /** Cached routes keep sites up while the database is down (docs/decisions/0017). */
 import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
-import type { EdgeDeps, EdgeLimits } from '../deps.ts';
+import type { EdgeLookups } from '../../db/domains/edge-lookups.ts';
+import { createAwayProbe } from '../../db/engine/unavailable.ts';
+import type { EdgeLimits } from '../limits.ts';
+import type { EdgeService } from '../rules.ts';
 import {
   createMemories,
   createOutage,
@@ -16,17 +19,20 @@ export type Routes = {
   readonly sizes: Memories['sizes'];
 };
 
-type RoutesDeps = Pick<EdgeDeps, 'findRoute' | 'isDatabaseAway' | 'log'> & {
-  /** Monotonic milliseconds. */
-  readonly clock?: () => number;
-};
 type RoutesLimits = Pick<EdgeLimits, 'routeFreshMs' | 'routePatienceMs' | 'routeRetryMs'>;
 
-export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
-  const { clock = () => performance.now() } = deps;
+/** `clock`: monotonic milliseconds. */
+export function createRoutes(
+  { database, log, lookups }: Pick<EdgeService, 'database' | 'log' | 'lookups'>,
+  limits: RoutesLimits,
+  clock: () => number = () => performance.now(),
+): Routes {
   const memories = createMemories(clock, limits.routeFreshMs);
-  const outage = createOutage({ ...deps, clock }, limits.routeRetryMs);
-  const flights = createFlights({ ...deps, clock, keep: memories.keep }, outage);
+  const outage = createOutage(
+    { isAway: createAwayProbe(database), log, clock },
+    limits.routeRetryMs,
+  );
+  const flights = createFlights(lookups, { clock, keep: memories.keep }, outage);
 
   async function find(hostname: string): Promise<EdgeRoute | null> {
     const recalled = memories.recall(hostname);
@@ -61,18 +67,19 @@ export function createRoutes(deps: RoutesDeps, limits: RoutesLimits): Routes {
 /** A notification during the lookup makes it outdated, because the order is unknown. */
 type Flight = { readonly answer: Promise<EdgeRoute | null>; isOutdated: boolean };
 
-type FlightDeps = Pick<EdgeDeps, 'findRoute'> & {
-  readonly clock: () => number;
-  readonly keep: (hostname: string, route: EdgeRoute | null, readAt: number) => void;
-};
+type Cache = { readonly clock: () => number; readonly keep: Memories['keep'] };
 
 /** One lookup per name at a time, shared by all waiters. */
-function createFlights({ findRoute, clock, keep }: FlightDeps, outage: Outage) {
+function createFlights(
+  lookups: Pick<EdgeLookups, 'findRoute'>,
+  { clock, keep }: Cache,
+  outage: Outage,
+) {
   const flights = new Map<string, Flight>();
 
   function takeOff(hostname: string): Flight {
     const readAt = clock();
-    const flight: Flight = { answer: findRoute(hostname), isOutdated: false };
+    const flight: Flight = { answer: lookups.findRoute(hostname), isOutdated: false };
     flights.set(hostname, flight);
     flight.answer.then(
       (route) => {

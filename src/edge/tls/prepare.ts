@@ -3,7 +3,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { chunksOf } from '../../core/chunks.ts';
 import type { RouteNotification } from '../../core/operations/edge-route.ts';
-import type { EdgeDeps } from '../deps.ts';
+import type { Routes } from '../routes/routes.ts';
+import type { EdgeService } from '../rules.ts';
 import type { Site } from './secure-contexts.ts';
 
 /** At most one query's worth. */
@@ -13,7 +14,8 @@ const READ_AT_ONCE = 4;
 /** Names beyond this number are prepared by their first visitor. */
 const WAITING_MAX = 10_000;
 
-export type PreparationDeps = Pick<EdgeDeps, 'findRoute' | 'listNames' | 'log'> & {
+/** What handshakes need, wherever they take place. */
+export type ReadySites = {
   /** Loads and caches everything that a site's handshakes need. */
   readonly makeReady: (site: Site) => Promise<unknown>;
   /** Number of sites kept ready. */
@@ -26,7 +28,11 @@ export type Preparation = {
 };
 
 /** Uses at most half of a CPU. Failures are left to the first visitor. */
-export function createPreparation(deps: PreparationDeps): Preparation {
+export function createPreparation(
+  { log, lookups }: Pick<EdgeService, 'log' | 'lookups'>,
+  routes: Pick<Routes, 'find'>,
+  { keptMax, makeReady }: ReadySites,
+): Preparation {
   const waiting = new Set<string>();
   let isRunning = false;
 
@@ -35,8 +41,8 @@ export function createPreparation(deps: PreparationDeps): Preparation {
     while (waiting.size > 0) {
       const names = [...waiting].slice(0, LOOKUPS_AT_ONCE);
       for (const name of names) waiting.delete(name);
-      await prepare(names, deps).catch((err: unknown) =>
-        deps.log.debug({ err }, 'names could not be prepared'),
+      await prepare(names, routes, makeReady).catch((err: unknown) =>
+        log.debug({ err }, 'names could not be prepared'),
       );
     }
     isRunning = false;
@@ -48,10 +54,9 @@ export function createPreparation(deps: PreparationDeps): Preparation {
   }
 
   function addAll(): void {
-    const { listNames, keptMax, log } = deps;
-    listNames?.(keptMax).then(add, (err: unknown) =>
-      log.debug({ err }, 'names could not be prepared'),
-    );
+    lookups
+      .listNames(keptMax)
+      .then(add, (err: unknown) => log.debug({ err }, 'names could not be prepared'));
   }
 
   return {
@@ -65,10 +70,11 @@ export function createPreparation(deps: PreparationDeps): Preparation {
 
 async function prepare(
   names: readonly string[],
-  { findRoute, makeReady }: PreparationDeps,
+  routes: Pick<Routes, 'find'>,
+  makeReady: ReadySites['makeReady'],
 ): Promise<void> {
-  const routes = await Promise.all(names.map(findRoute));
-  const sites = routes.flatMap((route): readonly Site[] =>
+  const found = await Promise.all(names.map(routes.find));
+  const sites = found.flatMap((route): readonly Site[] =>
     route === null || route.certificateId === null
       ? []
       : [{ ...route, certificateId: route.certificateId }],

@@ -4,9 +4,10 @@ import type { EventEmitter } from 'node:events';
 import { createServer, type SecureContext, type Server } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
+import type { TicketKeys } from '../../certificates/vault/derived-secrets.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
-import { createSingleFlight } from '../../net/single-flight.ts';
-import type { EdgeDeps, EdgeLimits } from '../deps.ts';
+import type { LoadCertificate } from './certificates.ts';
+import { loadOnce } from './load-once.ts';
 
 /** Cached servers. One with a P-256 chain takes about 45 KiB (measured, Node 20). */
 export const SERVERS_MAX = 1_000;
@@ -42,24 +43,32 @@ type Receiver = Pick<EventEmitter, 'emit'>;
  */
 export type FindSiteServer = (site: Site) => Promise<Server | null>;
 
-type ServersDeps = Pick<EdgeDeps, 'loadCertificate' | 'ticketKeys'> &
-  Pick<EdgeLimits, 'handshakeMs'> & { readonly receiver: Receiver };
+type ServerParts = {
+  readonly loadCertificate: LoadCertificate;
+  /** Shared by all processes. */
+  readonly ticketKeys: TicketKeys;
+  readonly handshakeMs: number;
+  readonly receiver: Receiver;
+};
 
 /** A server per site, because it determines whose sessions are resumed. `keptMax`: for tests. */
-export function createTlsServers(deps: ServersDeps, keptMax: number = SERVERS_MAX): FindSiteServer {
+export function createTlsServers(
+  parts: ServerParts,
+  keptMax: number = SERVERS_MAX,
+): FindSiteServer {
   const kept = new LRUCache<string, Made>({ max: keptMax, dispose: letGo });
   const find = loadOnce(
     kept,
     async (site: Site) => {
-      const certificate = await deps.loadCertificate(site.certificateId);
-      return certificate === null ? null : make(site, certificate, deps);
+      const certificate = await parts.loadCertificate(site.certificateId);
+      return certificate === null ? null : make(site, certificate, parts);
     },
     nameOf,
   );
   return async (site) => {
     const made = await find(site);
     if (made === null) return null;
-    const keys = deps.ticketKeys();
+    const keys = parts.ticketKeys();
     if (made.keys !== keys) made.server.setTicketKeys(keys);
     made.keys = keys;
     return made.server;
@@ -71,7 +80,7 @@ type Made = { readonly server: Server; keys: Buffer };
 function make(
   site: Site,
   { chain, key }: EdgeCertificate,
-  { receiver, handshakeMs, ticketKeys }: ServersDeps,
+  { receiver, handshakeMs, ticketKeys }: ServerParts,
 ): Made {
   const keys = ticketKeys();
   try {
@@ -126,39 +135,4 @@ function letGo({ server }: Made): void {
 /** A property that @types/node lacks. */
 function contextOf(server: Server): SecureContext {
   return (server as unknown as { readonly _sharedCreds: SecureContext })._sharedCreds;
-}
-
-type Sealed = { readonly chain: string; readonly sealedKey: Uint8Array };
-
-/** About 20,000 Let's Encrypt certificates of 3 KiB. */
-const BYTES_MAX = 64 * 1024 * 1024;
-
-/** By ID. Missing certificates are not cached. */
-export function keepCertificates(
-  load: (certificateId: string) => Promise<Sealed | null>,
-): (certificateId: string) => Promise<Sealed | null> {
-  const kept = new LRUCache<string, Sealed>({
-    maxSize: BYTES_MAX,
-    sizeCalculation: ({ chain, sealedKey }) => chain.length + sealedKey.byteLength,
-  });
-  return loadOnce(kept, load);
-}
-
-/** Concurrent calls share one load, including its error. Null is not cached. */
-export function loadOnce<Asked, Value extends object>(
-  kept: LRUCache<string, Value>,
-  load: (asked: Asked) => Promise<Value | null>,
-  nameOf: (asked: Asked) => string = String,
-): (asked: Asked) => Promise<Value | null> {
-  const share = createSingleFlight<Value | null>();
-  return async (asked) => {
-    const name = nameOf(asked);
-    const found = kept.get(name);
-    if (found !== undefined) return found;
-    return share(name, async () => {
-      const value = await load(asked);
-      if (value !== null) kept.set(name, value);
-      return value;
-    });
-  };
 }

@@ -1,9 +1,14 @@
 /** tls-alpn-01 (RFC 8737): a CA offers only `acme-tls/1`, and gets a certificate but no data. */
 import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
-import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
-import type { EdgeDeps, EdgeLimits } from '../deps.ts';
+import {
+  createProofCertificates,
+  type EdgeCertificate,
+} from '../../certificates/served/proof-certificate.ts';
+import type { EdgeLimits } from '../limits.ts';
 import { canonicalHostname } from '../routes/redirect.ts';
+import type { Routes } from '../routes/routes.ts';
+import type { EdgeLog, EdgeService } from '../rules.ts';
 import type { Divert } from './client-hello.ts';
 import { tlsRules } from './secure-contexts.ts';
 
@@ -11,14 +16,12 @@ const PROTOCOL = 'acme-tls/1';
 
 /** For CAs and our own probes, if a proof exists. Null if tls-alpn-01 is off. */
 export function answerChallenges(
-  {
-    findChallengeCertificate,
-    findRoute,
-    log,
-  }: Pick<EdgeDeps, 'findChallengeCertificate' | 'findRoute' | 'log'>,
+  { config, log, lookups, now }: Pick<EdgeService, 'config' | 'log' | 'lookups' | 'now'>,
+  routes: Pick<Routes, 'find'>,
   { handshakeMs }: Pick<EdgeLimits, 'handshakeMs'>,
 ): Divert | null {
-  if (findChallengeCertificate === null) return null;
+  if (config.acme.challenge !== 'tls-alpn-01') return null;
+  const proofCertificate = createProofCertificates(lookups.findProof, now);
   return ({ serverName, protocols: [first, token = null, ...others] }) => {
     // Section 3: never with other protocols. A probe adds its token as a protocol (probe.ts).
     if (first !== PROTOCOL || others.length > 0) return null;
@@ -28,8 +31,8 @@ export function answerChallenges(
       try {
         // From memory, because anyone can request any name.
         // A probe's token is verified first.
-        const mayAsk = token !== null || (await findRoute(hostname)) !== null;
-        const certificate = mayAsk ? await findChallengeCertificate(hostname, token) : null;
+        const mayAsk = token !== null || (await routes.find(hostname)) !== null;
+        const certificate = mayAsk ? await proofCertificate(hostname, token) : null;
         // TLS does not know this protocol and refuses it
         if (certificate === null || socket.destroyed) return false;
         show(socket, certificate, handshakeMs, log);
@@ -47,7 +50,7 @@ function show(
   socket: Socket,
   { chain, key }: EdgeCertificate,
   handshakeTimeout: number,
-  log: EdgeDeps['log'],
+  log: EdgeLog,
 ): void {
   const once = createServer({
     ...tlsRules,

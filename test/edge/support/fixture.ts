@@ -13,22 +13,23 @@ import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import pino from 'pino';
 import { createLocalAuthority } from '../../../src/certificates/authorities/local.ts';
+import type { EdgeCertificate } from '../../../src/certificates/served/proof-certificate.ts';
+import { createSigningKeys } from '../../../src/certificates/vault/derived-secrets.ts';
 import {
-  createProofCertificates,
-  type EdgeCertificate,
-} from '../../../src/certificates/served/proof-certificate.ts';
-import {
-  createSigningKeys,
-  createTicketKeys,
-} from '../../../src/certificates/vault/derived-secrets.ts';
-import { generatePrivateKey, privateKeyToPem } from '../../../src/certificates/vault/keys.ts';
+  generatePrivateKey,
+  privateKeyToPem,
+  sealOf,
+} from '../../../src/certificates/vault/keys.ts';
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import { caddyfile } from '../../../src/edge/caddy/caddyfile.ts';
-import { type EdgeDeps, type EdgeLimits, edgeLimits } from '../../../src/edge/deps.ts';
 import { createEdge, type EdgePorts } from '../../../src/edge/edge.ts';
+import { type EdgeLimits, edgeLimits } from '../../../src/edge/limits.ts';
 import type { UpstreamReach } from '../../../src/edge/proxy/upstream.ts';
+import type { EdgeRules } from '../../../src/edge/rules.ts';
 import { uncounted } from '../../../src/ops/metrics/traffic.ts';
+import type { Service } from '../../../src/service/service.ts';
 import { type Caddy, runCaddy } from '../../support/caddy.ts';
+import { defaultConfig, plainService, testVault } from '../../support/plain-service.ts';
 import { lacks } from '../../support/programs.ts';
 import { freePort } from '../../support/servers.ts';
 
@@ -58,7 +59,7 @@ export const everywhere: UpstreamReach = {
 };
 
 /** All visitors of a test share one address. */
-export const anybody: EdgeDeps['visitors'] = {
+export const anybody: EdgeRules['visitors'] = {
   connections: 20_000,
   connectionsPerAddress: 10_000,
   handshakesPerSecond: 100_000,
@@ -76,7 +77,7 @@ export const bare: Omit<EdgeRoute, 'hostname' | 'upstream'> = {
   upstreamCaId: null,
 };
 export const signingKey = createSigningKeys(new Uint8Array(32));
-export const unlimited: EdgeDeps['requests'] = { total: 100_000, perProject: 100_000 };
+export const unlimited: EdgeRules['requests'] = { total: 100_000, perProject: 100_000 };
 
 /** Which server has the ports. */
 export type Front = 'own' | 'caddy';
@@ -89,12 +90,12 @@ const SECRET = 'a-secret-of-the-laboratory-and-nobody-else';
 
 export type FixtureOptions = {
   readonly reach?: UpstreamReach;
-  readonly visitors?: EdgeDeps['visitors'];
-  readonly requests?: EdgeDeps['requests'];
+  readonly visitors?: EdgeRules['visitors'];
+  readonly requests?: EdgeRules['requests'];
   readonly publicHttpsPort?: number;
   readonly front?: Front;
   readonly clock?: () => Date;
-  readonly answerProbe?: EdgeDeps['answerProbe'];
+  readonly answerProbe?: Service['lookups']['answerProbe'];
 };
 /** All edges are one installation. */
 const ticketSecret = new Uint8Array(32);
@@ -135,39 +136,52 @@ export async function startEdgeFixture(
     isHeld: async (hostname) => routes.has(hostname),
     now: () => new Date(),
   });
-  const edge = createEdge({
-    answerProbe,
-    async findChallenge(token, hostname) {
-      if (!database.isUp) throw new Error('the database is gone');
-      return challenges.get(`${hostname}/${token}`) ?? null;
+  const query = async () => {
+    if (!database.isUp) throw new Error('the database is gone');
+  };
+  const { acme, edge: ofEdge } = defaultConfig;
+  const caddyAt = { address: '127.0.0.1', port: 0, secret: SECRET };
+  const service = plainService({
+    config: {
+      ...defaultConfig,
+      acme: { ...acme, challenge: 'tls-alpn-01' },
+      edge: { ...ofEdge, ...(front === 'caddy' && { caddy: caddyAt }) },
     },
-    findChallengeCertificate: createProofCertificates(
-      async (hostname, probeToken) =>
+    database: { openPool: () => ({ query }) as never },
+    lookups: {
+      answerProbe,
+      async findChallenge(token, hostname) {
+        await query();
+        return challenges.get(`${hostname}/${token}`) ?? null;
+      },
+      findProof: async (hostname, probeToken) =>
         probeToken === null ? (tlsChallenges.get(hostname) ?? null) : null,
-      () => new Date(),
-    ),
-    async findRoute(hostname) {
-      lookups.emit('route', hostname);
-      await database.answers;
-      if (!database.isUp) throw new Error('the database is gone');
-      return routes.get(hostname) ?? null;
+      async findRoute(hostname) {
+        lookups.emit('route', hostname);
+        await database.answers;
+        await query();
+        return routes.get(hostname) ?? null;
+      },
+      async loadCertificate(id) {
+        lookups.emit('certificate', id);
+        const { chain, key } = certificates.get(id) ?? { chain: null, key: '' };
+        const sealedKey = testVault.seal(Buffer.from(key), sealOf(id));
+        return chain === null ? null : { chain, sealedKey };
+      },
+      listNames: async (max) => [...routes.keys()].slice(0, max),
+      loadUpstreamCa: async (deployId) => upstreamCas.get(deployId) ?? null,
     },
-    isDatabaseAway: async () => !database.isUp,
-    async loadCertificate(id) {
-      lookups.emit('certificate', id);
-      return certificates.get(id) ?? null;
-    },
-    listNames: async (max) => [...routes.keys()].slice(0, max),
-    ticketKeys: createTicketKeys(ticketSecret, clock),
     log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) }),
+    metrics: { edge: { ...uncounted, refused: (limit) => void refusals.push(limit) } },
+    now: clock,
+    secrets: { tickets: ticketSecret },
     signingKey,
-    loadUpstreamCa: async (deployId) => upstreamCas.get(deployId) ?? null,
+  });
+  const edge = createEdge(service, {
     reach,
     visitors,
     requests,
-    count: { ...uncounted, refused: (limit) => void refusals.push(limit) },
-    limits: { routeFreshMs: 0, ...limits },
-    ...(front === 'caddy' && { caddy: { address: '127.0.0.1', port: 0, secret: SECRET } }),
+    limits: { ...edgeLimits, routeFreshMs: 0, ...limits },
   });
   const own = { httpPort: 0, httpsPort: 0 };
   const ports = await edge.listen({

@@ -1,6 +1,7 @@
 /** An edge's route cache with a controllable database and clock. */
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
 import { createRoutes } from '../../../src/edge/routes/routes.ts';
+import { plainService } from '../../support/plain-service.ts';
 import { bare } from './fixture.ts';
 
 export const name = 'docs.acme.test';
@@ -34,24 +35,27 @@ export function startRoutes() {
     lookups: 0,
   };
   const note = (_fields: unknown, message?: string) => void warnings.push(message ?? '');
+  const query = async () => {
+    db.lookups += 1;
+    if (!db.isUp && !db.isBusy) throw new Error('the database is away');
+  };
   const routes = createRoutes(
-    {
-      async findRoute(hostname) {
-        db.asked.push(hostname);
-        const wait = arrives;
-        if (!db.isUp) throw new Error('the database is away');
-        const found = db.stored.get(hostname) ?? null;
-        await wait;
-        return found;
-      },
-      async isDatabaseAway() {
-        db.lookups += 1;
-        return !db.isUp && !db.isBusy;
+    plainService({
+      database: { openPool: () => ({ query }) as never },
+      lookups: {
+        async findRoute(hostname) {
+          db.asked.push(hostname);
+          const wait = arrives;
+          if (!db.isUp) throw new Error('the database is away');
+          const found = db.stored.get(hostname) ?? null;
+          await wait;
+          return found;
+        },
       },
       log: { debug() {}, warn: note, error() {} },
-      clock: () => db.now,
-    },
+    }),
     limits,
+    () => db.now,
   );
   return Object.assign(db, {
     routes,
