@@ -1,3 +1,4 @@
+import type { Config } from '../config/config.ts';
 import { unauthorized } from '../http/keys/auth.ts';
 import { createIsMetricsToken } from '../http/keys/metrics-token.ts';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
@@ -5,22 +6,20 @@ import { type ApiResponse, refuse } from '../http/pipeline/errors.ts';
 import { render } from '../http/pipeline/render.ts';
 import { traceOf } from '../http/pipeline/trace.ts';
 import { metricsAnswer, readinessAnswer } from '../http/routes/health.ts';
+import type { Metrics } from '../ops/metrics/metrics.ts';
 import type { ReadReadiness } from '../ops/readiness.ts';
 
-type OpsApiDeps = {
-  metrics(): Promise<string>;
-  readonly readiness: ReadReadiness;
-  /** Undefined: no token is required. */
-  readonly token: string | undefined;
-};
-
 /** No keys or rate limits: the operator chose its address. Never rejects. */
-export function createOpsApi({ metrics, readiness, token }: OpsApiDeps): Api {
+export function createOpsApi(
+  { metrics: { token } }: Pick<Config, 'metrics'>,
+  metrics: Pick<Metrics, 'text'>,
+  readiness: ReadReadiness,
+): Api {
   const isToken = createIsMetricsToken(token);
 
   async function showMetrics({ headers }: RawRequest): Promise<ApiResponse> {
     const { authorization } = headers;
-    if (token === undefined || isToken(authorization)) return metricsAnswer(metrics);
+    if (token === undefined || isToken(authorization)) return metricsAnswer(metrics.text);
     return unauthorized({ kind: authorization === undefined ? 'missing' : 'unknown' });
   }
 

@@ -56,7 +56,7 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>
   const roles = rolesOf(config);
   const metrics = createMetrics(roles);
   const opened: OpenedSoFar = { isStarted: false, database: null, backend: null };
-  const { port, token } = config.metrics;
+  const { port } = config.metrics;
   const readiness = () => readReadiness(roles, opened);
   metrics.process.watchReadiness(readiness);
   const outages = createOutageLog(log, config.storage, () => performance.now());
@@ -65,7 +65,7 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>
   const watching = setInterval(() => {
     noting = noting.then(note);
   }, WATCH_MS).unref();
-  const api = createOpsApi({ metrics: metrics.text, readiness, token });
+  const api = createOpsApi(config, metrics, readiness);
   const { host } = config.http;
   if (isOpenToAll(config)) {
     log.warn({ host, port }, 'METRICS_PORT is reachable without a token: set METRICS_TOKEN');
