@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { type Logger, pino } from 'pino';
 import type { ConfigProblem } from './config/combinations.ts';
 import { type Config, loadConfig } from './config/config.ts';
-import { projectVersion } from './config/project.ts';
+import { projectVersion } from './config/root-folder.ts';
 import { logOptions } from './ops/log.ts';
 import { openLogDestination } from './ops/log-destination.ts';
 import { isReady } from './ops/readiness.ts';

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { script } from '@bomb.sh/tab';
 import tab from '@bomb.sh/tab/commander';
-import { projectRoot } from '../config/project.ts';
+import { projectRoot } from '../config/root-folder.ts';
 import type { Io, Program } from './command.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish' | 'powershell';

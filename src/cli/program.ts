@@ -1,7 +1,7 @@
 /** Commands, options and help. Implementations load when they run, so that help starts fast. */
 
 import { Command, Option } from '@commander-js/extra-typings';
-import { projectVersion } from '../config/project.ts';
+import { projectVersion } from '../config/root-folder.ts';
 import { scopes } from '../core/operations/scopes.ts';
 import { defineCa } from './ca-command.ts';
 import {

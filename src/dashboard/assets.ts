@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { projectRoot } from '../config/project.ts';
+import { projectRoot } from '../config/root-folder.ts';
 
 /** `contentType` includes the charset. */
 export type Asset = { readonly text: string; readonly contentType: string };

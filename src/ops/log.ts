@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { type Logger, type LoggerOptions, stdSerializers } from 'pino';
 import type { Config } from '../config/config.ts';
-import { projectVersion } from '../config/project.ts';
+import { projectVersion } from '../config/root-folder.ts';
 import { outageHook } from './outage-lines.ts';
 
 /** Codes and names; never arguments, parameters or rows. */

@@ -4,8 +4,8 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
-import { projectVersion } from '../config/project.ts';
 import { rolesOf } from '../config/roles.ts';
+import { projectVersion } from '../config/root-folder.ts';
 import {
   decideJoin,
   type JoinDecision,

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, test } from 'vitest';
-import { projectVersion } from '../../src/config/project.ts';
+import { projectVersion } from '../../src/config/root-folder.ts';
 import { spawnSignpost } from './cli.ts';
 
 async function offered(...words: readonly string[]): Promise<readonly string[]> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { projectRoot } from '../../src/config/project.ts';
+import { projectRoot } from '../../src/config/root-folder.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { migrate, readMigrations } from '../../src/db/engine/migrate.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { projectRoot } from '../../src/config/project.ts';
+import { projectRoot } from '../../src/config/root-folder.ts';
 
 const run = promisify(execFile);
 const home = fileURLToPath(new URL('node_modules/.signpost/prepared/', projectRoot));

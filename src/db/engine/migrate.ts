@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
-import { projectRoot } from '../../config/project.ts';
+import { projectRoot } from '../../config/root-folder.ts';
 
 export type Migration = {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { ApiConfig } from '../../config/config.ts';
-import { projectRoot } from '../../config/project.ts';
+import { projectRoot } from '../../config/root-folder.ts';
 import { pagePolicy } from '../../net/html.ts';
 import { renderJson } from '../../net/json.ts';
 import { buildDocument } from '../openapi/document.ts';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { projectVersion } from '../../config/project.ts';
+import { projectVersion } from '../../config/root-folder.ts';
 import type { Role } from '../../core/operations/roles.ts';
 import { isReady, type ReadReadiness } from '../readiness.ts';
 

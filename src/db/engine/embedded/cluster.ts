@@ -4,7 +4,7 @@ import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
-import { projectRoot } from '../../../config/project.ts';
+import { projectRoot } from '../../../config/root-folder.ts';
 
 /** Created by scripts/setup.mjs. `npm ci` removes it with node_modules. */
 export const templateDir: string = fileURLToPath(

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Duplex } from 'node:stream';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
-import { projectRoot } from '../../../config/project.ts';
+import { projectRoot } from '../../../config/root-folder.ts';
 import type { FromHost, HostData, ToHost } from './host.ts';
 import { lockDirectory } from './lock.ts';
 
