@@ -29,7 +29,7 @@ export async function startContender(name: Contender, servers: Servers): Promise
   const port = String(await freePort());
   const ours = name.startsWith('signpost');
   const child = ours ? runSignpost(name, port, servers) : runPeer(name, port, servers);
-  const said = await saidUntil(child, ours ? /Try:/ : /listening/);
+  const said = await saidUntil(child, ours ? /Signpost is ready/ : /listening/);
   const url = `http://127.0.0.1:${port}`;
   const key = ours ? (/signpost_\w+/.exec(said)?.[0] ?? '') : PEER_KEY;
   if (ours) await createOnce(url, key);

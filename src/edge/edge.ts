@@ -7,15 +7,24 @@ import type { RouteNotification } from '../core/operations/edge-route.ts';
 import { countConnections, listenFault } from '../net/connections.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
 import { BUNDLES_MAX, createBundles, createGateway } from './caddy/gateway.ts';
+import type { EdgeLog, EdgeService } from './edge-service.ts';
 import { type EdgeListener, gatewayListener, plainListener, tlsListener } from './listeners.ts';
 import { createOpenConnections, type OpenConnections } from './open-connections.ts';
-import { handleHttp, handleHttps, serverNameOf, siteFor, type Visit } from './ports.ts';
+import {
+  type HttpsVisits,
+  type HttpVisits,
+  handleHttp,
+  handleHttps,
+  serverNameOf,
+  siteFor,
+  type Visit,
+} from './ports.ts';
 import { pages, sendPage } from './proxy/pages.ts';
 import { createProxy } from './proxy/proxy.ts';
 import { createReaderWatch } from './proxy/slow-readers.ts';
 import { createRequestLimit } from './request-limit.ts';
 import { createRoutes, type Routes } from './routes/routes.ts';
-import { type EdgeLog, type EdgeRules, type EdgeService, edgeRulesOf } from './rules.ts';
+import { type EdgeRules, edgeRulesOf } from './rules.ts';
 import { createLoadCertificate } from './tls/certificates.ts';
 import { createPreparation, type ReadySites } from './tls/prepare.ts';
 import { createTlsServers, SERVERS_MAX } from './tls/secure-contexts.ts';
@@ -44,9 +53,9 @@ export type Edge = {
   readonly close: (deadlineMs: number) => Promise<void>;
 };
 
-export function createEdge(given: EdgeService, replaced: Partial<EdgeRules> = {}): Edge {
-  const log = limitedLog(given.log);
-  const service = { ...given, log };
+/** A given rule replaces the whole one of the configuration. */
+export function createEdge(service: EdgeService, replaced: Partial<EdgeRules> = {}): Edge {
+  const log = limitedLog(service.log);
   const rules = { ...edgeRulesOf(service), ...replaced };
   const { limits } = rules;
   const count = service.metrics?.edge ?? uncounted;
@@ -54,8 +63,8 @@ export function createEdge(given: EdgeService, replaced: Partial<EdgeRules> = {}
   const routes = createRoutes(service, limits);
   const connections = createOpenConnections(routes, log, limits);
   const requests = createRequestLimit(rules.requests);
-  const http = { lookups: service.lookups, routes };
-  const https = { ...http, connections, count, log, proxy, requests };
+  const http: HttpVisits = { lookups: service.lookups, routes };
+  const https: HttpsVisits = { ...http, connections, count, log, proxy, requests };
   const watchReader = createReaderWatch(limits, count);
   let redirectPort = 443;
   const guarded = guard(log, count);
@@ -63,7 +72,16 @@ export function createEdge(given: EdgeService, replaced: Partial<EdgeRules> = {}
     http: guarded('http', (visit) => handleHttp(http, redirectPort, visit)),
     https: guarded('https', (visit) => handleHttps(https, redirectPort, visit)),
   };
-  const parts: FrontParts = { service, rules, routes, count, visits, connections, watchReader };
+  const parts: FrontParts = {
+    service,
+    log,
+    rules,
+    routes,
+    count,
+    visits,
+    connections,
+    watchReader,
+  };
   const { caddy } = service.config.edge;
   const front = caddy === undefined ? ownFront(parts) : caddyFront(parts, caddy);
   const preparation = createPreparation(service, routes, front);
@@ -95,6 +113,7 @@ type Front = Pick<Edge, 'listen' | 'close'> & ReadySites;
 
 type FrontParts = {
   readonly service: EdgeService;
+  readonly log: EdgeLog;
   readonly rules: EdgeRules;
   readonly routes: Routes;
   readonly count: EdgeCounters;
@@ -104,8 +123,7 @@ type FrontParts = {
 };
 
 function ownFront(parts: FrontParts): Front {
-  const { service, rules, routes, count, visits, connections, watchReader } = parts;
-  const { log } = service;
+  const { service, log, rules, routes, count, visits, connections, watchReader } = parts;
   const { limits } = rules;
   const handshakes = new EventEmitter();
   const findServer = createTlsServers({
@@ -128,7 +146,7 @@ function ownFront(parts: FrontParts): Front {
         const site = await siteFor(routes, serverName);
         return site === null ? null : findServer(site);
       },
-      divert: answerChallenges(service, routes, limits),
+      divert: answerChallenges(service, log, routes, limits),
       visitors,
       watchReader,
       connections,
@@ -165,7 +183,7 @@ function direct(request: IncomingMessage, response: ServerResponse): Visit {
 }
 
 function caddyFront(
-  { service, rules, routes, count, visits, connections, watchReader }: FrontParts,
+  { service, log, rules, routes, count, visits, connections, watchReader }: FrontParts,
   { secret, address, port }: NonNullable<EdgeService['config']['edge']['caddy']>,
 ): Front {
   const { isTrusted, connections: total, connectionsPerAddress: perAddress } = rules.visitors;
@@ -182,7 +200,7 @@ function caddyFront(
     visitors: countConnections({ total, perAddress }, isTrusted),
     isTrusted,
     count,
-    log: service.log,
+    log,
   });
   const handle: Parameters<typeof gatewayListener>[0] = (...of) => void answer(...of);
   const gateway = gatewayListener(handle, watchReader, total, rules.limits);

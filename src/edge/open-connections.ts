@@ -1,7 +1,8 @@
 /** Tracks open connections by domain, so that a removal also closes them. */
+
+import type { EdgeLog } from './edge-service.ts';
 import type { EdgeLimits } from './limits.ts';
 import type { Routes } from './routes/routes.ts';
-import type { EdgeLog } from './rules.ts';
 
 /** A visitor's connection, or one response on a shared connection. */
 export type VisitorConnection = {

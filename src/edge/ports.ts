@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
+import type { EdgeLog, EdgeService } from './edge-service.ts';
 import type { OpenConnections, VisitorConnection } from './open-connections.ts';
 import { sayHsts } from './proxy/forwarded-headers.ts';
 import { pages, sendPage } from './proxy/pages.ts';
@@ -15,7 +16,6 @@ import {
   requestTarget,
 } from './routes/redirect.ts';
 import type { Routes } from './routes/routes.ts';
-import type { EdgeLog, EdgeService } from './rules.ts';
 import type { Site } from './tls/secure-contexts.ts';
 
 export type Visit = {
@@ -41,14 +41,15 @@ export async function siteFor(
   return { hostname, projectId, certificateId };
 }
 
-/** What answers a visit on the HTTP port. */
-export type HttpPort = {
+/** What answers visits over HTTP. */
+export type HttpVisits = {
+  /** Challenges are only looked up for held names. */
   readonly lookups: Pick<EdgeService['lookups'], 'answerProbe' | 'findChallenge'>;
   readonly routes: Pick<Routes, 'find'>;
 };
 
-/** The HTTPS port also passes visits on to deploys. */
-export type HttpsPort = HttpPort & {
+/** Over HTTPS, visits are also passed on to deploys. */
+export type HttpsVisits = HttpVisits & {
   readonly connections: Pick<OpenConnections, 'bindTo'>;
   readonly count: Pick<EdgeCounters, 'refused' | 'underWay'>;
   readonly log: EdgeLog;
@@ -58,11 +59,11 @@ export type HttpsPort = HttpPort & {
 
 /** Looks up the route again: the domain can be removed at any time. `httpsPort`: for redirects. */
 export async function handleHttps(
-  port: HttpsPort,
+  parts: HttpsVisits,
   httpsPort: number,
   { request, response, serverName, client, connection }: Visit,
 ): Promise<void> {
-  const { connections, count, log, proxy, requests, routes } = port;
+  const { connections, count, log, proxy, requests, routes } = parts;
   const target = requestTarget(request, httpsPort);
   if (target === null) return sendPage(response, pages.badRequest());
   if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
@@ -72,7 +73,7 @@ export async function handleHttps(
   const route = await routes.find(target.hostname);
   if (route === null) return sendPage(response, pages.noLongerServed(target.hostname));
   // A proxy in front can redirect CAs here. Other tokens can be the deploy's.
-  const proof = await findKeyAuthorization(port, target).catch((err: unknown) => {
+  const proof = await findKeyAuthorization(parts, target).catch((err: unknown) => {
     log.warn({ err }, 'a challenge over HTTPS could not be found: its query failed');
     return null;
   });
@@ -118,7 +119,7 @@ const CHALLENGE = /^\/\.well-known\/acme-challenge\/([\w-]{1,128})(?:\?|$)/;
 
 /** `httpsPort`: the port of redirects. Throws what the lookups throw. */
 export async function handleHttp(
-  port: HttpPort,
+  parts: HttpVisits,
   httpsPort: number,
   { request, response }: Pick<Visit, 'request' | 'response'>,
 ): Promise<void> {
@@ -127,13 +128,13 @@ export async function handleHttp(
   if (request.method === 'TRACE') return sendPage(response, pages.notAllowed());
   // First, because a name with a certificate is challenged again for renewal.
   if (CHALLENGE.test(target.path)) {
-    const proof = await findKeyAuthorization(port, target);
+    const proof = await findKeyAuthorization(parts, target);
     return proof === null
       ? sendPage(response, pages.noChallenge())
       : sendKeyAuthorization(response, proof);
   }
 
-  const route = await port.routes.find(target.hostname);
+  const route = await parts.routes.find(target.hostname);
   if (route === null) return sendPage(response, pages.unknownHost(target.hostname));
   // In one step, and even before the name's own certificate is issued.
   if (route.redirect !== null) return followRedirect(response, route.redirect, target, httpsPort);
@@ -145,7 +146,7 @@ export async function handleHttp(
 
 /** Null for other paths and unknown tokens. */
 async function findKeyAuthorization(
-  { lookups, routes }: HttpPort,
+  { lookups, routes }: HttpVisits,
   { hostname, path }: RequestTarget,
 ): Promise<string | null> {
   const [, token] = CHALLENGE.exec(path) ?? [];

@@ -1,28 +1,11 @@
-/** Whom the edge serves and what it may connect to, by its configuration. */
-import type { Logger } from 'pino';
+/** Limits and allowed addresses of the edge, from the configuration. */
 import { trustedProxies } from '../net/client-address.ts';
 import { descriptorLimit, shareDescriptors } from '../net/connections.ts';
-import type { Service } from '../service/service.ts';
+import type { EdgeService } from './edge-service.ts';
 import { type EdgeLimits, edgeLimits } from './limits.ts';
 import { type UpstreamReach, upstreamReach } from './proxy/upstream.ts';
 import type { RequestLimitRules } from './request-limit.ts';
 import type { VisitorRules } from './visitor-limits.ts';
-
-export type EdgeLog = Pick<Logger, 'debug' | 'warn' | 'error'>;
-
-/** Methods of `lookups` reject while the database is down, except for probes. */
-export type EdgeService = Pick<
-  Service,
-  | 'config'
-  | 'database'
-  | 'lookups'
-  | 'metrics'
-  | 'now'
-  | 'ownAddresses'
-  | 'secrets'
-  | 'signingKey'
-  | 'vault'
-> & { readonly log: EdgeLog };
 
 export type EdgeRules = {
   readonly visitors: VisitorRules;

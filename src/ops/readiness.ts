@@ -25,18 +25,18 @@ export function isReady(status: Readiness['status']): boolean {
 /** Checks the dependencies on every call. Never rejects. */
 export type ReadReadiness = () => Promise<Readiness>;
 
-/** Null: not opened yet. */
-type Asked = {
+/** Filled while the process starts. Null: not opened yet. */
+export type OpenedSoFar = {
   /** Every role is running, and API_KEY or the first key is accepted. */
-  readonly isStarted: boolean;
-  readonly database: Pick<Database, 'probe' | 'pool'> | null;
-  readonly backend: Pick<QueueBackend, 'probe'> | null;
+  isStarted: boolean;
+  database: Pick<Database, 'probe' | 'pool'> | null;
+  backend: Pick<QueueBackend, 'probe'> | null;
 };
 
 /** With a timeout. `starting` until `isStarted`, unless `not_ready`. Never rejects. */
 export async function readReadiness(
   roles: readonly Role[],
-  { isStarted, database, backend }: Asked,
+  { isStarted, database, backend }: Readonly<OpenedSoFar>,
 ): Promise<Readiness> {
   const [isUp, queue] = await Promise.all([probe(database), probe(backend)]);
   const migrations = isUp === 'up' ? await readMigrations(database) : 'unknown';
@@ -46,12 +46,12 @@ export async function readReadiness(
     : { ...readiness, status: 'starting' };
 }
 
-async function probe(asked: Asked['database' | 'backend']): Promise<DependencyState> {
+async function probe(asked: OpenedSoFar['database' | 'backend']): Promise<DependencyState> {
   if (asked === null) return 'unknown';
   return (await asked.probe()) ? 'up' : 'down';
 }
 
-async function readMigrations(database: Asked['database']): Promise<DependencyState> {
+async function readMigrations(database: OpenedSoFar['database']): Promise<DependencyState> {
   if (database === null) return 'unknown';
   let isUpToDate = false;
   const asking = unappliedMigrations(database.pool).then((unapplied) => {

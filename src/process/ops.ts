@@ -4,33 +4,22 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { rolesOf } from '../config/roles.ts';
 import { queueNames } from '../core/operations/jobs.ts';
-import type { Database } from '../db/engine/client.ts';
 import { readInstallation } from '../db/installation.ts';
 import { listenHttp } from '../http/socket/server.ts';
 import { isLoopback } from '../net/client-address.ts';
 import { createMetrics, type Metrics } from '../ops/metrics/metrics.ts';
 import { createOutageLog } from '../ops/outages.ts';
-import { type ReadReadiness, readReadiness } from '../ops/readiness.ts';
-import type { QueueBackend } from '../queue/backend.ts';
+import { type OpenedSoFar, type ReadReadiness, readReadiness } from '../ops/readiness.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { directoriesOf } from '../service/authorities.ts';
-import { readFleet } from '../service/fleet.ts';
+import { loadFleet } from '../service/fleet.ts';
 import type { Service } from '../service/service.ts';
 import { createOpsApi } from './ops-api.ts';
-
-/** Null: not yet. Source of the readiness. */
-type OpenedSoFar = {
-  /** Every role is running, and the first key is accepted. */
-  isStarted: boolean;
-  database: Database | null;
-  backend: QueueBackend | null;
-};
 
 type WatchedParts = Pick<Service, 'authorities' | 'backend' | 'config' | 'database' | 'queues'>;
 
 export type Ops = {
   readonly metrics: Metrics;
-  /** Filled while the process starts. */
   readonly opened: OpenedSoFar;
   /** The same on METRICS_PORT and on the API's port. */
   readonly readiness: ReadReadiness;
@@ -85,7 +74,7 @@ export async function openOps(config: Config, log: Pick<Logger, 'warn' | 'info'>
         state: async () => {
           const [state, { counts }] = await Promise.all([
             readInstallation(database.prisma, directoriesOf(authorities)),
-            readFleet(service),
+            loadFleet(service),
           ]);
           return { ...state, ...counts };
         },

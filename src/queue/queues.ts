@@ -2,6 +2,7 @@
 
 import { type Job, type JobType, Queue } from 'bullmq';
 import { chunksOf } from '../core/chunks.ts';
+import { type FollowUpState, followUps } from '../core/life/follow-ups.ts';
 import {
   type AnyJob,
   type DomainJob,
@@ -256,6 +257,15 @@ async function promote(queue: AnyQueue, id: string): Promise<boolean> {
     if (await job.isDelayed()) throw error; // otherwise it became due in between
     return false;
   }
+}
+
+/** The jobs of a domain in its state. Idempotent. Rejects while the queue is unavailable. */
+export async function addFollowUps(
+  queues: Pick<Queues, 'enqueue'>,
+  domain: FollowUpState & { readonly id: string; readonly epoch: number },
+): Promise<void> {
+  const job = { domainId: domain.id, epoch: domain.epoch };
+  for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
 }
 
 /** An active job changes nothing, since its epoch is over. */

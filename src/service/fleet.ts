@@ -8,7 +8,6 @@ import {
   type FleetCounts,
   GONE_MS,
   type SeenProcess,
-  type SharedSettings,
   seeFleet,
 } from '../core/operations/fleet.ts';
 import { SECOND, scaledMs } from '../core/time.ts';
@@ -23,21 +22,14 @@ export type SeenFleet = {
   readonly counts: FleetCounts;
 };
 
-export async function readFleet(service: FleetParts): Promise<SeenFleet> {
+export async function loadFleet(service: FleetParts): Promise<SeenFleet> {
   const { config } = service;
   const { now, processes } = await fleetStore(service).load();
   const seen = seeFleet(processes, now, fleetTimes(config).goneMs);
   return { processes: seen, counts: countFleet(seen, rolesOf({ ...config, role: 'all' })) };
 }
 
-/** Idempotent. Null if no process with this ID was refused. */
-export function acceptRefusedProcess(
-  service: FleetParts,
-  processId: string,
-): Promise<SharedSettings | null> {
-  return fleetStore(service).accept(processId);
-}
-
+/** `accept` answers null if no process with this ID was refused. */
 export function fleetStore({ config, database }: FleetParts): FleetStore {
   return createFleetStore(database.prisma, scaledMs(ACCEPTED_FOR_MS, config.timeScale));
 }

@@ -14,7 +14,7 @@ import { type OperationsReads, readOperations } from '../db/operations.ts';
 import type { QueueMemory } from '../queue/backend.ts';
 import type { QueueCounts, Queues } from '../queue/queues.ts';
 import { directoriesOf } from './authorities.ts';
-import { readFleet, type SeenFleet } from './fleet.ts';
+import { loadFleet, type SeenFleet } from './fleet.ts';
 import type { Service } from './service.ts';
 
 type BudgetLeft = {
@@ -79,7 +79,7 @@ async function readAll(service: OverviewParts): Promise<Overview> {
   const at = now();
   const state = await readInstallation(prisma, directoriesOf(authorities));
   const reads = await readOperations(prisma, at);
-  const fleet = await readFleet(service);
+  const fleet = await loadFleet(service);
   return {
     at,
     state,
@@ -87,7 +87,7 @@ async function readAll(service: OverviewParts): Promise<Overview> {
     fleet,
     queueMemory: await backend.readMemory().catch(() => null),
     queues: await countAll(queues),
-    budget: await readBudget(prisma, now()),
+    budget: await loadBudget(prisma, now()),
   };
 }
 
@@ -109,7 +109,7 @@ const SHOWN_MAX = 10;
 const limits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // only its own keys
 
 /** The limits closest to exhaustion first. Full buckets are not stored or are skipped. */
-export async function readBudget(
+export async function loadBudget(
   prisma: Database['prisma'],
   at: Date,
 ): Promise<readonly BudgetLeft[]> {

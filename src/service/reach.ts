@@ -1,5 +1,3 @@
-/** Connects the diagnosis of addresses and CAs. */
-
 import type { ExternalAuthority } from '../certificates/authorities/external.ts';
 import {
   createExamineReach,
@@ -12,7 +10,7 @@ import type { Config } from '../config/config.ts';
 import type { CertificateStore } from '../db/issuance/certificates.ts';
 import type { Observer } from '../dns/observe/observe.ts';
 
-/** Takes up to 10 s. Network failures do not reject it, but an unreadable CA file does. */
+/** `domainId`: null if the name is not attached. Takes up to 10 s. Network failures do not reject it, but an unreadable CA file does. */
 export type ExamineReachOf = (hostname: string, domainId: string | null) => Promise<ReachReport>;
 
 type Around = {
@@ -24,7 +22,6 @@ type Around = {
   readonly now: () => Date;
 };
 
-/** `domainId`: null if the name is not attached. */
 export function reachExaminer(around: Around): ExamineReachOf {
   const { config, observer, probes, external } = around;
   let examine: ExamineReach | undefined;

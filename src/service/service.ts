@@ -18,7 +18,6 @@ import {
   createTargets,
 } from '../certificates/vault/derived-secrets.ts';
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
-import { type FollowUpState, followUps } from '../core/life/follow-ups.ts';
 import {
   createEdgeLookups,
   type EdgeLookups,
@@ -33,13 +32,7 @@ import type { Observer } from '../dns/observe/observe.ts';
 import { createWire } from '../dns/wire/wire.ts';
 import { createKeyedCount, type KeyedCount } from '../net/keyed-count.ts';
 import { composeOwnAddresses, type OwnAddresses } from '../net/own-addresses.ts';
-import {
-  type BringNow,
-  createBringNow,
-  openQueues,
-  type Queues,
-  type SeenQueues,
-} from '../queue/queues.ts';
+import { type BringNow, createBringNow, openQueues, type SeenQueues } from '../queue/queues.ts';
 import type { Send } from '../webhooks/send.ts';
 import { budgetsOf, buildHealth, caaAuthoritiesOf } from './authorities.ts';
 import { countOrders } from './count-orders.ts';
@@ -47,7 +40,7 @@ import { buildHandshakes, type Handshakes } from './handshakes.ts';
 import { buildObserver } from './observer.ts';
 import type { Opened } from './opened.ts';
 import { type ExamineReachOf, reachExaminer } from './reach.ts';
-import { openStores, type Stores } from './stores.ts';
+import { createStores, type Stores } from './stores.ts';
 import { type CheckUpstream, upstreamChecker } from './upstream-checker.ts';
 import { webhookSender } from './webhook-sender.ts';
 
@@ -60,7 +53,7 @@ export type Service = Opened &
     readonly lookups: EdgeLookups & Probed;
     /** Each queue connects on first use. */
     readonly queues: SeenQueues;
-    readonly keys: AuthorityKeyStore;
+    readonly authorityKeys: AuthorityKeyStore;
     /** PEM, once the local CA has signed something. */
     rootCertificate(): Promise<string | null>;
     readonly observer: Observer;
@@ -82,15 +75,13 @@ export type Service = Opened &
     proofFor(projectId: string, hostname: string): string;
     /** Signs requests to a project's deploys. */
     signingKey(projectId: string, generation: number): Uint8Array;
-    /** Idempotent. Rejects while the queue is unavailable. */
-    wake(domain: FollowUpState & { readonly id: string; readonly epoch: number }): Promise<void>;
     readonly bringNow: BringNow;
     /** Checks whether a CA answers, if that is unknown; `health` has the result. */
     askAuthority(directoryUrl: string | null): Promise<void>;
     /** Of each sweep: the domains that are due. */
     readonly due: { readonly [S in SweepName]: DueDomains };
     readonly handshakes: Handshakes;
-    /** What a certificate needs beside the DNS. `domainId`: null if the name is not attached. */
+    /** What a certificate needs beside the DNS. */
     readonly examineReach: ExamineReachOf;
     /** Slots of this process for deliveries, by receiver and by project. */
     readonly deliverySlots: KeyedCount;
@@ -105,7 +96,15 @@ export type Service = Opened &
 /** What tests replace beside the clock. */
 type Replaceable = Pick<
   Service,
-  'authorities' | 'handshakes' | 'observer' | 'pause' | 'queues' | 'random' | 'send'
+  | 'authorities'
+  | 'checkUpstream'
+  | 'examineReach'
+  | 'handshakes'
+  | 'observer'
+  | 'pause'
+  | 'queues'
+  | 'random'
+  | 'send'
 >;
 
 /** Makes no requests. Throws if a configured file cannot be read. */
@@ -117,8 +116,8 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
   const { edgePool, probes, lookups } = composeLookups(opened);
   const observer = replaced.observer ?? buildObserver(opened, wire, probes);
   const targetFor = createTargets(secrets.target, config.platform.domain);
-  const keys = createAuthorityKeyStore(database.prisma);
-  const authorities = replaced.authorities ?? authoritiesOf(opened, keys, lookups);
+  const authorityKeys = createAuthorityKeyStore(database.prisma);
+  const authorities = replaced.authorities ?? authoritiesOf(opened, authorityKeys, lookups);
   const health = buildHealth(opened);
   const external = composeExternal(config, observer.lookupAddresses);
   const certificates = certificatesOf(opened, authorities);
@@ -134,15 +133,15 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
     probes,
     lookups,
     queues,
-    keys,
-    rootCertificate: async () => (await keys.loadRoot())?.certificate ?? null,
+    authorityKeys,
+    rootCertificate: async () => (await authorityKeys.loadRoot())?.certificate ?? null,
     observer,
     authorities,
     health,
     askAuthority: createAsk(authorities, health),
     external,
     caaAuthorities: () => caaAuthoritiesOf(authorities, config.acme.challenge),
-    ...openStores(opened),
+    ...createStores(opened),
     certificates,
     quarantine,
     targetFor,
@@ -150,7 +149,6 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
     checkUpstream: upstreamChecker({ config, ownAddresses }),
     proofFor: createProofs(secrets.proof),
     signingKey: createSigningKeys(secrets.signing),
-    wake: createWake(queues),
     bringNow: createBringNow({ queues, quarantine, now }),
     due: dueDomainsOf(database),
     deliverySlots: createKeyedCount({ total: Infinity, perKey: Infinity }),
@@ -196,11 +194,4 @@ function composeLookups({ database, secrets }: Opened) {
   const probes = createProbes(secrets.probe);
   const stored = createEdgeLookups({ prisma: database.prisma, pool: edgePool });
   return { edgePool, probes, lookups: answeringProbes(stored, probes) };
-}
-
-function createWake(queues: Queues): Service['wake'] {
-  return async (domain) => {
-    const job = { domainId: domain.id, epoch: domain.epoch };
-    for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
-  };
 }

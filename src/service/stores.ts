@@ -1,4 +1,4 @@
-/** The stores that read and write the tables of one thing each. */
+/** The stores that need only the database. */
 import { type ApiKeyStore, createApiKeyStore } from '../db/api-keys.ts';
 import { createDeliveryStore, type DeliveryStore } from '../db/delivery/deliveries.ts';
 import { createWebhookStore, type WebhookStore } from '../db/delivery/webhooks.ts';
@@ -24,12 +24,12 @@ export type Stores = {
   readonly events: EventFeedStore;
   readonly pets: PetStore;
   readonly projects: ProjectStore;
-  readonly settings: DomainSettingsStore;
+  readonly domainSettings: DomainSettingsStore;
   readonly waiting: WaitingStore;
   readonly webhooks: WebhookStore;
 };
 
-export function openStores({ config, database }: Pick<Opened, 'config' | 'database'>): Stores {
+export function createStores({ config, database }: Pick<Opened, 'config' | 'database'>): Stores {
   const { prisma } = database;
   // Embedded storage runs one statement at a time.
   const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
@@ -42,7 +42,7 @@ export function openStores({ config, database }: Pick<Opened, 'config' | 'databa
     events: createEventFeedStore(database),
     pets: createPetStore(database, { concurrency }),
     projects: createProjectStore(prisma),
-    settings: createDomainSettingsStore(prisma),
+    domainSettings: createDomainSettingsStore(prisma),
     waiting: createWaitingStore(prisma),
     webhooks: createWebhookStore(prisma),
   };

@@ -6,13 +6,9 @@ import { createSender, type Send } from '../webhooks/send.ts';
 type Around = { readonly config: Config; readonly ownAddresses: OwnAddresses };
 
 /** Never connects to this installation or to private addresses, except in test labs. */
-export function webhookSender({ config, ownAddresses }: Around, timeoutMs?: number): Send {
+export function webhookSender({ config, ownAddresses }: Around): Send {
   const { dns, webhooks } = config;
-  const common = {
-    allowPrivate: webhooks.allowPrivate,
-    lookup: createLookup(dns.servers),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-  };
+  const common = { allowPrivate: webhooks.allowPrivate, lookup: createLookup(dns.servers) };
   if (webhooks.allowPrivate) return createSender({ ...common, isAllowed: () => true });
   return async (outgoing) => {
     const own = await ownAddresses();

@@ -11,6 +11,8 @@ type Outgoing = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** For the whole attempt, from the DNS query to the end of the response. Default: TIMEOUT_MS. */
+  readonly timeoutMs?: number;
 };
 
 export type SenderDeps = ReceiverRules & {
@@ -18,8 +20,6 @@ export type SenderDeps = ReceiverRules & {
   readonly isAllowed: (address: string) => boolean;
   /** PEM root certificates to trust instead of the default ones. */
   readonly trust?: string;
-  /** For the whole attempt, from the DNS query to the end of the response. */
-  readonly timeoutMs?: number;
 };
 
 /** Resolves on any failure of the receiver; rejects only on internal errors. */
@@ -37,7 +37,7 @@ export function createSender(deps: SenderDeps): Send {
   return async (outgoing) => {
     if (urlProblem(outgoing.url, deps) !== null) return unanswered('url_refused');
     const url = new URL(outgoing.url);
-    const late = AbortSignal.timeout(deps.timeoutMs ?? TIMEOUT_MS);
+    const late = AbortSignal.timeout(outgoing.timeoutMs ?? TIMEOUT_MS);
     const addresses = await within(late, addressesOf(url, deps.lookup));
     if (addresses === 'late') return unanswered('timed_out');
     if (addresses === 'untold') return unanswered('name_not_told');

@@ -27,7 +27,7 @@ const notAsked = [
   'too_many_domains', // takes a hundred domains (test/http/domains.test.ts)
   'too_many_webhooks', // takes ten (test/http/webhooks.test.ts)
   'too_many_streams', // takes twenty open streams (test/http/events.test.ts)
-  'too_many_tests', // takes test messages that last (test/roles/send-test.test.ts)
+  'too_many_tests', // takes test messages that last (test/http/send-test.test.ts)
   'too_many_diagnoses', // takes ten running diagnoses (test/http/diagnosis.test.ts)
 ];
 

@@ -69,7 +69,7 @@ describe('A handshake', () => {
     (await shakeHands('broken.acme.test')).destroy();
   });
 
-  it('is refused while the certificate cannot be read', async () => {
+  it('is refused if the certificate cannot be parsed', async () => {
     await edge.publish('unreadable.acme.test', deploy.url);
     edge.certificates.set('unreadable.acme.test', { chain: 'no PEM', key: 'no PEM' });
     await expect(shakeHands('unreadable.acme.test')).rejects.toThrow();

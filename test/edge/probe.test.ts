@@ -55,6 +55,7 @@ beforeAll(async () => {
     lookups,
     log,
     now: () => new Date(),
+    ownAddresses: async () => [],
     secrets: { tickets: new Uint8Array(32) },
     signingKey,
   });

@@ -27,3 +27,15 @@ it('Evicted TLS contexts are freed after their last use', async () => {
   await turn();
   expect(did).toHaveLength(3);
 });
+
+it('A certificate that could not be parsed is loaded again', async () => {
+  const loads = [{ chain: 'no PEM', key: 'no PEM' }, await localhostCertificate()];
+  const findServer = createTlsServers({
+    ticketKeys,
+    handshakeMs: 1_000,
+    receiver: new EventEmitter(),
+    loadCertificate: async () => loads.shift() ?? null,
+  });
+  await expect(findServer(siteOf('a'))).rejects.toThrow();
+  expect(await findServer(siteOf('a'))).not.toBeNull();
+});

@@ -20,7 +20,7 @@ import { type RunningService, startService } from '../support/service.ts';
 import { until } from '../support/world.ts';
 
 const greeting = 'Hello from the project’s deploy.\n';
-const secret = 'a-secret-of-the-laboratory-and-nobody-else';
+const secret = 'the-secret-of-caddy-and-this-edge';
 const closings = closeAfterAll();
 let postgres: PostgresServer;
 let service: RunningService;

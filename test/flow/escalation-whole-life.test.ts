@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { escalationRoutes } from '../../src/http/routes/escalations.ts';
 import { createOverview } from '../../src/service/overview.ts';
+import type { Service } from '../../src/service/service.ts';
 import { publishingRoutes } from '../http/publishing-routes.ts';
 import { callApi, startTestApi, type TestApi } from '../http/support.ts';
 import { later, noon } from '../support/builders.ts';
@@ -18,19 +19,23 @@ import { openStoredDomains, type StoredDomains } from '../support/stored-domains
 
 let stored: StoredDomains;
 let api: TestApi;
+let service: Service;
 let key: string;
 
 /** The API on the same database; its keys are in another one. */
 beforeAll(async () => {
   stored = await openStoredDomains();
+  const never = () => Promise.reject(new Error('unexpected change of jobs'));
   api = await startTestApi(({ now }) => {
-    const service = serviceOn(stored.database, { now });
+    service = serviceOn(stored.database, { now });
+    Object.assign(service.queues, { enqueue: never, ensure: never, promote: never, remove: never });
     return [...escalationRoutes(service, createOverview(service)), ...publishingRoutes(service)];
   });
   key = await api.keyWith('ops:read', 'domains:read');
 });
 afterAll(async () => {
   await api?.close();
+  await service?.close();
   await stored?.close();
 });
 

@@ -226,7 +226,7 @@ describe('with the local CA', { concurrent: true }, () => {
     // A root sealed with an unknown key.
     const root = { id: 'root', certificate: '', sealedKey: new Uint8Array(120) };
     await prisma.localAuthority.create({ data: root });
-    const stored = await signpost.service.keys.loadRoot();
+    const stored = await signpost.service.authorityKeys.loadRoot();
     expect(stored).not.toBeNull();
     const { record } = await client.addDomain();
     await world.publish([`docs CNAME ${record.value}.`]);

@@ -3,7 +3,7 @@ import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
 import type { ExaminedName } from '../../src/dns/examine.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
-import { diagnoseHostname } from '../../src/http/routes/diagnosis.ts';
+import { diagnosisRoute } from '../../src/http/routes/diagnosis.ts';
 import type { Service } from '../../src/service/service.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
     };
     Object.assign(service, members);
     Object.assign(service.observer, { observe });
-    return [diagnoseHostname(service)];
+    return [diagnosisRoute(service)];
   });
   key = await test.keyWith('domains:read');
 });

@@ -4,7 +4,7 @@ import { recordEvents } from '../../src/db/events.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
 import type { Watching } from '../../src/events/watching.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
-import { streamEvents } from '../../src/http/routes/events.ts';
+import { eventsRoute } from '../../src/http/routes/events.ts';
 import { createStreams, type Streams } from '../../src/http/routes/streams.ts';
 import { noon } from '../support/builders.ts';
 import { type Reading, readEvents } from '../support/sse.ts';
@@ -43,8 +43,12 @@ beforeAll(async () => {
       pollMs: 5,
       heartbeatMs: 20,
       watching,
+      checkFeed: {
+        follow: () => expect.fail('unexpected follow of checks'),
+        close: () => undefined,
+      },
     });
-    return [streamEvents(service, streams.open)];
+    return [eventsRoute(service, streams.open)];
   });
   key = await t.keyWith('domains:read');
   const project = await createProjectStore(t.prisma).create({ name: 'P', slug: 'p', plan: 'pro' });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { serviceOn } from '../support/database-service.ts';
 import { callApi, composeApi, startTestApi, type TestApi } from './support.ts';
@@ -143,6 +143,7 @@ describe('Behind a base URL with a path', () => {
   test('links and locations include the path', async () => {
     const env = { BASE_URL: 'https://api.example.com/store/v1' };
     const service = serviceOn(t, { now: () => t.clock.now, env });
+    onTestFinished(() => service.close());
     const api = composeApi(service, petRoutes(service), {
       authenticate: async () => ({ kind: 'ok', key: { id: 'k', scopes: ['admin'] } }),
       usage: { used: () => {}, deprecated: () => {} },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import type { DomainStatus } from '../../src/db/generated/enums.ts';
-import { mayHaveCertificate } from '../../src/http/routes/internal.ts';
+import { tlsAskRoute } from '../../src/http/routes/internal.ts';
 import type { Service } from '../../src/service/service.ts';
 import { noon } from '../support/builders.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
@@ -12,7 +12,7 @@ let test: TestApi;
 let asked = 0;
 
 beforeAll(async () => {
-  test = await startTestApi((service) => [mayHaveCertificate(counting(service))]);
+  test = await startTestApi((service) => [tlsAskRoute(counting(service))]);
   for (const status of ['pending', 'verified', 'live', 'drifted', 'failed'] as const) {
     await attach(test.prisma, `${status}.shop.test`, status);
   }

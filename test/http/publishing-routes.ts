@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Route } from '../../src/http/pipeline/route.ts';
-import { deleteProject } from '../../src/http/routes/delete-project.ts';
+import { deleteProjectRoute } from '../../src/http/routes/delete-project.ts';
 import { deployRoutes } from '../../src/http/routes/deploys.ts';
 import { domainListRoutes } from '../../src/http/routes/domain-lists.ts';
 import { type DropTraffic, domainRoutes } from '../../src/http/routes/domains.ts';
@@ -30,7 +30,7 @@ export function publishingRoutes(
   Object.assign(service, { checkUpstream: addressesOnly });
   return [
     ...projectRoutes(service),
-    deleteProject(service, dropTraffic),
+    deleteProjectRoute(service, dropTraffic),
     ...deployRoutes(service),
     ...signingRoutes(service),
     ...domainListRoutes(service),

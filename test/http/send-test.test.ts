@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createVault } from '../../src/certificates/vault/vault.ts';
-import type { Config } from '../../src/config/config.ts';
 import type { Webhook } from '../../src/core/records.ts';
 import { createSendTest } from '../../src/http/routes/send-test.ts';
 import { mintSecret } from '../../src/webhooks/message.ts';
@@ -16,8 +15,7 @@ it('Test messages to one host are limited, and a finished one frees its place', 
     new Promise((resolve) => {
       waiting.push(() => resolve({ kind: 'answered', status: 204, retryAfter: null }));
     });
-  const parts = { config: {} as Config, ownAddresses: async () => [], vault };
-  const sendTest = createSendTest(parts, send);
+  const sendTest = createSendTest({ send, vault });
   const { sealed } = mintSecret(vault, 'w1');
   const aWebhook = (url: string) =>
     ({ id: 'w1', projectId: 'p1', url, sealedSecret: sealed, sealedOldSecret: null }) as Webhook;

@@ -3,12 +3,13 @@
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
+import type { Storage } from '../../src/config/config.ts';
 import type { Scope } from '../../src/core/operations/scopes.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
 import { createRateLimiter } from '../../src/http/limits/rate-limit.ts';
-import type { Gate } from '../../src/http/pipeline/admission.ts';
+import type { ClientChecks } from '../../src/http/pipeline/admission.ts';
 import { type Api, createApi } from '../../src/http/pipeline/api.ts';
 import type { Headers, Route } from '../../src/http/pipeline/route.ts';
 import { createRouter } from '../../src/http/pipeline/router.ts';
@@ -20,7 +21,10 @@ import { serviceOn } from '../support/database-service.ts';
 import { databasesOfRun, freshStorage, type StorageName } from '../support/storage.ts';
 import { isPlain } from './plain-route.ts';
 
-export type TestDatabase = Omit<Database, 'close'> & { readonly close: () => Promise<void> };
+export type TestDatabase = Omit<Database, 'close'> & {
+  readonly storage: Storage;
+  readonly close: () => Promise<void>;
+};
 
 /** The fastest database in the quick run, all in the long one. */
 export const databases: readonly StorageName[] = databasesOfRun()
@@ -33,6 +37,7 @@ export async function openTestDatabase(storage?: StorageName): Promise<TestDatab
   const database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
   return {
     ...database,
+    storage: fresh.storage,
     close: async () => {
       await database.close();
       await fresh.close();
@@ -81,7 +86,13 @@ export async function startTestApi(
     warn: () => undefined,
     debug: () => undefined,
   };
-  const service = serviceOn(database, { now: () => clock.now, log, ...(env && { env }) });
+  const { storage: stored } = database;
+  const service = serviceOn(database, {
+    now: () => clock.now,
+    log,
+    storage: stored,
+    env: env ?? {},
+  });
   const routes = [...petRoutes(service), ...(typeof more === 'function' ? more(service) : more)];
   const usage = createKeyUsage(service);
   const authenticate = createAuthenticate(service);
@@ -112,11 +123,11 @@ export async function startTestApi(
 export function composeApi(
   service: Parameters<typeof createApi>[0],
   routes: readonly Route[],
-  gate: Pick<Gate, 'authenticate' | 'usage'>,
+  checks: Pick<ClientChecks, 'authenticate' | 'usage'>,
 ): Api {
   const { now } = service;
   const limits = { perKey: limiter('key', now), perAddress: limiter('address', now) };
-  return createApi(service, routes, { ...gate, limits });
+  return createApi(service, routes, { ...checks, limits });
 }
 
 /** Fails a test whose response is missing from the OpenAPI document of these routes. */

@@ -35,4 +35,5 @@ it('POST verify starts the order of a verified domain at once and keeps its name
     },
   });
   expect(jobs.woken).toEqual(['issue-certificate', 'issue-certificate now']);
+  expect(jobs.forgotten).toEqual([]);
 });

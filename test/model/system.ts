@@ -13,7 +13,7 @@ import type { Tx } from '../../src/db/engine/transaction.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
 import type { ApiResponse } from '../../src/http/pipeline/errors.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
-import { type ApiProcess, routesOf } from '../../src/http/routes/every-route.ts';
+import { type ApiRole, routesOf } from '../../src/http/routes/every-route.ts';
 import { openQueues } from '../../src/queue/queues.ts';
 import { buildService, type Service } from '../../src/service/service.ts';
 import { type WorkTimes, workTimes } from '../../workers/running/work-times.ts';
@@ -230,7 +230,7 @@ function configFor(storage: Storage) {
 
 const notAsked = () => Promise.reject(new Error('unexpected call'));
 
-const noProcess: ApiProcess = {
+const noProcess: ApiRole = {
   dropTraffic: () => undefined,
   forgetKey: () => undefined,
   readiness: notAsked,

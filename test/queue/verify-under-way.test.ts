@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Prisma } from '../../src/db/generated/client.ts';
+import { addFollowUps } from '../../src/queue/queues.ts';
 import type { Service } from '../../src/service/service.ts';
 import { startWorkers } from '../../workers/start.ts';
 import { closeAfterEach } from '../support/closings.ts';
@@ -61,7 +62,7 @@ async function start(columns: Prisma.DomainUncheckedUpdateInput) {
     plain,
     row,
     async begin(members: Partial<Service>, sweepEveryMs = HOUR) {
-      await plain.wake(await row());
+      await addFollowUps(plain.queues, await row());
       const often = { 'recheck-live': sweepEveryMs, 'renew-certificate': HOUR };
       const times = { sweepEveryMs: often, reconcileEveryMs: HOUR };
       const workers = startWorkers({ ...plain, ...members }, times);

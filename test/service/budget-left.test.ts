@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { refillMs, tokensLeft } from '../../src/core/certificates/budget.ts';
-import { readBudget } from '../../src/service/overview.ts';
+import { loadBudget } from '../../src/service/overview.ts';
 import { openStoredOrders, type StoredOrders } from '../db/stored-orders.ts';
 import { later, noon } from '../support/builders.ts';
 
@@ -34,7 +34,7 @@ it('The budget lists the scarcest limits first and omits full ones', async () =>
       { key: `of_another_version ${directory}`, fullAt: taken('orders', 9) },
     ],
   });
-  expect(await readBudget(db.database.prisma, noon)).toEqual([
+  expect(await loadBudget(db.database.prisma, noon)).toEqual([
     {
       authority: directory,
       limit: '5 certificates in 7 days for docs.shop.test',

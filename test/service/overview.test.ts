@@ -54,6 +54,15 @@ it('The overview reports that a paused queue runs nothing', async () => {
   expect(attention.map(({ code }) => code)).toEqual(['no_worker', 'queue_paused']);
 });
 
+it('The overview has the limits of certificate authorities that are partly used', async () => {
+  const key = 'orders https://ca.example/dir';
+  const fullAt = new Date(Date.now() + 60_000);
+  await database.prisma.authorityBudget.create({ data: { key, fullAt } });
+  const { authorityBudget } = overviewView(await overviewOf(async () => none).overview.read());
+  expect(authorityBudget).toMatchObject([{ authority: 'https://ca.example/dir', fullAt }]);
+  await database.prisma.authorityBudget.deleteMany();
+});
+
 it('The overview is cached for five seconds and reloaded after a change', async () => {
   const { overview, later } = overviewOf(async () => none);
   const first = overview.read();

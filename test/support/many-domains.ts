@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IQueueBackend, Queue } from 'bullmq';
 import type { NoConnection } from '../../src/queue/backend.ts';
+import { addFollowUps } from '../../src/queue/queues.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { World } from './world.ts';
 
@@ -28,7 +29,7 @@ export async function addMany(
       new Date(),
     );
     if (added === null) throw new Error('added twice');
-    await service.wake(added);
+    await addFollowUps(service.queues, added);
     domains.push({ id: added.id, hostname, record: `${label} CNAME ${target}.` });
   }
   return domains;

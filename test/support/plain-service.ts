@@ -4,8 +4,7 @@ import type { OrderResult } from '../../src/certificates/authorities/authority.t
 import { type CertificateFaultCode, certificateFault } from '../../src/certificates/fault.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { followUps } from '../../src/core/life/follow-ups.ts';
-import { jobId } from '../../src/core/operations/jobs.ts';
+import { type AnyJob, jobId } from '../../src/core/operations/jobs.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { Unavailable } from '../../workers/orders/advance-order.ts';
 import { noon } from './builders.ts';
@@ -65,19 +64,17 @@ export function plainService(members: ServiceMembers): Service {
     handshakes: { probe: async () => [], recordServed: async () => undefined },
     ...members,
   } as unknown as Service; // what is missing throws
-  const wake: Service['wake'] = async (domain) => {
-    const job = { domainId: domain.id, epoch: domain.epoch };
-    for (const { queue, runAt } of followUps(domain)) {
-      await service.queues.enqueue(queue, [{ job, runAt }]);
-    }
-  };
-  return new Proxy(members.wake === undefined ? { ...service, wake } : service, {
+  return new Proxy(service, {
     get(target, key) {
       if (key in target) return Reflect.get(target, key);
       throw new Error(`the test's service has no ${String(key)}`);
     },
   });
 }
+
+/** Each job as `queue domain.epoch`. */
+export const namesOf = (queue: string, wanted: readonly { readonly job: AnyJob }[]) =>
+  wanted.map(({ job }) => `${queue} ${jobId(job)}`);
 
 /** Follow-up jobs as `queue domain.epoch at time`, and removed ones. */
 export function recordingQueues() {

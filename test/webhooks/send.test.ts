@@ -34,16 +34,16 @@ function resolver(...answers: readonly (readonly string[])[]) {
   return { lookup, asked };
 }
 
-function sender(parts: Partial<SenderDeps> = {}) {
+function sender(parts: Partial<SenderDeps> = {}, timeoutMs = 20_000) {
   const send = createSender({
     allowPrivate: true,
     lookup: resolver([PUBLIC]).lookup,
     isAllowed: (address) => address === PUBLIC,
     trust: certificate.root,
-    timeoutMs: 20_000,
     ...parts,
   });
-  return (url: string) => send({ url, headers: { 'webhook-id': 'msg_1' }, body: '{"a":1}' });
+  return (url: string) =>
+    send({ url, headers: { 'webhook-id': 'msg_1' }, body: '{"a":1}', timeoutMs });
 }
 
 const answered = (code: number, retryAfter: string | null = null) => ({
@@ -111,20 +111,20 @@ describe('A delivery attempt', () => {
   it('uses the status of a response whose body never ends', async () => {
     const receiver = await start();
     receiver.respond = (_, response) => void response.writeHead(202).write('x');
-    expect(await sender({ timeoutMs: 5_000 })(receiver.url)).toEqual(answered(202));
+    expect(await sender({}, 5_000)(receiver.url)).toEqual(answered(202));
   });
 
   it('times out if connection, look-up or handshake stall', async () => {
     const receiver = await start();
     receiver.respond = hang;
-    const quick = { timeoutMs: 200 };
-    expect(await sender(quick)(receiver.url)).toEqual(failed('timed_out'));
+    const quickly = 200;
+    expect(await sender({}, quickly)(receiver.url)).toEqual(failed('timed_out'));
     const named = `http://${hostname}:${receiver.port}/`;
     const silent: Lookup = () => new Promise(() => {});
-    expect(await sender({ ...quick, lookup: silent })(named)).toEqual(failed('timed_out'));
+    expect(await sender({ lookup: silent }, quickly)(named)).toEqual(failed('timed_out'));
     const mute = await tcpServer(() => {});
     const url = `https://${hostname}:${mute}/`;
-    expect(await sender(quick)(url)).toEqual(failed('timed_out'));
+    expect(await sender({}, quickly)(url)).toEqual(failed('timed_out'));
   });
 
   it('reports what kept it from the receiver', async () => {

@@ -180,7 +180,11 @@ describe('30 minutes after verification without a certificate', () => {
       cause: 'dns_changed',
       evidence: { findings: missing.findings, nextAttempt: null },
     });
-    expect(done).toEqual(['save', 'tell docs.shop.test dns_changed', 'follow-ups of epoch 2']);
+    expect(done).toEqual([
+      'save',
+      'tell docs.shop.test dns_changed',
+      `check-dns ${job.domainId}.2`,
+    ]);
     expect(result).toEqual({ kind: 'done' });
   });
 

@@ -9,7 +9,12 @@ import { type OpenEscalation, readEvidence } from '../../src/db/issuance/escalat
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import type { Service } from '../../src/service/service.ts';
 import { aDomain, noon } from '../support/builders.ts';
-import { defaultConfig, plainService, type ServiceMembers } from '../support/plain-service.ts';
+import {
+  defaultConfig,
+  namesOf,
+  plainService,
+  type ServiceMembers,
+} from '../support/plain-service.ts';
 import { type SeenAs, seenAs } from '../support/seen-as.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
@@ -86,9 +91,10 @@ function serviceFor({ database }: StoredDomains, given: EscalationCase, more: Se
       },
     },
     bringNow: async () => void did.push('attempt'),
-    wake: async ({ epoch }: { readonly epoch: number }) =>
-      void did.push(`follow-ups of epoch ${epoch}`),
-    queues: { remove: async () => undefined },
+    queues: {
+      enqueue: async (queue, wanted) => void did.push(...namesOf(queue, wanted)),
+      remove: async () => undefined,
+    },
     log: {
       warn: ({ domain, cause }) => void did.push(`tell ${domain} ${cause}`),
       error: ({ err }) => {

@@ -150,7 +150,7 @@ describe('the certificate of a verified domain', () => {
     const { service, did, saves } = world({ seen: 'missing' });
     expect(await issueCertificate(service, job)).toEqual({ kind: 'done' });
     expect(saves[0]?.outcome).toMatchObject({ kind: 'moved', to: { status: 'pending' } });
-    expect(did).toEqual(['follow up epoch 2', 'forget the escalation']);
+    expect(did).toEqual([`check-dns ${job.domainId}.2`, 'forget the escalation']);
   });
 
   it('waits a minute when the DNS is unknown', async () => {

@@ -12,7 +12,13 @@ import type { CertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { IssueWork } from '../../src/db/issuance/issue-work.ts';
 import type { Unavailable } from '../../workers/orders/advance-order.ts';
 import { aDomain, later, noon } from '../support/builders.ts';
-import { orThrow, plainService, type ServiceMembers, testVault } from '../support/plain-service.ts';
+import {
+  namesOf,
+  orThrow,
+  plainService,
+  type ServiceMembers,
+  testVault,
+} from '../support/plain-service.ts';
 import { type SeenAs, seenAs } from '../support/seen-as.ts';
 
 const DAY = 86_400_000;
@@ -118,8 +124,8 @@ export function orderWorld(domain: LoadedDomain, situation: Situation, more: Ser
         return { kind: 'saved', epoch: 2 };
       },
     },
-    wake: async ({ epoch }: { epoch: number }) => void did.push(`follow up epoch ${epoch}`),
     queues: {
+      enqueue: async (queue, wanted) => void did.push(...namesOf(queue, wanted)),
       remove: async (queue) => {
         if (queue === 'escalate-certificate') did.push('forget the escalation');
       },

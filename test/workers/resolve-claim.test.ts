@@ -10,7 +10,7 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { saveCheck } from '../../workers/checks/save-check.ts';
 import { anObservation, later, noon, right } from '../support/builders.ts';
-import { plainService } from '../support/plain-service.ts';
+import { namesOf, plainService } from '../support/plain-service.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
 
 const HOUR = 3_600_000;
@@ -34,6 +34,10 @@ async function two(hostname: string, status: DomainStatus): Promise<Two> {
   return { holder: await stored.load(id), claimant: await stored.pending(hostname) };
 }
 
+/** Of a domain that was verified in its first epoch. */
+const certificateJobs = ({ id }: LoadedDomain) =>
+  ['issue-certificate', 'escalate-certificate'].map((queue) => `${queue} ${id}.1`);
+
 /** The TXT records that `answers` makes of the two values are at the queried name. */
 function checkRight({ claimant, holder }: Two, txt: Txt, more: Partial<Observation> = {}) {
   const values = [claimant, holder].map(({ projectId, hostname }) => proofFor(projectId, hostname));
@@ -47,8 +51,10 @@ function checkRight({ claimant, holder }: Two, txt: Txt, more: Partial<Observati
         return [answers[txt](values[0] ?? '', values[1] ?? '')];
       },
     },
-    wake: async ({ id }: { readonly id: string }) => void followed.push(id),
-    queues: { remove: async () => undefined },
+    queues: {
+      enqueue: async (queue, wanted) => void followed.push(...namesOf(queue, wanted)),
+      remove: async () => undefined,
+    },
   });
   const observed = { kind: 'observed', observation: { ...anObservation(), ...more } } as const;
   const saved = saveCheck(service, { domain: claimant, observed }, right);
@@ -109,7 +115,7 @@ describe('a right check of a name that another project has added', () => {
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
     expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
     expect(await claimEvents(pair.holder.id)).toEqual([]);
-    expect(followed).toEqual([pair.claimant.id]);
+    expect(followed).toEqual(certificateJobs(pair.claimant));
   });
 
   const taken = held.filter(isTaken);
@@ -123,7 +129,7 @@ describe('a right check of a name that another project has added', () => {
     const { hostname, target } = pair.claimant;
     const found = proof === 'cname' ? target : `_signpost.${hostname}`;
     expect(await claimEvents(lost.id)).toEqual([{ data: { proof, found } }]);
-    expect(followed).toEqual([lost.id, pair.claimant.id]);
+    expect(followed).toEqual([`check-dns ${lost.id}.2`, ...certificateJobs(pair.claimant)]);
   });
 
   const seen = {

@@ -5,7 +5,7 @@ import { decide } from '../../src/core/life/decide.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave } from '../../src/db/domains/transitions.ts';
 import type { NewEscalation } from '../../src/db/issuance/escalations.ts';
-import { forgetJobs } from '../../src/queue/queues.ts';
+import { addFollowUps, forgetJobs } from '../../src/queue/queues.ts';
 import type { Service } from '../../src/service/service.ts';
 import { checkRules } from './check-rules.ts';
 import { countedCheckOf } from './counted-check.ts';
@@ -59,10 +59,10 @@ function planRequired({ hostname }: LoadedDomain): CheckResult {
 
 /** Idempotent. A return to pending starts a new epoch: the previous epoch's jobs are removed. */
 export async function enqueueFollowUps(
-  { queues, wake }: Pick<Service, 'queues' | 'wake'>,
+  { queues }: Pick<Service, 'queues'>,
   { id, epoch }: { readonly id: string; readonly epoch: number },
   { to, nextCheckAt, escalateAt }: Pick<DomainChange, 'to' | 'nextCheckAt' | 'escalateAt'>,
 ): Promise<void> {
-  await wake({ id, epoch, status: to.status, nextCheckAt, escalateAt });
+  await addFollowUps(queues, { id, epoch, status: to.status, nextCheckAt, escalateAt });
   if (to.status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
 }

@@ -9,12 +9,12 @@ import type { ConnectionCount } from '../../net/connections.ts';
 import { isSameSecret } from '../../net/constant-time.ts';
 import { createMinuteLog } from '../../ops/log.ts';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
+import type { EdgeLog } from '../edge-service.ts';
 import type { OpenConnections } from '../open-connections.ts';
 import type { Visit } from '../ports.ts';
 import { pages, sendPage } from '../proxy/pages.ts';
 import { asksForWebSocket } from '../proxy/websocket.ts';
 import { canonicalHostname } from '../routes/redirect.ts';
-import type { EdgeLog } from '../rules.ts';
 import type { LoadCertificate } from '../tls/certificates.ts';
 import { loadOnce } from '../tls/load-once.ts';
 

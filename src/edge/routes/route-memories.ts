@@ -9,7 +9,7 @@ import {
   type Subscription,
   unsubscribed,
 } from '../../core/operations/route-memory.ts';
-import type { EdgeLog } from '../rules.ts';
+import type { EdgeLog } from '../edge-service.ts';
 
 const KNOWN_MAX = 50_000;
 /** Unknown names have their own cache, so that random names do not evict real ones. */
@@ -112,7 +112,7 @@ export type Outage = {
 };
 
 type OutageParts = {
-  /** Of the database. Never rejects. */
+  /** Of the database: routes cannot change until it is back. Never rejects. */
   readonly isAway: () => Promise<boolean>;
   readonly log: EdgeLog;
   readonly clock: () => number;

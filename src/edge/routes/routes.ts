@@ -2,8 +2,8 @@
 import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
 import type { EdgeLookups } from '../../db/domains/edge-lookups.ts';
 import { createAwayProbe } from '../../db/engine/unavailable.ts';
+import type { EdgeService } from '../edge-service.ts';
 import type { EdgeLimits } from '../limits.ts';
-import type { EdgeService } from '../rules.ts';
 import {
   createMemories,
   createOutage,

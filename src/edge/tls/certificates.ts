@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
 import { sealOf } from '../../certificates/vault/keys.ts';
-import type { EdgeService } from '../rules.ts';
+import type { EdgeService } from '../edge-service.ts';
 import { loadOnce } from './load-once.ts';
 
 /** Null: it does not exist (anymore). */

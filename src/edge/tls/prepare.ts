@@ -3,8 +3,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { chunksOf } from '../../core/chunks.ts';
 import type { RouteNotification } from '../../core/operations/edge-route.ts';
+import type { EdgeService } from '../edge-service.ts';
 import type { Routes } from '../routes/routes.ts';
-import type { EdgeService } from '../rules.ts';
 import type { Site } from './secure-contexts.ts';
 
 /** At most one query's worth. */
@@ -14,7 +14,7 @@ const READ_AT_ONCE = 4;
 /** Names beyond this number are prepared by their first visitor. */
 const WAITING_MAX = 10_000;
 
-/** What handshakes need, wherever they take place. */
+/** How to preload a site. */
 export type ReadySites = {
   /** Loads and caches everything that a site's handshakes need. */
   readonly makeReady: (site: Site) => Promise<unknown>;

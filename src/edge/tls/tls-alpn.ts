@@ -5,10 +5,10 @@ import {
   createProofCertificates,
   type EdgeCertificate,
 } from '../../certificates/served/proof-certificate.ts';
+import type { EdgeLog, EdgeService } from '../edge-service.ts';
 import type { EdgeLimits } from '../limits.ts';
 import { canonicalHostname } from '../routes/redirect.ts';
 import type { Routes } from '../routes/routes.ts';
-import type { EdgeLog, EdgeService } from '../rules.ts';
 import type { Divert } from './client-hello.ts';
 import { tlsRules } from './secure-contexts.ts';
 
@@ -16,7 +16,8 @@ const PROTOCOL = 'acme-tls/1';
 
 /** For CAs and our own probes, if a proof exists. Null if tls-alpn-01 is off. */
 export function answerChallenges(
-  { config, log, lookups, now }: Pick<EdgeService, 'config' | 'log' | 'lookups' | 'now'>,
+  { config, lookups, now }: Pick<EdgeService, 'config' | 'lookups' | 'now'>,
+  log: EdgeLog,
   routes: Pick<Routes, 'find'>,
   { handshakeMs }: Pick<EdgeLimits, 'handshakeMs'>,
 ): Divert | null {

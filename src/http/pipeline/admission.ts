@@ -7,14 +7,14 @@ import type { CountedRequest } from '../limits/windows.ts';
 import type { Refusal } from './errors.ts';
 import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 
-/** What recognizes and counts clients, kept as long as the process runs. */
-export type Gate = {
+/** Authentication, rate limits and key usage, one of each per process. */
+export type ClientChecks = {
   readonly authenticate: Authenticate;
   readonly limits: { readonly perAddress: RateLimiter; readonly perKey: RateLimiter };
   readonly usage: Pick<KeyUsage, 'used' | 'deprecated'>;
 };
 
-type AddressedGate = Gate & {
+type AddressedChecks = ClientChecks & {
   /** The client's address or address group, for the limit per address. */
   addressOf(remoteAddress: string | undefined, headers: Headers): string;
 };
@@ -29,7 +29,7 @@ type Counted = readonly (readonly [RateLimiter, CountedRequest])[];
 
 /** Runs before any other work. Never throws or waits. */
 export function countAddress(
-  { limits, addressOf }: AddressedGate,
+  { limits, addressOf }: AddressedChecks,
   remoteAddress: string | undefined,
   headers: Headers,
 ): readonly [RateLimiter, CountedRequest] {
@@ -39,12 +39,12 @@ export function countAddress(
 
 /** If `route` is null, only the address is counted. Rejects only if the key store fails. */
 export async function admit(
-  gate: Gate,
+  checks: ClientChecks,
   route: Route | null,
   authorization: string | undefined,
   address: readonly [RateLimiter, CountedRequest],
 ): Promise<Admission> {
-  const { authenticate, limits, usage } = gate;
+  const { authenticate, limits, usage } = checks;
   if (!address[1].allowed) return refused(refuseRateLimited(...address), null, [address]);
   if (route === null || route.scope === null) return passed(null, [address]);
   // Tokens for a single operation are not keys, so only the address is counted.

@@ -8,7 +8,7 @@ import type { CountRequest } from '../../ops/metrics/traffic.ts';
 import type { Service } from '../../service/service.ts';
 import { createIsSecret, type IsSecret } from '../keys/auth.ts';
 import { rateLimitHeaders } from '../limits/rate-limit.ts';
-import { type Admission, admit, countAddress, type Gate } from './admission.ts';
+import { type Admission, admit, type ClientChecks, countAddress } from './admission.ts';
 import { type BodyRead, readJson } from './body.ts';
 import { type Cors, createCors } from './cors.ts';
 import type { ApiResponse } from './errors.ts';
@@ -46,7 +46,7 @@ export type Api = {
 type ApiService = Pick<Service, 'config' | 'database' | 'log' | 'metrics' | 'now'>;
 
 /** What the service and its configuration determine. */
-type Pipeline = Gate & {
+type Pipeline = ClientChecks & {
   addressOf(remoteAddress: string | undefined, headers: Headers): string;
   readonly idempotency: Idempotency;
   readonly cors: Cors;
@@ -64,11 +64,11 @@ type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly reque
 
 const RETRY_AFTER_SECONDS = '5';
 
-function pipelineOf(service: ApiService, gate: Gate): Pipeline {
+function pipelineOf(service: ApiService, checks: ClientChecks): Pipeline {
   const { api, apiKey } = service.config;
   const trusted = trustedProxies(api.trustedProxies);
   return {
-    ...gate,
+    ...checks,
     addressOf: (remoteAddress, headers) =>
       addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
     idempotency: createIdempotency(service),
@@ -81,14 +81,18 @@ function pipelineOf(service: ApiService, gate: Gate): Pipeline {
   };
 }
 
-/** The path that a proxy adds: empty or e.g. `/store`. Routes start with /v1, and so does BASE_URL's end. */
+/** The path that a proxy adds: empty or e.g. `/store`. BASE_URL ends with /v1, where routes start. */
 export function basePathOf({ api }: Pick<Config, 'api'>): string {
   return new URL(api.baseUrl ?? 'http://localhost/v1').pathname.slice(0, -'/v1'.length);
 }
 
 /** Throws if two routes share method and path. Exceptions become 500 or 503 without details. */
-export function createApi(service: ApiService, routes: readonly Route[], gate: Gate): Api {
-  const pipeline = pipelineOf(service, gate);
+export function createApi(
+  service: ApiService,
+  routes: readonly Route[],
+  checks: ClientChecks,
+): Api {
+  const pipeline = pipelineOf(service, checks);
   const { basePath, cors, log, docsUrl } = pipeline;
   const find = createRouter(routes);
 

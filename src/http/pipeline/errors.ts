@@ -1,4 +1,5 @@
 /** Response values and the error codes. */
+import { REDIRECTS_MAX } from '../../core/names/redirects.ts';
 
 /** Possibly endless. Exactly one of the two functions is called, once. */
 export type TextStream = {
@@ -40,7 +41,7 @@ export const errors = {
   public_suffix: [400, 'This name is a public suffix. Choose a name below it.'],
   platform_hostname: [400, 'This name belongs to the platform. Use a domain that you own.'],
   wildcard_unsupported: [400, 'Wildcards are not supported. Add each host name separately.'],
-  too_many_redirects: [400, 'The settings have more than 100 redirects.'],
+  too_many_redirects: [400, `The settings have more than ${REDIRECTS_MAX} redirects.`],
   redirect_status: [400, 'The status of a redirect must be 301, 302, 307 or 308.'],
   settings_unknown_host: [400, 'The settings contain a host that is not a domain of this project.'],
   redirect_to_itself: [400, 'A domain cannot redirect to itself.'],

@@ -1,11 +1,11 @@
 /**
- * Changes to jobs once a request is committed. None of them rejects: committed work is safe without
- * the queue, and the reconciler adds missing jobs within a minute.
+ * Changes to jobs once a request is committed. They never reject: committed work is safe without the
+ * queue, and the reconciler adds missing jobs and removes old ones within a minute.
  */
 import type { DomainJob, DomainQueue } from '../../core/operations/jobs.ts';
 import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import type { EndedEpoch } from '../../db/domains/domains.ts';
-import { forgetJobs } from '../../queue/queues.ts';
+import { addFollowUps, forgetJobs } from '../../queue/queues.ts';
 import type { Service } from '../../service/service.ts';
 
 type About = { readonly what: string; readonly domainId: string; readonly requestId: string };
@@ -16,7 +16,7 @@ export function wakeDomain(
   requestId: string,
 ): Promise<void> {
   const about = { what: 'wake', domainId: domain.id, requestId };
-  return unlessAway(service, about, () => service.wake(domain));
+  return warnIfQueueFails(service, about, () => addFollowUps(service.queues, domain));
 }
 
 /** Wakes the job, or adds a missing one. */
@@ -27,7 +27,7 @@ export function runNow(
   requestId: string,
 ): Promise<void> {
   const about = { what: 'wake', domainId: job.domainId, requestId };
-  return unlessAway(service, about, () => service.bringNow(queue, job));
+  return warnIfQueueFails(service, about, () => service.bringNow(queue, job));
 }
 
 /** Removes the jobs of an ended epoch. Jobs already running no longer change anything. */
@@ -37,13 +37,19 @@ export function forgetEpoch(
   requestId: string,
 ): Promise<void> {
   const about = { what: 'forget', domainId: id, requestId };
-  return unlessAway(service, about, () => forgetJobs(service.queues, { domainId: id, epoch }));
+  return warnIfQueueFails(service, about, () =>
+    forgetJobs(service.queues, { domainId: id, epoch }),
+  );
 }
 
-async function unlessAway({ log }: Service, about: About, act: () => Promise<void>): Promise<void> {
+async function warnIfQueueFails(
+  { log }: Service,
+  about: About,
+  act: () => Promise<void>,
+): Promise<void> {
   try {
     await act();
   } catch (err) {
-    log.warn({ err, ...about }, 'the queue is unavailable; the reconciler will add the job');
+    log.warn({ err, ...about }, 'the queue is unavailable; the reconciler will repair it');
   }
 }

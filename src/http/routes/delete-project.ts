@@ -8,7 +8,7 @@ import type { DropTraffic } from './domains.ts';
 import { findProject } from './projects.ts';
 
 /** One domain at a time: after a crash, the project exists with the remaining domains. */
-export function deleteProject(service: Service, dropTraffic: DropTraffic): Route {
+export function deleteProjectRoute(service: Service, dropTraffic: DropTraffic): Route {
   return route({
     tag: 'Projects',
     stability: 'stable',

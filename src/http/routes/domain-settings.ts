@@ -44,7 +44,7 @@ function getSettings(service: Service): Route {
     handle: async ({ params }) => {
       const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
-      return { status: 200, body: bodyOf(await service.settings.load(project.id)) };
+      return { status: 200, body: bodyOf(await service.domainSettings.load(project.id)) };
     },
   });
 }
@@ -84,7 +84,7 @@ function putSettings(service: Service): Route {
       const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
       const domains = normalised(body.domains, service.config.platform.domain);
-      const refusal = await service.settings.replace(project.id, domains, (current) =>
+      const refusal = await service.domainSettings.replace(project.id, domains, (current) =>
         mayChange(headers, entityTagOf(renderJson(bodyOf(current)))),
       );
       return refusal === null ? { status: 200, body: bodyOf(domains) } : refuseSettings(refusal);
@@ -113,7 +113,8 @@ function putHsts(service: Service): Route {
       if (project === null) return refuse('project_not_found');
       const parsed = parseHostname(params.hostname, service.config.platform.domain);
       const isStored =
-        parsed.ok && (await service.settings.putHsts(project.id, parsed.hostname.ascii, body));
+        parsed.ok &&
+        (await service.domainSettings.putHsts(project.id, parsed.hostname.ascii, body));
       return isStored ? { status: 200, body } : refuse('domain_not_found');
     },
   });
@@ -136,7 +137,7 @@ function deleteHsts(service: Service): Route {
       const project = await findProject(service, params.projectId);
       if (project === null) return refuse('project_not_found');
       const parsed = parseHostname(params.hostname, service.config.platform.domain);
-      if (parsed.ok) await service.settings.deleteHsts(project.id, parsed.hostname.ascii);
+      if (parsed.ok) await service.domainSettings.deleteHsts(project.id, parsed.hostname.ascii);
       return { status: 204 };
     },
   });

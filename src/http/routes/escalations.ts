@@ -74,9 +74,12 @@ function closeEscalation(service: Service, overview: InstallationOverview): Rout
       const closed = isUuid(escalationId)
         ? await closeForOperator(database.prisma, escalationId, now())
         : null;
-      const body = closed && projectEscalationView(closed);
-      if (body === null) return refuse('escalation_not_found');
-      return { status: 200, body, afterCommit: async () => overview.forget() };
+      if (closed === null) return refuse('escalation_not_found');
+      const body = projectEscalationView(closed);
+      const afterCommit = async () => overview.forget();
+      // A newer process can have opened it for a cause that this one does not know.
+      if (body === null) return { ...refuse('escalation_not_found'), afterCommit };
+      return { status: 200, body, afterCommit };
     },
   });
 }

@@ -27,7 +27,7 @@ data: {"id":42,"type":"domain.live","hostname":"docs.example.com","domainId":"01
 `;
 
 /** All checks run before the stream starts, because the status cannot change afterwards. */
-export function streamEvents(service: Service, openStream: OpenStream): Route {
+export function eventsRoute(service: Service, openStream: OpenStream): Route {
   return route({
     tag: 'Events',
     stability: 'stable',

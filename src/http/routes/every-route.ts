@@ -3,19 +3,20 @@ import type { ReadReadiness } from '../../ops/readiness.ts';
 import { createOverview } from '../../service/overview.ts';
 import type { Service } from '../../service/service.ts';
 import type { Route } from '../pipeline/route.ts';
-import { deleteProject } from './delete-project.ts';
+import { deleteProjectRoute } from './delete-project.ts';
 import { deployRoutes } from './deploys.ts';
-import { diagnoseHostname, readHostnameRoute } from './diagnosis.ts';
+import { diagnosisRoute } from './diagnosis.ts';
 import { domainListRoutes } from './domain-lists.ts';
 import { domainSettingsRoutes } from './domain-settings.ts';
 import { type DropTraffic, domainRoutes } from './domains.ts';
 import { escalationRoutes } from './escalations.ts';
-import { streamEvents } from './events.ts';
+import { eventsRoute } from './events.ts';
 import { fleetRoutes } from './fleet.ts';
-import { getMetrics, healthRoutes } from './health.ts';
-import { mayHaveCertificate } from './internal.ts';
+import { healthRoutes, metricsRoute } from './health.ts';
+import { hostnameRoute } from './hostname.ts';
+import { tlsAskRoute } from './internal.ts';
 import { type ForgetKey, keyRoutes } from './keys.ts';
-import { getLocalCa } from './local-ca.ts';
+import { localCaRoute } from './local-ca.ts';
 import { openApiRoutes } from './openapi.ts';
 import { operationsRoutes } from './operations.ts';
 import { petRoutes } from './pets.ts';
@@ -24,8 +25,8 @@ import { signingRoutes } from './signing-secret.ts';
 import type { OpenStream } from './streams.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-/** What the process of the API adds to its service. */
-export type ApiProcess = {
+/** What the role adds to its service. */
+export type ApiRole = {
   readonly readiness: ReadReadiness;
   readonly dropTraffic: DropTraffic;
   readonly forgetKey: ForgetKey;
@@ -33,29 +34,29 @@ export type ApiProcess = {
 };
 
 /** In the order of the API reference. The last ones serve the OpenAPI document of the others. */
-export function routesOf(service: Service, process: ApiProcess): readonly Route[] {
+export function routesOf(service: Service, role: ApiRole): readonly Route[] {
   const overview = createOverview(service);
   const routes = [
     ...petRoutes(service),
     ...projectRoutes(service),
-    deleteProject(service, process.dropTraffic),
+    deleteProjectRoute(service, role.dropTraffic),
     ...deployRoutes(service),
     ...signingRoutes(service),
     ...domainListRoutes(service),
-    ...domainRoutes(service, process.dropTraffic),
-    readHostnameRoute(service),
-    streamEvents(service, process.openStream),
+    ...domainRoutes(service, role.dropTraffic),
+    hostnameRoute(service),
+    eventsRoute(service, role.openStream),
     ...domainSettingsRoutes(service),
-    diagnoseHostname(service),
+    diagnosisRoute(service),
     ...webhookRoutes(service),
-    getLocalCa(service),
-    ...keyRoutes(service, process.forgetKey),
+    localCaRoute(service),
+    ...keyRoutes(service, role.forgetKey),
     ...escalationRoutes(service, overview),
     ...fleetRoutes(service, overview),
     ...operationsRoutes(service, overview),
-    mayHaveCertificate(service),
-    ...healthRoutes(process.readiness),
-    getMetrics(service),
+    tlsAskRoute(service),
+    ...healthRoutes(role.readiness),
+    metricsRoute(service),
   ];
   return [...routes, ...openApiRoutes(routes, service.config.api)];
 }

@@ -1,7 +1,7 @@
 /** The processes of the installation, for operators. */
 import type { SeenProcess } from '../../core/operations/fleet.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
-import { acceptRefusedProcess, readFleet } from '../../service/fleet.ts';
+import { fleetStore, loadFleet } from '../../service/fleet.ts';
 import type { InstallationOverview } from '../../service/overview.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse } from '../pipeline/errors.ts';
@@ -31,7 +31,7 @@ function listProcesses(service: Service): Route {
     },
     handle: async () => ({
       status: 200,
-      body: (await readFleet(service)).processes.map(processView),
+      body: (await loadFleet(service)).processes.map(processView),
     }),
   });
 }
@@ -55,10 +55,10 @@ function acceptConfiguration(service: Service, overview: InstallationOverview): 
     },
     refusals: ['process_not_found'],
     async handle({ params: { processId } }) {
-      const { processes } = await readFleet(service);
+      const { processes } = await loadFleet(service);
       const found = processes.find(({ id }) => id === processId);
       const isKnown = found !== undefined && isUuid(processId);
-      if (!isKnown || (await acceptRefusedProcess(service, processId)) === null) {
+      if (!isKnown || (await fleetStore(service).accept(processId)) === null) {
         return refuse('process_not_found');
       }
       const body = processView(found);

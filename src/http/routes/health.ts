@@ -92,7 +92,7 @@ export async function metricsAnswer(metrics: () => Promise<string>): Promise<Api
   return { status: 200, text: await metrics(), headers };
 }
 
-export function getMetrics({ config, metrics }: Service): Route {
+export function metricsRoute({ config, metrics }: Service): Route {
   return route({
     method: 'GET',
     path: '/metrics',

@@ -23,7 +23,7 @@ const held = z
  * Needs no key. Clients outside private networks get 404, as for an unknown path. Caddy treats every
  * error status as no, including 503.
  */
-export function mayHaveCertificate({ config, database }: Service): Route {
+export function tlsAskRoute({ config, database }: Service): Route {
   const isNeighbour = createIsNeighbour(trustedProxies(config.api.trustedProxies));
   return route({
     method: 'GET',

@@ -6,7 +6,7 @@ import { docsLocalCa, localCa } from '../schemas/certificates.ts';
 
 const unused = { name: null, fingerprint: null, expiresAt: null } as const;
 
-export function getLocalCa(service: Service): Route {
+export function localCaRoute(service: Service): Route {
   return route({
     method: 'GET',
     path: '/v1/operations/local-ca',

@@ -64,7 +64,7 @@ export function operationsRoutes(
   ];
 }
 
-/** Cached for 5 s (src/ops/overview.ts), unless an operator starts an action in between. */
+/** Cached for 5 s (src/service/overview.ts), unless an operator starts an action in between. */
 function getOverview(overview: InstallationOverview): Route {
   return route({
     ...inCommon,

@@ -4,7 +4,6 @@ import type { Webhook } from '../../core/records.ts';
 import { hostOf } from '../../net/destination.ts';
 import { createKeyedCount } from '../../net/keyed-count.ts';
 import type { Service } from '../../service/service.ts';
-import { webhookSender } from '../../service/webhook-sender.ts';
 import { signedHeaders, testBodyOf } from '../../webhooks/message.ts';
 
 type TestSent = { readonly messageId: string; readonly answer: WebhookResponse };
@@ -19,19 +18,19 @@ const testsAtOnce = { total: 20, perKey: 2 } as const;
 const TEST_TIMEOUT_MS = 5_000;
 
 /** Sends one `webhook.test` from this process, outside the queue. */
-export function createSendTest(
-  service: Pick<Service, 'config' | 'ownAddresses' | 'vault'>,
-  send = webhookSender(service, TEST_TIMEOUT_MS),
-): SendTest {
+export function createSendTest({ send, vault }: Pick<Service, 'send' | 'vault'>): SendTest {
   const underWay = createKeyedCount(testsAtOnce);
   return async (webhook, at) => {
     const leave = underWay.admit(hostOf(new URL(webhook.url)));
     if (typeof leave !== 'function') return null;
     const messageId = `msg_${randomUUID()}`;
     const body = testBodyOf(webhook, at);
-    const headers = signedHeaders(service.vault, webhook, { messageId, at, body });
+    const headers = signedHeaders(vault, webhook, { messageId, at, body });
     try {
-      return { messageId, answer: await send({ url: webhook.url, headers, body }) };
+      return {
+        messageId,
+        answer: await send({ url: webhook.url, headers, body, timeoutMs: TEST_TIMEOUT_MS }),
+      };
     } finally {
       leave();
     }

@@ -5,7 +5,7 @@ import {
   type WatchedDomainStore,
 } from '../../db/domains/watched-domains.ts';
 import type { EventFeedStore } from '../../db/events.ts';
-import { createCheckFeed } from '../../events/check-feed.ts';
+import { type CheckFeed, createCheckFeed } from '../../events/check-feed.ts';
 import {
   type EventStreamDeps,
   eventStream,
@@ -13,12 +13,17 @@ import {
 } from '../../events/event-stream.ts';
 import { createFeed, sharePages } from '../../events/feed.ts';
 import { createWatching, type Watching } from '../../events/watching.ts';
-import { createKeyedCount } from '../../net/keyed-count.ts';
 import type { Service } from '../../service/service.ts';
 import { type Authenticate, allows } from '../keys/auth.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
+import {
+  createStreamSlots,
+  defaultStreamLimits,
+  type StreamLimits,
+  type StreamSlots,
+} from './stream-slots.ts';
 
 export type Streams = {
   readonly open: OpenStream;
@@ -56,6 +61,7 @@ type Replaceable = {
   readonly pollMs: number;
   readonly heartbeatMs: number;
   readonly watching: Watching;
+  readonly checkFeed: CheckFeed;
 };
 
 /** Reads nothing before the first stream. */
@@ -68,7 +74,7 @@ export function createStreams(
   const { limits = defaultStreamLimits, pollMs, heartbeatMs } = replaced;
   const feed = createFeed({ lastNumbers: events.lastNumbers, log, ...(pollMs && { pollMs }) });
   const store = createWatchedDomainStore(database.prisma);
-  const checkFeed = createCheckFeed({ lastChecks: store.lastChecks, log });
+  const checkFeed = replaced.checkFeed ?? createCheckFeed({ lastChecks: store.lastChecks, log });
   const watching = replaced.watching ?? watchingOf(service, store);
   const shared: Shared = {
     feed,
@@ -76,7 +82,7 @@ export function createStreams(
     page: sharePages(events.page),
     ...(heartbeatMs && { heartbeatMs }),
     events,
-    slots: createSlots(limits),
+    slots: createStreamSlots(limits),
     watching,
     isStillAuthorized: createIsStillAuthorized(authenticate),
     log,
@@ -107,7 +113,7 @@ function watchingOf(
 /** Shared by all streams of the process. */
 type Shared = EventStreamDeps & {
   readonly events: EventFeedStore;
-  readonly slots: Slots;
+  readonly slots: StreamSlots;
   readonly watching: Watching;
   /** Checked at each heartbeat. */
   readonly isStillAuthorized: (authorization: string | undefined) => Promise<boolean>;
@@ -193,34 +199,5 @@ function createIsStillAuthorized(authenticate: Authenticate) {
   return async (authorization: string | undefined): Promise<boolean> => {
     const who = await authenticate(authorization);
     return who.kind === 'ok' && allows(who.key, EVENTS_SCOPE);
-  };
-}
-
-/** Open at once, per process and per key. */
-type StreamLimits = { readonly total: number; readonly perKey: number };
-
-/** Half of the server's connections (src/net/connections.ts); two pages for each of ten users. */
-const defaultStreamLimits: StreamLimits = { total: 1_000, perKey: 20 };
-
-type Slots = {
-  /** Names the limit that is reached. `release` is idempotent. */
-  take(
-    keyId: string,
-  ):
-    | { readonly kind: 'taken'; readonly release: () => void }
-    | { readonly kind: 'key_full'; readonly limit: number }
-    | { readonly kind: 'process_full' };
-};
-
-/** Per process. */
-function createSlots({ total, perKey }: StreamLimits): Slots {
-  const streams = createKeyedCount({ total, perKey });
-  return {
-    take(keyId) {
-      const admitted = streams.admit(keyId);
-      if (admitted === 'key') return { kind: 'key_full', limit: perKey };
-      if (admitted === 'total') return { kind: 'process_full' };
-      return { kind: 'taken', release: admitted };
-    },
   };
 }

@@ -21,17 +21,16 @@ import {
   sealOf,
 } from '../../../src/certificates/vault/keys.ts';
 import type { EdgeRoute } from '../../../src/core/operations/edge-route.ts';
-import { caddyfile } from '../../../src/edge/caddy/caddyfile.ts';
-import { createEdge, type EdgePorts } from '../../../src/edge/edge.ts';
+import { createEdge } from '../../../src/edge/edge.ts';
 import { type EdgeLimits, edgeLimits } from '../../../src/edge/limits.ts';
 import type { UpstreamReach } from '../../../src/edge/proxy/upstream.ts';
 import type { EdgeRules } from '../../../src/edge/rules.ts';
 import { uncounted } from '../../../src/ops/metrics/traffic.ts';
 import type { Service } from '../../../src/service/service.ts';
-import { type Caddy, runCaddy } from '../../support/caddy.ts';
 import { defaultConfig, plainService, testVault } from '../../support/plain-service.ts';
 import { lacks } from '../../support/programs.ts';
 import { freePort } from '../../support/servers.ts';
+import { SECRET, startFrontCaddy } from './front-caddy.ts';
 
 export type Reply = {
   readonly status: number;
@@ -85,9 +84,6 @@ export type Front = 'own' | 'caddy';
 export const fronts: readonly Front[] = lacks('caddy', 'Caddy in front of the edge')
   ? ['own']
   : ['own', 'caddy'];
-/** Authenticates Caddy to the edge. */
-const SECRET = 'a-secret-of-the-laboratory-and-nobody-else';
-
 export type FixtureOptions = {
   readonly reach?: UpstreamReach;
   readonly visitors?: EdgeRules['visitors'];
@@ -163,7 +159,6 @@ export async function startEdgeFixture(
         return routes.get(hostname) ?? null;
       },
       async loadCertificate(id) {
-        lookups.emit('certificate', id);
         const { chain, key } = certificates.get(id) ?? { chain: null, key: '' };
         const sealedKey = testVault.seal(Buffer.from(key), sealOf(id));
         return chain === null ? null : { chain, sealedKey };
@@ -174,8 +169,15 @@ export async function startEdgeFixture(
     log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line)) }),
     metrics: { edge: { ...uncounted, refused: (limit) => void refusals.push(limit) } },
     now: clock,
+    ownAddresses: async () => [],
     secrets: { tickets: ticketSecret },
     signingKey,
+    vault: {
+      open(sealedKey, purpose) {
+        lookups.emit('certificate', purpose.replace(sealOf(''), ''));
+        return testVault.open(sealedKey, purpose);
+      },
+    },
   });
   const edge = createEdge(service, {
     reach,
@@ -233,7 +235,7 @@ export async function startEdgeFixture(
     ports,
     root,
     database,
-    /** Emits `route` with the name for each query, and `certificate` with its id. */
+    /** Emits `route` with the name for each query, and `certificate` with the id of each built one. */
     lookups,
     routes,
     challenges,
@@ -257,19 +259,6 @@ export async function startEdgeFixture(
       await edge.close(0);
     },
   };
-}
-
-/** A Caddy configured by `signpost edge caddyfile`. */
-function startFrontCaddy(
-  { gatewayPort = 0, ...ports }: EdgePorts & { readonly publicHttpsPort: number | undefined },
-  limits: EdgeLimits,
-): Promise<Caddy> {
-  const caddy = { address: '127.0.0.1', port: gatewayPort };
-  const text = caddyfile(
-    { http: { host: '127.0.0.1' }, api: { trustedProxies: [] }, edge: { ...ports, caddy } },
-    limits,
-  );
-  return runCaddy(() => text, { EDGE_CADDY_SECRET: SECRET });
 }
 
 /** Sends a request and reads the whole response. */

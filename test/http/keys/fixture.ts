@@ -8,6 +8,7 @@ import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.
 import type { Api } from '../../../src/http/pipeline/api.ts';
 import { keyRoutes } from '../../../src/http/routes/keys.ts';
 import { petRoutes } from '../../../src/http/routes/pets.ts';
+import type { Service } from '../../../src/service/service.ts';
 import { serviceOn } from '../../support/database-service.ts';
 import type { StorageName } from '../../support/storage.ts';
 import {
@@ -31,11 +32,13 @@ export async function openInstallation(now: Date, storage?: StorageName): Promis
   const database = await openTestDatabase(storage);
   const clock: TestClock = { now };
   const usages: KeyUsage[] = [];
+  const services: Service[] = [];
   return {
     database,
     clock,
     aProcess() {
       const service = serviceOn(database, { now: () => clock.now });
+      services.push(service);
       const authenticate = createAuthenticate(service);
       const usage = createKeyUsage(service);
       usages.push(usage);
@@ -56,6 +59,7 @@ export async function openInstallation(now: Date, storage?: StorageName): Promis
     },
     async close() {
       await Promise.all(usages.map((usage) => usage.close()));
+      await Promise.all(services.map((service) => service.close()));
       await database.close();
     },
   };

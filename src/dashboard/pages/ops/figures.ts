@@ -75,7 +75,7 @@ export function certificatesFact({ certificates: { byDaysLeft } }: OverviewView)
   return fact('Certificates', html`${lines}`);
 }
 
-/** Null if the CA's limits are not counted. Most of a full limit is omitted by the API. */
+/** Null if no limit is partly used: the API omits full ones. */
 export function budgetFact({ authorityBudget }: OverviewView, now: Date): Html | null {
   if (authorityBudget.length === 0) return null;
   return fact(
