@@ -7,8 +7,18 @@ import type { DomainStatus } from './life/lifecycle.ts';
 export const plans = ['free', 'pro', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
+/** A customer of the platform, or the platform itself. */
+export type Account = {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: Date;
+  /** Its keys have ended. */
+  readonly closedAt: Date | null;
+};
+
 export type Project = {
   readonly id: string;
+  readonly accountId: string;
   readonly name: string;
   readonly slug: string;
   readonly plan: Plan;

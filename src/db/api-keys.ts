@@ -1,5 +1,7 @@
 /** Stores digests of API keys, never a key itself. */
 
+import { type Access, asInstallation } from '../core/access.ts';
+import { keepOpen } from './accounts.ts';
 import type { Tx } from './engine/transaction.ts';
 import type { ApiKey, Prisma, PrismaClient } from './generated/client.ts';
 import { beyondPlace, type ListRange, type Page, pageOf } from './page.ts';
@@ -7,7 +9,17 @@ import { beyondPlace, type ListRange, type Page, pageOf } from './page.ts';
 /** SHA-256 of the whole token (src/config/api-key.ts). */
 type Digest = Uint8Array<ArrayBuffer>;
 /** May be expired or revoked. Can have scopes that this version does not know. */
-export type StoredKey = Pick<ApiKey, 'id' | 'digest' | 'scopes' | 'expiresAt' | 'revokedAt'>;
+export type StoredKey = Pick<
+  ApiKey,
+  | 'id'
+  | 'digest'
+  | 'scopes'
+  | 'accountId'
+  | 'accountScopes'
+  | 'projectIds'
+  | 'expiresAt'
+  | 'revokedAt'
+>;
 /** `id` is null if the token does not have our key format. */
 export type KeyClaim = { readonly id: string | null; readonly digest: Digest };
 type NewKey = {
@@ -15,13 +27,23 @@ type NewKey = {
   readonly name: string;
   readonly digest: Digest;
   readonly scopes: readonly string[];
+  /** Missing: the installation's. */
+  readonly accountId?: string | null;
+  /** Of the account; missing or empty: all. */
+  readonly projectIds?: readonly string[] | undefined;
   readonly createdAt: Date;
   readonly expiresAt?: Date | null;
 };
 
+/** `account_closed` also for an unknown one. Nothing is created but with `created`. */
+type KeyCreation =
+  | { readonly kind: 'created'; readonly key: KeyDetails }
+  | { readonly kind: 'account_closed' }
+  | { readonly kind: 'project_not_found'; readonly projectId: string };
+
 export type KeyDetails = Prisma.ApiKeyGetPayload<typeof shown>;
 
-/** `createFirst`, `put`, `rotate` and `revoke` are serialized across all processes. */
+/** An account sees its own keys. `createFirst`, `put`, `rotate` and `revoke` are serialized across all processes. */
 export type ApiKeyStore = {
   /**
    * By the token's id, otherwise by digest: the operator's key has no id. Also returns ended keys.
@@ -29,23 +51,32 @@ export type ApiKeyStore = {
    */
   find(claim: KeyClaim): Promise<StoredKey | null>;
   /** Oldest first. */
-  list(page: ListRange): Promise<Page<KeyDetails>>;
-  get(id: string): Promise<KeyDetails | null>;
-  create(key: NewKey): Promise<KeyDetails>;
+  list(access: Access, page: ListRange): Promise<Page<KeyDetails>>;
+  get(access: Access, id: string): Promise<KeyDetails | null>;
+  create(access: Access, key: NewKey): Promise<KeyCreation>;
   /** Only if there is no other key, not even a revoked one. */
   createFirst(key: NewKey): Promise<boolean>;
   /** Replaces the key with the same id. Does nothing if the digest is known under any id. */
   put(key: NewKey): Promise<void>;
   /** One transaction. Any result but `rotated` changed nothing. */
-  rotate(id: string, rotation: Rotation): Promise<RotationResult>;
+  rotate(access: Access, id: string, rotation: Rotation): Promise<RotationResult>;
   /** Refused if no live admin key would be left. Idempotent: the first revocation time stays. */
-  revoke(id: string, now: Date): Promise<RevokeResult>;
+  revoke(access: Access, id: string, now: Date): Promise<RevokeResult>;
 };
 
 /** For decisions that depend on other keys. Must differ from every other advisory lock. */
 const LOCK = 7_367_001;
 
-const authenticated = { id: true, digest: true, scopes: true, expiresAt: true, revokedAt: true };
+const authenticated = {
+  id: true,
+  digest: true,
+  scopes: true,
+  accountId: true,
+  accountScopes: true,
+  projectIds: true,
+  expiresAt: true,
+  revokedAt: true,
+};
 const shown = {
   omit: { digest: true },
   include: {
@@ -72,17 +103,17 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
       const found = await prisma.apiKey.findMany({ where: { OR: [{ id }, { digest }] }, select });
       return found.find((key) => key.id === id) ?? found[0] ?? null;
     },
-    async list({ after, limit }) {
+    async list(access, { after, limit }) {
       const rows = await prisma.apiKey.findMany({
         ...shown,
-        where: beyondPlace('createdAt', after, 'asc'),
+        where: { AND: [visibleKey(access), beyondPlace('createdAt', after, 'asc')] },
         orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
         take: limit + 1,
       });
       return pageOf(rows, limit, ({ createdAt, id }) => ({ at: createdAt, id }));
     },
-    get: (id) => prisma.apiKey.findUnique({ ...shown, where: { id } }),
-    create: (key) => prisma.apiKey.create({ ...shown, data: rowOf(key) }),
+    get: (access, id) => prisma.apiKey.findFirst({ ...shown, where: keyOf(access, id) }),
+    create: (access, key) => prisma.$transaction((tx) => create(tx, access, key)),
     createFirst: (key) =>
       locked(async (tx) => {
         if ((await tx.apiKey.count()) > 0) return false;
@@ -90,8 +121,8 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
         return true;
       }),
     put: (key) => locked((tx) => put(tx, key)),
-    rotate: (id, rotation) => locked((tx) => rotate(tx, id, rotation)),
-    revoke: (id, now) => locked((tx) => revoke(tx, id, now)),
+    rotate: (access, id, rotation) => locked((tx) => rotate(tx, access, id, rotation)),
+    revoke: (access, id, now) => locked((tx) => revoke(tx, access, id, now)),
   };
 }
 
@@ -103,8 +134,44 @@ async function put(tx: Prisma.TransactionClient, key: NewKey): Promise<void> {
   await tx.apiKey.create({ data: rowOf(key) });
 }
 
-function rowOf({ scopes, ...key }: NewKey) {
-  return { ...key, scopes: [...scopes] };
+/** The scopes of an account's key are in a column that the version before accounts does not read. */
+function rowOf({ scopes, accountId = null, projectIds = [], ...key }: NewKey) {
+  const granted = [...scopes];
+  return {
+    ...key,
+    scopes: accountId === null ? granted : [],
+    accountScopes: accountId === null ? [] : granted,
+    accountId,
+    projectIds: [...projectIds],
+  };
+}
+
+/** Whatever the key's owner is. */
+export function scopesOf({
+  accountId,
+  scopes,
+  accountScopes,
+}: Pick<ApiKey, 'accountId' | 'scopes' | 'accountScopes'>): readonly string[] {
+  return accountId === null ? scopes : accountScopes;
+}
+
+function visibleKey(access: Access): Prisma.ApiKeyWhereInput {
+  return access.kind === 'installation' ? {} : { accountId: access.accountId };
+}
+
+function keyOf(access: Access, id: string) {
+  return { AND: [{ id }, visibleKey(access)] };
+}
+
+async function create(tx: Tx, access: Access, key: NewKey): Promise<KeyCreation> {
+  const { accountId = null, projectIds = [] } = key;
+  if (accountId === null) asInstallation(access);
+  else if (!(await keepOpen(tx, accountId))) return { kind: 'account_closed' };
+  const where = { id: { in: [...projectIds] }, accountId: accountId ?? '', deletedAt: null };
+  const found = projectIds.length === 0 ? [] : await tx.project.findMany({ where });
+  const unknown = projectIds.find((id) => found.every((project) => project.id !== id));
+  if (unknown !== undefined) return { kind: 'project_not_found', projectId: unknown };
+  return { kind: 'created', key: await tx.apiKey.create({ ...shown, data: rowOf(key) }) };
 }
 
 type Rotation = {
@@ -132,17 +199,23 @@ export function isLive(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: Date):
  * The successor has the same lifetime. Ends the key after the grace or at its own expiry, whichever
  * is sooner. The caller holds the lock.
  */
-async function rotate(tx: Tx, id: string, rotation: Rotation): Promise<RotationResult> {
-  const key = await tx.apiKey.findUnique({ where: { id } });
+async function rotate(
+  tx: Tx,
+  access: Access,
+  id: string,
+  rotation: Rotation,
+): Promise<RotationResult> {
+  const key = await tx.apiKey.findFirst({ where: keyOf(access, id) });
   if (key === null) return { kind: 'not_found' };
   const refused = await whyNot(tx, key, rotation);
   if (refused !== null) return refused;
   const { successor, graceMs, now } = rotation;
   const graceEnd = new Date(now.getTime() + graceMs);
   const expiresAt = key.expiresAt !== null && key.expiresAt < graceEnd ? key.expiresAt : graceEnd;
-  const { name, scopes } = key;
+  const { name, scopes, accountId, accountScopes, projectIds } = key;
+  const granted = { name, scopes, accountId, accountScopes, projectIds };
   const made = await tx.apiKey.create({
-    data: { ...successor, name, scopes, createdAt: now, expiresAt: sameLifeFrom(now, key) },
+    data: { ...successor, ...granted, createdAt: now, expiresAt: sameLifeFrom(now, key) },
     omit: { digest: true },
   });
   await tx.apiKey.update({ where: { id }, data: { successorId: made.id, expiresAt } });
@@ -154,7 +227,10 @@ async function whyNot(
   key: ApiKey,
   { graceMs, now }: Rotation,
 ): Promise<RotationResult | null> {
-  if (!isLive(key, now)) return { kind: 'ended' };
+  const { accountId } = key;
+  if (!isLive(key, now) || (accountId !== null && !(await keepOpen(tx, accountId)))) {
+    return { kind: 'ended' };
+  }
   if (key.successorId !== null) return { kind: 'has_successor' };
   if (graceMs === 0) {
     // The successor is an admin, too, but if the response is lost, no usable admin key is left.
@@ -170,8 +246,8 @@ function sameLifeFrom(now: Date, { createdAt, expiresAt }: ApiKey): Date | null 
 }
 
 /** The caller holds the lock. */
-async function revoke(tx: Tx, id: string, now: Date): Promise<RevokeResult> {
-  const key = await tx.apiKey.findUnique({ where: { id } });
+async function revoke(tx: Tx, access: Access, id: string, now: Date): Promise<RevokeResult> {
+  const key = await tx.apiKey.findFirst({ where: keyOf(access, id) });
   if (key === null) return 'not_found';
   if (key.revokedAt !== null) return 'revoked';
   if (isLive(key, now) && (await isLastAdmin(tx, key, now))) return 'last_admin';
@@ -203,43 +279,4 @@ async function livePredecessor(tx: Tx, id: string, now: Date) {
     SELECT id, expires_at AS "expiresAt" FROM line
     WHERE revoked_at IS NULL AND expires_at > ${now} ORDER BY expires_at DESC LIMIT 1`;
   return live ?? null;
-}
-
-type KeyUse = { readonly keyId: string; readonly usedAt: Date };
-type DeprecatedUses = KeyUse & { readonly operationId: string; readonly count: number };
-
-/** Each call is one statement: all or none of `uses` is saved. Ignores unknown keys. */
-export type KeyUsageStore = {
-  /** Moves each key's last use forward, never back. */
-  saveUses(uses: readonly KeyUse[]): Promise<void>;
-  /** Each key and operation must be unique in `uses`. */
-  addDeprecated(uses: readonly DeprecatedUses[]): Promise<void>;
-};
-
-export function createKeyUsageStore(prisma: PrismaClient): KeyUsageStore {
-  return {
-    async saveUses(uses) {
-      // Locked in the order of their ids, so that concurrent saves cannot deadlock.
-      await prisma.$executeRaw`
-        WITH use AS (
-          SELECT * FROM jsonb_to_recordset(${JSON.stringify(uses)}::jsonb)
-            AS use ("keyId" text, "usedAt" timestamptz(3))
-        ), locked AS (
-          SELECT id, "usedAt" FROM api_key JOIN use ON id = "keyId" ORDER BY id FOR NO KEY UPDATE OF api_key
-        )
-        UPDATE api_key SET last_used_at = "usedAt" FROM locked
-        WHERE api_key.id = locked.id AND (last_used_at IS NULL OR last_used_at < "usedAt")`;
-    },
-    async addDeprecated(uses) {
-      await prisma.$executeRaw`
-        INSERT INTO deprecated_use AS known (api_key_id, operation_id, count, last_used_at)
-        SELECT id, "operationId", use.count, "usedAt"
-        FROM jsonb_to_recordset(${JSON.stringify(uses)}::jsonb)
-          AS use ("keyId" text, "operationId" text, count bigint, "usedAt" timestamptz(3))
-          JOIN api_key ON id = "keyId"
-        ORDER BY id, "operationId"
-        ON CONFLICT (api_key_id, operation_id) DO UPDATE SET count = known.count + excluded.count,
-          last_used_at = GREATEST(known.last_used_at, excluded.last_used_at)`;
-    },
-  };
 }

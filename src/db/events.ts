@@ -1,4 +1,6 @@
+import type { Access } from '../core/access.ts';
 import type { DomainEvent } from '../core/life/events.ts';
+import { ofVisibleProject } from './access.ts';
 import type { Database } from './engine/client.ts';
 import { createRunStatement } from './engine/statements.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
@@ -62,10 +64,15 @@ export type TimelineQuery = ListRange<bigint> & { readonly domainIds: readonly s
 /** Newest first. Places are the database's IDs of events. */
 export async function loadTimeline(
   prisma: PrismaClient,
+  access: Access,
   { domainIds, after, limit }: TimelineQuery,
 ): Promise<Page<EventRow, bigint>> {
   const rows = await prisma.event.findMany({
-    where: { domainId: { in: [...domainIds] }, ...(after !== null && { id: { lt: after } }) },
+    where: {
+      domainId: { in: [...domainIds] },
+      ...ofVisibleProject(access),
+      ...(after !== null && { id: { lt: after } }),
+    },
     orderBy: { id: 'desc' },
     take: limit + 1,
     select: { ...eventColumns, id: true },
@@ -87,16 +94,18 @@ export type EventRange = {
 /** All events up to a number from `lastNumbers` are committed; none is added later. */
 export type EventFeedStore = {
   /** The newest event number, 0 if there is none. Omits unknown and deleted projects. */
-  lastNumbers(projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>;
+  lastNumbers(access: Access, projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>>;
   /** In order of numbers. */
-  page(range: EventRange): Promise<EventRow[]>;
+  page(access: Access, range: EventRange): Promise<EventRow[]>;
   /** The attached one, otherwise the one that was added last. */
-  findDomainId(projectId: string, hostname: string): Promise<string | null>;
+  findDomainId(access: Access, projectId: string, hostname: string): Promise<string | null>;
 };
 
 const lastNumbers = {
   name: 'last_event_numbers',
-  text: 'SELECT id::text AS id, last_event_number::text AS number FROM project WHERE id = ANY($1::uuid[]) AND deleted_at IS NULL',
+  text: `SELECT id::text AS id, last_event_number::text AS number FROM project
+    WHERE id = ANY($1::uuid[]) AND deleted_at IS NULL
+      AND ($2::uuid IS NULL OR account_id = $2) AND ($3::uuid[] IS NULL OR id = ANY($3))`,
 } as const;
 
 /** Prepared, because every process with streams runs it twice a second (src/events/feed.ts). */
@@ -104,14 +113,18 @@ export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>
   const { prisma } = database;
   const run = createRunStatement(database);
   return {
-    async lastNumbers(projectIds) {
-      const rows = await run<{ id: string; number: string }>(lastNumbers, [projectIds]);
+    async lastNumbers(access, projectIds) {
+      const { accountId, projectIds: only } =
+        access.kind === 'account' ? access : { accountId: null, projectIds: null };
+      const values = [projectIds, accountId, only];
+      const rows = await run<{ id: string; number: string }>(lastNumbers, values);
       return new Map(rows.map(({ id, number }) => [id, BigInt(number)]));
     },
-    page: ({ projectId, hostname, after, upTo, limit }) =>
+    page: (access, { projectId, hostname, after, upTo, limit }) =>
       prisma.event.findMany({
         where: {
           projectId,
+          ...ofVisibleProject(access),
           number: { gt: after, lte: upTo },
           ...(hostname !== null && { domain: { hostname } }),
         },
@@ -119,9 +132,9 @@ export function createEventFeedStore(database: Pick<Database, 'prisma' | 'pool'>
         take: limit,
         select: eventColumns,
       }),
-    async findDomainId(projectId, hostname) {
+    async findDomainId(access, projectId, hostname) {
       const found = await prisma.domain.findFirst({
-        where: { projectId, hostname },
+        where: { projectId, hostname, ...ofVisibleProject(access) },
         orderBy: [{ removedAt: { sort: 'desc', nulls: 'first' } }, { addedAt: 'desc' }],
         select: { id: true },
       });

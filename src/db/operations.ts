@@ -1,5 +1,6 @@
 /** The operator's overview. All lists and reads are limited. */
 
+import type { Installation } from '../core/access.ts';
 import { actorOf, type Finding, isOurTrouble } from '../core/diagnosis/findings.ts';
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import type { Quarantine } from '../core/records.ts';
@@ -75,7 +76,11 @@ const ASIDE_LISTED = 20;
 const UNTOLD_MAX = 2_000;
 
 /** Statements run one by one: embedded storage has one session. */
-export async function readOperations(prisma: PrismaClient, now: Date): Promise<OperationsReads> {
+export async function readOperations(
+  prisma: PrismaClient,
+  _operator: Installation,
+  now: Date,
+): Promise<OperationsReads> {
   const findings = await countFindings(prisma);
   const waiting = await longestWaiting(prisma);
   const ending = await endingSoonest(prisma);
@@ -169,6 +174,7 @@ export type OperationsDomain = DomainDetails & { readonly project: { readonly na
 /** Exact matches first, removed domains last. Reads every name: no index covers substrings. */
 export function findDomains(
   prisma: PrismaClient,
+  _operator: Installation,
   part: string,
   limit: number,
 ): Promise<FoundDomain[]> {
@@ -183,6 +189,7 @@ export function findDomains(
 /** Finds removed domains, too. */
 export function findWatchedDomain(
   prisma: PrismaClient,
+  _operator: Installation,
   id: string,
 ): Promise<OperationsDomain | null> {
   return prisma.domain.findUnique({

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { type Access, DEFAULT_ACCOUNT_ID } from '../core/access.ts';
 import { type Metadata, type MetadataChange, mergeMetadata, metadataIn } from '../core/metadata.ts';
 import type { Plan, Project } from '../core/records.ts';
+import { andVisible, ofVisibleProject, visibleInSql, visibleProject } from './access.ts';
+import { keepOpen } from './accounts.ts';
 import { deletedColumns } from './delivery/webhooks.ts';
 import { served } from './domains/commit.ts';
 import { lockProject } from './domains/domain-settings.ts';
@@ -8,7 +11,9 @@ import type { Tx } from './engine/transaction.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
 import { type ListPlace, type ListRange, type Page, pageOf, when } from './page.ts';
 
-export type NewProject = {
+type NewProject = {
+  /** Missing: the default account. */
+  readonly accountId?: string | undefined;
   readonly name: string;
   readonly slug: string;
   readonly plan: Plan;
@@ -30,23 +35,27 @@ type ProjectFilters = {
 /** Ids must be UUIDs; otherwise the call rejects. Deleted projects are never found. */
 export type ProjectStore = {
   /** Oldest first. */
-  list(filters: ProjectFilters, page: ListRange): Promise<Page<Project>>;
-  find(id: string): Promise<Project | null>;
-  /** Null if the slug is taken. */
-  create(project: NewProject): Promise<Project | null>;
+  list(access: Access, filters: ProjectFilters, page: ListRange): Promise<Page<Project>>;
+  find(access: Access, id: string): Promise<Project | null>;
+  /** Null if the account has the slug already, is closed or unknown. */
+  create(access: Access, project: NewProject): Promise<Project | null>;
   /** `too_many_keys`: nothing changed. */
-  update(id: string, change: ProjectChange): Promise<Project | 'too_many_keys' | null>;
+  update(
+    access: Access,
+    id: string,
+    change: ProjectChange,
+  ): Promise<Project | 'too_many_keys' | null>;
   /** The new key signs from `at` on; the previous one also signs for a day. */
-  rotateSigning(id: string, at: Date): Promise<Project | null>;
+  rotateSigning(access: Access, id: string, at: Date): Promise<Project | null>;
   /** Host names of live and drifted domains, the oldest first, and how many there are. */
-  servedDomains(id: string, limit: number): Promise<ServedDomains>;
+  servedDomains(access: Access, id: string, limit: number): Promise<ServedDomains>;
   /** Host names of attached domains. */
-  attachedDomains(id: string, limit: number): Promise<readonly string[]>;
+  attachedDomains(access: Access, id: string, limit: number): Promise<readonly string[]>;
   /**
    * Ends its signing keys and webhooks, whose waiting deliveries the caller ends; its slug is free
    * again. `has_domains`: nothing changed.
    */
-  remove(id: string, at: Date): Promise<'removed' | 'has_domains' | null>;
+  remove(access: Access, id: string, at: Date): Promise<'removed' | 'has_domains' | null>;
 };
 
 export type ServedDomains = { readonly hostnames: readonly string[]; readonly count: number };
@@ -56,25 +65,19 @@ const present = { deletedAt: null } as const;
 /** Each call is one statement, or one transaction. */
 export function createProjectStore(prisma: PrismaClient): ProjectStore {
   return {
-    list: (filters, page) => list(prisma, filters, page),
-    find: (id) => prisma.project.findFirst({ where: { id, ...present } }),
-    async create(project) {
-      const [created] = await prisma.project.createManyAndReturn({
-        data: [{ id: randomUUID(), ...project }],
-        skipDuplicates: true,
-      });
-      return created ?? null;
-    },
-    update: (id, change) => prisma.$transaction((tx) => update(tx, id, change)),
-    async rotateSigning(id, at) {
+    list: (access, filters, page) => list(prisma, access, filters, page),
+    find: (access, id) => prisma.project.findFirst({ where: presentOne(access, id) }),
+    create: (access, project) => prisma.$transaction((tx) => create(tx, access, project)),
+    update: (access, id, change) => prisma.$transaction((tx) => update(tx, access, id, change)),
+    async rotateSigning(access, id, at) {
       const [rotated] = await prisma.project.updateManyAndReturn({
-        where: { id, ...present },
+        where: presentOne(access, id),
         data: { signingGeneration: { increment: 1 }, signingRotatedAt: at },
       });
       return rotated ?? null;
     },
-    async servedDomains(id, limit) {
-      const where = { projectId: id, removedAt: null, status: { in: [...served] } };
+    async servedDomains(access, id, limit) {
+      const where = { ...attached(access, id), status: { in: [...served] } };
       const count = await prisma.domain.count({ where });
       const rows = await prisma.domain.findMany({
         where,
@@ -84,26 +87,52 @@ export function createProjectStore(prisma: PrismaClient): ProjectStore {
       });
       return { count, hostnames: rows.map(({ hostname }) => hostname) };
     },
-    async attachedDomains(id, limit) {
+    async attachedDomains(access, id, limit) {
       const rows = await prisma.domain.findMany({
-        where: { projectId: id, removedAt: null },
+        where: attached(access, id),
         take: limit,
         select: { hostname: true },
       });
       return rows.map(({ hostname }) => hostname);
     },
-    remove: (id, at) => prisma.$transaction((tx) => remove(tx, id, at)),
+    remove: (access, id, at) => prisma.$transaction((tx) => remove(tx, access, id, at)),
   };
+}
+
+function presentOne(access: Access, id: string) {
+  return { AND: [{ id }, visibleProject(access)], ...present };
+}
+
+function attached(access: Access, projectId: string) {
+  return { projectId, removedAt: null, ...ofVisibleProject(access) };
+}
+
+async function create(tx: Tx, access: Access, project: NewProject): Promise<Project | null> {
+  const { accountId = DEFAULT_ACCOUNT_ID } = project;
+  if (!mayHave(access, accountId) || !(await keepOpen(tx, accountId))) return null;
+  const [created] = await tx.project.createManyAndReturn({
+    data: [{ id: randomUUID(), ...project, accountId }],
+    skipDuplicates: true,
+  });
+  return created ?? null;
+}
+
+/** A key that is restricted to projects makes no other ones. */
+function mayHave(access: Access, accountId: string): boolean {
+  if (access.kind === 'installation') return true;
+  return access.accountId === accountId && access.projectIds === null;
 }
 
 /** Two reads: a project that is deleted in between is missing from the page. */
 async function list(
   prisma: PrismaClient,
+  access: Access,
   { hostname, metadata }: ProjectFilters,
   { after, limit }: ListRange,
 ): Promise<Page<Project>> {
   const conditions = [
     Prisma.sql`deleted_at IS NULL`,
+    ...visibleInSql(access, Prisma.sql`id`),
     ...when(
       hostname,
       (name) => Prisma.sql`id IN (
@@ -128,11 +157,12 @@ async function list(
 
 async function update(
   tx: Tx,
+  access: Access,
   id: string,
   { name, plan, metadata }: ProjectChange,
 ): Promise<Project | 'too_many_keys' | null> {
-  await lockProject(tx, id);
-  const row = await tx.project.findFirst({ where: { id, ...present } });
+  await lockProject(tx, access, id);
+  const row = await tx.project.findFirst({ where: presentOne(access, id) });
   if (row === null) return null;
   const merged = mergeMetadata(metadataIn(row.metadata), metadata ?? {});
   if (merged === null) return 'too_many_keys';
@@ -147,9 +177,18 @@ async function update(
 }
 
 /** The lock also waits for domains that are being added. */
-async function remove(tx: Tx, id: string, at: Date): Promise<'removed' | 'has_domains' | null> {
-  await tx.$queryRaw`SELECT 1 FROM project WHERE id = ${id}::uuid FOR UPDATE`;
-  const row = await tx.project.findFirst({ where: { id, ...present }, select: { id: true } });
+async function remove(
+  tx: Tx,
+  access: Access,
+  id: string,
+  at: Date,
+): Promise<'removed' | 'has_domains' | null> {
+  const mine = andVisible(access, Prisma.sql`id`);
+  await tx.$queryRaw`SELECT 1 FROM project WHERE id = ${id}::uuid ${mine} FOR UPDATE`;
+  const row = await tx.project.findFirst({
+    where: presentOne(access, id),
+    select: { id: true },
+  });
   if (row === null) return null;
   const domains = await tx.domain.count({ where: { projectId: id, removedAt: null } });
   if (domains > 0) return 'has_domains';

@@ -3,15 +3,15 @@
 import { explain, type Finding, severities } from '../core/diagnosis/findings.ts';
 import { metadataIn } from '../core/metadata.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
-import type { EventFeedStore, EventRow } from '../db/events.ts';
+import type { EventRow } from '../db/events.ts';
 import { renderJson } from '../net/json.ts';
 import type { CheckFeed, FollowingChecks } from './check-feed.ts';
-import type { Feed } from './feed.ts';
+import type { Feed, ReadPage } from './feed.ts';
 
 export type EventStreamDeps = {
   readonly feed: Feed;
   readonly checkFeed: Pick<CheckFeed, 'follow'>;
-  readonly page: EventFeedStore['page'];
+  readonly page: ReadPage;
   readonly heartbeatMs?: number;
   readonly pageSize?: number;
 };

@@ -1,5 +1,5 @@
 /** Each project's newest event number: one query per POLL_MS for all streams of a process. */
-import type { EventFeedStore } from '../db/events.ts';
+import type { EventRange, EventRow } from '../db/events.ts';
 
 export type Feed = {
   /** `newest`: the number of its newest event, just read. */
@@ -143,9 +143,12 @@ export function every(pauseMs: number, act: () => Promise<void>, isWanted: () =>
   };
 }
 
+/** In order of numbers. */
+export type ReadPage = (range: EventRange) => Promise<EventRow[]>;
+
 /** The same for all, because every event up to `upTo` is committed. Shares rejections, too. */
-export function sharePages(page: EventFeedStore['page']): EventFeedStore['page'] {
-  const reading = new Map<string, ReturnType<EventFeedStore['page']>>();
+export function sharePages(page: ReadPage): ReadPage {
+  const reading = new Map<string, ReturnType<ReadPage>>();
   return (range) => {
     const { projectId, hostname, after, upTo, limit } = range;
     const key = `${projectId} ${hostname} ${after} ${upTo} ${limit}`;

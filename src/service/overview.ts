@@ -1,3 +1,4 @@
+import { wholeInstallation } from '../core/access.ts';
 import {
   type AuthorityLimit,
   authorityLimits,
@@ -78,7 +79,7 @@ async function readAll(service: OverviewParts): Promise<Overview> {
   const { prisma } = database;
   const at = now();
   const state = await readInstallation(prisma, directoriesOf(authorities));
-  const reads = await readOperations(prisma, at);
+  const reads = await readOperations(prisma, wholeInstallation, at);
   const fleet = await loadFleet(service);
   return {
     at,

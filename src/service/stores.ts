@@ -1,4 +1,5 @@
 /** The stores that need only the database. */
+import { type AccountStore, createAccountStore } from '../db/accounts.ts';
 import { type ApiKeyStore, createApiKeyStore } from '../db/api-keys.ts';
 import { createDeliveryStore, type DeliveryStore } from '../db/delivery/deliveries.ts';
 import { createWebhookStore, type WebhookStore } from '../db/delivery/webhooks.ts';
@@ -16,6 +17,7 @@ import { createProjectStore, type ProjectStore } from '../db/projects.ts';
 import type { Opened } from './opened.ts';
 
 export type Stores = {
+  readonly accounts: AccountStore;
   readonly apiKeys: ApiKeyStore;
   readonly checks: CheckStore;
   readonly deliveries: DeliveryStore;
@@ -34,6 +36,7 @@ export function createStores({ config, database }: Pick<Opened, 'config' | 'data
   // Embedded storage runs one statement at a time.
   const concurrency = config.storage.kind === 'embedded' ? 1 : 2;
   return {
+    accounts: createAccountStore(prisma),
     apiKeys: createApiKeyStore(prisma),
     checks: createCheckStore(database),
     deliveries: createDeliveryStore(prisma),

@@ -10,6 +10,12 @@ export type Context = {
   readonly domainsKey: string;
   /** Unique to this context. */
   readonly unique: string;
+  /** The first one has a project, and the last one is closed. */
+  readonly accountId: string;
+  readonly accountIdToClose: string;
+  readonly closedAccountId: string;
+  /** Of one project of the account. */
+  readonly restrictedKey: string;
   readonly petId: string;
   /** A paid project with a deploy. */
   readonly projectId: string;
@@ -55,6 +61,17 @@ export async function makeContext(origin: string, key: string): Promise<Context>
   const makeKey = (scope: string) =>
     post('/v1/keys', { name: `${scope} ${unique}`, scopes: [scope] });
 
+  const makeAccount = () => post('/v1/accounts', { name: `Customer ${unique}` });
+  const account = await makeAccount();
+  const closed = await makeAccount();
+  await call(origin, key, 'DELETE', `/v1/accounts/${closed.id}`);
+  const theirs = await post('/v1/projects', { name: 'T', slug: 'docs', accountId: account.id });
+  const restricted = await post('/v1/keys', {
+    name: `one project ${unique}`,
+    scopes: ['domains:write'],
+    accountId: account.id,
+    projectIds: [theirs.id],
+  });
   const pet = await post('/v1/pets', { name: `Rex ${unique}`, categoryId: 7 });
   const project = await makeProject('docs', 'pro');
   const free = await makeProject('free', 'free');
@@ -95,6 +112,10 @@ export async function makeContext(origin: string, key: string): Promise<Context>
     petsKey: pets.key,
     domainsKey: (await makeKey('domains:read')).key,
     unique,
+    accountId: account.id,
+    accountIdToClose: (await makeAccount()).id,
+    closedAccountId: closed.id,
+    restrictedKey: restricted.key,
     petId: pet.id,
     projectId: project.id,
     freeProjectId: free.id,

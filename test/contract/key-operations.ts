@@ -1,3 +1,4 @@
+import { inClosedAccount, inNoAccount } from './account-operations.ts';
 import type { OperationAsks } from './operations.ts';
 import type { Asking } from './requests.ts';
 
@@ -11,6 +12,17 @@ export const keyOperations: Readonly<Record<string, OperationAsks>> = {
     success: [
       201,
       ({ unique }) => ({ json: { name: `a reader ${unique}`, scopes: ['pets:read'] } }),
+    ],
+    refusals: [
+      [404, 'account_not_found', inNoAccount({ name: 'reader', scopes: ['domains:read'] })],
+      [409, 'account_closed', inClosedAccount({ name: 'reader', scopes: ['domains:read'] })],
+    ],
+    misfits: [
+      [
+        400,
+        'invalid_body',
+        ({ accountId }) => ({ json: { name: 'reader', scopes: ['pets:read'], accountId } }),
+      ],
     ],
   },
   getKey: { success: [200, ofKey], refusals: [[404, 'key_not_found', () => toNoKey]] },

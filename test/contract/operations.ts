@@ -1,4 +1,5 @@
 /** For each operation: a successful request and its specific errors. */
+import { accountOperations } from './account-operations.ts';
 import { NO_PROJECT, noDomain, ofDomain, ofProject, toNoDomain, toNoProject } from './askings.ts';
 import type { Context } from './context.ts';
 import { edgeOperations } from './edge-operations.ts';
@@ -246,5 +247,6 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
   ...operatorOperations,
   ...webhookOperations,
   ...keyOperations,
+  ...accountOperations,
   ...serviceOperations,
 };

@@ -1,3 +1,4 @@
+import { inClosedAccount, inNoAccount } from './account-operations.ts';
 import { NO_PROJECT, noProject, ofProject, toNoProject } from './askings.ts';
 import { aDeploy } from './context.ts';
 import type { OperationAsks } from './operations.ts';
@@ -39,6 +40,16 @@ export const projectOperations: Readonly<Record<string, OperationAsks>> = {
       ({ unique }) => ({ json: { name: 'Docs', slug: `new-${unique}`, plan: 'pro' } }),
     ],
     refusals: [
+      [
+        403,
+        'key_restricted',
+        ({ restrictedKey, unique }) => ({
+          headers: { authorization: `Bearer ${restrictedKey}` },
+          json: { name: 'Docs', slug: `no-${unique}` },
+        }),
+      ],
+      [404, 'account_not_found', inNoAccount({ name: 'Docs', slug: 'docs' })],
+      [409, 'account_closed', inClosedAccount({ name: 'Docs', slug: 'docs' })],
       [409, 'slug_taken', ({ unique }) => ({ json: { name: 'Docs', slug: `docs-${unique}` } })],
     ],
     misfits: [[400, 'invalid_body', () => ({ json: { name: 'Docs', slug: 'No slug' } })]],

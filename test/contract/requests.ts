@@ -29,10 +29,13 @@ export function titleOf({ operation, status, code }: Case): string {
   return [operation.operationId, status, ...(code === null ? [] : [code])].join(' ');
 }
 
-/** The same request with the caller's key if the operation needs one. */
+/** The same request with the caller's key, if the operation needs one and the request has none. */
 export function withKey(operation: DocumentedOperation, asking: Asking): Asking {
   if (operation.scope === null) return asking;
-  return (context) => adding(asking(context), { authorization: `Bearer ${context.key}` });
+  return (context) => {
+    const ask = asking(context);
+    return { ...ask, headers: { authorization: `Bearer ${context.key}`, ...ask.headers } };
+  };
 }
 
 export function adding(ask: Ask, headers: Readonly<Record<string, string>>): Ask {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { type ApiKeyStore, createApiKeyStore, isLive } from '../../src/db/api-keys.ts';
 import type { PrismaClient } from '../../src/db/generated/client.ts';
 import { databases, openTestDatabase, type TestDatabase } from '../http/support.ts';
@@ -26,27 +27,39 @@ describe.each(databases)('API keys on %s', (storage) => {
   async function make(id: string, { scopes = ['pets:read'], expiresAt }: Made = {}): Promise<void> {
     const digest = digestOf(`the key ${id}`);
     const end = expiresAt === undefined ? {} : { expiresAt };
-    await keys.create({ id, name: `of ${id}`, digest, scopes, createdAt: noon, ...end });
+    await keys.create(wholeInstallation, {
+      id,
+      name: `of ${id}`,
+      digest,
+      scopes,
+      createdAt: noon,
+      ...end,
+    });
   }
 
   const everyKey = { after: null, limit: 100 } as const;
   const admin = { scopes: ['admin'] } as const;
   const aSuccessor = (id = mintKey().id) => ({ id, digest: digestOf(`the key ${id}`) });
   const rotate = (id: string, to: string, { graceMs = DAY, now = noon } = {}) =>
-    keys.rotate(id, { successor: aSuccessor(to), graceMs, now });
+    keys.rotate(wholeInstallation, id, { successor: aSuccessor(to), graceMs, now });
   const live = async (now: Date) =>
-    (await keys.list(everyKey)).rows.filter((key) => isLive(key, now)).map(({ id }) => id);
+    (await keys.list(wholeInstallation, everyKey)).rows
+      .filter((key) => isLive(key, now))
+      .map(({ id }) => id);
 
   it('are listed oldest first without their digests', async () => {
     await make('b');
     await make('a', { expiresAt: later(noon, DAY) });
     await prisma.apiKey.update({ where: { id: 'b' }, data: { createdAt: later(noon, -1) } });
-    const { rows: shown } = await keys.list(everyKey);
+    const { rows: shown } = await keys.list(wholeInstallation, everyKey);
     expect(shown.map(({ id }) => id)).toEqual(['b', 'a']);
     expect(shown[1]).toEqual({
       id: 'a',
       name: 'of a',
       scopes: ['pets:read'],
+      accountId: null,
+      accountScopes: [],
+      projectIds: [],
       createdAt: noon,
       expiresAt: later(noon, DAY),
       revokedAt: null,
@@ -54,8 +67,8 @@ describe.each(databases)('API keys on %s', (storage) => {
       successorId: null,
       deprecatedUses: [],
     });
-    expect(await keys.get('a')).toEqual(shown[1]);
-    expect(await keys.get('c')).toBeNull();
+    expect(await keys.get(wholeInstallation, 'a')).toEqual(shown[1]);
+    expect(await keys.get(wholeInstallation, 'c')).toBeNull();
   });
 
   it('are found by their ID, or by their digest alone', async () => {
@@ -81,10 +94,16 @@ describe.each(databases)('API keys on %s', (storage) => {
     const use = { operationId: 'getPet', count: 3n, lastUsedAt: noon };
     await prisma.deprecatedUse.create({ data: { apiKeyId: 'c', ...use } });
     await put('the first');
-    expect(await keys.get('c')).toMatchObject({ successorId: 'd', deprecatedUses: [use] });
+    expect(await keys.get(wholeInstallation, 'c')).toMatchObject({
+      successorId: 'd',
+      deprecatedUses: [use],
+    });
     await put('the second');
     const nothing = { expiresAt: null, successorId: null, revokedAt: null, deprecatedUses: [] };
-    expect(await keys.get('c')).toMatchObject({ name: 'the second', ...nothing });
+    expect(await keys.get(wholeInstallation, 'c')).toMatchObject({
+      name: 'the second',
+      ...nothing,
+    });
   });
 
   describe('with a rotation', () => {
@@ -94,7 +113,10 @@ describe.each(databases)('API keys on %s', (storage) => {
         kind: 'rotated',
         successor: { id: 'b', name: 'of a', scopes: ['pets:read'], createdAt: noon },
       });
-      expect(await keys.get('a')).toMatchObject({ successorId: 'b', expiresAt: later(noon, DAY) });
+      expect(await keys.get(wholeInstallation, 'a')).toMatchObject({
+        successorId: 'b',
+        expiresAt: later(noon, DAY),
+      });
       expect(await live(later(noon, DAY - 1))).toEqual(['a', 'b']);
       expect(await live(later(noon, DAY))).toEqual(['b']);
     });
@@ -113,14 +135,14 @@ describe.each(databases)('API keys on %s', (storage) => {
     it.each(ends)('%s', async (_what, own, graceMs, old) => {
       await make('a', own === null ? {} : { expiresAt: later(noon, own) });
       await rotate('a', 'b', { graceMs });
-      expect((await keys.get('a'))?.expiresAt).toEqual(later(noon, old));
+      expect((await keys.get(wholeInstallation, 'a'))?.expiresAt).toEqual(later(noon, old));
     });
 
     it('give their successors the same lifetime', async () => {
       await make('a', { expiresAt: later(noon, 90 * DAY) });
       const now = later(noon, 80 * DAY);
       await rotate('a', 'b', { now });
-      expect((await keys.get('b'))?.expiresAt).toEqual(later(now, 90 * DAY));
+      expect((await keys.get(wholeInstallation, 'b'))?.expiresAt).toEqual(later(now, 90 * DAY));
     });
 
     it('are not rotated twice, nor after they have ended', async () => {
@@ -128,12 +150,12 @@ describe.each(databases)('API keys on %s', (storage) => {
       await rotate('a', 'b');
       await make('c', { expiresAt: noon });
       await make('d');
-      await keys.revoke('d', noon);
+      await keys.revoke(wholeInstallation, 'd', noon);
       expect(await rotate('a', 'x')).toEqual({ kind: 'has_successor' });
       expect(await rotate('c', 'x')).toEqual({ kind: 'ended' });
       expect(await rotate('d', 'x')).toEqual({ kind: 'ended' });
       expect(await rotate('nobody', 'x')).toEqual({ kind: 'not_found' });
-      expect(await keys.get('x')).toBeNull();
+      expect(await keys.get(wholeInstallation, 'x')).toBeNull();
     });
 
     it('are never three of one line at once', async () => {
@@ -144,7 +166,7 @@ describe.each(databases)('API keys on %s', (storage) => {
       expect(await rotate('b', 'c', { graceMs: 0 })).toMatchObject({ kind: 'rotated' });
       expect(await rotate('c', 'd')).toEqual(refused); // b, between them, has ended
       expect(await live(noon)).toEqual(['a', 'c']);
-      await keys.revoke('a', noon);
+      await keys.revoke(wholeInstallation, 'a', noon);
       expect(await rotate('c', 'd')).toMatchObject({ kind: 'rotated' });
       expect(await live(noon)).toEqual(['c', 'd']);
     });
@@ -160,23 +182,23 @@ describe.each(databases)('API keys on %s', (storage) => {
   describe('with a revocation', () => {
     it('end once and keep that time', async () => {
       await make('a');
-      expect(await keys.revoke('a', noon)).toBe('revoked');
-      expect(await keys.revoke('a', later(noon, MINUTE))).toBe('revoked');
-      expect((await keys.get('a'))?.revokedAt).toEqual(noon);
-      expect(await keys.revoke('b', noon)).toBe('not_found');
+      expect(await keys.revoke(wholeInstallation, 'a', noon)).toBe('revoked');
+      expect(await keys.revoke(wholeInstallation, 'a', later(noon, MINUTE))).toBe('revoked');
+      expect((await keys.get(wholeInstallation, 'a'))?.revokedAt).toEqual(noon);
+      expect(await keys.revoke(wholeInstallation, 'b', noon)).toBe('not_found');
     });
 
     it('include at least one that can manage keys', async () => {
       await make('a', admin);
       await make('b');
       await make('revoked', admin);
-      await keys.revoke('revoked', noon);
+      await keys.revoke(wholeInstallation, 'revoked', noon);
       await make('ended', { ...admin, expiresAt: noon });
-      expect(await keys.revoke('a', noon)).toBe('last_admin');
-      expect(await keys.revoke('ended', noon)).toBe('revoked');
+      expect(await keys.revoke(wholeInstallation, 'a', noon)).toBe('last_admin');
+      expect(await keys.revoke(wholeInstallation, 'ended', noon)).toBe('revoked');
       expect(await rotate('a', 'c', { graceMs: 0 })).toEqual({ kind: 'last_admin' });
       expect(await rotate('a', 'c')).toMatchObject({ kind: 'rotated' });
-      expect(await keys.revoke('a', noon)).toBe('revoked');
+      expect(await keys.revoke(wholeInstallation, 'a', noon)).toBe('revoked');
       expect(await live(noon)).toEqual(['b', 'c']);
     });
 
@@ -184,7 +206,7 @@ describe.each(databases)('API keys on %s', (storage) => {
       const ids = ['a', 'b', 'c', 'd'];
       for (const id of ids) await make(id, admin);
       await Promise.all([
-        ...ids.map((id) => keys.revoke(id, noon)),
+        ...ids.map((id) => keys.revoke(wholeInstallation, id, noon)),
         rotate('a', 'x', { graceMs: 0 }),
       ]);
       expect(await live(noon)).toHaveLength(1);

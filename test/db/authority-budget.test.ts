@@ -1,6 +1,8 @@
 /** Rate limit tokens are taken together with their order, and never more than exist. */
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { type AuthorityLimit, refillMs } from '../../src/core/certificates/budget.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
@@ -136,7 +138,7 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
     const { projectId, hostname, id } = domain;
     for (let nth = 0; nth < 5; nth += 1) {
       await refuse(domain, await orderFor(domain), noon);
-      await db.domains.requestVerify(projectId, hostname, noon);
+      await db.domains.requestVerify(wholeInstallation, projectId, hostname, noon);
       domain = await db.load(id);
     }
     const until = later(noon, 12 * MINUTE);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { Finding } from '../../src/core/diagnosis/findings.ts';
 import { createEdgeLookups, type EdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { later, missing, noon } from '../support/builders.ts';
@@ -105,7 +106,11 @@ describe.each(databasesOfRun())('certificate orders on $name', ({ name, availabl
     const { domain, order } = await db.anOrder('removed.example.com');
     await db.certificates.publishChallenge(order, challenge);
     expect(await edge.findChallenge('token', order.hostname)).toBe('token.thumbprint');
-    await db.domains.remove(domain.projectId, domain.hostname, noon);
+    await db.domains.remove(
+      wholeInstallation,
+      { projectId: domain.projectId, hostname: domain.hostname },
+      { at: noon },
+    );
     expect(await edge.findChallenge('token', order.hostname)).toBeNull();
     await expect(db.certificates.publishChallenge(order, challenge)).rejects.toThrow('ended');
     await expect(db.certificates.orderPlaced(order.id, 'https://ca.test/1')).rejects.toThrow(
@@ -125,7 +130,7 @@ describe.each(databasesOfRun())('certificate orders on $name', ({ name, availabl
   it.skipIf(!available)('verify during an order continues it', async () => {
     const { domain, order } = await db.anOrder('verify.example.com');
     await db.certificates.publishChallenge(order, { ...challenge, token: 'other' });
-    await db.domains.requestVerify(domain.projectId, domain.hostname, noon);
+    await db.domains.requestVerify(wholeInstallation, domain.projectId, domain.hostname, noon);
     expect(await edge.findChallenge('other', order.hostname)).toBe('token.thumbprint');
     expect(await db.certificates.store(domain, order.id, issued, noon)).toBe(true);
     expect((await db.load(domain.id)).state.status).toBe('live');
@@ -135,7 +140,11 @@ describe.each(databasesOfRun())('certificate orders on $name', ({ name, availabl
     for (let round = 0; round < 10; round += 1) {
       const { domain, order } = await db.anOrder(`race-${round}.example.com`);
       await Promise.all([
-        db.domains.remove(domain.projectId, domain.hostname, noon),
+        db.domains.remove(
+          wholeInstallation,
+          { projectId: domain.projectId, hostname: domain.hostname },
+          { at: noon },
+        ),
         db.certificates.store(domain, order.id, issued, noon),
       ]);
       const story = await db.events(domain);
@@ -148,7 +157,7 @@ describe.each(databasesOfRun())('certificate orders on $name', ({ name, availabl
     const retryAfter = later(noon, DAY).toISOString();
     const problem = { ...refusal.problem, retryAfter };
     await db.certificates.refuse(domain, order.id, { ...refusal, problem }, noon);
-    await db.domains.requestVerify(domain.projectId, domain.hostname, noon);
+    await db.domains.requestVerify(wholeInstallation, domain.projectId, domain.hostname, noon);
     const work = await db.certificates.loadWork(domain.id, noon);
     expect(work?.recentRefusals).toMatchObject([{ retryAfter: later(noon, DAY) }]);
   });
@@ -242,7 +251,11 @@ describe.each(databasesOfRun())('certificate orders on $name', ({ name, availabl
     it('ends with the domain', async () => {
       const { live, next } = await renewing('renewal-removed.example.com');
       await db.certificates.publishChallenge(next, { ...challenge, token: 'renewal' });
-      await db.domains.remove(live.projectId, live.hostname, noon);
+      await db.domains.remove(
+        wholeInstallation,
+        { projectId: live.projectId, hostname: live.hostname },
+        { at: noon },
+      );
       expect(await edge.findChallenge('renewal', next.hostname)).toBeNull();
       await db.certificates.store(live, next.id, later90, noon);
       expect((await db.events(live)).at(-1)).toBe('domain.removed');

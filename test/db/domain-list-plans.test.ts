@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { type DomainFilters, placesOf } from '../../src/db/domains/domain-list.ts';
 import type { ListPlace } from '../../src/db/page.ts';
 import { type FreshStorage, freshStorage, storages } from '../support/storage.ts';
@@ -75,7 +76,7 @@ describe.skipIf(!available)(`${DOMAINS} domains`, () => {
     after: ListPlace | null,
     explain = '',
   ) => {
-    const { text, values } = placesOf(filters, { after, limit: LIMIT });
+    const { text, values } = placesOf(wholeInstallation, filters, { after, limit: LIMIT });
     return (await client.query<Row>(`${explain}${text}`, [...values])).rows;
   };
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
@@ -19,10 +20,18 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
     const { prisma } = stored.database;
     const [settings, domains] = [createDomainSettingsStore(prisma), createDomainStore(prisma)];
     const slug = `p-${randomUUID()}`;
-    const project = await createProjectStore(prisma).create({ name: 'P', slug, plan: 'pro' });
+    const project = await createProjectStore(prisma).create(wholeInstallation, {
+      name: 'P',
+      slug,
+      plan: 'pro',
+    });
     const projectId = project?.id ?? '';
     for (const hostname of hostnames) {
-      await domains.add({ projectId, hostname, target: `${slug}.edge.test` }, noon);
+      await domains.add(
+        wholeInstallation,
+        { projectId, hostname, target: `${slug}.edge.test` },
+        noon,
+      );
     }
     const removedEvents = async () => {
       const where = { projectId, type: 'domain.removed' };
@@ -37,8 +46,8 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
 
   it.skipIf(!available)('are empty at first, also for an unknown project', async () => {
     const { settings, projectId } = await aProject('a.example');
-    expect(await settings.load(projectId)).toEqual(nothing);
-    expect(await settings.load(randomUUID())).toEqual(nothing);
+    expect(await settings.load(wholeInstallation, projectId)).toEqual(nothing);
+    expect(await settings.load(wholeInstallation, randomUUID())).toEqual(nothing);
   });
 
   it.skipIf(!available)('are replaced as a whole and keep their order', async () => {
@@ -47,30 +56,34 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
       primary: 'a.example',
       redirects: [redirect('c.example', 'a.example'), redirect('b.example', 'a.example', 308)],
     };
-    expect(await settings.replace(projectId, first)).toBeNull();
-    expect(await settings.load(projectId)).toEqual(first);
-    expect(await settings.replace(projectId, first)).toBeNull();
-    expect(await settings.load(projectId)).toEqual(first);
+    expect(await settings.replace(wholeInstallation, projectId, first)).toBeNull();
+    expect(await settings.load(wholeInstallation, projectId)).toEqual(first);
+    expect(await settings.replace(wholeInstallation, projectId, first)).toBeNull();
+    expect(await settings.load(wholeInstallation, projectId)).toEqual(first);
     const second = { primary: null, redirects: [redirect('a.example', 'c.example')] };
-    expect(await settings.replace(projectId, second)).toBeNull();
-    expect(await settings.load(projectId)).toEqual(second);
+    expect(await settings.replace(wholeInstallation, projectId, second)).toBeNull();
+    expect(await settings.load(wholeInstallation, projectId)).toEqual(second);
   });
 
   it.skipIf(!available)('are unchanged when invalid', async () => {
     const { settings, projectId } = await aProject('a.example', 'b.example');
     const good = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
-    await settings.replace(projectId, good);
+    await settings.replace(wholeInstallation, projectId, good);
     const bad = { primary: null, redirects: [redirect('a.example', 'other.example')] };
-    expect(await settings.replace(projectId, bad)).toMatchObject({ code: 'settings_unknown_host' });
-    expect(await settings.load(projectId)).toEqual(good);
+    expect(await settings.replace(wholeInstallation, projectId, bad)).toMatchObject({
+      code: 'settings_unknown_host',
+    });
+    expect(await settings.load(wholeInstallation, projectId)).toEqual(good);
   });
 
   it.skipIf(!available)('reject a removed domain and one of another project', async () => {
     const { settings, projectId, domains } = await aProject('a.example', 'gone.example');
     await aProject('theirs.example');
-    await domains.remove(projectId, 'gone.example', noon);
+    await domains.remove(wholeInstallation, { projectId, hostname: 'gone.example' }, { at: noon });
     for (const primary of ['theirs.example', 'gone.example']) {
-      expect(await settings.replace(projectId, { primary, redirects: [] })).toMatchObject({
+      expect(
+        await settings.replace(wholeInstallation, projectId, { primary, redirects: [] }),
+      ).toMatchObject({
         code: 'settings_unknown_host',
       });
     }
@@ -82,14 +95,16 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
       'b.example',
     );
     const kept = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
-    await settings.replace(projectId, kept);
-    expect(await domains.remove(projectId, 'a.example', noon)).toEqual({
+    await settings.replace(wholeInstallation, projectId, kept);
+    expect(
+      await domains.remove(wholeInstallation, { projectId, hostname: 'a.example' }, { at: noon }),
+    ).toEqual({
       kind: 'in_use',
       primary: true,
       redirects: kept.redirects,
     });
-    expect(await settings.load(projectId)).toEqual(kept);
-    expect(await domains.find(projectId, 'a.example')).toMatchObject({
+    expect(await settings.load(wholeInstallation, projectId)).toEqual(kept);
+    expect(await domains.find(wholeInstallation, projectId, 'a.example')).toMatchObject({
       epoch: 1,
       removedAt: null,
     });
@@ -103,21 +118,37 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
       'c.example',
       'd.example',
     );
-    await settings.replace(projectId, {
+    await settings.replace(wholeInstallation, projectId, {
       primary: 'a.example',
       redirects: [redirect('b.example', 'a.example', 307), redirect('d.example', 'c.example')],
     });
-    const removed = await domains.remove(projectId, 'a.example', noon, 'drop');
+    const removed = await domains.remove(
+      wholeInstallation,
+      { projectId, hostname: 'a.example' },
+      { at: noon, orphans: 'drop' },
+    );
     expect(removed).toMatchObject({ kind: 'removed', epoch: 1 });
     const rest = { primary: null, redirects: [redirect('d.example', 'c.example')] };
-    expect(await settings.load(projectId)).toEqual(rest);
+    expect(await settings.load(wholeInstallation, projectId)).toEqual(rest);
     expect(await removedEvents()).toEqual([
       { primary: true, redirects: [redirect('b.example', 'a.example', 307)] },
     ]);
-    expect(await domains.remove(projectId, 'a.example', noon, 'drop')).toEqual({
+    expect(
+      await domains.remove(
+        wholeInstallation,
+        { projectId, hostname: 'a.example' },
+        { at: noon, orphans: 'drop' },
+      ),
+    ).toEqual({
       kind: 'removed_before',
     });
-    expect(await domains.remove(projectId, 'never.example', noon, 'drop')).toBeNull();
+    expect(
+      await domains.remove(
+        wholeInstallation,
+        { projectId, hostname: 'never.example' },
+        { at: noon, orphans: 'drop' },
+      ),
+    ).toBeNull();
   });
 
   it.skipIf(!available)('drop the redirect of a removed redirecting domain', async () => {
@@ -125,12 +156,17 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
       'a.example',
       'b.example',
     );
-    await settings.replace(projectId, {
+    await settings.replace(wholeInstallation, projectId, {
       primary: 'a.example',
       redirects: [redirect('b.example', 'a.example', 307)],
     });
-    expect(await domains.remove(projectId, 'b.example', noon)).toMatchObject({ kind: 'removed' });
-    expect(await settings.load(projectId)).toEqual({ primary: 'a.example', redirects: [] });
+    expect(
+      await domains.remove(wholeInstallation, { projectId, hostname: 'b.example' }, { at: noon }),
+    ).toMatchObject({ kind: 'removed' });
+    expect(await settings.load(wholeInstallation, projectId)).toEqual({
+      primary: 'a.example',
+      redirects: [],
+    });
     expect(await removedEvents()).toEqual([
       { primary: false, redirects: [redirect('b.example', 'a.example', 307)] },
     ]);
@@ -141,12 +177,17 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
     const { settings, projectId } = await aProject(...hostnames);
     const answers = await Promise.all(
       hostnames.map((primary) =>
-        settings.replace(projectId, { primary, redirects: [] }, (now) => now.primary === null),
+        settings.replace(
+          wholeInstallation,
+          projectId,
+          { primary, redirects: [] },
+          (now) => now.primary === null,
+        ),
       ),
     );
     const refused = answers.filter((one) => one?.code === 'precondition_failed');
     expect(refused).toHaveLength(11);
-    const { primary } = await settings.load(projectId);
+    const { primary } = await settings.load(wholeInstallation, projectId);
     expect(primary).toBe(hostnames[answers.indexOf(null)]);
   });
 
@@ -160,15 +201,23 @@ describe.each(databasesOfRun())('domain settings on $name', ({ name, available }
       const toA = { primary: 'a.example', redirects: [redirect('b.example', 'a.example')] };
       const toC = { primary: 'c.example', redirects: [redirect('a.example', 'c.example')] };
       await Promise.all([
-        settings.replace(projectId, toA),
-        domains.remove(projectId, 'a.example', noon),
-        settings.replace(projectId, toC),
-        domains.remove(projectId, 'b.example', noon),
-        domains.remove(projectId, 'a.example', noon, round % 2 === 0 ? 'drop' : 'refuse'),
+        settings.replace(wholeInstallation, projectId, toA),
+        domains.remove(wholeInstallation, { projectId, hostname: 'a.example' }, { at: noon }),
+        settings.replace(wholeInstallation, projectId, toC),
+        domains.remove(wholeInstallation, { projectId, hostname: 'b.example' }, { at: noon }),
+        domains.remove(
+          wholeInstallation,
+          { projectId, hostname: 'a.example' },
+          { at: noon, orphans: round % 2 === 0 ? 'drop' : 'refuse' },
+        ),
       ]);
-      const { rows } = await domains.list({ projectId }, { after: null, limit: 100 });
+      const { rows } = await domains.list(
+        wholeInstallation,
+        { projectId },
+        { after: null, limit: 100 },
+      );
       const left = rows.map(({ hostname }) => hostname);
-      const { primary, redirects } = await settings.load(projectId);
+      const { primary, redirects } = await settings.load(wholeInstallation, projectId);
       const named = [primary, ...redirects.flatMap(({ from, to }) => [from, to])];
       expect(named.filter((one) => one !== null && !left.includes(one))).toEqual([]);
     }

@@ -1,6 +1,8 @@
 /** Rate limit tokens of orders that end without a result, are placed late, or change their kind. */
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { bucketOf, refillMs } from '../../src/core/certificates/budget.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
@@ -59,7 +61,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
     return Object.fromEntries(used);
   }
   const remove = ({ projectId, hostname }: LoadedDomain) =>
-    db.domains.remove(projectId, hostname, noon);
+    db.domains.remove(wholeInstallation, { projectId, hostname }, { at: noon });
   async function moveTo(domain: LoadedDomain, authority: string, instead: string, at: Date) {
     const wanted = { id: randomUUID(), sealedKey: new Uint8Array(4), authority, instead };
     const opened = await store.openOrder(domain, wanted, at);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { EscalationCause } from '../../src/core/certificates/escalation.ts';
 import { escalationWords } from '../../src/core/certificates/escalation-words.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
@@ -107,9 +108,9 @@ describe.each(databasesOfRun())('escalations on $name', ({ name, available }) =>
     const domain = await stored.verified('removed.example.com');
     await open(domain, aCase('platform_fault'));
     await createDomainStore(stored.database.prisma).remove(
-      domain.projectId,
-      domain.hostname,
-      later(noon, HOUR),
+      wholeInstallation,
+      { projectId: domain.projectId, hostname: domain.hostname },
+      { at: later(noon, HOUR) },
     );
     expect(await casesOf(domain)).toMatchObject([{ closedAt: later(noon, HOUR) }]);
     expect(await open(domain, aCase('platform_fault'))).toBe('gone');
@@ -125,17 +126,19 @@ describe.each(databasesOfRun())('escalations on $name', ({ name, available }) =>
       await open(domain, aCase(cause), later(noon, index * HOUR));
     }
     const query = { status: null, after: null, limit: 2 } as const;
-    const first = await loadEscalations(prisma, query);
+    const first = await loadEscalations(prisma, wholeInstallation, query);
     expect(first.rows.map(({ cause }) => cause)).toEqual(['authority_refused', 'dns_unknown']);
     expect(first.rows[0]?.domain).toEqual({
       projectId: domain.projectId,
       hostname: domain.hostname,
     });
-    const rest = await loadEscalations(prisma, { ...query, after: first.next });
+    const rest = await loadEscalations(prisma, wholeInstallation, { ...query, after: first.next });
     expect(rest.rows.map(({ cause }) => cause)).toEqual(['caa_unknown']);
     expect(rest.next).toBeNull();
     const causesOf = async (status: 'open' | 'closed') =>
-      (await loadEscalations(prisma, { ...query, status })).rows.map(({ cause }) => cause);
+      (await loadEscalations(prisma, wholeInstallation, { ...query, status })).rows.map(
+        ({ cause }) => cause,
+      );
     expect(await causesOf('open')).toEqual(['authority_refused']);
     expect(await causesOf('closed')).toEqual(['dns_unknown', 'caa_unknown']);
   });
@@ -149,7 +152,7 @@ describe.each(databasesOfRun())('escalations on $name', ({ name, available }) =>
     const seen: string[] = [];
     let after: ListPlace | null = null;
     do {
-      const page: Page<EscalationRow> = await loadEscalations(prisma, {
+      const page: Page<EscalationRow> = await loadEscalations(prisma, wholeInstallation, {
         status: 'open',
         after,
         limit: 2,

@@ -1,6 +1,8 @@
 /** The queries of the operator's first page on a large installation. */
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { readOperations } from '../../src/db/operations.ts';
 import { openTestDatabase, type TestDatabase } from '../http/support.ts';
 import { noon } from '../support/builders.ts';
@@ -40,7 +42,7 @@ async function events(count: number, fromHours: number, toHours: number): Promis
 }
 
 async function counted() {
-  const { recent } = await readOperations(database.prisma, noon);
+  const { recent } = await readOperations(database.prisma, wholeInstallation, noon);
   const total = recent.hours.reduce((sum, { count }) => sum + count, 0);
   return { total, hoursBack: (noon.getTime() - recent.since.getTime()) / HOUR };
 }
@@ -72,7 +74,7 @@ it('covers a shorter time when there are too many events, and reports since when
 
 it('includes a domain with unknown DNS, also without known name servers', async () => {
   const { prisma } = database;
-  const untold = async () => (await readOperations(prisma, noon)).untold;
+  const untold = async () => (await readOperations(prisma, wholeInstallation, noon)).untold;
   const where = { id: ids.domain };
   const findings = (servers: object[]) => [
     { code: 'dns_unknown', hostname: 'docs.example.com', servers },

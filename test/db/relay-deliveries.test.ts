@@ -11,7 +11,7 @@ import { createRelay } from '../../workers/relay-deliveries.ts';
 import { later, noon } from '../support/builders.ts';
 import { plainService } from '../support/plain-service.ts';
 import { databasesOfRun } from '../support/storage.ts';
-import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
+import { openStoredDeliveries, ownerOf, type StoredDeliveries } from './stored-deliveries.ts';
 
 /** It takes longer on a busy machine. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -141,7 +141,7 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     const aMonthLater = { at: later(noon, 30 * DAY + 1) };
     await relay(aMonthLater).run();
     expect(await idsOf(id)).toEqual([young, waits]);
-    await db.webhooks.remove(projectId, id, noon);
+    await db.webhooks.remove(ownerOf(projectId), id, noon);
     await db.prisma.turn.deleteMany();
     await relay(aMonthLater).run();
     expect(await idsOf(id)).toEqual([young]);

@@ -1,6 +1,8 @@
 /** Renewal information in the database: for one certificate, while it is the served one. */
+
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { plannedRenewalAt } from '../../src/core/certificates/plan.ts';
 import type { Certificate } from '../../src/core/records.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
@@ -118,7 +120,12 @@ describe.each(databasesOfRun())('renewal information on $name', ({ name, availab
       if (end === 'begun again') {
         await db.database.prisma.domain.update({ where, data: { epoch: { increment: 1 } } });
       }
-      if (end === 'removed') await db.domains.remove(domain.projectId, domain.hostname, noon);
+      if (end === 'removed')
+        await db.domains.remove(
+          wholeInstallation,
+          { projectId: domain.projectId, hostname: domain.hostname },
+          { at: noon },
+        );
       if (end === 'drifted') {
         const data = { status: 'drifted', driftedAt: noon } as const;
         await db.database.prisma.domain.update({ where, data });
@@ -149,7 +156,11 @@ describe.each(databasesOfRun())('renewal information on $name', ({ name, availab
 
   it.skipIf(!available)('is no longer queried when the certificate is not served', async () => {
     const { domain } = await live('over.example.com');
-    await db.domains.remove(domain.projectId, domain.hostname, noon);
+    await db.domains.remove(
+      wholeInstallation,
+      { projectId: domain.projectId, hostname: domain.hostname },
+      { at: noon },
+    );
     expect((await row(domain)).renewalInfoAt).toBeNull();
     const failed = (await live('over-failed.example.com')).domain;
     const ended = { ...failed, state: { status: 'drifted', driftedAt: noon } } as const;

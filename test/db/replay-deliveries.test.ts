@@ -1,5 +1,7 @@
 /** Events that are replayed: waiting deliveries restart, and only attempted ones leave a row. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
@@ -8,7 +10,7 @@ import { messageIdOf } from '../../src/webhooks/message.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
-import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
+import { openStoredDeliveries, ownerOf, type StoredDeliveries } from './stored-deliveries.ts';
 
 /** Some create hundreds of rows, which takes longer on a busy machine. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -42,6 +44,7 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
   };
   const replay = (at = muchLater) =>
     db.deliveries.replay({
+      access: wholeInstallation,
       webhook,
       events: { projectId: domain.projectId, after: 1n },
       at,
@@ -180,7 +183,7 @@ describe.each(databasesOfRun())('a replay on $name', ({ name, available }) => {
   it.skipIf(!available)('leaves no rows of deliveries disabled without an attempt', async () => {
     await happen(10);
     const turn = (enabled: boolean) =>
-      db.webhooks.update(webhook.projectId, webhook.id, { enabled }, noon);
+      db.webhooks.update(ownerOf(webhook.projectId), webhook.id, { enabled }, noon);
     for (let nth = 0; nth < 3; nth += 1) {
       await turn(false);
       expect(await waiting()).toEqual([]);

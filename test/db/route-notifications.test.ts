@@ -2,6 +2,7 @@
 
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { RouteNotification } from '../../src/core/operations/edge-route.ts';
 import { createDeployStore } from '../../src/db/deploys.ts';
 import { createDomainSettingsStore } from '../../src/db/domains/domain-settings.ts';
@@ -101,7 +102,8 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     const next = await db.newOrder(served);
     const renew = () => db.certificates.store(served, next?.id ?? '', renewed, noon);
     expect(await notificationsOf(renew)).toEqual([`changed ${hostname}`]);
-    const remove = () => db.domains.remove(domain.projectId, hostname, noon);
+    const remove = () =>
+      db.domains.remove(wholeInstallation, { projectId: domain.projectId, hostname }, { at: noon });
     expect(await notificationsOf(remove)).toEqual([`gone ${hostname}`]);
   });
 
@@ -116,7 +118,11 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
 
   it.skipIf(!available)('are not notified of the removal of an unheld name', async () => {
     const { projectId, hostname } = await db.pending('never-right.acme.test');
-    expect(await notificationsOf(() => db.domains.remove(projectId, hostname, noon))).toEqual([]);
+    expect(
+      await notificationsOf(() =>
+        db.domains.remove(wholeInstallation, { projectId, hostname }, { at: noon }),
+      ),
+    ).toEqual([]);
   });
 
   it.skipIf(!available)('are notified of a name that moves to another project', async () => {
@@ -134,18 +140,19 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     const { projectId } = await live('to.acme.test');
     const from = 'from.acme.test';
     const target = 'x.edge.test';
-    await db.domains.add({ projectId, hostname: from, target }, noon);
+    await db.domains.add(wholeInstallation, { projectId, hostname: from, target }, noon);
     const settings = createDomainSettingsStore(db.database.prisma);
     const redirects = [{ from, to: 'to.acme.test', status: 302 }] as const;
     const set = (primary: string | null) => () =>
-      settings.replace(projectId, { primary, redirects: [...redirects] });
+      settings.replace(wholeInstallation, projectId, { primary, redirects: [...redirects] });
     expect(await notificationsOf(set(null))).toEqual([`changed ${from}`]);
     expect(await notificationsOf(set('to.acme.test'))).toEqual([
       `project ${projectId}`,
       `changed ${from}`,
     ]);
     const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9' } as const;
-    const deployed = () => createDeployStore(db.database.prisma).add(projectId, deploy, noon);
+    const deployed = () =>
+      createDeployStore(db.database.prisma).add(wholeInstallation, projectId, deploy, noon);
     expect(await notificationsOf(deployed)).toEqual([`project ${projectId}`]);
   });
 
@@ -154,10 +161,14 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
     const { projectId } = await live(hostname);
     const settings = createDomainSettingsStore(db.database.prisma);
     const put = (maxAge: number) => () =>
-      settings.putHsts(projectId, hostname, { maxAge, includeSubdomains: false, preload: false });
+      settings.putHsts(wholeInstallation, projectId, hostname, {
+        maxAge,
+        includeSubdomains: false,
+        preload: false,
+      });
     expect(await notificationsOf(put(300))).toEqual([`changed ${hostname}`]);
     expect(await notificationsOf(put(600))).toEqual([`changed ${hostname}`]);
-    const end = () => settings.deleteHsts(projectId, hostname);
+    const end = () => settings.deleteHsts(wholeInstallation, projectId, hostname);
     expect(await notificationsOf(end)).toEqual([`changed ${hostname}`]);
     expect(await notificationsOf(end)).toEqual([]);
   });
@@ -165,9 +176,9 @@ describe.each(databases)('on $name, edges', ({ name, available }) => {
   it.skipIf(!available)("are notified of a project's new signing key", async () => {
     const { projectId } = await live('signed.acme.test');
     const projects = createProjectStore(db.database.prisma);
-    const rotate = () => projects.rotateSigning(projectId, noon);
+    const rotate = () => projects.rotateSigning(wholeInstallation, projectId, noon);
     expect(await notificationsOf(rotate)).toEqual([`project ${projectId}`]);
-    const rename = () => projects.update(projectId, { name: 'Another' });
+    const rename = () => projects.update(wholeInstallation, projectId, { name: 'Another' });
     expect(await notificationsOf(rename)).toEqual([]);
   });
 });

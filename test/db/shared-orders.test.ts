@@ -1,5 +1,7 @@
 /** Orders that outlive an epoch or that two runs share: no result is lost or counted twice. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
@@ -88,7 +90,11 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
 
   it.skipIf(!available)('that ends with its domain has a reason', async () => {
     const { domain, order } = await db.anOrder('removed.example.com');
-    await db.domains.remove(domain.projectId, domain.hostname, at);
+    await db.domains.remove(
+      wholeInstallation,
+      { projectId: domain.projectId, hostname: domain.hostname },
+      { at },
+    );
     expect(await problemOf(order.id)).toMatchObject({
       problem: { type: 'superseded', detail: 'The domain was removed.' },
       endedAt: at,

@@ -1,7 +1,9 @@
 /** A database with its stores, webhooks and deliveries, for tests of deliveries. */
+
 import { randomUUID } from 'node:crypto';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { createDeliveryStore } from '../../src/db/delivery/deliveries.ts';
-import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
+import { createWebhookStore, type WebhookOwner } from '../../src/db/delivery/webhooks.ts';
 import { noon } from '../support/builders.ts';
 import type { StorageName } from '../support/storage.ts';
 import { openStoredDomains } from '../support/stored-domains.ts';
@@ -26,9 +28,9 @@ export async function openStoredDeliveries(name: StorageName) {
     /** Receives the events of a project, or of all of them. */
     async makeWebhook(projectId: string | null, eventTypes: readonly string[] = []) {
       const made = await webhooks.create(
+        ownerOf(projectId),
         {
           id: randomUUID(),
-          projectId,
           url: 'https://hooks.example.com/',
           eventTypes,
           sealedSecret: new Uint8Array([1]),
@@ -47,4 +49,10 @@ export async function openStoredDeliveries(name: StorageName) {
       return delivery;
     },
   };
+}
+
+/** Null: the operators. */
+export function ownerOf(projectId: string | null): WebhookOwner {
+  const access = wholeInstallation;
+  return projectId === null ? { access, projectId: null } : { access, projectId };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
@@ -59,7 +60,7 @@ describe.each(available)('a sweep on $name', ({ name }) => {
       const id = await db.domainWith({ status, recheckAt: later(noon, 50 * MINUTE) });
       const { projectId, hostname } = await prisma.domain.findUniqueOrThrow({ where: { id } });
       const domains = createDomainStore(prisma);
-      const answer = await domains.requestVerify(projectId, hostname, noon);
+      const answer = await domains.requestVerify(wholeInstallation, projectId, hostname, noon);
       expect(answer).toMatchObject({ domain: { status, epoch: 1 }, ended: null });
       expect(await rechecks(noon)).toEqual([id]);
     }

@@ -1,5 +1,7 @@
 /** A name identifies its tls-alpn-01 challenge (RFC 8737, 3), so only an open one is stored. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { createEdgeLookups, type EdgeLookups } from '../../src/db/domains/edge-lookups.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
@@ -48,7 +50,11 @@ describe.each(databasesOfRun())('a tls-alpn-01 challenge on $name', ({ name, ava
 
   it.skipIf(!available)('ends with its domain', async () => {
     const { domain } = await challenged('removed.example.com');
-    await db.domains.remove(domain.projectId, domain.hostname, noon);
+    await db.domains.remove(
+      wholeInstallation,
+      { projectId: domain.projectId, hostname: domain.hostname },
+      { at: noon },
+    );
     expect(await edge.findTlsChallenge('removed.example.com')).toBeNull();
   });
 

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { createDeployStore } from '../../src/db/deploys.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { gather } from '../../src/db/engine/statements.ts';
 import { inTransaction, transact } from '../../src/db/engine/transaction.ts';
 import { PrismaClient } from '../../src/db/generated/client.ts';
-import { createProjectStore, type NewProject, type ProjectStore } from '../../src/db/projects.ts';
+import { createProjectStore, type ProjectStore } from '../../src/db/projects.ts';
 import { noon } from '../support/builders.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 async function slugsIn(store: ProjectStore): Promise<readonly string[]> {
-  const { rows } = await store.list({}, { after: null, limit: 100 });
+  const { rows } = await store.list(wholeInstallation, {}, { after: null, limit: 100 });
   return rows.map(({ slug }) => slug).sort();
 }
 
@@ -37,7 +38,7 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
   const slugs = () => slugsIn(projects);
 
   async function create(slug: string): Promise<string> {
-    const project = await projects.create(aProject(slug));
+    const project = await projects.create(wholeInstallation, aProject(slug));
     return project?.id ?? 'taken';
   }
 
@@ -50,6 +51,7 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
       await create('kept-2');
       // A store's own transaction joins it and sees the uncommitted project.
       await createDeployStore(database.prisma).add(
+        wholeInstallation,
         created,
         { status: 'succeeded', upstream: 'http://x.test' },
         noon,
@@ -58,7 +60,7 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
     });
     expect(inTransaction()).toBe(false);
     expect(await slugs()).toEqual([...before, 'kept-1', 'kept-2'].sort());
-    expect(await projects.find(id)).toMatchObject({ deployedAt: noon });
+    expect(await projects.find(wholeInstallation, id)).toMatchObject({ deployedAt: noon });
   });
 
   it.skipIf(!available)('leaves no change of any of them when it fails', async () => {
@@ -66,6 +68,7 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
     const failing = inOne(async () => {
       const id = await create('gone');
       await createDeployStore(database.prisma).add(
+        wholeInstallation,
         id,
         { status: 'failed', upstream: 'http://x.test' },
         noon,
@@ -127,7 +130,7 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
       ]);
       expect(counts).toEqual([0, [{ one: 1 }]]);
     });
-    expect(await projects.find(id)).toBeNull();
+    expect(await projects.find(wholeInstallation, id)).toBeNull();
   });
 
   it.skipIf(!available)('rejects statements after its end', async () => {
@@ -190,7 +193,7 @@ describe.each(databases)('one transaction around stores, on $name', ({ name, ava
       const elsewhere = createProjectStore(second.prisma);
       const failing = inOne(async () => {
         await create('here');
-        await transact(second.prisma, () => elsewhere.create(aProject('there')));
+        await transact(second.prisma, () => elsewhere.create(wholeInstallation, aProject('there')));
         await create('here-too');
         throw new Error('on purpose');
       });
@@ -217,6 +220,6 @@ function withResolvers(): { readonly promise: Promise<void>; readonly resolve: (
   return { promise, resolve };
 }
 
-function aProject(slug: string): NewProject {
-  return { name: slug, slug, plan: 'pro' };
+function aProject(slug: string) {
+  return { name: slug, slug, plan: 'pro' } as const;
 }

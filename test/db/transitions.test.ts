@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { moveDomain } from '../../src/db/domains/transitions.ts';
@@ -61,11 +62,15 @@ describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) 
   it.skipIf(!available)('ignores a late check after removal or verify', async () => {
     const store = createDomainStore(stored.database.prisma);
     const domain = await stored.pending('late.example.com');
-    await store.requestVerify(domain.projectId, domain.hostname, noon);
+    await store.requestVerify(wholeInstallation, domain.projectId, domain.hostname, noon);
     expect(await stored.check(domain, missing)).toEqual({ kind: 'stale' });
     expect(await stored.check(domain, right)).toEqual({ kind: 'stale' });
     const again = await stored.load(domain.id);
-    await store.remove(domain.projectId, domain.hostname, noon);
+    await store.remove(
+      wholeInstallation,
+      { projectId: domain.projectId, hostname: domain.hostname },
+      { at: noon },
+    );
     expect(await stored.check(again, missing)).toEqual({ kind: 'stale' });
     expect(await stored.check(again, right)).toEqual({ kind: 'stale' });
   });

@@ -1,5 +1,7 @@
 /** Verify in each state: who holds the name, and which work in progress still counts. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { createDomainStore, type DomainStore } from '../../src/db/domains/domains.ts';
 import { later, missing, noon, right } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
@@ -20,7 +22,7 @@ describe.each(databasesOfRun())('verify on $name', ({ name, available }) => {
   afterAll(() => stored?.close());
 
   const verify = ({ projectId, hostname }: { projectId: string; hostname: string }) =>
-    domains.requestVerify(projectId, hostname, at);
+    domains.requestVerify(wholeInstallation, projectId, hostname, at);
   const columnsOf = (id: string) =>
     stored.database.prisma.domain.findUniqueOrThrow({ where: { id } });
 

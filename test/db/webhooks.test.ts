@@ -8,7 +8,7 @@ import { about, recordEvents } from '../../src/db/events.ts';
 import { later, noon } from '../support/builders.ts';
 import { databasesOfRun } from '../support/storage.ts';
 import { until } from '../support/world.ts';
-import { openStoredDeliveries, type StoredDeliveries } from './stored-deliveries.ts';
+import { openStoredDeliveries, ownerOf, type StoredDeliveries } from './stored-deliveries.ts';
 
 const DAY = 24 * 3_600_000;
 const arrived: DeliveryDecision = { kind: 'delivered', httpStatus: 204 };
@@ -54,7 +54,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     const added = await aWebhook(['domain.added']);
     const operator = await aWebhook([], false);
     const off = await aWebhook();
-    await db.webhooks.update(off.projectId, off.id, { enabled: false }, noon);
+    await db.webhooks.update(ownerOf(off.projectId), off.id, { enabled: false }, noon);
     await happen('domain.live');
     const counts = [all, live, added, operator, off].map(async ({ id }) => {
       const rows = await db.rowsOf(id);
@@ -99,7 +99,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
       { status: 'failed', lastError: 'gone' },
       { status: 'failed', lastError: 'webhook_disabled' },
     ]);
-    expect(await db.webhooks.find(projectId, id)).toMatchObject({
+    expect(await db.webhooks.find(ownerOf(projectId), id)).toMatchObject({
       disabledReason: 'gone',
       disabledAt: noon,
     });
@@ -110,7 +110,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     const at = [0, 1, 2, 3, 4].map((day) => later(noon, day * DAY));
     for (const time of at) await happen('domain.live', time);
     const rows = await db.rowsOf(id);
-    const since = async () => (await db.webhooks.find(projectId, id))?.failingSince;
+    const since = async () => (await db.webhooks.find(ownerOf(projectId), id))?.failingSince;
     async function comesTo(index: number, outcome: DeliveryOutcome) {
       const delivery = await db.loadDelivery(rows[index]?.id ?? '');
       await db.deliveries.save(delivery, outcome, at[index] ?? noon);
@@ -122,7 +122,7 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     expect(await comesTo(2, { ...missed, kind: 'again', at: noon })).toEqual(at[2]);
     expect(await comesTo(3, failed)).toEqual(at[2]);
     // A new URL and a disabled period start over; so does an end without an attempt.
-    await db.webhooks.update(projectId, id, { url: 'https://new.example.com/' }, noon);
+    await db.webhooks.update(ownerOf(projectId), id, { url: 'https://new.example.com/' }, noon);
     expect(await since()).toBeNull();
     expect(await comesTo(4, { kind: 'ended', problem: 'webhook_disabled' })).toBeNull();
   });
@@ -131,21 +131,21 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     const { id, projectId } = await aWebhook();
     await happen('domain.live');
     await db.deliveries.save(await load(id), { ...missed, kind: 'again', at: noon }, noon);
-    await db.webhooks.update(projectId, id, { enabled: false }, noon);
-    await db.webhooks.update(projectId, id, { enabled: true }, later(noon, 20 * DAY));
-    expect(await db.webhooks.find(projectId, id)).toMatchObject({ failingSince: null });
+    await db.webhooks.update(ownerOf(projectId), id, { enabled: false }, noon);
+    await db.webhooks.update(ownerOf(projectId), id, { enabled: true }, later(noon, 20 * DAY));
+    expect(await db.webhooks.find(ownerOf(projectId), id)).toMatchObject({ failingSince: null });
   });
 
   // Embedded storage runs transactions one after the other.
   it.skipIf(!available || name === 'embedded')('reset failures with a concurrent URL', async () => {
     const { id, projectId } = await aWebhook();
-    const { url } = (await db.webhooks.find(projectId, id)) ?? { url: '' };
+    const { url } = (await db.webhooks.find(ownerOf(projectId), id)) ?? { url: '' };
     const other = await db.database.pool.connect();
     try {
       await other.query('BEGIN');
       const failing = `UPDATE webhook SET url = 'https://new.example.com/', failing_since = now() WHERE id = $1`;
       await other.query(failing, [id]);
-      const back = db.webhooks.update(projectId, id, { url }, noon);
+      const back = db.webhooks.update(ownerOf(projectId), id, { url }, noon);
       await until('it waits for the other', async () => {
         const waiting = `SELECT 1 FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock'`;
@@ -163,9 +163,9 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     await happen('domain.live');
     await happen('domain.live');
     const delivery = await load(id);
-    await db.webhooks.update(projectId, id, { url: 'https://new.example.com/' }, noon);
+    await db.webhooks.update(ownerOf(projectId), id, { url: 'https://new.example.com/' }, noon);
     expect(await db.deliveries.save(delivery, gone, noon)).toBe(true);
-    expect(await db.webhooks.find(projectId, id)).toMatchObject({ disabledAt: null });
+    expect(await db.webhooks.find(ownerOf(projectId), id)).toMatchObject({ disabledAt: null });
     expect(await db.rowsOf(id)).toMatchObject([{ status: 'failed' }, { status: 'pending' }]);
   });
 
@@ -173,10 +173,10 @@ describe.each(databasesOfRun())('deliveries on $name', ({ name, available }) => 
     const { id, projectId } = await aWebhook();
     await happen('domain.live');
     for (const stranger of [null, randomUUID()]) {
-      expect(await db.webhooks.update(stranger, id, { enabled: false }, noon)).toBeNull();
-      await db.webhooks.remove(stranger, id, noon);
+      expect(await db.webhooks.update(ownerOf(stranger), id, { enabled: false }, noon)).toBeNull();
+      await db.webhooks.remove(ownerOf(stranger), id, noon);
     }
-    expect(await db.webhooks.find(projectId, id)).toMatchObject({ disabledAt: null });
+    expect(await db.webhooks.find(ownerOf(projectId), id)).toMatchObject({ disabledAt: null });
     expect(await db.rowsOf(id)).toMatchObject([{ status: 'pending' }]);
   });
 });

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createWatchedDomainStore } from '../../src/db/domains/watched-domains.ts';
 import { createEventFeedStore } from '../../src/db/events.ts';
 import { type CheckFeed, createCheckFeed } from '../../src/events/check-feed.ts';
 import { eventStream } from '../../src/events/event-stream.ts';
-import { createFeed } from '../../src/events/feed.ts';
+import { createFeed, type ReadPage } from '../../src/events/feed.ts';
 import { later, missing, noon, unknown } from '../support/builders.ts';
 import { readEvents } from '../support/sse.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
@@ -41,7 +42,9 @@ function start() {
 }
 
 function read({ id, hostname, projectId }: LoadedDomain) {
-  const { lastNumbers, page } = createEventFeedStore(stored.database);
+  const events = createEventFeedStore(stored.database);
+  const lastNumbers = (ids: readonly string[]) => events.lastNumbers(wholeInstallation, ids);
+  const page: ReadPage = (range) => events.page(wholeInstallation, range);
   const feed = createFeed({ lastNumbers, log, pollMs: 2 });
   over.signal.addEventListener('abort', feed.close);
   const request = { domain: { id, hostname }, projectId, checks: true, after: 1n, newest: 1n };

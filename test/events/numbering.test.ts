@@ -3,11 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { Database } from '../../src/db/engine/client.ts';
 import { createEventFeedStore, recordEvents } from '../../src/db/events.ts';
 import { eventStream } from '../../src/events/event-stream.ts';
-import { createFeed } from '../../src/events/feed.ts';
+import { createFeed, type ReadPage } from '../../src/events/feed.ts';
 import { noon } from '../support/builders.ts';
 import { readEvents } from '../support/sse.ts';
 import { storages } from '../support/storage.ts';
@@ -59,7 +60,9 @@ async function write(
 
 /** Streams of all projects from their first event. */
 function openStreams(database: Database, domains: readonly LoadedDomain[]) {
-  const { lastNumbers, page } = createEventFeedStore(database);
+  const events = createEventFeedStore(database);
+  const lastNumbers = (ids: readonly string[]) => events.lastNumbers(wholeInstallation, ids);
+  const page: ReadPage = (range) => events.page(wholeInstallation, range);
   const feed = createFeed({ lastNumbers, log: quiet, pollMs: 2 });
   const checkFeed = { follow: () => expect.fail('unexpected follow of checks') };
   const over = new AbortController();

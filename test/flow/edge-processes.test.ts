@@ -1,4 +1,5 @@
 /** Changes reach each of several edge processes, and a database outage does not affect visitors. */
+
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { request } from 'node:https';
@@ -6,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { age } from '../support/aged-certificate.ts';
 import { type Beside, startBeside } from '../support/beside.ts';
 import type { Shown } from '../support/client.ts';
@@ -161,7 +163,7 @@ describe.skipIf(without)('At two edge processes', { timeout: 180_000 }, () => {
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'`,
     );
     expect(rowCount).toBeGreaterThan(1);
-    await parts.domains.remove(projectId, hostname, new Date());
+    await parts.domains.remove(wholeInstallation, { projectId, hostname }, { at: new Date() });
     await Promise.all(closed);
     await expectGone(hostname);
   });

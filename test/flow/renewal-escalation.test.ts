@@ -2,7 +2,9 @@
  * Certificates that are not renewed, over whole lives with a fake clock: an operator is always
  * called before expiry, and never while renewals succeed (test/flow/whole-lives.test.ts).
  */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { Escalation } from '../../src/core/records.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { escalationInWords } from '../../src/http/routes/escalation-view.ts';
@@ -200,7 +202,11 @@ describe('an escalation of a served domain', { timeout: 300_000 }, () => {
       { cause: 'caa_blocks', closedAt: null },
     ]);
     const { projectId, hostname } = await life.row();
-    await createDomainStore(stored.database.prisma).remove(projectId, hostname, life.now());
+    await createDomainStore(stored.database.prisma).remove(
+      wholeInstallation,
+      { projectId, hostname },
+      { at: life.now() },
+    );
     expect((await casesOf(life)).map(({ closedAt }) => closedAt)).not.toContain(null);
     const at = life.now();
     await life.pass(30 * DAY, EVERY);

@@ -1,5 +1,7 @@
 /** Whole lives with a fake clock: 48 hours, 30 days, a year. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { later } from '../support/builders.ts';
 import { certificateOf, DAY, HOUR, MINUTE, startLife } from '../support/fake-time.ts';
@@ -44,7 +46,7 @@ describe('a domain whose record never appears', { timeout: 300_000 }, () => {
 
     const { projectId, hostname } = await life.row();
     const domains = createDomainStore(stored.database.prisma);
-    await domains.requestVerify(projectId, hostname, life.now());
+    await domains.requestVerify(wholeInstallation, projectId, hostname, life.now());
     life.dns('right');
     await life.pass(MINUTE);
     expect((await typesOf(life)).slice(3)).toEqual([

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOCAL_AUTHORITY } from '../../src/certificates/authorities/local.ts';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { explainProblem } from '../../src/core/certificates/problem-words.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
@@ -44,7 +45,11 @@ describe('The certificate in a domain response', () => {
     await certificates.store(domain, next, certificateOf(day), days(day));
   }
   async function shown({ projectId, hostname }: LoadedDomain, day: number) {
-    const found = await createDomainStore(stored.database.prisma).find(projectId, hostname);
+    const found = await createDomainStore(stored.database.prisma).find(
+      wholeInstallation,
+      projectId,
+      hostname,
+    );
     if (found === null) throw new Error('no such domain');
     return domainView(found, 2 * DAY, days(day)).certificate;
   }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { createWebhookStore } from '../../src/db/delivery/webhooks.ts';
 import { domainSettingsRoutes } from '../../src/http/routes/domain-settings.ts';
 import { type RecordedJobs, recordJobs } from '../support/database-service.ts';
@@ -50,9 +51,10 @@ describe('Deleting a project', () => {
     await addDomain('a.example.com');
     await addDomain('b.example.com');
     const webhooks = createWebhookStore(api.prisma);
-    const webhook = { id: '0198c2a7-5d1e-4f60-9b1c-2f6e8a3d4c55', projectId: id, eventTypes: [] };
+    const owner = { access: wholeInstallation, projectId: id };
+    const webhook = { id: '0198c2a7-5d1e-4f60-9b1c-2f6e8a3d4c55', eventTypes: [] };
     const more = { url: 'https://hooks.example.com/', sealedSecret: new Uint8Array(1) };
-    await webhooks.create({ ...webhook, ...more, createdAt: api.clock.now }, 10);
+    await webhooks.create(owner, { ...webhook, ...more, createdAt: api.clock.now }, 10);
     expect(await call(`DELETE /v1/projects/${id}`)).toMatchObject({ status: 204 });
     for (const path of ['', '/domains', '/deploys', '/signing-secret', '/domains/a.example.com']) {
       expect(await call(`GET /v1/projects/${id}${path}`), path).toMatchObject(notFound);
@@ -67,7 +69,7 @@ describe('Deleting a project', () => {
     }
     expect(dropped.sort()).toEqual(['a.example.com', 'b.example.com']);
     expect(jobs.forgotten).toHaveLength(2);
-    expect(await webhooks.find(id, webhook.id)).toBeNull();
+    expect(await webhooks.find(owner, webhook.id)).toBeNull();
     const where = { projectId: id, type: 'domain.removed' };
     expect(await api.prisma.event.count({ where })).toBe(2);
     const open = { status: 'pending', webhook: { projectId: id } } as const;

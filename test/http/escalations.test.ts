@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type {
   EscalationCause,
   EscalationEvidence,
@@ -35,7 +36,7 @@ async function aCase(
   openedAt = noon,
 ) {
   count += 1;
-  const project = await createProjectStore(api.prisma).create({
+  const project = await createProjectStore(api.prisma).create(wholeInstallation, {
     name: 'Docs',
     slug: `docs-${count}`,
     plan: 'pro',
@@ -43,7 +44,11 @@ async function aCase(
   const hostname = `docs-${count}.example.com`;
   const projectId = project?.id ?? '';
   const store = createDomainStore(api.prisma);
-  const added = await store.add({ projectId, hostname, target: `x${count}.edge.test` }, noon);
+  const added = await store.add(
+    wholeInstallation,
+    { projectId, hostname, target: `x${count}.edge.test` },
+    noon,
+  );
   const domain = { id: added?.id ?? '', epoch: 1 };
   await api.prisma.domain.update({
     where: { id: domain.id },
@@ -112,7 +117,7 @@ describe('GET /v1/escalations', () => {
     const { projectId, hostname } = await aCase('authority_refused', {
       problem: { type: 'malformed', detail: 'No.' },
     });
-    const found = await createDomainStore(api.prisma).find(projectId, hostname);
+    const found = await createDomainStore(api.prisma).find(wholeInstallation, projectId, hostname);
     const shown = found && domainView(found, HOUR, noon).escalation;
     const [{ openedAt, cause, summary, nextAction } = {}] = (await list()).cases;
     expect(shown).toEqual({ openedAt: noon, cause, summary, nextAction });

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
 import { recordEvents } from '../../src/db/events.ts';
 import { createProjectStore } from '../../src/db/projects.ts';
@@ -51,13 +52,21 @@ beforeAll(async () => {
     return [eventsRoute(service, streams.open)];
   });
   key = await t.keyWith('domains:read');
-  const project = await createProjectStore(t.prisma).create({ name: 'P', slug: 'p', plan: 'pro' });
+  const project = await createProjectStore(t.prisma).create(wholeInstallation, {
+    name: 'P',
+    slug: 'p',
+    plan: 'pro',
+  });
   const projectId = project?.id ?? '';
   path = `/v1/projects/${projectId}/events`;
   const added = [];
   for (const hostname of ['a.shop.test', 'b.shop.test']) {
     added.push(
-      await createDomainStore(t.prisma).add({ projectId, hostname, target: hostname }, noon),
+      await createDomainStore(t.prisma).add(
+        wholeInstallation,
+        { projectId, hostname, target: hostname },
+        noon,
+      ),
     );
   }
   domains = added.map((domain) => ({ id: domain?.id ?? '', hostname: domain?.hostname ?? '' }));

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { petRoutes } from '../../src/http/routes/pets.ts';
 import { serviceOn } from '../support/database-service.ts';
 import { callApi, composeApi, startTestApi, type TestApi } from './support.ts';
@@ -145,7 +146,10 @@ describe('Behind a base URL with a path', () => {
     const service = serviceOn(t, { now: () => t.clock.now, env });
     onTestFinished(() => service.close());
     const api = composeApi(service, petRoutes(service), {
-      authenticate: async () => ({ kind: 'ok', key: { id: 'k', scopes: ['admin'] } }),
+      authenticate: async () => ({
+        kind: 'ok',
+        key: { id: 'k', scopes: ['admin'], access: wholeInstallation },
+      }),
       usage: { used: () => {}, deprecated: () => {} },
     });
     const made = await callApi(api, 'POST /v1/pets', { json });

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { type Scope, scopes } from '../../src/core/operations/scopes.ts';
 import type { Api } from '../../src/http/pipeline/api.ts';
 import type { Route } from '../../src/http/pipeline/route.ts';
@@ -43,7 +44,7 @@ beforeAll(async () => {
   for (const scope of scopes) {
     const { id, token } = mintKey();
     const digest = digestOf(token);
-    await service.apiKeys.create({
+    await service.apiKeys.create(wholeInstallation, {
       id,
       name: scope,
       digest,

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { expect } from 'vitest';
 import { digestOf, mintKey } from '../../src/config/api-key.ts';
 import type { Storage } from '../../src/config/config.ts';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { Scope } from '../../src/core/operations/scopes.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
@@ -113,7 +114,13 @@ export async function startTestApi(
       const { id, token } = mintKey();
       const digest = digestOf(token);
       const { apiKeys } = service;
-      await apiKeys.create({ id, name: 'test', digest, scopes, createdAt: clock.now });
+      await apiKeys.create(wholeInstallation, {
+        id,
+        name: 'test',
+        digest,
+        scopes,
+        createdAt: clock.now,
+      });
       return token;
     },
   };

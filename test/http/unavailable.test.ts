@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { joinTransactions } from '../../src/db/engine/transaction.ts';
 import { isUnavailable } from '../../src/db/engine/unavailable.ts';
 import { PrismaClient } from '../../src/db/generated/client.ts';
@@ -24,12 +25,16 @@ function apiOver(pool: pg.Pool) {
   const prisma = joinTransactions(new PrismaClient({ adapter: new PrismaPg(pool) }));
   onTestFinished(() => prisma.$disconnect());
   const service = plainService({
+    accounts: {},
     database: { prisma, pool },
     pets: createPetStore({ prisma, pool }),
     now: () => new Date(),
   });
   return composeApi(service, petRoutes(service), {
-    authenticate: async () => ({ kind: 'ok', key: { id: 'k', scopes: ['admin'] } }),
+    authenticate: async () => ({
+      kind: 'ok',
+      key: { id: 'k', scopes: ['admin'], access: wholeInstallation },
+    }),
     usage: { used: () => {}, deprecated: () => {} },
   });
 }

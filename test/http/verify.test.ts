@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { domainRoutes } from '../../src/http/routes/domains.ts';
 import { type RecordedJobs, recordJobs } from '../support/database-service.ts';
 import { callApi, startTestApi, type TestApi } from './support.ts';
@@ -14,14 +15,18 @@ beforeAll(async () => {
   jobs = recordJobs(api.service);
   key = await api.keyWith('domains:read', 'domains:write');
   const project = { name: 'Docs', slug: 'docs', plan: 'pro' } as const;
-  projectId = (await api.service.projects.create(project))?.id ?? '';
+  projectId = (await api.service.projects.create(wholeInstallation, project))?.id ?? '';
 });
 afterAll(() => api.close());
 
 it('POST verify starts the order of a verified domain at once and keeps its name', async () => {
   const hostname = 'docs.example.com';
   const verifiedAt = api.clock.now;
-  await api.service.domains.add({ projectId, hostname, target: 'x' }, verifiedAt);
+  await api.service.domains.add(
+    wholeInstallation,
+    { projectId, hostname, target: 'x' },
+    verifiedAt,
+  );
   const verified = { status: 'verified', verifiedAt, nextCheckAt: new Date(8e12) } as const;
   await api.prisma.domain.updateMany({ where: { hostname }, data: verified });
   api.clock.now = new Date(verifiedAt.getTime() + HOUR_MS);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { webhookRoutes } from '../../src/http/routes/webhooks.ts';
 import { noon } from '../support/builders.ts';
 import { callApi, startTestApi, type TestApi } from './support.ts';
@@ -44,14 +45,22 @@ export function webhookApi() {
     },
     async nextProject() {
       const slug = `p-${randomBytes(6).toString('hex')}`;
-      const made = await api.service.projects.create({ name: 'P', slug, plan: 'pro' });
+      const made = await api.service.projects.create(wholeInstallation, {
+        name: 'P',
+        slug,
+        plan: 'pro',
+      });
       projectId = made?.id ?? '';
     },
     /** Adds a domain for each name; each adds one event. */
     async reportOf(...hostnames: readonly string[]) {
       const { domains } = api.service;
       for (const hostname of hostnames) {
-        await domains.add({ projectId, hostname, target: 'x.edge.test' }, api.clock.now);
+        await domains.add(
+          wholeInstallation,
+          { projectId, hostname, target: 'x.edge.test' },
+          api.clock.now,
+        );
       }
     },
     call: (line: string, json?: unknown, headers = {}) =>

@@ -83,11 +83,12 @@ const plants: readonly Planted<'sabotage'>[] = [
     (service) => {
       const { remove } = service.domains;
       Object.assign(service.domains, {
-        remove: async (...[projectId, hostname, ...rest]: Parameters<typeof remove>) => {
+        remove: async (...[access, name, how]: Parameters<typeof remove>) => {
+          const { projectId, hostname } = name;
           const open = { status: 'ordering', hostname, domain: { projectId } } as const;
           const { certificate } = service.database.prisma;
           const order = await certificate.findFirst({ where: open });
-          const removed = await remove(projectId, hostname, ...rest);
+          const removed = await remove(access, name, how);
           if (order !== null) {
             await certificate.update({ where: { id: order.id }, data: { status: 'ordering' } });
           }

@@ -2,12 +2,14 @@
  * A service for one history after another: the real stores, routes and workers on a real database.
  * Only the clock, the DNS, the CA and the queue are fake.
  */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import type { CertificateAuthority } from '../../src/certificates/authorities/authority.ts';
 import { deriveSecrets } from '../../src/certificates/vault/derived-secrets.ts';
 import { createVault } from '../../src/certificates/vault/vault.ts';
 import { loadConfig, type Storage } from '../../src/config/config.ts';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import type { Tx } from '../../src/db/engine/transaction.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
@@ -151,6 +153,7 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
         query: {},
         headers: {},
         key: null,
+        access: wholeInstallation,
         requestId: 'model',
       });
       if (prepared === undefined) throw new Error(`no such operation: ${operationId}`);

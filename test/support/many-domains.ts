@@ -1,6 +1,8 @@
 /** Adds many domains to one project like the API, but without its limits. */
+
 import { randomUUID } from 'node:crypto';
 import { type IQueueBackend, Queue } from 'bullmq';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { NoConnection } from '../../src/queue/backend.ts';
 import { addFollowUps } from '../../src/queue/queues.ts';
 import type { Service } from '../../src/service/service.ts';
@@ -16,7 +18,11 @@ export async function addMany(
   prefix = 'd',
 ): Promise<readonly OneOfMany[]> {
   const slug = `many-${randomUUID().slice(0, 8)}`;
-  const project = await service.projects.create({ name: 'Many', slug, plan: 'pro' });
+  const project = await service.projects.create(wholeInstallation, {
+    name: 'Many',
+    slug,
+    plan: 'pro',
+  });
   if (project === null) throw new Error('the slug is taken');
   const domains: OneOfMany[] = [];
   // One at a time: each takes a transaction, and a service has ten connections.
@@ -25,6 +31,7 @@ export async function addMany(
     const hostname = `${label}.${world.zone}`;
     const target = service.targetFor(project.id, hostname);
     const added = await service.domains.add(
+      wholeInstallation,
       { projectId: project.id, hostname, target },
       new Date(),
     );

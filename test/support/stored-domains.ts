@@ -1,6 +1,8 @@
 /** Domains in a real database, in the initial state of a test. */
+
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
@@ -43,10 +45,14 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
 
   async function pending(hostname: string): Promise<LoadedDomain> {
     const slug = `p-${randomUUID()}`;
-    const project = await createProjectStore(prisma).create({ name: 'P', slug, plan: 'pro' });
+    const project = await createProjectStore(prisma).create(wholeInstallation, {
+      name: 'P',
+      slug,
+      plan: 'pro',
+    });
     const projectId = project?.id ?? '';
     const domain = { projectId, hostname, target: `${slug}.edge.test` };
-    const added = await createDomainStore(prisma).add(domain, noon);
+    const added = await createDomainStore(prisma).add(wholeInstallation, domain, noon);
     return load(added?.id ?? '');
   }
 

@@ -1,10 +1,12 @@
 /** One event for one webhook. Created with the event by record_events(), or by a replay. */
+import type { Access } from '../../core/access.ts';
 import type {
   DeliveryDecision,
   DeliveryProblem,
   EndProblem,
 } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
+import { ofVisibleProject } from '../access.ts';
 import { type EventRow, eventColumns } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 import { type ListPlace, type ListRange, type Page, pageOf } from '../page.ts';
@@ -56,6 +58,7 @@ export type DeliveryStore = DeliveryTimes & {
   putBack(delivery: LoadedDelivery, until: Date): Promise<void>;
   /** Newest events first; for one event, newest deliveries first. */
   list(
+    access: Access,
     webhookId: string,
     page: ListRange<DeliveryPlace>,
   ): Promise<Page<DeliveryRow, DeliveryPlace>>;
@@ -110,9 +113,9 @@ export function createDeliveryStore(prisma: PrismaClient): DeliveryStore {
     load: (id) => prisma.webhookDelivery.findUnique({ where: { id }, select: loaded }),
     save: (delivery, outcome, at) => save(prisma, delivery, outcome, at),
     putBack: (delivery, until) => putBack(prisma, delivery, until),
-    async list(webhookId, { after, limit }) {
+    async list(access, webhookId, { after, limit }) {
       const rows = await prisma.webhookDelivery.findMany({
-        where: { webhookId, ...beyondDelivery(after) },
+        where: { webhookId, ...eventsOf(access), ...beyondDelivery(after) },
         orderBy: [{ eventId: 'desc' }, { createdAt: 'desc' }, { id: 'asc' }],
         take: limit + 1,
         select: listed,
@@ -121,6 +124,10 @@ export function createDeliveryStore(prisma: PrismaClient): DeliveryStore {
     },
     replay: (asked) => replayDeliveries(prisma, asked),
   };
+}
+
+function eventsOf(access: Access): Prisma.WebhookDeliveryWhereInput {
+  return access.kind === 'installation' ? {} : { event: ofVisibleProject(access) };
 }
 
 function beyondDelivery(place: DeliveryPlace | null): Prisma.WebhookDeliveryWhereInput {

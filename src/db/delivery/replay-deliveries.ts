@@ -1,7 +1,9 @@
 /** A waiting delivery restarts in its own row; an ended one gets a new row. */
 
+import type { Access } from '../../core/access.ts';
 import type { Webhook } from '../../core/records.ts';
-import type { Prisma, PrismaClient } from '../generated/client.ts';
+import { andVisible } from '../access.ts';
+import { Prisma, type PrismaClient } from '../generated/client.ts';
 
 /** Those after a number with the webhook's types, or a single one of any type. */
 export type ReplayedEvents =
@@ -16,6 +18,7 @@ export type Replayed = {
 };
 
 export type Replay = {
+  readonly access: Access;
   readonly webhook: Pick<Webhook, 'id' | 'eventTypes'>;
   readonly events: ReplayedEvents;
   /** New and restarted deliveries are due then. */
@@ -46,7 +49,7 @@ export function replayDeliveries(prisma: PrismaClient, replay: Replay): Promise<
  */
 async function bringBackOrMake(
   tx: Prisma.TransactionClient,
-  { webhook: { id, eventTypes }, events, at, limit }: Replay,
+  { access, webhook: { id, eventTypes }, events, at, limit }: Replay,
 ): Promise<Replayed> {
   const [after, last, types] =
     'event' in events
@@ -58,6 +61,7 @@ async function bringBackOrMake(
       SELECT id, number FROM event
       WHERE project_id = ${events.projectId}::uuid AND number > ${after} AND number <= ${last}
         AND (${types}::text[] = '{}' OR type = ANY (${types}::text[]))
+        ${andVisible(access, Prisma.sql`project_id`)}
       ORDER BY number LIMIT ${limit}
     ), waiting AS (
       SELECT id, event_id, attempts FROM webhook_delivery

@@ -1,17 +1,20 @@
+import type { Access, Installation } from '../../core/access.ts';
 import type { DisabledReason } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
+import { andVisible, ofVisibleProject } from '../access.ts';
 import type { Tx } from '../engine/transaction.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { beyondPlace, type ListRange, type Page, pageOf } from '../page.ts';
 import { endWaiting } from './delivery-times.ts';
 
-/** Null: an operator, who gets the events of all projects. */
-type WebhookOwner = string | null;
+/** A project of the access; or the operators, who get the events of all projects. */
+export type WebhookOwner =
+  | { readonly access: Access; readonly projectId: string }
+  | { readonly access: Installation; readonly projectId: null };
 
 /** The caller chooses the id, because the secret is sealed for it. */
 type NewWebhook = {
   readonly id: string;
-  readonly projectId: WebhookOwner;
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly sealedSecret: Uint8Array<ArrayBuffer>;
@@ -39,7 +42,7 @@ export type WebhookStore = {
   list(owner: WebhookOwner, page: ListRange): Promise<Page<Webhook>>;
   find(owner: WebhookOwner, id: string): Promise<Webhook | null>;
   /** Null if the owner already has `most`, or is a deleted project; also holds for concurrent calls. */
-  create(webhook: NewWebhook, most: number): Promise<Webhook | null>;
+  create(owner: WebhookOwner, webhook: NewWebhook, most: number): Promise<Webhook | null>;
   /** Disabling ends waiting deliveries; enabling does not restore them. */
   update(owner: WebhookOwner, id: string, change: WebhookChange, at: Date): Promise<Webhook | null>;
   /** The current secret becomes the previous one; an older one stops signing. */
@@ -47,30 +50,30 @@ export type WebhookStore = {
   /** Ends waiting deliveries and erases the secrets. Idempotent. */
   remove(owner: WebhookOwner, id: string, at: Date): Promise<void>;
   /** Ends waiting deliveries of a deleted project; after a crash before it, the relay does. */
-  endOfProject(projectId: string): Promise<void>;
+  endOfProject(access: Access, projectId: string): Promise<void>;
 };
 
 /** Waiting deliveries end after the commit; after a crash in between, the relay ends them. */
 export function createWebhookStore(prisma: PrismaClient): WebhookStore {
   return {
-    async list(projectId, { after, limit }) {
+    async list(owner, { after, limit }) {
       const rows = await prisma.webhook.findMany({
-        where: { projectId, deletedAt: null, ...beyondPlace('createdAt', after, 'asc') },
+        where: { ...ownedBy(owner), deletedAt: null, ...beyondPlace('createdAt', after, 'asc') },
         orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
         take: limit + 1,
       });
       return pageOf(rows, limit, ({ createdAt, id }) => ({ at: createdAt, id }));
     },
-    find: (projectId, id) =>
-      prisma.webhook.findFirst({ where: { projectId, id, deletedAt: null } }),
-    create: (webhook, most) => prisma.$transaction((tx) => create(tx, webhook, most)),
-    update: (projectId, id, change, at) => update(prisma, { projectId, id }, change, at),
-    rotate: (projectId, id, rotation) =>
-      prisma.$transaction((tx) => rotate(tx, { projectId, id }, rotation)),
-    remove: (projectId, id, at) => remove(prisma, { projectId, id }, at),
-    async endOfProject(projectId) {
+    find: (owner, id) =>
+      prisma.webhook.findFirst({ where: { ...ownedBy(owner), id, deletedAt: null } }),
+    create: (owner, webhook, most) => prisma.$transaction((tx) => create(tx, owner, webhook, most)),
+    update: (owner, id, change, at) => update(prisma, { owner, id }, change, at),
+    rotate: (owner, id, rotation) =>
+      prisma.$transaction((tx) => rotate(tx, { owner, id }, rotation)),
+    remove: (owner, id, at) => remove(prisma, { owner, id }, at),
+    async endOfProject(access, projectId) {
       const webhooks = await prisma.webhook.findMany({
-        where: { projectId },
+        where: { projectId, ...ofVisibleProject(access) },
         select: { id: true },
       });
       for (const { id } of webhooks) await endWaiting(prisma, id, 'webhook_deleted');
@@ -78,25 +81,38 @@ export function createWebhookStore(prisma: PrismaClient): WebhookStore {
   };
 }
 
-async function create(tx: Tx, webhook: NewWebhook, most: number): Promise<Webhook | null> {
-  const { projectId, eventTypes } = webhook;
+function ownedBy({ access, projectId }: WebhookOwner) {
+  return { projectId, ...(projectId !== null && ofVisibleProject(access)) };
+}
+
+async function create(
+  tx: Tx,
+  owner: WebhookOwner,
+  webhook: NewWebhook,
+  most: number,
+): Promise<Webhook | null> {
+  const { projectId } = owner;
+  const { eventTypes } = webhook;
   // Without it, concurrent calls could exceed `most`. Embedded storage serializes transactions
   // anyway.
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`webhooks ${projectId}`}))`;
-  const present = await tx.webhook.count({ where: { projectId, deletedAt: null } });
+  const present = await tx.webhook.count({ where: { ...ownedBy(owner), deletedAt: null } });
   if (present >= most) return null;
-  if (projectId !== null && !(await isPresent(tx, projectId))) return null;
-  return tx.webhook.create({ data: { ...webhook, eventTypes: [...eventTypes] } });
+  if (projectId !== null && !(await isPresent(tx, owner.access, projectId))) return null;
+  return tx.webhook.create({ data: { ...webhook, projectId, eventTypes: [...eventTypes] } });
 }
 
 /** Waits for the project's deletion, and keeps it from starting. */
-async function isPresent(tx: Tx, projectId: string): Promise<boolean> {
+async function isPresent(tx: Tx, access: Access, projectId: string): Promise<boolean> {
   const rows = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM project WHERE id = ${projectId}::uuid AND deleted_at IS NULL FOR KEY SHARE`;
+    SELECT 1 FROM project WHERE id = ${projectId}::uuid AND deleted_at IS NULL
+      ${andVisible(access, Prisma.sql`id`)} FOR KEY SHARE`;
   return rows.length > 0;
 }
 
-type Which = { readonly projectId: WebhookOwner; readonly id: string };
+type Which = { readonly owner: WebhookOwner; readonly id: string };
+
+const present = ({ owner, id }: Which) => ({ ...ownedBy(owner), id, deletedAt: null });
 
 /** `hasEnded`: deliveries from the disabled period have been ended. */
 async function update(
@@ -127,9 +143,10 @@ async function write(
   // Deliveries created while it was being disabled must not be sent after it is enabled.
   if (enabled === true && before.isOff && !hasEnded) return 'waits';
   const isNew = url !== undefined && url !== before.url;
-  if (enabled === false) await switchOff(tx, which, 'requested', at);
+  if (enabled === false)
+    await switchOff(tx, { id: which.id, projectId: which.owner.projectId }, 'requested', at);
   const [row] = await tx.webhook.updateManyAndReturn({
-    where: { ...which, deletedAt: null },
+    where: present(which),
     data: {
       ...(url !== undefined && { url }),
       ...(eventTypes !== undefined && { eventTypes: [...eventTypes] }),
@@ -142,12 +159,12 @@ async function write(
 }
 
 /** Until the transaction ends. */
-async function lock(tx: Tx, { projectId, id }: Which) {
+async function lock(tx: Tx, { owner: { access, projectId }, id }: Which) {
   type Row = { url: string; isOff: boolean; secret: Uint8Array<ArrayBuffer> };
   const [row] = await tx.$queryRaw<Row[]>`
     SELECT url, disabled_at IS NOT NULL AS "isOff", sealed_secret AS secret FROM webhook
     WHERE id = ${id}::uuid AND project_id IS NOT DISTINCT FROM ${projectId}::uuid
-      AND deleted_at IS NULL
+      AND deleted_at IS NULL ${andVisible(access, Prisma.sql`project_id`)}
     FOR NO KEY UPDATE`;
   return row;
 }
@@ -160,7 +177,7 @@ async function rotate(
   const before = await lock(tx, which);
   if (before === undefined) return null;
   const [rotated] = await tx.webhook.updateManyAndReturn({
-    where: { ...which, deletedAt: null },
+    where: present(which),
     data: { sealedSecret, sealedOldSecret: before.secret, oldSecretEndsAt },
   });
   return rotated ?? null;
@@ -178,7 +195,7 @@ export function deletedColumns(at: Date) {
 
 async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<void> {
   const { count } = await prisma.webhook.updateMany({
-    where: { ...which, deletedAt: null },
+    where: present(which),
     data: deletedColumns(at),
   });
   if (count > 0) await end(prisma, which, 'webhook_deleted');
@@ -190,7 +207,7 @@ async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<voi
  */
 export async function switchOff(
   tx: Tx,
-  { projectId, id, url }: Which & { readonly url?: string },
+  { id, projectId, url }: Pick<Webhook, 'id' | 'projectId'> & { readonly url?: string },
   reason: DisabledReason,
   at: Date,
 ): Promise<boolean> {

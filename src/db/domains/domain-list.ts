@@ -1,5 +1,7 @@
 /** Attached domains in pages, in the order in which they were added. */
+import type { Access } from '../../core/access.ts';
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import { visibleInSql } from '../access.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { type ListPlace, type ListRange, type Page, pageOf, when } from '../page.ts';
 import { type DomainDetails, details } from './domain-details.ts';
@@ -19,10 +21,11 @@ export type DomainFilters = {
 /** Two reads: a domain that is removed in between is missing from the page. */
 export async function loadDomainPage(
   prisma: PrismaClient,
+  access: Access,
   filters: DomainFilters,
   { after, limit }: ListRange,
 ): Promise<Page<DomainDetails>> {
-  const places = await prisma.$queryRaw<ListPlace[]>(placesOf(filters, { after, limit }));
+  const places = await prisma.$queryRaw<ListPlace[]>(placesOf(access, filters, { after, limit }));
   const { rows, next } = pageOf(places, limit, (place) => place);
   const domains = await prisma.domain.findMany({
     where: { id: { in: rows.map(({ id }) => id) }, removedAt: null },
@@ -33,10 +36,15 @@ export async function loadDomainPage(
 }
 
 /** A test checks PostgreSQL's plans for it. */
-export function placesOf(filters: DomainFilters, { after, limit }: ListRange): Prisma.Sql {
+export function placesOf(
+  access: Access,
+  filters: DomainFilters,
+  { after, limit }: ListRange,
+): Prisma.Sql {
   const { projectId, hostname, status, search, metadata } = filters;
   const conditions = [
     Prisma.sql`removed_at IS NULL`,
+    ...visibleInSql(access, Prisma.sql`project_id`),
     ...when(projectId, (id) => Prisma.sql`project_id = ${id}::uuid`),
     ...when(hostname, (name) => Prisma.sql`hostname = ${name}`),
     ...when(status, (one) => Prisma.sql`status = ${one}::domain_status`),

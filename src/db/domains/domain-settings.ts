@@ -3,6 +3,7 @@
  * settings never name a removed domain. HSTS is written under its domain's lock.
  */
 
+import type { Access } from '../../core/access.ts';
 import {
   checkSettings,
   type DomainSettings,
@@ -10,22 +11,27 @@ import {
   type SettingsRefusal,
 } from '../../core/names/redirects.ts';
 import type { Hsts } from '../../core/operations/edge-route.ts';
+import { andVisible, ofVisibleProject } from '../access.ts';
 import type { Tx } from '../engine/transaction.ts';
-import type { PrismaClient } from '../generated/client.ts';
+import { Prisma, type PrismaClient } from '../generated/client.ts';
 
 /** Each call is one transaction. */
 export type DomainSettingsStore = {
   /** Redirects keep their order. Empty settings for an unknown project. */
-  load(projectId: string): Promise<DomainSettings>;
-  /** Null, or the reason with nothing changed. The settings stay locked during `mayReplace`. */
+  load(access: Access, projectId: string): Promise<DomainSettings>;
+  /**
+   * Null, or the reason with nothing changed. The settings stay locked during `mayReplace`. Changes
+   * nothing for an unknown project.
+   */
   replace(
+    access: Access,
     projectId: string,
     settings: DomainSettings,
     mayReplace?: MayReplace,
   ): Promise<NotReplaced | null>;
   /** False if the project does not have the domain attached. */
-  putHsts(projectId: string, hostname: string, hsts: Hsts): Promise<boolean>;
-  deleteHsts(projectId: string, hostname: string): Promise<void>;
+  putHsts(access: Access, projectId: string, hostname: string, hsts: Hsts): Promise<boolean>;
+  deleteHsts(access: Access, projectId: string, hostname: string): Promise<void>;
 };
 
 /** The caller's precondition; false refuses with `precondition_failed`. */
@@ -37,19 +43,21 @@ type NotReplaced =
 
 export function createDomainSettingsStore(prisma: PrismaClient): DomainSettingsStore {
   return {
-    load: (projectId) => prisma.$transaction((tx) => loadSettings(tx, projectId)),
-    replace: (projectId, settings, mayReplace = () => true) =>
-      prisma.$transaction((tx) => replaceSettings(tx, projectId, settings, mayReplace)),
-    putHsts: (projectId, hostname, hsts) =>
-      prisma.$transaction((tx) => putHsts(tx, { projectId, hostname }, hsts)),
-    async deleteHsts(projectId, hostname) {
-      await prisma.hsts.deleteMany({ where: { domain: { projectId, hostname } } });
+    load: (access, projectId) => prisma.$transaction((tx) => loadSettings(tx, access, projectId)),
+    replace: (access, projectId, settings, mayReplace = () => true) =>
+      prisma.$transaction((tx) => replaceSettings(tx, access, projectId, { settings, mayReplace })),
+    putHsts: (access, projectId, hostname, hsts) =>
+      prisma.$transaction((tx) => putHsts(tx, access, { projectId, hostname }, hsts)),
+    async deleteHsts(access, projectId, hostname) {
+      const domain = { projectId, hostname, ...ofVisibleProject(access) };
+      await prisma.hsts.deleteMany({ where: { domain } });
     },
   };
 }
 
 async function putHsts(
   tx: Tx,
+  access: Access,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
   { maxAge, includeSubdomains, preload }: Hsts,
 ): Promise<boolean> {
@@ -57,6 +65,7 @@ async function putHsts(
   const [domain] = await tx.$queryRaw<{ id: string }[]>`
     SELECT id::text FROM domain
     WHERE project_id = ${projectId}::uuid AND hostname = ${hostname} AND removed_at IS NULL
+      ${andVisible(access, Prisma.sql`project_id`)}
     FOR NO KEY UPDATE`;
   if (domain === undefined) return false;
   const update = { maxAge, includeSubdomains, preload };
@@ -65,33 +74,43 @@ async function putHsts(
   return true;
 }
 
-/** Until the transaction ends. Inserts with a foreign key to the project do not wait. */
-export async function lockProject(tx: Tx, projectId: string): Promise<void> {
-  await tx.$queryRaw`SELECT 1 FROM project WHERE id = ${projectId}::uuid FOR NO KEY UPDATE`;
+/** Until the transaction ends; false if there is no such project. Inserts with a foreign key to the project do not wait. */
+export async function lockProject(tx: Tx, access: Access, projectId: string): Promise<boolean> {
+  const visible = andVisible(access, Prisma.sql`id`);
+  const rows = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM project WHERE id = ${projectId}::uuid ${visible} FOR NO KEY UPDATE`;
+  return rows.length > 0;
 }
 
 /** One statement, so both are consistent; `json`, unlike `jsonb`, keeps the order of fields. */
-export async function loadSettings(tx: Tx, projectId: string): Promise<DomainSettings> {
+export async function loadSettings(
+  tx: Tx,
+  access: Access,
+  projectId: string,
+): Promise<DomainSettings> {
   const rows = await tx.$queryRaw<
     { primary: string | null; redirects: readonly Redirect[] }[]
   >`SELECT primary_hostname AS "primary", COALESCE((
         SELECT json_agg(json_build_object('from', from_hostname, 'to', to_hostname, 'status', status) ORDER BY place)
         FROM redirect WHERE project_id = project.id), '[]') AS redirects
-      FROM project WHERE id = ${projectId}::uuid`;
+      FROM project WHERE id = ${projectId}::uuid ${andVisible(access, Prisma.sql`id`)}`;
   return rows[0] ?? { primary: null, redirects: [] };
 }
 
+type Replacement = { readonly settings: DomainSettings; readonly mayReplace: MayReplace };
+
 async function replaceSettings(
   tx: Tx,
+  access: Access,
   projectId: string,
-  settings: DomainSettings,
-  mayReplace: MayReplace,
+  { settings, mayReplace }: Replacement,
 ): Promise<NotReplaced | null> {
-  await lockProject(tx, projectId);
+  if (!(await lockProject(tx, access, projectId))) return null;
   // After the lock and in a separate statement, to see what others committed while this one waited.
-  if (!mayReplace(await loadSettings(tx, projectId))) return { code: 'precondition_failed' };
+  if (!mayReplace(await loadSettings(tx, access, projectId)))
+    return { code: 'precondition_failed' };
   const domains = await tx.domain.findMany({
-    where: { projectId, removedAt: null },
+    where: { projectId, removedAt: null, ...ofVisibleProject(access) },
     select: { hostname: true },
   });
   const refusal = checkSettings(settings, new Set(domains.map(({ hostname }) => hostname)));

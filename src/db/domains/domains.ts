@@ -1,5 +1,6 @@
 /** User actions on domains. Jobs load and save through checks.ts. */
 import { randomUUID } from 'node:crypto';
+import type { Access } from '../../core/access.ts';
 import { decide, firstChange } from '../../core/life/decide.ts';
 import {
   type Metadata,
@@ -9,8 +10,9 @@ import {
 } from '../../core/metadata.ts';
 import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
+import { andVisible, ofVisibleProject, visibleProject } from '../access.ts';
 import { about, type EventRow, loadTimeline, recordEvents } from '../events.ts';
-import type { Prisma, PrismaClient } from '../generated/client.ts';
+import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
 import type { ListRange, Page } from '../page.ts';
@@ -20,7 +22,13 @@ import { type DomainFilters, loadDomainPage } from './domain-list.ts';
 import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
 
-type Orphans = 'refuse' | 'drop' | 'drop_unless_served';
+type DomainName = { readonly projectId: string; readonly hostname: string };
+
+type RemovalHow = {
+  readonly at: Date;
+  /** Settings that refer to it; default: refuse. The last one keeps a live or drifted domain. */
+  readonly orphans?: 'refuse' | 'drop' | 'drop_unless_served' | undefined;
+};
 
 type NewDomain = {
   readonly projectId: string;
@@ -44,33 +52,35 @@ type Removal =
 /** Every write is one transaction with its events. Several projects can have the same name. */
 export type DomainStore = {
   /** In the order in which they were added. */
-  list(filters: DomainFilters, page: ListRange): Promise<Page<DomainDetails>>;
-  find(projectId: string, hostname: string): Promise<DomainDetails | null>;
+  list(access: Access, filters: DomainFilters, page: ListRange): Promise<Page<DomainDetails>>;
+  find(access: Access, projectId: string, hostname: string): Promise<DomainDetails | null>;
   /** Not a removed one. */
-  findById(id: string): Promise<DomainDetails | null>;
+  findById(access: Access, id: string): Promise<DomainDetails | null>;
   /** Null if the project already has it. Each addition has a new ID. */
-  add(domain: NewDomain, at: Date): Promise<DomainDetails | null>;
+  add(access: Access, domain: NewDomain, at: Date): Promise<DomainDetails | null>;
   /** When the `nth` newest one was added, 1 or more; includes removed ones. Null if there are fewer. */
-  nthNewestAt(projectId: string, nth: number): Promise<Date | null>;
+  nthNewestAt(access: Access, projectId: string, nth: number): Promise<Date | null>;
   /**
    * A pending or failed domain starts a new window, and `ended` is the previous epoch. Any other is
    * due for a check, and a running check becomes stale.
    */
   requestVerify(
+    access: Access,
     projectId: string,
     hostname: string,
     at: Date,
   ): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null>;
-  /** `orphans`: whether to refuse or to drop settings that refer to it; the last one keeps a live or drifted domain. */
-  remove(projectId: string, hostname: string, at: Date, orphans?: Orphans): Promise<Removal | null>;
+  remove(access: Access, name: DomainName, how: RemovalHow): Promise<Removal | null>;
   /** Newest first, also of removed ones with this name; null if the project never had it. */
   timeline(
+    access: Access,
     projectId: string,
     hostname: string,
     page: ListRange<bigint>,
   ): Promise<Page<EventRow, bigint> | null>;
   /** Null if it is not attached. `too_many_keys`: nothing changed. */
   updateMetadata(
+    access: Access,
     projectId: string,
     hostname: string,
     change: MetadataChange,
@@ -80,17 +90,21 @@ export type DomainStore = {
 /** Written times are the caller's `at`. */
 export function createDomainStore(prisma: PrismaClient): DomainStore {
   return {
-    list: (filters, page) => loadDomainPage(prisma, filters, page),
-    find: (projectId, hostname) =>
+    list: (access, filters, page) => loadDomainPage(prisma, access, filters, page),
+    find: (access, projectId, hostname) =>
       prisma.domain.findFirst({
-        where: { projectId, hostname, removedAt: null },
+        where: { projectId, hostname, removedAt: null, ...ofVisibleProject(access) },
         include: details,
       }),
-    findById: (id) => prisma.domain.findFirst({ where: { id, removedAt: null }, include: details }),
-    add: (domain, at) => prisma.$transaction((tx) => addDomain(tx, domain, at)),
-    async nthNewestAt(projectId, nth) {
+    findById: (access, id) =>
+      prisma.domain.findFirst({
+        where: { id, removedAt: null, ...ofVisibleProject(access) },
+        include: details,
+      }),
+    add: (access, domain, at) => prisma.$transaction((tx) => addDomain(tx, access, domain, at)),
+    async nthNewestAt(access, projectId, nth) {
       const [found] = await prisma.domain.findMany({
-        where: { projectId },
+        where: { projectId, ...ofVisibleProject(access) },
         orderBy: { addedAt: 'desc' },
         select: { addedAt: true },
         skip: nth - 1,
@@ -98,31 +112,36 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
       });
       return found?.addedAt ?? null;
     },
-    requestVerify: (projectId, hostname, at) =>
-      prisma.$transaction((tx) => requestVerify(tx, { projectId, hostname }, at)),
-    remove: (projectId, hostname, at, orphans = 'refuse') =>
-      prisma.$transaction((tx) => removeDomain(tx, { projectId, hostname }, at, orphans)),
-    async timeline(projectId, hostname, page) {
+    requestVerify: (access, projectId, hostname, at) =>
+      prisma.$transaction((tx) => requestVerify(tx, access, { projectId, hostname }, at)),
+    remove: (access, name, how) => prisma.$transaction((tx) => removeDomain(tx, access, name, how)),
+    async timeline(access, projectId, hostname, page) {
       const additions = await prisma.domain.findMany({
-        where: { projectId, hostname },
+        where: { projectId, hostname, ...ofVisibleProject(access) },
         select: { id: true },
       });
       const domainIds = additions.map(({ id }) => id);
-      return domainIds.length === 0 ? null : loadTimeline(prisma, { domainIds, ...page });
+      return domainIds.length === 0 ? null : loadTimeline(prisma, access, { domainIds, ...page });
     },
-    updateMetadata: (projectId, hostname, change) =>
-      prisma.$transaction((tx) => updateMetadata(tx, { projectId, hostname }, change)),
+    updateMetadata: (access, projectId, hostname, change) =>
+      prisma.$transaction((tx) => updateMetadata(tx, access, { projectId, hostname }, change)),
   };
 }
 
 type Tx = Prisma.TransactionClient;
-type Name = { readonly projectId: string; readonly hostname: string };
 
-async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDetails | null> {
+async function addDomain(
+  tx: Tx,
+  access: Access,
+  domain: NewDomain,
+  at: Date,
+): Promise<DomainDetails | null> {
   // Waits for the project's deletion, and keeps it from starting.
-  await tx.$queryRaw`SELECT 1 FROM project WHERE id = ${domain.projectId}::uuid FOR KEY SHARE`;
-  const project = { id: domain.projectId, deletedAt: null };
-  if ((await tx.project.findFirst({ where: project, select: { id: true } })) === null) return null;
+  const visible = andVisible(access, Prisma.sql`id`);
+  await tx.$queryRaw`
+    SELECT 1 FROM project WHERE id = ${domain.projectId}::uuid ${visible} FOR KEY SHARE`;
+  const where = { AND: [{ id: domain.projectId }, visibleProject(access)], deletedAt: null };
+  if ((await tx.project.findFirst({ where, select: { id: true } })) === null) return null;
   const id = randomUUID();
   const { metadata = {} } = domain;
   if (!(await commitFirst(tx, { ...domain, metadata, id }, firstChange(at), at))) return null;
@@ -135,7 +154,7 @@ async function addDomain(tx: Tx, domain: NewDomain, at: Date): Promise<DomainDet
 /** A usable one of a removed addition is served again, which saves an order. */
 async function inheritCertificates(
   tx: Tx,
-  { id, projectId, hostname }: Name & { readonly id: string },
+  { id, projectId, hostname }: DomainName & { readonly id: string },
   at: Date,
 ): Promise<void> {
   await tx.certificate.updateMany({
@@ -150,10 +169,11 @@ async function inheritCertificates(
 
 async function updateMetadata(
   tx: Tx,
-  name: Name,
+  access: Access,
+  name: DomainName,
   change: MetadataChange,
 ): Promise<DomainDetails | 'too_many_keys' | null> {
-  const row = await findLocked(tx, name);
+  const row = await findLocked(tx, access, name);
   if (row === null) return null;
   const { id } = row;
   const { metadata } = await tx.domain.findUniqueOrThrow({ where: { id } });
@@ -166,10 +186,11 @@ async function updateMetadata(
 /** The open order stays: the new epoch continues it instead of breaking off a validation. */
 async function requestVerify(
   tx: Tx,
-  name: Name,
+  access: Access,
+  name: DomainName,
   at: Date,
 ): Promise<{ domain: DomainDetails; ended: EndedEpoch | null } | null> {
-  const row = await findLocked(tx, name);
+  const row = await findLocked(tx, access, name);
   if (row === null) return null;
   const { id, epoch } = row;
   const change = decide(row, { kind: 'verify_requested' }, at);
@@ -180,9 +201,13 @@ async function requestVerify(
   return { domain, ended: change.epoch === 'next' ? { id, epoch } : null };
 }
 
-async function findLocked(tx: Tx, { projectId, hostname }: Name): Promise<DomainRow | null> {
+async function findLocked(
+  tx: Tx,
+  access: Access,
+  { projectId, hostname }: DomainName,
+): Promise<DomainRow | null> {
   const found = await tx.domain.findFirst({
-    where: { projectId, hostname, removedAt: null },
+    where: { projectId, hostname, removedAt: null, ...ofVisibleProject(access) },
     select: { id: true },
   });
   return found && loadLocked(tx, found.id);
@@ -191,21 +216,22 @@ async function findLocked(tx: Tx, { projectId, hostname }: Name): Promise<Domain
 /** Locks the domain, then its project: concurrent changes of the settings wait. */
 async function removeDomain(
   tx: Tx,
-  name: Name,
-  at: Date,
-  orphans: Orphans,
+  access: Access,
+  name: DomainName,
+  { at, orphans = 'refuse' }: RemovalHow,
 ): Promise<Removal | null> {
   const { projectId, hostname } = name;
-  const row = await findLocked(tx, name);
+  const row = await findLocked(tx, access, name);
   if (row === null) {
-    const known = await tx.domain.findFirst({ where: name, select: { id: true } });
+    const where = { ...name, ...ofVisibleProject(access) };
+    const known = await tx.domain.findFirst({ where, select: { id: true } });
     return known === null ? null : { kind: 'removed_before' };
   }
   const isServed = served.some((status) => status === row.state.status);
   if (isServed && orphans === 'drop_unless_served') return { kind: 'served' };
   await lockOrders(tx, row.id, at); // before the project, as a refusal does
-  await lockProject(tx, projectId);
-  const uses = usesOf(await loadSettings(tx, projectId), hostname);
+  await lockProject(tx, access, projectId);
+  const uses = usesOf(await loadSettings(tx, access, projectId), hostname);
   if (isInUse(uses) && orphans === 'refuse') return { kind: 'in_use', ...uses };
   await commit(tx, row, decide(row, { kind: 'removed' }, at), at);
   const dropped = await dropFromSettings(tx, projectId, hostname);
@@ -227,11 +253,12 @@ export async function isHeld(prisma: PrismaClient, hostname: string): Promise<bo
 /** Of the project that holds the name, otherwise of the last one that added it. */
 export async function findAttached(
   prisma: PrismaClient,
+  access: Access,
   hostname: string,
 ): Promise<{ readonly id: string; readonly target: string } | null> {
   const rows = await prisma.$queryRaw<{ id: string; target: string }[]>`
     SELECT id::text AS id, target FROM domain
-    WHERE hostname = ${hostname} AND removed_at IS NULL
+    WHERE hostname = ${hostname} AND removed_at IS NULL ${andVisible(access, Prisma.sql`project_id`)}
     ORDER BY status IN ('verified', 'live', 'drifted') DESC, added_at DESC, id
     LIMIT 1`;
   return rows[0] ?? null;

@@ -1,6 +1,7 @@
 /** An escalation notifies an operator; a domain has at most one open. */
 
 import { randomUUID } from 'node:crypto';
+import type { Installation } from '../../core/access.ts';
 import type { EscalationCause, EscalationEvidence } from '../../core/certificates/escalation.ts';
 import type { EscalationEnd } from '../../core/life/events.ts';
 import type { Escalation } from '../../core/records.ts';
@@ -122,6 +123,7 @@ export async function closeEscalation(
 /** On an operator's request. Idempotent. */
 export function closeForOperator(
   prisma: PrismaClient,
+  _operator: Installation,
   id: string,
   at: Date,
 ): Promise<EscalationRow | null> {
@@ -158,6 +160,7 @@ export async function loadOpenEscalation(
 /** Of every project, newest first. */
 export async function loadEscalations(
   prisma: PrismaClient,
+  _operator: Installation,
   { status, after, limit }: EscalationQuery,
 ): Promise<Page<EscalationRow>> {
   const rows = await prisma.escalation.findMany({

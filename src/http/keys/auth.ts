@@ -7,8 +7,9 @@ import {
   MAX_TOKEN_LENGTH,
   parseKey,
 } from '../../config/api-key.ts';
-import { type Scope, scopes } from '../../core/operations/scopes.ts';
-import type { ApiKeyStore, StoredKey } from '../../db/api-keys.ts';
+import { accessTo, wholeInstallation } from '../../core/access.ts';
+import { accountScopes, type Scope, scopes } from '../../core/operations/scopes.ts';
+import { type ApiKeyStore, type StoredKey, scopesOf } from '../../db/api-keys.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
 import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity, Headers } from '../pipeline/route.ts';
@@ -126,9 +127,17 @@ function answerAt({ revokedAt, expiresAt, answer }: Known, at: number): Authenti
   return hasExpired ? { kind: 'expired', at: expiresAt } : answer;
 }
 
-/** Drops scopes that this version does not know. */
-function identityOf({ id, scopes: stored }: StoredKey): ApiKeyIdentity {
-  return { id, scopes: scopes.filter((scope) => stored.includes(scope)) };
+/** Drops scopes that this version does not know, or that an account's key cannot have. */
+function identityOf(key: StoredKey): ApiKeyIdentity {
+  const { id, accountId, projectIds } = key;
+  const stored = scopesOf(key);
+  if (accountId === null) {
+    const known = scopes.filter((scope) => stored.includes(scope));
+    return { id, scopes: known, access: wholeInstallation };
+  }
+  const known = accountScopes.filter((scope) => stored.includes(scope));
+  const access = accessTo(accountId, projectIds.length === 0 ? null : projectIds);
+  return { id, scopes: known, access };
 }
 
 export function allows(key: ApiKeyIdentity, scope: Scope): boolean {

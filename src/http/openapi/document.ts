@@ -1,7 +1,8 @@
-import { takesIdempotencyKey } from '../pipeline/idempotency-rule.ts';
 /** Builds the OpenAPI document from the routes, so validation and documentation share schemas. */
 
 import type { ApiConfig } from '../../config/config.ts';
+import { takesAccount } from '../pipeline/account-rule.ts';
+import { takesIdempotencyKey } from '../pipeline/idempotency-rule.ts';
 import { type Route, tags } from '../pipeline/route.ts';
 import { type ParamName, params } from '../pipeline/validate.ts';
 import { createSchemaWriter, type SchemaWriter } from './json-schema.ts';
@@ -134,6 +135,15 @@ function requestBodyOf({ body, bodyExample, bodyIsOptional }: Route, schemas: Sc
 
 /** Headers that several operations read. The interface defines none. */
 const sharedParameters = {
+  'Signpost-Account': {
+    name: 'Signpost-Account',
+    in: 'header',
+    description:
+      "Acts for this account with the installation's key: nothing else is visible. An account's key can only name its own account",
+    schema: { type: 'string', format: 'uuid' },
+    example: '0198c1f0-2b1c-4d7e-8a3f-6c5d4e3f2a10',
+    'x-addition': true,
+  },
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
@@ -180,6 +190,7 @@ function parametersOf(route: Route, schemas: SchemaWriter): readonly (Parameter 
         ? parameter
         : ({ ...parameter, 'x-addition': true } as const),
     ),
+    ...(takesAccount(route) ? [shared('Signpost-Account')] : []),
     ...(route.takesPreconditions ? [shared('If-Match')] : []),
     ...(hasEntityTag(route) ? [shared('If-None-Match')] : []),
     ...(route.takesLastEventId ? [shared('Last-Event-ID')] : []),

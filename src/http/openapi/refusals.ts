@@ -1,13 +1,17 @@
 /** Which error codes an operation can return, from its handler and from every step before it. */
+
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
 import { takesIdempotencyKey } from '../pipeline/idempotency-rule.ts';
 import type { Route, Tag } from '../pipeline/route.ts';
 
 /** Errors that any request can get, listed as each operation's `default` response. */
 export const anywhere = [
+  'account_unsupported',
   'not_found',
+  'account_not_found',
   'method_not_allowed',
   'request_timeout',
+  'account_closed',
   'uri_too_long',
   'expectation_failed',
   'headers_too_large',
@@ -59,6 +63,7 @@ export const tagDescriptions = {
   Events: "Events of a project's domains as a live stream.",
   Webhooks: 'Events sent to your URL.',
   Keys: 'API keys and their scopes.',
+  Accounts: 'Customers of the platform. Each sees only its own projects and keys.',
   Operations: "The operator's view of the installation.",
   Service: 'Health probes, this document and the API reference.',
 } as const satisfies Readonly<Record<Tag, string>>;

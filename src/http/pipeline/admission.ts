@@ -1,10 +1,14 @@
-/** Checks the limit per address, the key, the limit per key and the scope, in this order. */
+/** Checks the limit per address, the key, its limit, the scope and the account, in this order. */
 
+import { type Access, accessTo, noAccess, wholeInstallation } from '../../core/access.ts';
+import { isUuid } from '../../core/operations/jobs.ts';
+import type { AccountStore } from '../../db/accounts.ts';
 import { type Authenticate, allows, forbidden, unauthorized } from '../keys/auth.ts';
 import type { KeyUsage } from '../keys/key-usage.ts';
 import { type RateLimiter, rateLimitHeaders, refuseRateLimited } from '../limits/rate-limit.ts';
 import type { CountedRequest } from '../limits/windows.ts';
-import type { Refusal } from './errors.ts';
+import { takesAccount } from './account-rule.ts';
+import { type Refusal, refuse } from './errors.ts';
 import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 
 /** Authentication, rate limits and key usage, one of each per process. */
@@ -14,7 +18,8 @@ export type ClientChecks = {
   readonly usage: Pick<KeyUsage, 'used' | 'deprecated'>;
 };
 
-type AddressedChecks = ClientChecks & {
+type Checks = ClientChecks & {
+  readonly accounts: Pick<AccountStore, 'find'>;
   /** The client's address or address group, for the limit per address. */
   addressOf(remoteAddress: string | undefined, headers: Headers): string;
 };
@@ -22,6 +27,7 @@ type AddressedChecks = ClientChecks & {
 export type Admission = {
   readonly refusal: Refusal | null;
   readonly key: ApiKeyIdentity | null;
+  readonly access: Access;
   readonly headers: Readonly<Record<string, string>>;
 };
 
@@ -29,7 +35,7 @@ type Counted = readonly (readonly [RateLimiter, CountedRequest])[];
 
 /** Runs before any other work. Never throws or waits. */
 export function countAddress(
-  { limits, addressOf }: AddressedChecks,
+  { limits, addressOf }: Checks,
   remoteAddress: string | undefined,
   headers: Headers,
 ): readonly [RateLimiter, CountedRequest] {
@@ -39,12 +45,13 @@ export function countAddress(
 
 /** If `route` is null, only the address is counted. Rejects only if the key store fails. */
 export async function admit(
-  checks: ClientChecks,
+  checks: Checks,
   route: Route | null,
-  authorization: string | undefined,
+  headers: Headers,
   address: readonly [RateLimiter, CountedRequest],
 ): Promise<Admission> {
   const { authenticate, limits, usage } = checks;
+  const { authorization, 'signpost-account': account } = headers;
   if (!address[1].allowed) return refused(refuseRateLimited(...address), null, [address]);
   if (route === null || route.scope === null) return passed(null, [address]);
   // Tokens for a single operation are not keys, so only the address is counted.
@@ -58,13 +65,37 @@ export async function admit(
   if (route.scope !== 'any' && !allows(key, route.scope))
     return refused(forbidden(route.scope), key, [own, address]);
   if (route.deprecated) usage.deprecated(key.id, route.operationId);
-  return passed(key, [own, address]);
+  const access = await accessFor(checks, route, key, account);
+  return 'body' in access
+    ? refused(access, key, [own, address])
+    : passed(key, [own, address], access);
 }
 
-function passed(key: ApiKeyIdentity | null, counted: Counted): Admission {
-  return { refusal: null, key, headers: rateLimitHeaders(counted) };
+/** An account's key can only name its own account: others do not exist. */
+async function accessFor(
+  { accounts }: Checks,
+  route: Route,
+  { access }: ApiKeyIdentity,
+  account: string | undefined,
+): Promise<Access | Refusal> {
+  if (account === undefined || route.scope === 'any') return access;
+  if (!takesAccount(route)) return refuse('account_unsupported');
+  if (access.kind === 'account') {
+    return account.toLowerCase() === access.accountId ? access : refuse('account_not_found');
+  }
+  const found = isUuid(account) ? await accounts.find(wholeInstallation, account) : null;
+  if (found === null) return refuse('account_not_found');
+  return found.closedAt === null ? accessTo(found.id) : refuse('account_closed');
+}
+
+function passed(
+  key: ApiKeyIdentity | null,
+  counted: Counted,
+  access: Access = noAccess,
+): Admission {
+  return { refusal: null, key, access, headers: rateLimitHeaders(counted) };
 }
 
 function refused(refusal: Refusal, key: ApiKeyIdentity | null, counted: Counted): Admission {
-  return { refusal, key, headers: rateLimitHeaders(counted) };
+  return { refusal, key, access: noAccess, headers: rateLimitHeaders(counted) };
 }

@@ -1,6 +1,7 @@
 /** Without sockets: address → route → key → scope → body → validation → handler, and one exit. */
 import { createHash } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
+import { type Access, noAccess } from '../../core/access.ts';
 import { isUnavailable } from '../../db/engine/unavailable.ts';
 import { addressGroup, clientAddress, trustedProxies } from '../../net/client-address.ts';
 import { inRequestSpan, type RequestSpan } from '../../net/tracing.ts';
@@ -43,10 +44,11 @@ export type Api = {
   readonly reject: (refusal: Refusal, remoteAddress: string | undefined) => RawResponse;
 };
 
-type ApiService = Pick<Service, 'config' | 'database' | 'log' | 'metrics' | 'now'>;
+type ApiService = Pick<Service, 'accounts' | 'config' | 'database' | 'log' | 'metrics' | 'now'>;
 
 /** What the service and its configuration determine. */
 type Pipeline = ClientChecks & {
+  readonly accounts: Service['accounts'];
   addressOf(remoteAddress: string | undefined, headers: Headers): string;
   readonly idempotency: Idempotency;
   readonly cors: Cors;
@@ -60,7 +62,11 @@ type Pipeline = ClientChecks & {
 };
 
 type RouteFound = Extract<RouteMatch, { kind: 'route' }>;
-type Passed = RouteFound & { readonly key: ApiKeyIdentity | null; readonly requestId: string };
+type Passed = RouteFound & {
+  readonly key: ApiKeyIdentity | null;
+  readonly access: Access;
+  readonly requestId: string;
+};
 
 const RETRY_AFTER_SECONDS = '5';
 
@@ -69,6 +75,7 @@ function pipelineOf(service: ApiService, checks: ClientChecks): Pipeline {
   const trusted = trustedProxies(api.trustedProxies);
   return {
     ...checks,
+    accounts: service.accounts,
     addressOf: (remoteAddress, headers) =>
       addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
     idempotency: createIdempotency(service),
@@ -104,7 +111,7 @@ export function createApi(
       ? { kind: 'answer', answer: raw.refusal }
       : find(raw.method, raw.target);
     const route = found.kind === 'route' ? found.route : null;
-    let admission: Admission = { refusal: null, key: null, headers: {} };
+    let admission: Admission = { refusal: null, key: null, access: noAccess, headers: {} };
     const rendered = (answer: ApiResponse) =>
       render(below(basePath, completeRefusal(answer, { ...trace, docsUrl })), raw, trace, {
         ...admission.headers,
@@ -114,7 +121,7 @@ export function createApi(
     let response: RawResponse;
     try {
       const address = countAddress(pipeline, raw.remoteAddress, raw.headers);
-      admission = await admit(pipeline, route, raw.headers['authorization'], address);
+      admission = await admit(pipeline, route, raw.headers, address);
       response = rendered(await answer(raw, found, admission, trace));
     } catch (fault) {
       const refusal = refusalOf(fault);
@@ -137,12 +144,12 @@ export function createApi(
   async function answer(
     raw: RawRequest,
     found: RouteMatch,
-    { refusal, key }: Admission,
+    { refusal, key, access }: Admission,
     { requestId }: Trace,
   ): Promise<ApiResponse> {
     if (refusal !== null) return refusal;
     if (found.kind === 'answer') return found.answer;
-    return perform(pipeline, raw, { key, requestId, ...found });
+    return perform(pipeline, raw, { key, access, requestId, ...found });
   }
 
   return {
@@ -200,7 +207,7 @@ function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiRes
 
 /** Runs once per Idempotency-Key. Nothing before `run` has side effects. */
 async function perform(pipeline: Pipeline, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
-  const { route, params, key, requestId } = passed;
+  const { route, params, key, access, requestId } = passed;
   // Removed operations answer before the request is read any further.
   const ended = route.ended?.() ?? null;
   if (ended !== null) return ended;
@@ -215,6 +222,7 @@ async function perform(pipeline: Pipeline, raw: RawRequest, passed: Passed): Pro
     headers: raw.headers,
     body: body?.value,
     key,
+    access,
     requestId,
     remoteAddress: raw.remoteAddress,
   });
@@ -224,7 +232,7 @@ async function perform(pipeline: Pipeline, raw: RawRequest, passed: Passed): Pro
     const given = idempotencyKeyOf(raw.headers, pipeline.isSecret);
     if (!given.ok) return given.refusal;
     if (given.key !== null) {
-      const fingerprint = fingerprintOf(raw, body?.bytes);
+      const fingerprint = fingerprintOf(raw, access, body?.bytes);
       const { operationId } = route;
       const attempt = { apiKeyId: key.id, operationId, key: given.key, fingerprint };
       // Stored with the first request's ID, so that a replay is the same.
@@ -239,8 +247,15 @@ async function perform(pipeline: Pipeline, raw: RawRequest, passed: Passed): Pro
   return answer;
 }
 
-function fingerprintOf({ method, target }: RawRequest, body: Uint8Array = new Uint8Array()) {
-  const digest = createHash('sha256').update(`${method} ${target}\n`).update(body).digest();
+/** The same request for another account is another one. */
+function fingerprintOf(
+  { method, target, headers }: RawRequest,
+  access: Access,
+  body: Uint8Array = new Uint8Array(),
+) {
+  const isChosen = headers['signpost-account'] !== undefined && access.kind === 'account';
+  const head = `${method} ${target}\n${isChosen ? `${access.accountId}\n` : ''}`;
+  const digest = createHash('sha256').update(head).update(body).digest();
   return new Uint8Array(digest);
 }
 

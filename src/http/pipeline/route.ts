@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Access } from '../../core/access.ts';
 import type { Scope } from '../../core/operations/scopes.ts';
 import type { ApiResponse } from './errors.ts';
 import { type ErrorCode, type FieldError, type Refusal, refuseFields } from './errors.ts';
@@ -13,7 +14,11 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** By lower-case name. */
 export type Headers = Readonly<Record<string, string | undefined>>;
 
-export type ApiKeyIdentity = { readonly id: string; readonly scopes: readonly Scope[] };
+export type ApiKeyIdentity = {
+  readonly id: string;
+  readonly scopes: readonly Scope[];
+  readonly access: Access;
+};
 
 /** Passed all checks. Without a schema, `body` is undefined and `query` empty. */
 export type ApiRequest<
@@ -29,6 +34,8 @@ export type ApiRequest<
   readonly body: Body;
   /** Null only on a route whose scope is null. */
   readonly key: ApiKeyIdentity | null;
+  /** Of the key. Requests that need no key see nothing. */
+  readonly access: Access;
   /** The client's `X-Request-Id` or a generated one; part of every log line about the request. */
   readonly requestId: string;
   /** Missing if the connection is gone. */
@@ -101,6 +108,7 @@ export const tags = [
   'Events',
   'Webhooks',
   'Keys',
+  'Accounts',
   'Operations',
   'Service',
 ] as const;
@@ -181,13 +189,14 @@ export function route<
       if (!parsedBody.ok) return no('invalid_body', parsedBody);
       // The router fills exactly the parameters of the path.
       const params = request.params as PathParams<Path>;
-      const { headers, key, remoteAddress, requestId } = request;
+      const { access, headers, key, remoteAddress, requestId } = request;
       const parsed = {
         params,
         query: parsedQuery.value,
         body: parsedBody.value,
         headers,
         key,
+        access,
         requestId,
         remoteAddress,
       };

@@ -100,6 +100,11 @@ export const params = {
     schema: { type: 'integer', format: 'int64' },
     example: 42,
   },
+  accountId: {
+    description: 'ID of the account',
+    schema: { type: 'string', format: 'uuid' },
+    example: '0198c1f0-2b1c-4d7e-8a3f-6c5d4e3f2a10',
+  },
   projectId: {
     description: 'ID of the project',
     schema: { type: 'string', format: 'uuid' },

@@ -1,3 +1,4 @@
+import type { Access } from '../../core/access.ts';
 import type { ServedDomains } from '../../db/projects.ts';
 import type { Service } from '../../service/service.ts';
 import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
@@ -22,15 +23,16 @@ export function deleteProjectRoute(service: Service, dropTraffic: DropTraffic): 
     query: projectRemoval,
     success: { status: 204, description: 'The project does not exist anymore' },
     refusals: ['project_not_found', 'project_has_live_domains'],
-    handle: async ({ params, query, requestId }) => {
-      const found = await findProject(service, params.projectId);
+    handle: async ({ access, params, query, requestId }) => {
+      const found = await findProject(service, access, params.projectId);
       if (found === null) return refuse('project_not_found');
       const keepsServed = query.domains === undefined;
       if (keepsServed) {
-        const served = await service.projects.servedDomains(found.id, NAMED_MAX);
+        const served = await service.projects.servedDomains(access, found.id, NAMED_MAX);
         if (served.count > 0) return refuseServed(served);
       }
       const isDeleted = await removeWithDomains(service, found.id, {
+        access,
         keepsServed,
         requestId,
         dropTraffic,
@@ -38,7 +40,7 @@ export function deleteProjectRoute(service: Service, dropTraffic: DropTraffic): 
       // One went live after the check; the others are removed.
       return isDeleted
         ? { status: 204 }
-        : refuseServed(await service.projects.servedDomains(found.id, NAMED_MAX));
+        : refuseServed(await service.projects.servedDomains(access, found.id, NAMED_MAX));
     },
   });
 }
@@ -57,41 +59,43 @@ function refuseServed({ hostnames, count }: ServedDomains): Refusal {
 
 const REMOVED_AT_ONCE = 100;
 
-type Deleting = {
+export type Deleting = {
+  readonly access: Access;
   readonly keepsServed: boolean;
   readonly requestId: string;
   readonly dropTraffic: DropTraffic;
 };
 
 /** Also removes domains that are added while it runs. False if a served domain is to be kept. */
-async function removeWithDomains(
+export async function removeWithDomains(
   service: Service,
   projectId: string,
   deleting: Deleting,
 ): Promise<boolean> {
+  const { access } = deleting;
   for (;;) {
-    const hostnames = await service.projects.attachedDomains(projectId, REMOVED_AT_ONCE);
+    const hostnames = await service.projects.attachedDomains(access, projectId, REMOVED_AT_ONCE);
     for (const hostname of hostnames) {
       if (!(await remove(service, { projectId, hostname }, deleting))) return false;
     }
     if (hostnames.length > 0) continue;
-    if ((await service.projects.remove(projectId, service.now())) !== 'has_domains') break;
+    if ((await service.projects.remove(access, projectId, service.now())) !== 'has_domains') break;
   }
-  await service.webhooks.endOfProject(projectId);
+  await service.webhooks.endOfProject(access, projectId);
   return true;
 }
 
 /** False if it is served and to be kept. */
 async function remove(
   service: Service,
-  { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
-  { keepsServed, requestId, dropTraffic }: Deleting,
+  name: { readonly projectId: string; readonly hostname: string },
+  { access, keepsServed, requestId, dropTraffic }: Deleting,
 ): Promise<boolean> {
-  const how = keepsServed ? 'drop_unless_served' : 'drop';
-  const removed = await service.domains.remove(projectId, hostname, service.now(), how);
+  const orphans = keepsServed ? 'drop_unless_served' : 'drop';
+  const removed = await service.domains.remove(access, name, { at: service.now(), orphans });
   if (removed?.kind === 'served') return false;
   if (removed?.kind !== 'removed') return true;
-  dropTraffic(hostname);
+  dropTraffic(name.hostname);
   await forgetEpoch(service, removed, requestId);
   return true;
 }

@@ -43,16 +43,16 @@ function createDeploy(service: Service): Route {
       headers: { location: 'Path of the deploy' },
     },
     refusals: ['project_not_found'],
-    preload: async ({ params, body }) => {
-      const project = await findProject(service, params.projectId);
+    preload: async ({ access, params, body }) => {
+      const project = await findProject(service, access, params.projectId);
       return project && service.checkUpstream(body.upstream);
     },
-    handle: async ({ params, body }, checked) => {
+    handle: async ({ access, params, body }, checked) => {
       if (checked === null) return refuse('project_not_found');
       if (checked.kind === 'refused') {
         return refuseField('invalid_body', 'upstream', checked.problem);
       }
-      const created = await service.deploys.add(params.projectId, body, service.now());
+      const created = await service.deploys.add(access, params.projectId, body, service.now());
       if (created === null) return refuse('project_not_found');
       const { warnings } = checked;
       const headers = { location: `/v1/projects/${created.projectId}/deploys/${created.id}` };
@@ -79,10 +79,10 @@ function listDeploys(service: Service): Route {
       headers: pageHeaders,
     },
     refusals: ['project_not_found'],
-    handle: async ({ params, query: { limit, cursor = null } }) => {
-      const project = await findProject(service, params.projectId);
+    handle: async ({ access, params, query: { limit, cursor = null } }) => {
+      const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
-      const page = await service.deploys.list(project.id, { after: cursor, limit });
+      const page = await service.deploys.list(access, project.id, { after: cursor, limit });
       const address = { path: `/v1/projects/${project.id}/deploys`, filters: { limit } };
       return pageAnswer(page, address, deployView);
     },
@@ -99,10 +99,12 @@ function getDeploy(service: Service): Route {
     summary: 'Get one deploy',
     success: { status: 200, description: 'The deploy', schema: deploy, example: docsDeploy },
     refusals: ['project_not_found', 'deploy_not_found'],
-    handle: async ({ params: { projectId, deployId } }) => {
-      const project = await findProject(service, projectId);
+    handle: async ({ access, params: { projectId, deployId } }) => {
+      const project = await findProject(service, access, projectId);
       if (project === null) return refuse('project_not_found');
-      const found = isUuid(deployId) ? await service.deploys.find(project.id, deployId) : null;
+      const found = isUuid(deployId)
+        ? await service.deploys.find(access, project.id, deployId)
+        : null;
       return found === null ? refuse('deploy_not_found') : { status: 200, body: deployView(found) };
     },
   });

@@ -1,5 +1,6 @@
 /** Diagnoses a host name that need not be attached to a project. */
 
+import type { Access } from '../../core/access.ts';
 import { findAttached } from '../../db/domains/domains.ts';
 import {
   type ExaminedName,
@@ -47,8 +48,8 @@ export function diagnosisRoute(service: Service): Route {
       'too_many_diagnoses',
     ],
     query: diagnosisQuery,
-    handle: async ({ params, query }) => {
-      const asked = await askedFor(service, params.hostname, query.target);
+    handle: async ({ access, params, query }) => {
+      const asked = await askedFor(service, access, params.hostname, query.target);
       if ('status' in asked) return asked;
       const { name, domainId } = asked;
       // Checked last, so that an invalid name gets its own error.
@@ -73,6 +74,7 @@ export function diagnosisRoute(service: Service): Route {
 /** Parses the host name first. Without a target in the query, the name must be attached. */
 async function askedFor(
   { config, database }: Service,
+  access: Access,
   hostname: string,
   given: string | undefined,
 ): Promise<{ readonly name: ExaminedName; readonly domainId: string | null } | Refusal> {
@@ -81,7 +83,7 @@ async function askedFor(
   const { ascii } = parsed.hostname;
   const named = given === undefined ? null : parseTarget(given, ascii);
   if (named?.ok === false) return refuseField('invalid_query', 'target', named.reason);
-  const attached = await findAttached(database.prisma, ascii);
+  const attached = await findAttached(database.prisma, access, ascii);
   const target = named?.target ?? attached?.target;
   return target === undefined
     ? refuseField(

@@ -1,5 +1,6 @@
 /** Domains of a project or of the installation, and a domain's events. */
 import type { z } from 'zod';
+import type { Access } from '../../core/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { partOfName } from '../../core/names/idna.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
@@ -44,10 +45,11 @@ function listDomains(service: Service): Route {
       headers: pageHeaders,
     },
     refusals: ['project_not_found'],
-    handle: async ({ params, query }) => {
-      const project = await findProject(service, params.projectId);
+    handle: async ({ access, params, query }) => {
+      const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
-      return list(service, `/v1/projects/${project.id}/domains`, query, { projectId: project.id });
+      const path = `/v1/projects/${project.id}/domains`;
+      return list(service, { access, path }, query, { projectId: project.id });
     },
   });
 }
@@ -69,12 +71,13 @@ function listAllDomains(service: Service): Route {
       example: [docsDomain],
       headers: pageHeaders,
     },
-    handle: async ({ query: { hostname, ...query } }) => {
-      if (hostname === undefined) return list(service, '/v1/domains', query, {});
+    handle: async ({ access, query: { hostname, ...query } }) => {
+      const asked = { access, path: '/v1/domains' };
+      if (hostname === undefined) return list(service, asked, query, {});
       const named = parseHostname(hostname, service.config.platform.domain);
       // A name that cannot be added belongs to no project.
       if (!named.ok) return { status: 200, body: [] };
-      return list(service, '/v1/domains', query, { hostname: named.hostname.ascii });
+      return list(service, asked, query, { hostname: named.hostname.ascii });
     },
   });
 }
@@ -90,8 +93,8 @@ function getDomainById(service: Service): Route {
     description: 'The same as by host name. A removed domain is not found.',
     success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
     refusals: ['domain_not_found'],
-    handle: async ({ params: { domainId } }) => {
-      const found = isUuid(domainId) ? await service.domains.findById(domainId) : null;
+    handle: async ({ access, params: { domainId } }) => {
+      const found = isUuid(domainId) ? await service.domains.findById(access, domainId) : null;
       if (found === null) return refuse('domain_not_found', 'There is no domain with this ID.');
       return { status: 200, body: domainView(found, service.config.verifyWindowMs, service.now()) };
     },
@@ -100,13 +103,13 @@ function getDomainById(service: Service): Route {
 
 async function list(
   service: Service,
-  path: string,
+  { access, path }: { readonly access: Access; readonly path: string },
   { limit, cursor, status, search, metadata }: z.infer<typeof domainsQuery>,
   where: Pick<DomainFilters, 'projectId' | 'hostname'>,
 ): Promise<ApiResponse> {
   const part = search && partOfName(search);
   const filters = { ...where, status, search: part, metadata };
-  const page = await service.domains.list(filters, { after: cursor ?? null, limit });
+  const page = await service.domains.list(access, filters, { after: cursor ?? null, limit });
   const { hostname } = where;
   const repeated = { limit, hostname, status, search, ...metadataParameters(metadata) };
   const now = service.now();
@@ -134,9 +137,10 @@ function getTimeline(service: Service): Route {
       headers: pageHeaders,
     },
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: ({ params, query: { limit, cursor = null } }) =>
-      withName(service, params, async (projectId, hostname) => {
-        const page = await service.domains.timeline(projectId, hostname, { after: cursor, limit });
+    handle: ({ access, params, query: { limit, cursor = null } }) =>
+      withName(service, access, params, async (projectId, hostname) => {
+        const range = { after: cursor, limit };
+        const page = await service.domains.timeline(access, projectId, hostname, range);
         if (page === null) return refuse('domain_not_found');
         const path = `/v1/projects/${projectId}/domains/${hostname}/timeline`;
         const next = page.next === null ? null : cursorAfter(page.next);

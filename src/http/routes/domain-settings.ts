@@ -41,10 +41,10 @@ function getSettings(service: Service): Route {
       example: docsDomainSettings,
     },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => {
-      const project = await findProject(service, params.projectId);
+    handle: async ({ access, params }) => {
+      const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
-      return { status: 200, body: bodyOf(await service.domainSettings.load(project.id)) };
+      return { status: 200, body: bodyOf(await service.domainSettings.load(access, project.id)) };
     },
   });
 }
@@ -80,11 +80,11 @@ function putSettings(service: Service): Route {
       'redirect_loop',
       'redirect_chain',
     ],
-    handle: async ({ params, body, headers }) => {
-      const project = await findProject(service, params.projectId);
+    handle: async ({ access, params, body, headers }) => {
+      const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
       const domains = normalised(body.domains, service.config.platform.domain);
-      const refusal = await service.domainSettings.replace(project.id, domains, (current) =>
+      const refusal = await service.domainSettings.replace(access, project.id, domains, (current) =>
         mayChange(headers, entityTagOf(renderJson(bodyOf(current)))),
       );
       return refusal === null ? { status: 200, body: bodyOf(domains) } : refuseSettings(refusal);
@@ -108,13 +108,13 @@ function putHsts(service: Service): Route {
     bodyExample: docsHsts,
     success: { status: 200, description: 'The HSTS policy', schema: hsts, example: docsHsts },
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: async ({ params, body }) => {
-      const project = await findProject(service, params.projectId);
+    handle: async ({ access, params, body }) => {
+      const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
       const parsed = parseHostname(params.hostname, service.config.platform.domain);
       const isStored =
         parsed.ok &&
-        (await service.domainSettings.putHsts(project.id, parsed.hostname.ascii, body));
+        (await service.domainSettings.putHsts(access, project.id, parsed.hostname.ascii, body));
       return isStored ? { status: 200, body } : refuse('domain_not_found');
     },
   });
@@ -133,11 +133,13 @@ function deleteHsts(service: Service): Route {
       "Passes the deploy's own `Strict-Transport-Security` through again. Browsers that stored the policy keep it until it expires. To make them forget it, first set `maxAge: 0` and keep that for as long as the previous `maxAge`. Also answers 204 if there is no policy or no such domain.",
     success: { status: 204, description: 'The domain has no HSTS policy' },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => {
-      const project = await findProject(service, params.projectId);
+    handle: async ({ access, params }) => {
+      const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
       const parsed = parseHostname(params.hostname, service.config.platform.domain);
-      if (parsed.ok) await service.domainSettings.deleteHsts(project.id, parsed.hostname.ascii);
+      if (parsed.ok) {
+        await service.domainSettings.deleteHsts(access, project.id, parsed.hostname.ascii);
+      }
       return { status: 204 };
     },
   });

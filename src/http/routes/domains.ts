@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Access } from '../../core/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { shortList } from '../../core/names/printable.ts';
 import type { SettingsUse } from '../../core/names/redirects.ts';
@@ -8,7 +9,7 @@ import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import type { Service } from '../../service/service.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField, refuseFields } from '../pipeline/errors.ts';
-import { type Route, route } from '../pipeline/route.ts';
+import { type ApiRequest, type Route, route } from '../pipeline/route.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainChange, newDomain } from '../schemas/domains.ts';
 import { docsDomain } from '../schemas/examples.ts';
@@ -66,7 +67,7 @@ function addDomain(service: Service): Route {
       'domain_exists',
     ],
     body: newDomain,
-    handle: ({ params, body, requestId }) => add(service, params.projectId, body, requestId),
+    handle: (request) => add(service, request),
   });
 }
 
@@ -81,9 +82,9 @@ function getDomain(service: Service): Route {
     description: "The domain's status, its problems, how to fix them and what happens next.",
     success: { status: 200, description: 'The domain', schema: domain, example: docsDomain },
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: ({ params }) =>
-      withName(service, params, async (projectId, hostname) =>
-        answer(service, await service.domains.find(projectId, hostname), 200),
+    handle: ({ access, params }) =>
+      withName(service, access, params, async (projectId, hostname) =>
+        answer(service, await service.domains.find(access, projectId, hostname), 200),
       ),
   });
 }
@@ -107,9 +108,9 @@ function updateDomain(service: Service): Route {
       example: docsDomain,
     },
     refusals: ['project_not_found', 'domain_not_found'],
-    handle: ({ params, body: { metadata = {} } }) =>
-      withName(service, params, async (projectId, hostname) => {
-        const updated = await service.domains.updateMetadata(projectId, hostname, metadata);
+    handle: ({ access, params, body: { metadata = {} } }) =>
+      withName(service, access, params, async (projectId, hostname) => {
+        const updated = await service.domains.updateMetadata(access, projectId, hostname, metadata);
         return updated === 'too_many_keys'
           ? refuseField('invalid_body', 'metadata', tooManyKeys)
           : answer(service, updated, 200);
@@ -135,12 +136,13 @@ function verifyDomain(service: Service): Route {
       example: docsDomain,
     },
     refusals: ['project_not_found', 'domain_not_found', 'paid_plan_required'],
-    handle: ({ params, requestId }) =>
-      withName(service, params, async (projectId, hostname, plan) => {
-        const found = plan === 'free' ? await service.domains.find(projectId, hostname) : null;
+    handle: ({ access, params, requestId }) =>
+      withName(service, access, params, async (projectId, hostname, plan) => {
+        const found =
+          plan === 'free' ? await service.domains.find(access, projectId, hostname) : null;
         if (found !== null && isWaiting(found)) return refuse('paid_plan_required');
         const view = (verified: DomainDetails) => answer(service, verified, 202);
-        return verifyNow(service, { projectId, hostname, requestId }, view);
+        return verifyNow(service, { access, projectId, hostname, requestId }, view);
       }),
   });
 }
@@ -158,14 +160,10 @@ function removeDomain(service: Service, dropTraffic: DropTraffic): Route {
     success: { status: 204, description: 'The domain is not attached to the project' },
     refusals: ['project_not_found', 'domain_not_found', 'domain_in_use'],
     query: removalQuery,
-    handle: async ({ params, query, requestId }) => {
+    handle: async ({ access, params, query, requestId }) => {
       const remove = async (projectId: string, hostname: string): Promise<ApiResponse> => {
-        const removed = await service.domains.remove(
-          projectId,
-          hostname,
-          service.now(),
-          query.orphans,
-        );
+        const how = { at: service.now(), orphans: query.orphans };
+        const removed = await service.domains.remove(access, { projectId, hostname }, how);
         if (removed === null) return refuse('domain_not_found');
         if (removed.kind === 'in_use') return refuse('domain_in_use', inUse(hostname, removed));
         if (removed.kind !== 'removed') return { status: 204 };
@@ -177,7 +175,7 @@ function removeDomain(service: Service, dropTraffic: DropTraffic): Route {
           },
         };
       };
-      return withName(service, params, remove);
+      return withName(service, access, params, remove);
     },
   });
 }
@@ -196,14 +194,15 @@ function inUse(hostname: string, { primary, redirects }: SettingsUse): string {
   return `${uses.join('; ')}. Change the domain settings first, or remove it with ?orphans=drop to drop those settings too.`;
 }
 
+type AddRequest = ApiRequest<z.infer<typeof newDomain>, undefined, { readonly projectId: string }>;
+
 /** Refuses before storing anything. Jobs are added after the commit, or by the reconciler. */
 async function add(
   service: Service,
-  projectId: string,
-  { hostname: typed, metadata }: z.infer<typeof newDomain>,
-  requestId: string,
+  { access, params: { projectId }, body, requestId }: AddRequest,
 ): Promise<ApiResponse> {
-  const project = await findProject(service, projectId);
+  const { hostname: typed, metadata } = body;
+  const project = await findProject(service, access, projectId);
   if (project === null) return refuse('project_not_found');
   const parsed = parseHostname(typed, service.config.platform.domain);
   if (!parsed.ok) {
@@ -212,15 +211,15 @@ async function add(
   }
   if (project.plan === 'free') return refuse('paid_plan_required');
   if (project.deployedAt === null) return refuse('deploy_required', needsDeploy(project.id));
-  const tooMany = await refuseTooMany(service, project.id);
+  const tooMany = await refuseTooMany(service, access, project.id);
   if (tooMany !== null) return tooMany;
 
   const hostname = parsed.hostname.ascii;
   const target = service.targetFor(project.id, hostname);
   const wanted = { projectId: project.id, hostname, target, metadata };
-  const added = await service.domains.add(wanted, service.now());
+  const added = await service.domains.add(access, wanted, service.now());
   if (added === null) {
-    const isGone = (await findProject(service, projectId)) === null;
+    const isGone = (await findProject(service, access, projectId)) === null;
     return refuse(isGone ? 'project_not_found' : 'domain_exists');
   }
   return {
@@ -235,9 +234,13 @@ function needsDeploy(projectId: string): string {
 }
 
 /** Null if another domain can be added now. */
-async function refuseTooMany(service: Service, projectId: string): Promise<Refusal | null> {
+async function refuseTooMany(
+  service: Service,
+  access: Access,
+  projectId: string,
+): Promise<Refusal | null> {
   const { domainsPerHour } = service.config.api;
-  const oldest = await service.domains.nthNewestAt(projectId, domainsPerHour);
+  const oldest = await service.domains.nthNewestAt(access, projectId, domainsPerHour);
   const waitMs = oldest === null ? 0 : oldest.getTime() + HOUR - service.now().getTime();
   if (waitMs <= 0) return null;
   const seconds = Math.ceil(waitMs / 1_000);
@@ -251,10 +254,11 @@ async function refuseTooMany(service: Service, projectId: string): Promise<Refus
 /** 404 if the project does not exist. */
 export async function withName(
   service: Service,
+  access: Access,
   { projectId, hostname }: { readonly projectId: string; readonly hostname: string },
   act: (projectId: string, hostname: string, plan: Plan) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const project = await findProject(service, projectId);
+  const project = await findProject(service, access, projectId);
   if (project === null) return refuse('project_not_found');
   const parsed = parseHostname(hostname, service.config.platform.domain);
   return parsed.ok

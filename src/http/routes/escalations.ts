@@ -1,4 +1,5 @@
 /** Escalations of all projects, for operators. */
+import { asInstallation, type Installation } from '../../core/access.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import {
   closeForOperator,
@@ -46,8 +47,8 @@ function listEscalations(service: Service): Route {
       example: [docsEscalation],
       headers: pageHeaders,
     },
-    handle: ({ query: { limit, status = null, cursor = null } }) =>
-      page(service, { limit, status, after: cursor }),
+    handle: ({ access, query: { limit, status = null, cursor = null } }) =>
+      page(service, asInstallation(access), { limit, status, after: cursor }),
   });
 }
 
@@ -69,10 +70,10 @@ function closeEscalation(service: Service, overview: InstallationOverview): Rout
       example: { ...docsEscalation, nextAction: null, closedAt: '2026-11-20T12:45:00.000Z' },
     },
     refusals: ['escalation_not_found'],
-    handle: async ({ params: { escalationId } }) => {
+    handle: async ({ access, params: { escalationId } }) => {
       const { database, now } = service;
       const closed = isUuid(escalationId)
-        ? await closeForOperator(database.prisma, escalationId, now())
+        ? await closeForOperator(database.prisma, asInstallation(access), escalationId, now())
         : null;
       if (closed === null) return refuse('escalation_not_found');
       const body = projectEscalationView(closed);
@@ -85,8 +86,12 @@ function closeEscalation(service: Service, overview: InstallationOverview): Rout
 }
 
 /** Omits escalations of unknown causes, so a page can be shorter than `limit`. */
-async function page({ database }: Service, query: EscalationQuery): Promise<ApiResponse> {
-  const { rows, next } = await loadEscalations(database.prisma, query);
+async function page(
+  { database }: Service,
+  operator: Installation,
+  query: EscalationQuery,
+): Promise<ApiResponse> {
+  const { rows, next } = await loadEscalations(database.prisma, operator, query);
   const body = rows.flatMap((row) => projectEscalationView(row) ?? []);
   const { limit, status } = query;
   const address = { path: '/v1/escalations', filters: { limit, status } };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Access } from '../../core/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { parseLastEventId, type StreamedDomain } from '../../events/event-stream.ts';
 import type { Service } from '../../service/service.ts';
@@ -53,18 +54,19 @@ export function eventsRoute(service: Service, openStream: OpenStream): Route {
       'domain_not_found',
       'too_many_streams',
     ],
-    handle: async ({ params, query, headers, key, requestId }) => {
+    handle: async ({ access, params, query, headers, key, requestId }) => {
       const from = beginning(headers['last-event-id']);
       if (!from.ok) return refuse('invalid_last_event_id');
       if (query.checks !== undefined && query.hostname === undefined) {
         return refuseField('invalid_query', 'checks', 'requires hostname');
       }
-      const project = await findProject(service, params.projectId);
+      const project = await findProject(service, access, params.projectId);
       // The route's scope guarantees a key.
       if (project === null || key === null) return refuse('project_not_found');
-      const domain = await domainOf(service, project.id, query.hostname);
+      const domain = await domainOf(service, access, project.id, query.hostname);
       if (domain === null) return refuse('domain_not_found');
       return openStream({
+        access,
         projectId: project.id,
         domain: domain ?? null,
         checks: query.checks === 'tell',
@@ -80,6 +82,7 @@ export function eventsRoute(service: Service, openStream: OpenStream): Route {
 /** Undefined if the query names no domain; null if the project never had it. */
 async function domainOf(
   { config, events }: Service,
+  access: Access,
   projectId: string,
   name: string | undefined,
 ): Promise<StreamedDomain | null | undefined> {
@@ -87,7 +90,7 @@ async function domainOf(
   const parsed = parseHostname(name, config.platform.domain);
   if (!parsed.ok) return null;
   const hostname = parsed.hostname.ascii;
-  const id = await events.findDomainId(projectId, hostname);
+  const id = await events.findDomainId(access, projectId, hostname);
   return id === null ? null : { id, hostname };
 }
 

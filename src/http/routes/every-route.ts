@@ -3,6 +3,7 @@ import type { ReadReadiness } from '../../ops/readiness.ts';
 import { createOverview } from '../../service/overview.ts';
 import type { Service } from '../../service/service.ts';
 import type { Route } from '../pipeline/route.ts';
+import { accountRoutes } from './accounts.ts';
 import { deleteProjectRoute } from './delete-project.ts';
 import { deployRoutes } from './deploys.ts';
 import { diagnosisRoute } from './diagnosis.ts';
@@ -51,6 +52,7 @@ export function routesOf(service: Service, role: ApiRole): readonly Route[] {
     ...webhookRoutes(service),
     localCaRoute(service),
     ...keyRoutes(service, role.forgetKey),
+    ...accountRoutes(service, role),
     ...escalationRoutes(service, overview),
     ...fleetRoutes(service, overview),
     ...operationsRoutes(service, overview),

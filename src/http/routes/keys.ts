@@ -1,8 +1,9 @@
 import { digestOf, mintKey, prefixOf } from '../../config/api-key.ts';
 import { scopes } from '../../core/operations/scopes.ts';
-import { isLive, type KeyDetails, type RotationResult } from '../../db/api-keys.ts';
+import { isLive, type KeyDetails, type RotationResult, scopesOf } from '../../db/api-keys.ts';
 import type { Service } from '../../service/service.ts';
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
+import { isKeyId, refuseGrant, refuseProject, refuseStronger } from '../keys/grants.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
@@ -18,6 +19,7 @@ import {
   newKey,
   rotation,
 } from '../schemas/keys.ts';
+import { refuseAccount } from './projects.ts';
 
 /** Reads the key again at its next use; other processes within 5 s (src/http/keys/auth.ts). */
 export type ForgetKey = (keyId: string) => void;
@@ -25,9 +27,9 @@ export type ForgetKey = (keyId: string) => void;
 const MAX_LIFE_YEARS = 100; // keeps dates in a range that every calendar supports
 
 const mintedHeaders = { location: 'Path of the new key' };
-const inCommon = { tag: 'Keys', scope: 'admin', stability: 'stable' } as const;
+const inCommon = { tag: 'Keys', stability: 'stable' } as const;
 
-/** All need `admin`, except showing the key of the request. */
+/** An account's keys manage only keys of the account, with at most their own scopes. */
 export function keyRoutes(service: Service, forget: ForgetKey): readonly Route[] {
   return [
     listKeys(service),
@@ -44,9 +46,11 @@ function listKeys({ apiKeys, now }: Service): Route {
     ...inCommon,
     method: 'GET',
     path: '/v1/keys',
+    scope: 'keys:read',
     operationId: 'listKeys',
     summary: 'List keys',
-    description: 'Lists keys in pages, oldest first, including expired and revoked ones.',
+    description:
+      "Lists keys in pages, oldest first, including expired and revoked ones. With an account's key, the keys of this account.",
     query: keysQuery,
     success: {
       status: 200,
@@ -55,9 +59,9 @@ function listKeys({ apiKeys, now }: Service): Route {
       example: [keyExample],
       headers: pageHeaders,
     },
-    handle: async ({ query: { limit, cursor = null } }) => {
+    handle: async ({ access, query: { limit, cursor = null } }) => {
       const at = now();
-      const { rows, next } = await apiKeys.list({ after: cursor, limit });
+      const { rows, next } = await apiKeys.list(access, { after: cursor, limit });
       const body = rows.map((one) => keyView(one, at));
       const address = { path: '/v1/keys', filters: { limit } };
       return listAnswer(body, next && cursorAfterText(next), address);
@@ -66,11 +70,13 @@ function listKeys({ apiKeys, now }: Service): Route {
 }
 
 /** The token is only in this response and not stored. Idempotency-Key prevents a second key. */
-function createKey({ apiKeys, now }: Service): Route {
+function createKey(service: Service): Route {
+  const { apiKeys, now } = service;
   return route({
     ...inCommon,
     method: 'POST',
     path: '/v1/keys',
+    scope: 'keys:write',
     operationId: 'createKey',
     summary: 'Create a key',
     description:
@@ -84,19 +90,22 @@ function createKey({ apiKeys, now }: Service): Route {
       example: mintedKeyExample,
       headers: mintedHeaders,
     },
-    handle: async ({ body: { name, scopes, expiresAt = null } }) => {
+    refusals: ['account_not_found', 'account_closed'],
+    handle: async ({ access, key: asking, body }) => {
+      const { name, scopes, projectIds, expiresAt = null } = body;
       const at = now();
-      if (expiresAt !== null && !liesAhead(expiresAt, at)) {
-        return refuseField(
-          'invalid_body',
-          'expiresAt',
-          'must be in the future, and within 100 years',
-        );
-      }
+      const accountId = body.accountId ?? (access.kind === 'account' ? access.accountId : null);
+      const unfit =
+        refuseGrant(body, accountId, asking) ??
+        (accountId === null ? null : await refuseAccount(service, access, accountId)) ??
+        refuseExpiry(expiresAt, at);
+      if (unfit !== null) return unfit;
       const { id, token } = mintKey();
-      const digest = digestOf(token);
-      const made = await apiKeys.create({ id, name, digest, scopes, createdAt: at, expiresAt });
-      return minted(keyView(made, at), token);
+      const granted = { name, digest: digestOf(token), scopes, accountId, projectIds, expiresAt };
+      const made = await apiKeys.create(access, { id, ...granted, createdAt: at });
+      if (made.kind === 'account_closed') return refuse('account_closed');
+      if (made.kind === 'project_not_found') return refuseProject(body, made.projectId);
+      return minted(keyView(made.key, at), token);
     },
   });
 }
@@ -112,7 +121,7 @@ function getSelf({ apiKeys, now }: Service): Route {
     description: 'Scopes and expiry of the key that sends the request.',
     success: { status: 200, description: 'The key', schema: key, example: keyExample },
     handle: async ({ key: asking }) => {
-      const found = asking && (await apiKeys.get(asking.id));
+      const found = asking && (await apiKeys.get(asking.access, asking.id));
       // Keys are never deleted, except API_KEY when its value changes (src/db/api-keys.ts).
       if (!found) throw new Error('an authenticated key is missing in the database');
       return { status: 200, body: keyView(found, now()) };
@@ -125,13 +134,14 @@ function getKey({ apiKeys, now }: Service): Route {
     ...inCommon,
     method: 'GET',
     path: '/v1/keys/:keyId',
+    scope: 'keys:read',
     operationId: 'getKey',
     summary: 'Show a key',
     success: { status: 200, description: 'The key', schema: key, example: keyExample },
     refusals: ['key_not_found'],
-    handle: async ({ params }) => {
+    handle: async ({ access, params }) => {
       if (!isKeyId(params.keyId)) return refuse('key_not_found');
-      const found = await apiKeys.get(params.keyId);
+      const found = await apiKeys.get(access, params.keyId);
       return found === null
         ? refuse('key_not_found')
         : { status: 200, body: keyView(found, now()) };
@@ -145,6 +155,7 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
     ...inCommon,
     method: 'POST',
     path: '/v1/keys/:keyId/rotate',
+    scope: 'keys:write',
     operationId: 'rotateKey',
     summary: 'Rotate a key',
     description:
@@ -160,13 +171,14 @@ function rotateKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
       headers: mintedHeaders,
     },
     refusals: ['key_not_found', 'key_ended', 'key_rotated', 'rotation_under_way', 'last_admin_key'],
-    handle: async ({ params: { keyId }, body: { graceSeconds } }) => {
-      if (!isKeyId(keyId)) return refuse('key_not_found');
+    handle: async ({ access, key: asking, params: { keyId }, body: { graceSeconds } }) => {
+      const unfit = await refuseStronger(apiKeys, access, asking, keyId);
+      if (unfit !== null) return unfit;
       const at = now();
       const { id, token } = mintKey();
       const successor = { id, digest: digestOf(token) };
       const graceMs = graceSeconds * 1_000;
-      const result = await apiKeys.rotate(keyId, { successor, graceMs, now: at });
+      const result = await apiKeys.rotate(access, keyId, { successor, graceMs, now: at });
       if (result.kind !== 'rotated') return refuseRotation(result);
       const forgetOld = async () => forget(keyId);
       return { ...minted(keyView(result.successor, at), token), afterCommit: forgetOld };
@@ -180,15 +192,17 @@ function revokeKey({ apiKeys, now }: Service, forget: ForgetKey): Route {
     ...inCommon,
     method: 'DELETE',
     path: '/v1/keys/:keyId',
+    scope: 'keys:write',
     operationId: 'revokeKey',
     summary: 'Revoke a key',
     description:
       'All processes refuse the key within 5 seconds. Revoking it again changes nothing. An unknown ID answers 404, so a typo does not look like a revoked key.',
     success: { status: 204, description: 'The key is revoked' },
     refusals: ['key_not_found', 'last_admin_key'],
-    handle: async ({ params: { keyId } }) => {
-      if (!isKeyId(keyId)) return refuse('key_not_found');
-      const result = await apiKeys.revoke(keyId, now());
+    handle: async ({ access, key: asking, params: { keyId } }) => {
+      const unfit = await refuseStronger(apiKeys, access, asking, keyId);
+      if (unfit !== null) return unfit;
+      const result = await apiKeys.revoke(access, keyId, now());
       if (result === 'not_found') return refuse('key_not_found');
       if (result === 'last_admin') return refuse('last_admin_key');
       return { status: 204, afterCommit: async () => forget(keyId) };
@@ -204,11 +218,6 @@ function minted(view: ReturnType<typeof keyView>, token: string): ApiResponse {
     replayBody: { ...view, key: null },
     headers: { location: `/v1/keys/${view.id}` },
   };
-}
-
-/** PostgreSQL fails on a text with NUL. */
-function isKeyId(text: string): boolean {
-  return /^[0-9A-Za-z]+$/.test(text);
 }
 
 function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): Refusal {
@@ -234,6 +243,12 @@ function refuseRotation(result: Exclude<RotationResult, { kind: 'rotated' }>): R
   }
 }
 
+function refuseExpiry(expiresAt: Date | null, at: Date): Refusal | null {
+  if (expiresAt === null || liesAhead(expiresAt, at)) return null;
+  const message = 'must be in the future, and within 100 years';
+  return refuseField('invalid_body', 'expiresAt', message);
+}
+
 function liesAhead(time: Date, now: Date): boolean {
   const furthest = new Date(now);
   furthest.setUTCFullYear(now.getUTCFullYear() + MAX_LIFE_YEARS);
@@ -242,12 +257,15 @@ function liesAhead(time: Date, now: Date): boolean {
 
 /** The Key of docs/integrate/keys.md. Omits scopes that this version does not know. */
 function keyView(details: KeyDetails, now: Date) {
-  const { id, scopes: stored, revokedAt } = details;
+  const { id, accountId, projectIds, revokedAt } = details;
+  const stored = scopesOf(details);
   return {
     id,
     prefix: id === CONFIGURED_KEY_ID ? null : prefixOf(id),
     name: details.name,
     scopes: scopes.filter((one) => stored.includes(one)),
+    accountId,
+    projectIds: projectIds.length === 0 ? null : projectIds,
     status: revokedAt !== null ? 'revoked' : isLive(details, now) ? 'active' : 'expired',
     createdAt: details.createdAt,
     expiresAt: details.expiresAt,

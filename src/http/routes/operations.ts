@@ -1,5 +1,6 @@
 /** Operator views of all projects, and restarting their work. */
 
+import { type Access, asInstallation, wholeInstallation } from '../../core/access.ts';
 import { followUps } from '../../core/life/follow-ups.ts';
 import { partOfName } from '../../core/names/idna.ts';
 import {
@@ -103,9 +104,11 @@ function searchDomains({ database }: Service): Route {
       schema: foundDomains,
       example: [foundExample],
     },
-    handle: async ({ query: { hostname, limit } }) => ({
+    handle: async ({ access, query: { hostname, limit } }) => ({
       status: 200,
-      body: (await findDomains(database.prisma, partOfName(hostname), limit)).map(foundDomainView),
+      body: (
+        await findDomains(database.prisma, asInstallation(access), partOfName(hostname), limit)
+      ).map(foundDomainView),
     }),
   });
 }
@@ -128,8 +131,8 @@ function getDomain(service: Service): Route {
       example: watchedExample,
     },
     refusals: ['domain_not_found'],
-    handle: ({ params }) =>
-      withDomain(service, params.domainId, async (found) => ({
+    handle: ({ access, params }) =>
+      withDomain(service, access, params.domainId, async (found) => ({
         status: 200,
         body: await watchedView(service, found),
       })),
@@ -155,8 +158,8 @@ function runJob(service: Service, overview: InstallationOverview): Route {
       ...shown,
     },
     refusals: ['domain_not_found', 'nothing_waits'],
-    handle: ({ params, body: { queue }, requestId }) =>
-      withDomain(service, params.domainId, async (found) => {
+    handle: ({ access, params, body: { queue }, requestId }) =>
+      withDomain(service, access, params.domainId, async (found) => {
         if (dueAt(found, queue) === null) return refuse('nothing_waits');
         const job = { domainId: found.id, epoch: found.epoch };
         if (!isDomainQueue(queue)) {
@@ -190,9 +193,9 @@ function verifyDomain(service: Service): Route {
       ...shown,
     },
     refusals: ['domain_not_found'],
-    handle: ({ params, requestId }) =>
-      withDomain(service, params.domainId, ({ projectId, hostname }) => {
-        const asked = { projectId, hostname, requestId };
+    handle: ({ access, params, requestId }) =>
+      withDomain(service, access, params.domainId, ({ projectId, hostname }) => {
+        const asked = { access, projectId, hostname, requestId };
         return verifyNow(service, asked, (verified) => accepted(service, verified));
       }),
   });
@@ -205,10 +208,12 @@ function accepted({ config, now }: Service, found: DomainDetails): ApiResponse {
 
 async function withDomain(
   service: Service,
+  access: Access,
   id: string,
   act: (found: OperationsDomain) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const found = isUuid(id) ? await findWatchedDomain(service.database.prisma, id) : null;
+  const operator = asInstallation(access);
+  const found = isUuid(id) ? await findWatchedDomain(service.database.prisma, operator, id) : null;
   return found === null ? refuse('domain_not_found') : act(found);
 }
 
@@ -219,7 +224,7 @@ async function watchedView(service: Service, found: OperationsDomain) {
   const { prisma } = service.database;
   const notes = await loadNotes(prisma, id);
   const page = { domainIds: [id], after: null, limit: TIMELINE_LENGTH };
-  const { rows: events } = await loadTimeline(prisma, page);
+  const { rows: events } = await loadTimeline(prisma, wholeInstallation, page);
   const jobs = await seeJobs(service, { domainId: id, epoch });
   const noteOf = (queue: string) => notes.find((note) => note.queue === queue);
   return {

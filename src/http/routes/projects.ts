@@ -1,11 +1,12 @@
 /** Projects, to which domains are attached. */
 import { fingerprintsOf } from '../../certificates/x509.ts';
+import { type Access, DEFAULT_ACCOUNT_ID } from '../../core/access.ts';
 import { metadataIn } from '../../core/metadata.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Deploy, Project } from '../../core/records.ts';
 import type { Service } from '../../service/service.ts';
-import { type ApiResponse, refuse, refuseField } from '../pipeline/errors.ts';
+import { type ApiResponse, type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { metadataParameters, tooManyKeys } from '../schemas/metadata.ts';
@@ -44,7 +45,7 @@ function listProjects(service: Service): Route {
       example: [docsProject],
       headers: pageHeaders,
     },
-    handle: async ({ query: { limit, cursor = null, hostname, metadata } }) => {
+    handle: async ({ access, query: { limit, cursor = null, hostname, metadata } }) => {
       const named =
         hostname === undefined
           ? undefined
@@ -52,9 +53,9 @@ function listProjects(service: Service): Route {
       // A name that cannot be added belongs to no project.
       if (named?.ok === false) return { status: 200, body: [] };
       const filters = { hostname: named?.hostname.ascii, metadata };
-      const page = await service.projects.list(filters, { after: cursor, limit });
+      const page = await service.projects.list(access, filters, { after: cursor, limit });
       const repeated = { limit, hostname: filters.hostname, ...metadataParameters(metadata) };
-      const rows = await withDeploys(service, page.rows);
+      const rows = await withDeploys(service, access, page.rows);
       const address = { path: projectsPath, filters: repeated };
       return pageAnswer({ ...page, rows }, address, projectView);
     },
@@ -62,7 +63,7 @@ function listProjects(service: Service): Route {
 }
 
 /** 409 if the slug is taken, also if both requests arrive at once. */
-function createProject({ projects }: Service): Route {
+function createProject(service: Service): Route {
   return route({
     ...inCommon,
     method: 'POST',
@@ -79,10 +80,16 @@ function createProject({ projects }: Service): Route {
       example: { ...docsProject, deployedAt: null, deploy: null },
       headers: { location: 'Path of the project' },
     },
-    refusals: ['slug_taken'],
-    handle: async ({ body }) => {
-      const created = await projects.create(body);
-      if (created === null) return refuse('slug_taken');
+    refusals: ['key_restricted', 'account_not_found', 'account_closed', 'slug_taken'],
+    handle: async ({ access, body }) => {
+      if (access.kind === 'account' && access.projectIds !== null) return refuse('key_restricted');
+      const accountId = body.accountId ?? accountIdOf(access);
+      const unfit = await refuseAccount(service, access, accountId);
+      if (unfit !== null) return unfit;
+      const created = await service.projects.create(access, { ...body, accountId });
+      if (created === null) {
+        return (await refuseAccount(service, access, accountId)) ?? refuse('slug_taken');
+      }
       const headers = { location: `${projectsPath}/${created.id}` };
       return { status: 201, body: projectView({ ...created, deploy: null }), headers };
     },
@@ -99,7 +106,8 @@ function getProject(service: Service): Route {
     summary: 'Get one project',
     success: { status: 200, description: 'The project', schema: project, example: docsProject },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => answer(service, await findProject(service, params.projectId)),
+    handle: async ({ access, params }) =>
+      answer(service, access, await findProject(service, access, params.projectId)),
   });
 }
 
@@ -123,29 +131,49 @@ function updateProject(service: Service): Route {
       example: docsProject,
     },
     refusals: ['project_not_found'],
-    handle: async ({ params, body }) => {
+    handle: async ({ access, params, body }) => {
       if (!isUuid(params.projectId)) return refuse('project_not_found');
-      const updated = await service.projects.update(params.projectId, body);
-      return updated === 'too_many_keys' ? refuseKeys() : answer(service, updated);
+      const updated = await service.projects.update(access, params.projectId, body);
+      return updated === 'too_many_keys' ? refuseKeys() : answer(service, access, updated);
     },
   });
+}
+
+function accountIdOf(access: Access): string {
+  return access.kind === 'account' ? access.accountId : DEFAULT_ACCOUNT_ID;
+}
+
+/** Null if projects and keys can be added to it. */
+export async function refuseAccount(
+  { accounts }: Pick<Service, 'accounts'>,
+  access: Access,
+  id: string,
+): Promise<Refusal | null> {
+  const found = await accounts.find(access, id);
+  if (found === null) return refuse('account_not_found');
+  return found.closedAt === null ? null : refuse('account_closed');
 }
 
 /** Text that is not a UUID costs no query. */
 export async function findProject(
   { projects }: Pick<Service, 'projects'>,
+  access: Access,
   id: string,
 ): Promise<Project | null> {
-  return isUuid(id) ? projects.find(id) : null;
+  return isUuid(id) ? projects.find(access, id) : null;
 }
 
 function refuseKeys() {
   return refuseField('invalid_body', 'metadata', tooManyKeys);
 }
 
-async function answer(service: Service, found: Project | null): Promise<ApiResponse> {
+async function answer(
+  service: Service,
+  access: Access,
+  found: Project | null,
+): Promise<ApiResponse> {
   if (found === null) return refuse('project_not_found');
-  const [shown] = await withDeploys(service, [found]);
+  const [shown] = await withDeploys(service, access, [found]);
   return { status: 200, body: shown && projectView(shown) };
 }
 
@@ -153,15 +181,20 @@ type DeployedProject = Project & { readonly deploy: Deploy | null };
 
 async function withDeploys(
   { deploys }: Service,
+  access: Access,
   projects: readonly Project[],
 ): Promise<readonly DeployedProject[]> {
   const deployed = projects.filter(({ deployedAt }) => deployedAt !== null);
-  const current = await deploys.current(deployed.map(({ id }) => id));
+  const current = await deploys.current(
+    access,
+    deployed.map(({ id }) => id),
+  );
   return projects.map((one) => ({ ...one, deploy: current.get(one.id) ?? null }));
 }
 
 function projectView({
   id,
+  accountId,
   name,
   slug,
   plan,
@@ -172,6 +205,7 @@ function projectView({
 }: DeployedProject) {
   return {
     id,
+    accountId,
     name,
     slug,
     plan,

@@ -34,8 +34,8 @@ function getSigningSecret(service: Service): Route {
       example: docsSigningSecret,
     },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => {
-      const project = await findProject(service, params.projectId);
+    handle: async ({ access, params }) => {
+      const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
       const body = { ...signingView(project, service.now()), secret: secretOf(service, project) };
       return { status: 200, body, headers: { 'cache-control': 'no-store' } };
@@ -65,9 +65,9 @@ function rotateSigningSecret(service: Service): Route {
       },
     },
     refusals: ['project_not_found'],
-    handle: async ({ params }) => {
+    handle: async ({ access, params }) => {
       if (!isUuid(params.projectId)) return refuse('project_not_found');
-      const rotated = await service.projects.rotateSigning(params.projectId, service.now());
+      const rotated = await service.projects.rotateSigning(access, params.projectId, service.now());
       if (rotated === null) return refuse('project_not_found');
       const view = signingView(rotated, service.now());
       const body = { ...view, secret: secretOf(service, rotated) };

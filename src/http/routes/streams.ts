@@ -1,4 +1,5 @@
 /** Opens event streams, rechecks their keys, and releases everything when they end. */
+import { type Access, wholeInstallation } from '../../core/access.ts';
 import { ladder } from '../../core/life/ladder.ts';
 import {
   createWatchedDomainStore,
@@ -32,6 +33,7 @@ export type Streams = {
 };
 
 type StreamAsked = {
+  readonly access: Access;
   readonly projectId: string;
   /** Null: events of every domain, and no domain is watched. */
   readonly domain: StreamedDomain | null;
@@ -72,14 +74,16 @@ export function createStreams(
 ): Streams {
   const { database, events, log } = service;
   const { limits = defaultStreamLimits, pollMs, heartbeatMs } = replaced;
-  const feed = createFeed({ lastNumbers: events.lastNumbers, log, ...(pollMs && { pollMs }) });
+  // Shared by all streams, each of which was opened with its own access.
+  const lastNumbers = (ids: readonly string[]) => events.lastNumbers(wholeInstallation, ids);
+  const feed = createFeed({ lastNumbers, log, ...(pollMs && { pollMs }) });
   const store = createWatchedDomainStore(database.prisma);
   const checkFeed = replaced.checkFeed ?? createCheckFeed({ lastChecks: store.lastChecks, log });
   const watching = replaced.watching ?? watchingOf(service, store);
   const shared: Shared = {
     feed,
     checkFeed,
-    page: sharePages(events.page),
+    page: sharePages((range) => events.page(wholeInstallation, range)),
     ...(heartbeatMs && { heartbeatMs }),
     events,
     slots: createStreamSlots(limits),
@@ -122,9 +126,9 @@ type Shared = EventStreamDeps & {
 
 /** The slot is taken with the response and released when the stream ends or is discarded. */
 async function openStream(shared: Shared, asked: StreamAsked): Promise<ApiResponse> {
-  const { projectId } = asked;
+  const { access, projectId } = asked;
   // Read before a slot is taken, so that a failed query does not leak one.
-  const newest = (await shared.events.lastNumbers([projectId])).get(projectId) ?? 0n;
+  const newest = (await shared.events.lastNumbers(access, [projectId])).get(projectId) ?? 0n;
   const slot = shared.slots.take(asked.key.id);
   const headers = { 'retry-after': RETRY_AFTER_SECONDS };
   if (slot.kind === 'key_full') return refuse('too_many_streams', keyFull(slot.limit), headers);
@@ -150,7 +154,7 @@ function keyFull(limit: number): string {
 /** Releases everything once, when the signal aborts or the text ends. */
 function opened(
   shared: Shared,
-  { projectId, domain, checks, after, authorization, requestId }: StreamAsked,
+  { access, projectId, domain, checks, after, authorization, requestId }: StreamAsked,
   newest: bigint,
   release: () => void,
   signal: AbortSignal,
@@ -166,7 +170,7 @@ function opened(
   // The stream of a deleted project ends, too.
   const isStillAuthorized = async () =>
     (await shared.isStillAuthorized(authorization)) &&
-    (await shared.events.lastNumbers([projectId])).has(projectId);
+    (await shared.events.lastNumbers(access, [projectId])).has(projectId);
   const request = { projectId, domain, checks, after, newest, isStillAuthorized };
   const text = eventStream(shared, request, signal);
   return encoded(

@@ -1,3 +1,4 @@
+import type { Access } from '../../core/access.ts';
 import { outcomeOf } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
@@ -58,10 +59,10 @@ export function listDeliveries(service: Service, owners: Owners): Route {
       headers: pageHeaders,
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params, query: { limit, cursor = null } }) =>
-      withWebhook(service, owners, params, async ({ id, projectId }) => {
-        const { rows, next } = await service.deliveries.list(id, { after: cursor, limit });
-        const path = `${pathIn(owners, projectId)}/${id}/deliveries`;
+    handle: ({ access, params, query: { limit, cursor = null } }) =>
+      withWebhook(service, owners, { access, params }, async ({ id }, owner) => {
+        const { rows, next } = await service.deliveries.list(access, id, { after: cursor, limit });
+        const path = `${pathIn(owners, owner)}/${id}/deliveries`;
         const address = { path, filters: { limit } };
         return listAnswer(rows.map(deliveryView), next && cursorAfterDelivery(next), address);
       }),
@@ -88,8 +89,8 @@ export function testWebhook(service: Service, owners: Owners, sendTest: SendTest
     },
     isRepeated: true,
     refusals: [...owners.refusals, 'webhook_not_found', 'too_many_tests'],
-    handle: ({ params }) =>
-      withWebhook(service, owners, params, async (webhook) => {
+    handle: ({ access, params }) =>
+      withWebhook(service, owners, { access, params }, async (webhook) => {
         const at = service.now();
         const sent = await sendTest(webhook, at);
         if (sent === null) return refuse('too_many_tests', undefined, { 'retry-after': '5' });
@@ -115,9 +116,9 @@ export function replayEvents(service: Service, owners: Owners): Route {
     body: replay,
     bodyExample: { after: 4n },
     refusals: [...owners.refusals, 'webhook_not_found', 'event_not_found', 'webhook_disabled'],
-    handle: ({ params, body }) =>
-      withWebhook(service, owners, params, (webhook) =>
-        again(service, webhook, { ...body, projectId: params.projectId }),
+    handle: ({ access, params, body }) =>
+      withWebhook(service, owners, { access, params }, (webhook) =>
+        again(service, access, webhook, { ...body, projectId: params.projectId }),
       ),
   });
 }
@@ -135,10 +136,12 @@ export function replayProjectEvents(service: Service, owners: Owners): Route {
     body: operatorReplay,
     bodyExample: { projectId: docsProject.id, after: 4n },
     refusals: ['webhook_not_found', 'project_not_found', 'event_not_found', 'webhook_disabled'],
-    handle: ({ params, body }) =>
-      withWebhook(service, owners, params, async (webhook) => {
-        const project = await findProject(service, body.projectId);
-        return project === null ? refuse('project_not_found') : again(service, webhook, body);
+    handle: ({ access, params, body }) =>
+      withWebhook(service, owners, { access, params }, async (webhook) => {
+        const project = await findProject(service, access, body.projectId);
+        return project === null
+          ? refuse('project_not_found')
+          : again(service, access, webhook, body);
       }),
   });
 }
@@ -152,11 +155,13 @@ type Asked = {
 /** Refuses a disabled webhook, because nothing would be sent. */
 async function again(
   { deliveries, now }: Service,
+  access: Access,
   webhook: Webhook,
   asked: Asked,
 ): Promise<ApiResponse> {
   if (webhook.disabledAt !== null) return refuse('webhook_disabled');
   const done = await deliveries.replay({
+    access,
     webhook,
     events: eventsOf(asked),
     at: now(),

@@ -1,13 +1,17 @@
 /** A project owns its webhooks; operators' webhooks get the events of every project. */
+import { type Access, asInstallation } from '../../core/access.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Scope } from '../../core/operations/scopes.ts';
 import type { Webhook } from '../../core/records.ts';
 import type { DeliveryRow } from '../../db/delivery/deliveries.ts';
+import type { WebhookOwner } from '../../db/delivery/webhooks.ts';
 import type { Service } from '../../service/service.ts';
 import { messageIdOf } from '../../webhooks/message.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { findProject } from './projects.ts';
+
+type OwnerParams = { readonly projectId?: string };
 
 export type Owners = {
   readonly base: '/v1/projects/:projectId/webhooks' | '/v1/webhooks';
@@ -18,8 +22,8 @@ export type Owners = {
   readonly refusals: readonly ['project_not_found'] | readonly [];
   /** The operation's ID: `listWebhooks`, `listOperatorWebhooks`. */
   readonly named: (verb: string, noun: string) => string;
-  /** Null for operators' webhooks; undefined if the project does not exist. */
-  readonly ownerOf: (params: { readonly projectId?: string }) => Promise<string | null | undefined>;
+  /** Null if the project does not exist. */
+  readonly ownerOf: (access: Access, params: OwnerParams) => Promise<WebhookOwner | null>;
   readonly most: number;
   /** A sentence about which events the webhooks receive. */
   readonly receives: string;
@@ -33,7 +37,10 @@ export function ofProjects(service: Service): Owners {
     write: 'domains:write',
     refusals: ['project_not_found'],
     named: (verb, noun) => `${verb}${noun}`,
-    ownerOf: async ({ projectId = '' }) => (await findProject(service, projectId))?.id,
+    async ownerOf(access, { projectId = '' }) {
+      const project = await findProject(service, access, projectId);
+      return project && { access, projectId: project.id };
+    },
     most: 10,
     receives: 'It receives the events of the project.',
   };
@@ -46,27 +53,32 @@ export const ofOperators: Owners = {
   write: 'admin',
   refusals: [],
   named: (verb, noun) => `${verb}Operator${noun}`,
-  ownerOf: async () => null,
+  ownerOf: async (access) => ({ access: asInstallation(access), projectId: null }),
   most: 20,
   receives: 'It receives the events of every project, including projects created later.',
 };
 
 /** The path of the owner's webhooks. */
-export function pathIn({ base }: Owners, owner: string | null): string {
-  return owner === null ? base : base.replace(':projectId', owner);
+export function pathIn({ base }: Owners, { projectId }: Pick<WebhookOwner, 'projectId'>): string {
+  return base.replace(':projectId', projectId ?? '');
 }
+
+type WebhookRequest = {
+  readonly access: Access;
+  readonly params: OwnerParams & { readonly webhookId: string };
+};
 
 /** 404 if its owner does not have it or does not exist. */
 export async function withWebhook(
   { webhooks }: Service,
   owners: Owners,
-  params: { readonly projectId?: string; readonly webhookId: string },
-  act: (webhook: Webhook) => Promise<ApiResponse>,
+  { access, params }: WebhookRequest,
+  act: (webhook: Webhook, owner: WebhookOwner) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const owner = await owners.ownerOf(params);
-  if (owner === undefined) return refuse('project_not_found');
+  const owner = await owners.ownerOf(access, params);
+  if (owner === null) return refuse('project_not_found');
   const found = isUuid(params.webhookId) ? await webhooks.find(owner, params.webhookId) : null;
-  return found === null ? refuse('webhook_not_found') : act(found);
+  return found === null ? refuse('webhook_not_found') : act(found, owner);
 }
 
 /** The Webhook of docs/integrate/webhooks.md, without secrets. Omits an expired previous secret. */

@@ -80,9 +80,9 @@ function listWebhooks(service: Service, owners: Owners): Route {
       headers: pageHeaders,
     },
     refusals: owners.refusals,
-    handle: async ({ params, query: { limit, cursor = null } }) => {
-      const owner = await owners.ownerOf(params);
-      if (owner === undefined) return refuse('project_not_found');
+    handle: async ({ access, params, query: { limit, cursor = null } }) => {
+      const owner = await owners.ownerOf(access, params);
+      if (owner === null) return refuse('project_not_found');
       const page = await service.webhooks.list(owner, { after: cursor, limit });
       const address = { path: pathIn(owners, owner), filters: { limit } };
       return pageAnswer(page, address, (row) => webhookView(row, service.now()));
@@ -111,17 +111,17 @@ function createWebhook(service: Service, owners: Owners): Route {
       headers: { location: 'Path of the webhook' },
     },
     refusals: [...owners.refusals, 'too_many_webhooks'],
-    handle: async ({ params, body: { url, events } }) => {
-      const projectId = await owners.ownerOf(params);
-      if (projectId === undefined) return refuse('project_not_found');
+    handle: async ({ access, params, body: { url, events } }) => {
+      const owner = await owners.ownerOf(access, params);
+      if (owner === null) return refuse('project_not_found');
       const misfit = refuseUrl(service, url);
       if (misfit !== null) return misfit;
       const id = randomUUID();
       const { secret, sealed } = mintSecret(service.vault, id);
-      const row = { id, projectId, url, eventTypes: events, sealedSecret: sealed };
-      const made = await service.webhooks.create({ ...row, createdAt: service.now() }, owners.most);
+      const row = { id, url, eventTypes: events, sealedSecret: sealed, createdAt: service.now() };
+      const made = await service.webhooks.create(owner, row, owners.most);
       if (made === null) return refuse('too_many_webhooks');
-      const location = `${owners.base.replace(':projectId', projectId ?? '')}/${id}`;
+      const location = `${pathIn(owners, owner)}/${id}`;
       return { ...withSecret(service, made, secret, 201), headers: { location } };
     },
   });
@@ -138,8 +138,8 @@ function getWebhook(service: Service, owners: Owners): Route {
     summary: 'Show a webhook',
     success: { status: 200, description: 'The webhook', schema: webhook, example: docsWebhook },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params }) =>
-      withWebhook(service, owners, params, async (found) => shown(service, found)),
+    handle: ({ access, params }) =>
+      withWebhook(service, owners, { access, params }, async (found) => shown(service, found)),
   });
 }
 
@@ -164,12 +164,12 @@ function updateWebhook(service: Service, owners: Owners): Route {
       example: docsWebhook,
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params, body: { url, events, enabled } }) =>
-      withWebhook(service, owners, params, async ({ id, projectId }) => {
+    handle: ({ access, params, body: { url, events, enabled } }) =>
+      withWebhook(service, owners, { access, params }, async ({ id }, owner) => {
         const misfit = url === undefined ? null : refuseUrl(service, url);
         if (misfit !== null) return misfit;
         const change = { url, eventTypes: events, enabled };
-        return shown(service, await service.webhooks.update(projectId, id, change, service.now()));
+        return shown(service, await service.webhooks.update(owner, id, change, service.now()));
       }),
   });
 }
@@ -188,9 +188,9 @@ function deleteWebhook(service: Service, owners: Owners): Route {
       'Stops all deliveries except an attempt in progress. Also answers 204 if there is no such webhook.',
     success: { status: 204, description: 'The webhook does not exist' },
     refusals: owners.refusals,
-    handle: async ({ params }) => {
-      const owner = await owners.ownerOf(params);
-      if (owner === undefined) return refuse('project_not_found');
+    handle: async ({ access, params }) => {
+      const owner = await owners.ownerOf(access, params);
+      if (owner === null) return refuse('project_not_found');
       if (isUuid(params.webhookId)) {
         await service.webhooks.remove(owner, params.webhookId, service.now());
       }
@@ -218,12 +218,12 @@ function rotateSecret(service: Service, owners: Owners): Route {
       example: { ...exampleWithSecret, oldSecretEndsAt: '2026-11-21T12:00:00.000Z' },
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
-    handle: ({ params }) =>
-      withWebhook(service, owners, params, async ({ id, projectId }) => {
+    handle: ({ access, params }) =>
+      withWebhook(service, owners, { access, params }, async ({ id }, owner) => {
         const { secret, sealed } = mintSecret(service.vault, id);
         const oldSecretEndsAt = new Date(service.now().getTime() + OLD_SECRET_MS);
         const rotation = { sealedSecret: sealed, oldSecretEndsAt };
-        const rotated = await service.webhooks.rotate(projectId, id, rotation);
+        const rotated = await service.webhooks.rotate(owner, id, rotation);
         return rotated === null
           ? refuse('webhook_not_found')
           : withSecret(service, rotated, secret, 200);

@@ -4,7 +4,9 @@ import { textOfCursor } from '../pipeline/cursor.ts';
 import { int64, text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { cursorOf, limitOf } from '../pipeline/paging.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
+import { accountId } from './accounts.ts';
 import { explainedEnum } from './common.ts';
+import { projectId } from './projects.ts';
 
 const DEFAULT_GRACE_SECONDS = 86_400; // one day: time to replace the key wherever it is used
 const MAX_GRACE_SECONDS = 2_592_000; // 30 days: a rotated key must not keep working for long
@@ -12,8 +14,11 @@ const MAX_GRACE_SECONDS = 2_592_000; // 30 days: a rotated key must not keep wor
 const scope = explainedEnum('Scope', 'Permission of a key', {
   'pets:read': 'List and show pets',
   'pets:write': 'Add pets',
-  'domains:read': 'Show projects, their domains and events',
+  'domains:read': 'Show accounts, projects, their domains and events',
   'domains:write': 'Change projects, deploys and domains',
+  'keys:read': "Show the account's keys; only for keys of an account",
+  'keys:write':
+    "Create, rotate and revoke the account's keys, with at most the own scopes; only for keys of an account",
   'ops:read': 'Operator views: the overview, domains of every project, escalations',
   admin: 'Full access, including keys',
 } satisfies Readonly<Record<Scope, string>>);
@@ -33,16 +38,34 @@ const scopeList = z
   .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
   .meta({ description: 'Permissions of the key', uniqueItems: true });
 
+/** A key is read with every request. */
+const PROJECTS_MAX = 100;
+
 /** RFC 3339 with any offset. The handler checks that it is in the future. */
 const moment = z.iso
   .datetime({ offset: true, error: inTheseWords('must be a time such as 2027-01-01T00:00:00Z') })
   .transform((value) => new Date(value))
   .register(wireTypes, { type: 'string', format: 'date-time' });
 
+/** The handler checks the account and its projects. */
 export const newKey = z
   .strictObject({
     name,
     scopes: scopeList,
+    accountId: accountId.optional().meta({
+      description:
+        'Account of the key, which reaches only its things and can have the scopes `domains:*` and `keys:*`. Omit it for the account that you act for, or for a key of the installation',
+    }),
+    projectIds: z
+      .array(projectId, { error: inTheseWords('must be a list') })
+      .min(1, 'must name at least one project')
+      .max(PROJECTS_MAX, `must name at most ${PROJECTS_MAX} projects`)
+      .refine((list) => new Set(list).size === list.length, 'must not name a project twice')
+      .optional()
+      .meta({
+        description: 'Projects of the account that the key reaches. Omit it for all of them',
+        uniqueItems: true,
+      }),
     expiresAt: moment.optional().meta({
       description: 'Expiry of the key, within 100 years. Omit it for a key that never expires',
     }),
@@ -83,6 +106,12 @@ const shown = {
     .meta({ description: 'First characters of the token; null for `API_KEY`' }),
   name,
   scopes: z.array(scope).meta({ description: 'Permissions of the key' }),
+  accountId: z
+    .nullable(accountId)
+    .meta({ description: 'Account of the key; null if it belongs to the installation' }),
+  projectIds: z
+    .nullable(z.array(projectId))
+    .meta({ description: 'Projects that the key reaches; null for all' }),
   status,
   createdAt: time().meta({ description: 'When the key was created' }),
   expiresAt: z.nullable(time()).meta({ description: 'When the key expires; null if never' }),
@@ -102,7 +131,6 @@ const shown = {
 
 export const key = z.object(shown).meta({ id: 'Key', description: 'An API key without its token' });
 
-/** Includes expired and revoked keys. */
 /** `cursor` is parsed to the position that the page starts after. */
 export const keysQuery = z.strictObject({
   limit: limitOf('keys'),
@@ -126,6 +154,8 @@ export const keyExample = {
   prefix: 'signpost_x7Gk2mPq9LwZ',
   name: 'the shop’s back office',
   scopes: ['pets:read', 'pets:write'],
+  accountId: null,
+  projectIds: null,
   status: 'active',
   createdAt: '2026-11-20T12:00:00.000Z',
   expiresAt: '2027-02-18T12:00:00.000Z',

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { readBundle } from '../../certificates/x509.ts';
+import { DEFAULT_ACCOUNT_ID } from '../../core/access.ts';
 import { deployStatuses, plans } from '../../core/records.ts';
 import type { UpstreamWarning } from '../../net/upstream-check.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 import { pageFields, pageQuery } from '../pipeline/paging.ts';
+import { accountId } from './accounts.ts';
 import { explainedEnum, sentence } from './common.ts';
 import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 
@@ -17,7 +19,7 @@ const storedName = text({ max: 255 }).meta(said);
 const slug = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and inner hyphens')
-  .meta({ description: 'Unique name of the project in URLs' });
+  .meta({ description: 'Name of the project in URLs, unique in its account' });
 
 const plan = z
   .enum(plans)
@@ -56,7 +58,16 @@ const upstreamCa = z
   .meta({ description: caWords });
 
 export const newProject = z
-  .strictObject({ name, slug, plan: plan.default('free'), metadata: newMetadata.default({}) })
+  .strictObject({
+    name,
+    slug,
+    plan: plan.default('free'),
+    metadata: newMetadata.default({}),
+    accountId: accountId.optional().meta({
+      description:
+        'Account that gets the project. Omit it for the account that you act for, or the default one',
+    }),
+  })
   .meta({ id: 'NewProject', description: 'Project to create' });
 
 export const projectQuery = z.strictObject({
@@ -111,6 +122,7 @@ const currentDeploy = z
 export const project = z
   .object({
     id: projectId,
+    accountId,
     name: storedName,
     slug,
     plan,
@@ -179,6 +191,7 @@ export const signingSecret = z
 
 export const docsProject = {
   id: '0198c1f2-7c3e-4c55-9a54-0b8d5a6f1c11',
+  accountId: DEFAULT_ACCOUNT_ID,
   name: 'Docs',
   slug: 'docs',
   plan: 'pro',

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
+import { wholeInstallation } from '../../../src/core/access.ts';
 import { createDomainStore, type DomainStore } from '../../../src/db/domains/domains.ts';
 import { type Database, openDatabase } from '../../../src/db/engine/client.ts';
 import { createProjectStore, type ProjectStore } from '../../../src/db/projects.ts';
@@ -75,7 +76,7 @@ export function anAttempt({
 
 export function making({ projects }: Fixture, slug: string): () => Promise<ApiResponse> {
   return async () => {
-    const project = await projects.create({ name: 'P', slug, plan: 'pro' });
+    const project = await projects.create(wholeInstallation, { name: 'P', slug, plan: 'pro' });
     if (project === null) throw new Error('made twice');
     return {
       status: 201,

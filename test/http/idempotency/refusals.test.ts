@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../../src/core/access.ts';
 import { isUnavailable } from '../../../src/db/engine/unavailable.ts';
 import type { ApiResponse } from '../../../src/http/pipeline/errors.ts';
 import { refuse } from '../../../src/http/pipeline/errors.ts';
@@ -18,7 +19,11 @@ describe.each(databasesOfRun())(
     afterAll(() => fixture?.close());
 
     async function aProject(slug: string): Promise<string> {
-      const project = await fixture.projects.create({ name: 'P', slug, plan: 'pro' });
+      const project = await fixture.projects.create(wholeInstallation, {
+        name: 'P',
+        slug,
+        plan: 'pro',
+      });
       return project?.id ?? '';
     }
 
@@ -43,7 +48,11 @@ describe.each(databasesOfRun())(
     it.skipIf(!available)('replays the error slug_taken', async () => {
       await aProject('taken');
       await expectKept('slug_taken', async () => {
-        const project = await fixture.projects.create({ name: 'P', slug: 'taken', plan: 'pro' });
+        const project = await fixture.projects.create(wholeInstallation, {
+          name: 'P',
+          slug: 'taken',
+          plan: 'pro',
+        });
         return project === null ? refuse('slug_taken') : { status: 201 };
       });
     });
@@ -51,13 +60,14 @@ describe.each(databasesOfRun())(
     it.skipIf(!available)('replays the error domain_exists', async () => {
       const projectId = await aProject('with-domain');
       const domain = { projectId, hostname: 'docs.shop.test', target: 'x.edge.test' };
-      await fixture.domains.add(domain, noon);
+      await fixture.domains.add(wholeInstallation, domain, noon);
       await expectKept('domain_exists', async () =>
-        (await fixture.domains.add(domain, noon)) === null
+        (await fixture.domains.add(wholeInstallation, domain, noon)) === null
           ? refuse('domain_exists')
           : { status: 201 },
       );
-      const id = (await fixture.domains.find(projectId, 'docs.shop.test'))?.id ?? '';
+      const id =
+        (await fixture.domains.find(wholeInstallation, projectId, 'docs.shop.test'))?.id ?? '';
       expect(await fixture.database.prisma.event.count({ where: { domainId: id } })).toBe(1);
     });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
+import { wholeInstallation } from '../../../src/core/access.ts';
 import {
   type ApiKeyStore,
   createApiKeyStore,
@@ -18,6 +19,9 @@ describe('authenticate', () => {
     id,
     digest: digestOf(token),
     scopes: ['pets:read', 'of:tomorrow'],
+    accountId: null,
+    accountScopes: [],
+    projectIds: [],
     expiresAt: null,
     revokedAt: null,
   };
@@ -31,7 +35,7 @@ describe('authenticate', () => {
     const authenticate = createAuthenticate({ apiKeys: { find }, now: () => state.now });
     return { state, authenticate };
   }
-  const ok = { kind: 'ok', key: { id, scopes: ['pets:read'] } };
+  const ok = { kind: 'ok', key: { id, scopes: ['pets:read'], access: wholeInstallation } };
 
   test.each([`Bearer ${token}`, `bearer ${token}`, `BEARER   ${token} `])(
     'accepts %s',

@@ -1,6 +1,7 @@
 /** Processes of one installation with separate key caches, on one database and one clock. */
 
 import { digestOf, mintKey } from '../../../src/config/api-key.ts';
+import { wholeInstallation } from '../../../src/core/access.ts';
 import type { Scope } from '../../../src/core/operations/scopes.ts';
 import { createApiKeyStore } from '../../../src/db/api-keys.ts';
 import { createAuthenticate } from '../../../src/http/keys/auth.ts';
@@ -48,7 +49,7 @@ export async function openInstallation(now: Date, storage?: StorageName): Promis
     async keyWith(...scopes) {
       const minted = mintKey();
       const digest = digestOf(minted.token);
-      await createApiKeyStore(database.prisma).create({
+      await createApiKeyStore(database.prisma).create(wholeInstallation, {
         id: minted.id,
         name: 'test',
         digest,

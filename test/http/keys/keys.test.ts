@@ -43,6 +43,8 @@ describe('A new key', () => {
       id,
       prefix: key.slice(0, 21),
       ...shop,
+      accountId: null,
+      projectIds: null,
       status: 'active',
       createdAt: noon.toISOString(),
       expiresAt: null,
@@ -61,7 +63,7 @@ describe('A new key', () => {
     expect(await statusWith(key)).toBe(200);
     const answer = await callApi(api, 'GET /v1/keys', { key });
     expect(answer.body).toEqual(errorBody(403, 'insufficient_scope'));
-    expect(answer.headers['www-authenticate']).toContain('scope="admin"');
+    expect(answer.headers['www-authenticate']).toContain('scope="keys:read"');
   });
 
   test('expires exactly at its time', async () => {

@@ -1,11 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { digestOf } from '../../../src/config/api-key.ts';
-import {
-  type ApiKeyStore,
-  createApiKeyStore,
-  createKeyUsageStore,
-  type KeyUsageStore,
-} from '../../../src/db/api-keys.ts';
+import { wholeInstallation } from '../../../src/core/access.ts';
+import { type ApiKeyStore, createApiKeyStore } from '../../../src/db/api-keys.ts';
+import { createKeyUsageStore, type KeyUsageStore } from '../../../src/db/key-uses.ts';
 import { createKeyUsage, type KeyUsage } from '../../../src/http/keys/key-usage.ts';
 import { later, noon } from '../../support/builders.ts';
 import { plainService } from '../../support/plain-service.ts';
@@ -32,7 +29,13 @@ describe.each(databases)('Key usage on %s', (storage) => {
     [now, warnings, away] = [noon, [], false];
     await database.prisma.apiKey.deleteMany();
     for (const id of ['a', 'b']) {
-      await keys.create({ id, name: id, digest: digestOf(id), scopes: [], createdAt: noon });
+      await keys.create(wholeInstallation, {
+        id,
+        name: id,
+        digest: digestOf(id),
+        scopes: [],
+        createdAt: noon,
+      });
     }
   });
   afterEach(async () => void (await Promise.all(open.splice(0).map((usage) => usage.close()))));
@@ -56,8 +59,9 @@ describe.each(databases)('Key usage on %s', (storage) => {
     open.push(usage);
     return usage;
   }
-  const lastUse = async (id: string) => (await keys.get(id))?.lastUsedAt ?? null;
-  const deprecatedUses = async (id: string) => (await keys.get(id))?.deprecatedUses;
+  const lastUse = async (id: string) => (await keys.get(wholeInstallation, id))?.lastUsedAt ?? null;
+  const deprecatedUses = async (id: string) =>
+    (await keys.get(wholeInstallation, id))?.deprecatedUses;
   const useAt = (usage: KeyUsage, id: string, at: Date) => {
     now = at;
     usage.used(id);
@@ -172,7 +176,13 @@ describe.each(databases)('Key usage on %s', (storage) => {
   test('is written without conflicts by processes with many keys at once', async () => {
     const ids = Array.from({ length: 40 }, (_, at) => `key ${at}`);
     for (const id of ids) {
-      await keys.create({ id, name: id, digest: digestOf(id), scopes: [], createdAt: noon });
+      await keys.create(wholeInstallation, {
+        id,
+        name: id,
+        digest: digestOf(id),
+        scopes: [],
+        createdAt: noon,
+      });
     }
     const processes = [ids, ids.toReversed(), ids].map((order) => {
       const usage = aProcess();
@@ -184,7 +194,7 @@ describe.each(databases)('Key usage on %s', (storage) => {
     });
     await Promise.all(processes.map((usage) => usage.flush()));
     expect(warnings).toEqual([]);
-    const { rows: shown } = await keys.list({ after: null, limit: 100 });
+    const { rows: shown } = await keys.list(wholeInstallation, { after: null, limit: 100 });
     expect(shown.filter(({ deprecatedUses: [use] }) => use?.count === 3n)).toHaveLength(40);
   });
 

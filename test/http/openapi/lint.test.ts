@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { noAccess } from '../../../src/core/access.ts';
 import { everyRoute } from '../../support/every-route.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -43,7 +44,15 @@ async function lint(document: string): Promise<Verdict> {
 
 async function served(env: Readonly<Record<string, string>> = {}): Promise<string> {
   const route = everyRoute(env).find(({ path }) => path === '/openapi.json');
-  const request = { params: {}, query: {}, headers: {}, body: undefined, key: null, requestId: '' };
+  const request = {
+    params: {},
+    query: {},
+    headers: {},
+    body: undefined,
+    key: null,
+    access: noAccess,
+    requestId: '',
+  };
   const prepared = route?.prepare(request);
   if (!prepared?.ok) throw new Error('there is no /openapi.json');
   return (await prepared.run()).text ?? '';

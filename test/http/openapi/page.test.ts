@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { noAccess } from '../../../src/core/access.ts';
 import { buildDocument } from '../../../src/http/openapi/document.ts';
 import type { OpenApiDocument } from '../../../src/http/openapi/model.ts';
 import { renderPages } from '../../../src/http/openapi/page/page.ts';
@@ -14,7 +15,15 @@ async function get(path: string): Promise<ApiResponse> {
   const [, section = ''] = /^\/docs\/([^/]+)$/.exec(path) ?? [];
   const route = literal ?? routes.find((one) => one.path === '/docs/:section');
   const params = literal === undefined ? { section } : {};
-  const request = { params, query: {}, headers: {}, body: undefined, key: null, requestId: '' };
+  const request = {
+    params,
+    query: {},
+    headers: {},
+    body: undefined,
+    key: null,
+    access: noAccess,
+    requestId: '',
+  };
   const prepared = route?.prepare(request);
   return prepared?.ok ? prepared.run() : expect.fail(`there is no ${path}`);
 }

@@ -105,16 +105,29 @@ function bodyOf(schema: JsonSchema): Html {
   return html`<p>${typeOf(schema)}</p>`;
 }
 
-/** The first alternative in full, then only the fields that differ. */
+/** The first alternative in full, then only the fields that differ, also those of fields. */
 function choices(kinds: readonly JsonSchema[]): Html {
   const [first] = kinds;
-  return html`${kinds.map((kind) => {
-    const fields = Object.entries(kind.properties ?? {}).filter(
-      ([name, field]) => kind === first || !isDeepStrictEqual(field, first?.properties?.[name]),
-    );
-    return html`<div class="choice">${fieldsOf({ ...kind, properties: Object.fromEntries(fields) })}</div>
-`;
-  })}`;
+  return html`${kinds.map(
+    (
+      kind,
+    ) => html`<div class="choice">${fieldsOf(kind === first ? kind : differing(kind, first))}</div>
+`,
+  )}`;
+}
+
+/** Without the fields that are the same in `other`. */
+function differing(schema: JsonSchema, other: Maybe): JsonSchema {
+  const known = typeof other === 'object' ? (other.properties ?? {}) : {};
+  const fields = Object.entries(schema.properties ?? {})
+    .filter(([name, field]) => !isDeepStrictEqual(field, known[name]))
+    .map(([name, field]) => [
+      name,
+      typeof field === 'object' && field.properties !== undefined
+        ? differing(field, known[name])
+        : field,
+    ]);
+  return { ...schema, properties: Object.fromEntries(fields) };
 }
 
 function valuesOf(values: readonly string[], schema: JsonSchema): Html {

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { type Access, DEFAULT_ACCOUNT_ID, type Installation } from '../core/access.ts';
+import type { Account } from '../core/records.ts';
+import type { Tx } from './engine/transaction.ts';
+import type { Prisma, PrismaClient } from './generated/client.ts';
+import { beyondPlace, type ListRange, type Page, pageOf } from './page.ts';
+
+/** `endedKeys`: IDs of keys that worked until then. */
+type Closing =
+  | { readonly kind: 'closed'; readonly endedKeys: readonly string[] }
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'default_account' }
+  /** Nothing changed. */
+  | { readonly kind: 'has_projects'; readonly count: number };
+
+/** Ids must be UUIDs; otherwise the call rejects. */
+export type AccountStore = {
+  /** Oldest first, including closed ones. An account sees itself. */
+  list(access: Access, page: ListRange): Promise<Page<Account>>;
+  find(access: Access, id: string): Promise<Account | null>;
+  create(operator: Installation, name: string, at: Date): Promise<Account>;
+  rename(operator: Installation, id: string, name: string): Promise<Account | null>;
+  /**
+   * Ends its keys; from then on it gets no key and no project. With projects, only if
+   * `withProjects`: the caller deletes them afterwards. Idempotent: the first time stays.
+   */
+  close(operator: Installation, id: string, how: CloseHow): Promise<Closing>;
+  /** IDs of projects that are not deleted, oldest first. */
+  projectIds(operator: Installation, id: string, limit: number): Promise<readonly string[]>;
+};
+
+type CloseHow = { readonly at: Date; readonly withProjects: boolean };
+
+const columns = { id: true, name: true, createdAt: true, closedAt: true } as const;
+
+export function createAccountStore(prisma: PrismaClient): AccountStore {
+  return {
+    async list(access, { after, limit }) {
+      const rows = await prisma.account.findMany({
+        where: { AND: [visibleAccount(access), beyondPlace('createdAt', after, 'asc')] },
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        take: limit + 1,
+        select: columns,
+      });
+      return pageOf(rows, limit, ({ createdAt, id }) => ({ at: createdAt, id }));
+    },
+    find: (access, id) =>
+      prisma.account.findFirst({
+        where: { AND: [{ id }, visibleAccount(access)] },
+        select: columns,
+      }),
+    create: (_operator, name, at) =>
+      prisma.account.create({ data: { id: randomUUID(), name, createdAt: at }, select: columns }),
+    async rename(_operator, id, name) {
+      const [renamed] = await prisma.account.updateManyAndReturn({
+        where: { id },
+        data: { name },
+        select: columns,
+      });
+      return renamed ?? null;
+    },
+    close: (_operator, id, how) => prisma.$transaction((tx) => close(tx, id, how)),
+    async projectIds(_operator, accountId, limit) {
+      const rows = await prisma.project.findMany({
+        where: { accountId, deletedAt: null },
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        take: limit,
+        select: { id: true },
+      });
+      return rows.map(({ id }) => id);
+    },
+  };
+}
+
+function visibleAccount(access: Access): Prisma.AccountWhereInput {
+  return access.kind === 'installation' ? {} : { id: access.accountId };
+}
+
+/** The lock also waits for projects and keys that are being created. */
+async function close(tx: Tx, id: string, { at, withProjects }: CloseHow): Promise<Closing> {
+  if (id === DEFAULT_ACCOUNT_ID) return { kind: 'default_account' };
+  await tx.$queryRaw`SELECT 1 FROM account WHERE id = ${id}::uuid FOR UPDATE`;
+  if ((await tx.account.count({ where: { id } })) === 0) return { kind: 'not_found' };
+  const count = await tx.project.count({ where: { accountId: id, deletedAt: null } });
+  if (count > 0 && !withProjects) return { kind: 'has_projects', count };
+  const ended = await tx.apiKey.updateManyAndReturn({
+    where: { accountId: id, revokedAt: null },
+    data: { revokedAt: at },
+    select: { id: true },
+  });
+  await tx.account.updateMany({ where: { id, closedAt: null }, data: { closedAt: at } });
+  return { kind: 'closed', endedKeys: ended.map((key) => key.id) };
+}
+
+/** Until the transaction ends, it is not closed. False if it is, or if there is no such account. */
+export async function keepOpen(tx: Tx, id: string): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM account WHERE id = ${id}::uuid AND closed_at IS NULL FOR KEY SHARE`;
+  return rows.length > 0;
+}

@@ -1,0 +1,116 @@
+/** An API with two accounts, each with everything that a project can have. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { expect } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { startSignpost } from '../../src/start.ts';
+import { type CallOptions, callApi } from '../http/support.ts';
+import { freshStorage } from '../support/storage.ts';
+
+export const API_KEY = 'the-key-of-the-platform-itself';
+
+type Named = { readonly id: string };
+
+/** `mark`: in every name and value of the project, so that a leak shows in any response. */
+export type Customer = {
+  readonly mark: string;
+  readonly accountId: string;
+  readonly projectId: string;
+  /** Another project of the account, without anything. */
+  readonly otherProjectId: string;
+  readonly deployId: string;
+  readonly hostname: string;
+  readonly zone: string;
+  readonly domainId: string;
+  readonly webhookId: string;
+  /** With every scope that an account's key can have. */
+  readonly key: string;
+  readonly keyId: string;
+};
+
+export type TwoAccounts = Awaited<ReturnType<typeof startTwoAccounts>>;
+
+export async function startTwoAccounts() {
+  const fresh = await freshStorage();
+  const { storage } = fresh;
+  const result = loadConfig({
+    ...(storage.kind === 'embedded'
+      ? { DATA_DIR: storage.dataDir, EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' }
+      : { DATABASE_URL: storage.databaseUrl, ACME_DIRECTORY_URL: 'local', ROLE: 'api' }),
+    API_KEY,
+    PORT: '0',
+    KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    DNS_SERVERS: '127.0.0.1:1',
+    UPSTREAM_NETWORKS: '127.0.0.0/8',
+  });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const signpost = await startSignpost(result.config, pino({ level: 'silent' }));
+  const { api, service } = signpost;
+  if (api === null) throw new Error('this process has no API');
+  const call = (line: string, options: CallOptions) => callApi(api, line, options);
+  return {
+    api,
+    service,
+    call,
+    one: await aCustomer(call, 'uno'),
+    other: await aCustomer(call, 'dos'),
+    async close() {
+      await signpost.close(5_000);
+      await fresh.close();
+    },
+  };
+}
+
+type Call = (line: string, options: CallOptions) => ReturnType<typeof callApi>;
+
+/** Made with the platform's key; both customers use the same slugs. */
+async function aCustomer(call: Call, mark: string): Promise<Customer> {
+  const made = async (line: string, json: object): Promise<Named> => {
+    const { status, body } = await call(line, { key: API_KEY, json });
+    expect(status, `${line}: ${JSON.stringify(body, replaceBigint)}`).toBeLessThan(300);
+    return body as Named;
+  };
+  const { id: accountId } = await made('POST /v1/accounts', { name: 'A customer' });
+  const about = { plan: 'pro', accountId, metadata: { of: mark } };
+  const project = { name: `project-${mark}`, slug: 'docs', ...about };
+  const { id: projectId } = await made('POST /v1/projects', project);
+  const other = { name: 'Other', slug: 'other', plan: 'pro', accountId };
+  const { id: otherProjectId } = await made('POST /v1/projects', other);
+  const path = `/v1/projects/${projectId}`;
+  const deploy = { status: 'succeeded', upstream: `http://127.0.0.1:9/${mark}` };
+  const { id: deployId } = await made(`POST ${path}/deploys`, deploy);
+  const zone = `${mark}.example`;
+  const hostname = `docs.${zone}`;
+  const { id: domainId } = await made(`POST ${path}/domains`, { hostname });
+  const webhook = { url: `https://${mark}.example/hook` };
+  const { id: webhookId } = await made(`POST ${path}/webhooks`, webhook);
+  await made(`PUT ${path}/domains/${hostname}/hsts`, {
+    ...{ maxAge: 300n, includeSubdomains: false, preload: false },
+  });
+  const settings = { domains: { primary: hostname, redirects: [] } };
+  await made(`PUT ${path}/domain-settings`, settings);
+  const scopes = ['domains:read', 'domains:write', 'keys:read', 'keys:write'];
+  const key = { name: `key-${mark}`, scopes, accountId };
+  const { id: keyId, key: token } = (await made('POST /v1/keys', key)) as Named & { key: string };
+  const ids = { accountId, projectId, otherProjectId, deployId, domainId, webhookId, keyId };
+  return { mark, zone, hostname, key: token, ...ids };
+}
+
+/** The same customer, if it had never been there; its account exists to keys of the account. */
+export function absent(customer: Customer, { isOfAccount = false } = {}): Customer {
+  return {
+    ...customer,
+    ...(!isOfAccount && { accountId: randomUUID() }),
+    projectId: randomUUID(),
+    deployId: randomUUID(),
+    domainId: randomUUID(),
+    webhookId: randomUUID(),
+    keyId: 'a'.repeat(customer.keyId.length),
+    zone: 'nil.example',
+    hostname: 'docs.nil.example',
+  };
+}
+
+export function replaceBigint(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
