@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/config/root-folder.ts';
+import { DEFAULT_ACCOUNT_ID } from '../../src/core/access.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { migrate, readMigrations } from '../../src/db/engine/migrate.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
@@ -153,6 +154,14 @@ describe.each(servers)('an old $name database', ({ name }) => {
     await database.pool.query('SELECT record_events($1::jsonb)', [JSON.stringify(next)]);
     expect(await numbers(project)).toEqual([...recorded, [4, 'domain.removed']]);
     expect((await numbers(neighbour)).at(-1)).toEqual([3, 'domain.removed']);
+  });
+
+  it('has its projects in the default account', async () => {
+    const projects = await database.prisma.project.findMany({ include: { account: true } });
+    expect(projects).toHaveLength(2);
+    for (const { account } of projects) {
+      expect(account).toMatchObject({ id: DEFAULT_ACCOUNT_ID, name: 'Default', closedAt: null });
+    }
   });
 
   it('has the end of each order recorded', async () => {

@@ -130,6 +130,35 @@ describe('an apex also added by another project before it is live', () => {
   }, 180_000);
 });
 
+describe('an apex whose account left, while its A record stays', () => {
+  it('is not live for another account before the TXT record', async () => {
+    const { apex, one: owner } = await startApex();
+    await owner.addDomain();
+    await apex.publish([address]);
+    await until('the owner is live', async () => (await owner.domain()).status === 'live');
+    await owner.call('DELETE', owner.domainPath);
+
+    const stranger = createClient({ ...apex, apiKey: await keyOfNewAccount(owner) });
+    await stranger.addDomain();
+    await stranger.call('POST', `${stranger.domainPath}/verify`);
+    const finding = await heldIn(stranger);
+    expect(finding.summary).toContain('Another account used');
+    expect(await stranger.story()).not.toContain('domain.verified');
+
+    const value = /signpost-domain-verification=[a-z2-7]{32}/.exec(finding.expected)?.[0];
+    await apex.publish([address, `_signpost TXT "${value}"`]);
+    await until('it is live', async () => (await stranger.domain()).status === 'live');
+  }, 180_000);
+});
+
+async function keyOfNewAccount({ call }: Client): Promise<string> {
+  const { body: account } = await call('POST', '/v1/accounts', { name: 'Another' });
+  const { id: accountId } = account as { id: string };
+  const json = { name: 'theirs', scopes: ['domains:read', 'domains:write'], accountId };
+  const { body } = await call('POST', '/v1/keys', json);
+  return (body as { key: string }).key;
+}
+
 /** The finding with the requested record, once it exists. */
 function heldIn(client: Client) {
   return until('the record to prove ownership', async () =>

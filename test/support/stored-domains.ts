@@ -14,10 +14,10 @@ import { freshStorage, type StorageName } from './storage.ts';
 
 export type StoredDomains = {
   readonly database: Database;
-  /** A pending domain of a new project. */
-  pending(hostname: string): Promise<LoadedDomain>;
+  /** A pending domain of a new project, in the default account unless another is given. */
+  pending(hostname: string, accountId?: string): Promise<LoadedDomain>;
   /** A verified domain of a new project. */
-  verified(hostname: string): Promise<LoadedDomain>;
+  verified(hostname: string, accountId?: string): Promise<LoadedDomain>;
   load(id: string): Promise<LoadedDomain>;
   /** Saves a check like a worker that loaded this domain. */
   check(
@@ -43,12 +43,13 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
     return domain;
   }
 
-  async function pending(hostname: string): Promise<LoadedDomain> {
+  async function pending(hostname: string, accountId?: string): Promise<LoadedDomain> {
     const slug = `p-${randomUUID()}`;
     const project = await createProjectStore(prisma).create(wholeInstallation, {
       name: 'P',
       slug,
       plan: 'pro',
+      accountId,
     });
     const projectId = project?.id ?? '';
     const domain = { projectId, hostname, target: `${slug}.edge.test` };
@@ -73,8 +74,8 @@ export async function openStoredDomains(name?: StorageName): Promise<StoredDomai
     load,
     pending,
     check,
-    async verified(hostname) {
-      const domain = await pending(hostname);
+    async verified(hostname, accountId) {
+      const domain = await pending(hostname, accountId);
       await check(domain, right);
       return load(domain.id);
     },

@@ -1,20 +1,22 @@
 /** Two projects with one name: who gets it after a right check, in a real database. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createProofs } from '../../src/certificates/vault/derived-secrets.ts';
-import type { DnsAnswer, Observation } from '../../src/core/diagnosis/observation.ts';
 import type { DomainStatus } from '../../src/core/life/lifecycle.ts';
-import { proofNameOf } from '../../src/core/names/proof.ts';
-import { createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createEdgeLookups } from '../../src/db/domains/edge-lookups.ts';
-import { saveCheck } from '../../workers/checks/save-check.ts';
-import { anObservation, later, noon, right } from '../support/builders.ts';
-import { namesOf, plainService } from '../support/plain-service.ts';
+import { later, noon } from '../support/builders.ts';
 import { openStoredDomains, type StoredDomains } from '../support/stored-domains.ts';
+import {
+  answers,
+  checkRight,
+  observedAt,
+  type Place,
+  proofFor,
+  type Two,
+  type Txt,
+} from './claim-world.ts';
 
 const HOUR = 3_600_000;
-const proofFor = createProofs(new Uint8Array(32));
 const statuses: readonly DomainStatus[] = ['pending', 'verified', 'live', 'drifted', 'failed'];
 const holding: readonly DomainStatus[] = ['verified', 'live', 'drifted'];
 let stored: StoredDomains;
@@ -24,8 +26,6 @@ beforeAll(async () => {
   stored = await openStoredDomains();
 });
 afterAll(() => stored.close());
-
-type Two = { readonly claimant: LoadedDomain; readonly holder: LoadedDomain };
 
 /** Two projects with the same name; the first one's domain is in this state. */
 async function two(hostname: string, status: DomainStatus): Promise<Two> {
@@ -38,47 +38,6 @@ async function two(hostname: string, status: DomainStatus): Promise<Two> {
 const certificateJobs = ({ id }: LoadedDomain) =>
   ['issue-certificate', 'escalate-certificate'].map((queue) => `${queue} ${id}.1`);
 
-/** The TXT records that `answers` makes of the two values are at the queried name. */
-function checkRight({ claimant, holder }: Two, txt: Txt, more: Partial<Observation> = {}) {
-  const values = [claimant, holder].map(({ projectId, hostname }) => proofFor(projectId, hostname));
-  const followed: string[] = [];
-  const service = plainService({
-    checks: createCheckStore(stored.database),
-    proofFor,
-    observer: {
-      lookupTexts: async (name) => {
-        expect(name).toBe(proofNameOf(claimant.hostname));
-        return [answers[txt](values[0] ?? '', values[1] ?? '')];
-      },
-    },
-    queues: {
-      enqueue: async (queue, wanted) => void followed.push(...namesOf(queue, wanted)),
-      remove: async () => undefined,
-    },
-  });
-  const observed = { kind: 'observed', observation: { ...anObservation(), ...more } } as const;
-  const saved = saveCheck(service, { domain: claimant, observed }, right);
-  return saved.then((outcome) => ({ outcome, followed }));
-}
-
-const txtRecords = (first: string, ...rest: readonly string[]): DnsAnswer<string> => ({
-  kind: 'records',
-  records: [first, ...rest],
-  ttlSeconds: 60,
-});
-
-const answers = {
-  none: () => ({ kind: 'nxdomain' }),
-  claimant: (mine) => txtRecords(mine),
-  holder: (_mine, theirs) => txtRecords(theirs),
-  both: (mine, theirs) => txtRecords(mine, theirs),
-  garbage: () => txtRecords('v=spf1 -all'),
-  unknown: () => ({ kind: 'timeout' }),
-} as const satisfies Readonly<Record<string, (mine: string, theirs: string) => DnsAnswer<string>>>;
-type Txt = keyof typeof answers;
-
-/** `proxied`: a subdomain whose CNAME is hidden by a proxy that passes challenges on. */
-type Place = 'apex' | 'sub' | 'proxied';
 type Case = { readonly place: Place; readonly status: DomainStatus; readonly txt: Txt };
 const rows: readonly Case[] = (['apex', 'sub', 'proxied'] as const).flatMap((place) =>
   statuses.flatMap((status) =>
@@ -96,13 +55,6 @@ function aPair({ place, status }: Case): Promise<Two> {
   return two(place === 'apex' ? `claim-${count}.example` : `docs.claim-${count}.example`, status);
 }
 
-const passing = [{ address: '104.16.0.1', result: 'edge', status: 200 }] as const;
-const observedAt: { readonly [P in Place]: Partial<Observation> } = {
-  apex: {},
-  sub: {},
-  proxied: { proxy: passing },
-};
-
 function claimEvents(domainId: string) {
   const where = { domainId, type: 'domain.claimed_elsewhere' };
   return stored.database.prisma.event.findMany({ where, select: { data: true } });
@@ -111,7 +63,7 @@ function claimEvents(domainId: string) {
 describe('a right check of a name that another project has added', () => {
   it.each(free)('verifies it at the $place when theirs is $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
-    const { followed } = await checkRight(pair, row.txt, observedAt[row.place]);
+    const { followed } = await checkRight(stored, pair, row.txt, observedAt[row.place]);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
     expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
     expect(await claimEvents(pair.holder.id)).toEqual([]);
@@ -121,7 +73,7 @@ describe('a right check of a name that another project has added', () => {
   const taken = held.filter(isTaken);
   it.each(taken)('takes it at the $place when theirs is $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
-    const { followed } = await checkRight(pair, row.txt, observedAt[row.place]);
+    const { followed } = await checkRight(stored, pair, row.txt, observedAt[row.place]);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
     const lost = await stored.load(pair.holder.id);
     expect(lost).toMatchObject({ epoch: 2, state: { status: 'pending', pendingSince: noon } });
@@ -142,7 +94,7 @@ describe('a right check of a name that another project has added', () => {
   const kept = rows.filter((row) => !isFree(row) && !isTaken(row));
   it.each(kept)('leaves it at the $place, $status, TXT: $txt', async (row) => {
     const pair = await aPair(row);
-    const { outcome, followed } = await checkRight(pair, row.txt, observedAt[row.place]);
+    const { outcome, followed } = await checkRight(stored, pair, row.txt, observedAt[row.place]);
     expect(await stored.load(pair.holder.id)).toMatchObject({ epoch: 1, state: pair.holder.state });
     expect(await claimEvents(pair.holder.id)).toEqual([]);
     const { projectId, hostname } = pair.claimant;
@@ -167,20 +119,20 @@ describe('a subdomain behind a proxy that another project held', () => {
   it.each(former)('needs the TXT record though the other was %s', async (_how, data) => {
     const pair = await aPair({ place: 'proxied', status: 'live', txt: 'none' });
     await stored.database.prisma.domain.update({ where: { id: pair.holder.id }, data });
-    await checkRight(pair, 'none', observedAt.proxied);
+    await checkRight(stored, pair, 'none', observedAt.proxied);
     const waiting = await stored.load(pair.claimant.id);
     expect(waiting).toMatchObject({
       state: { status: 'pending' },
       findings: [{ code: 'held_elsewhere' }],
     });
-    await checkRight({ ...pair, claimant: waiting }, 'claimant', observedAt.proxied);
+    await checkRight(stored, { ...pair, claimant: waiting }, 'claimant', observedAt.proxied);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
     expect(await claimEvents(pair.holder.id)).toEqual([]);
   });
 
   it('needs none for its own former claim, or if the other never held it', async () => {
     const pair = await aPair({ place: 'proxied', status: 'failed', txt: 'none' });
-    await checkRight(pair, 'none', observedAt.proxied);
+    await checkRight(stored, pair, 'none', observedAt.proxied);
     expect((await stored.load(pair.claimant.id)).state.status).toBe('verified');
   });
 });
@@ -206,7 +158,7 @@ describe('a project that loses a name', () => {
     const lookups = createEdgeLookups(stored.database);
     expect(await lookups.findRoute(hostname)).toMatchObject({ certificateId: issued.id });
 
-    await checkRight(pair, 'claimant');
+    await checkRight(stored, pair, 'claimant');
 
     expect(await lookups.findRoute(hostname)).toMatchObject({ certificateId: null });
     expect(await lookups.findChallenge('t', hostname)).toBeNull();
@@ -235,7 +187,10 @@ describe('two projects with concurrent right checks of an apex', () => {
   it('both get the record that proves ownership, and neither has the apex', async () => {
     const pair = await two('at-once.example', 'pending');
     const swapped = { claimant: pair.holder, holder: pair.claimant };
-    const checks = await Promise.all([checkRight(pair, 'none'), checkRight(swapped, 'none')]);
+    const checks = await Promise.all([
+      checkRight(stored, pair, 'none'),
+      checkRight(stored, swapped, 'none'),
+    ]);
     expect(await statusesOf(pair)).toEqual(['pending', 'pending']);
     const codes = checks.map(({ outcome }) => outcome?.findings.map(({ code }) => code));
     expect(codes).toEqual([['held_elsewhere'], ['held_elsewhere']]);
@@ -244,7 +199,10 @@ describe('two projects with concurrent right checks of an apex', () => {
   it('give it to the one with the record', async () => {
     const pair = await two('at-once-proven.example', 'pending');
     const swapped = { claimant: pair.holder, holder: pair.claimant };
-    await Promise.all([checkRight(pair, 'claimant'), checkRight(swapped, 'holder')]);
+    await Promise.all([
+      checkRight(stored, pair, 'claimant'),
+      checkRight(stored, swapped, 'holder'),
+    ]);
     expect(await statusesOf(pair)).toEqual(['verified', 'pending']);
   });
 });
@@ -260,20 +218,20 @@ describe('an apex pending in two projects', () => {
   it.each(endings)('goes to one by its addresses once the other is %s', async (_how, data) => {
     count += 1;
     const pair = await two(`ends-${count}.example`, 'pending');
-    await checkRight(pair, 'none');
+    await checkRight(stored, pair, 'none');
     const claimant = await stored.load(pair.claimant.id);
     expect(claimant.state.status).toBe('pending');
     await stored.database.prisma.domain.update({ where: { id: pair.holder.id }, data });
-    await checkRight({ ...pair, claimant }, 'none');
+    await checkRight(stored, { ...pair, claimant }, 'none');
     const { state, findings } = await stored.load(claimant.id);
     expect({ status: state.status, findings }).toEqual({ status: 'verified', findings: [] });
   });
 
   it('stays blocked for the second once the first has proven it', async () => {
     const pair = await two('proven-first.example', 'pending');
-    await checkRight(pair, 'claimant');
+    await checkRight(stored, pair, 'claimant');
     const swapped = { claimant: pair.holder, holder: pair.claimant };
-    const { outcome } = await checkRight(swapped, 'holder');
+    const { outcome } = await checkRight(stored, swapped, 'holder');
     expect(outcome?.findings).toMatchObject([
       { code: 'held_elsewhere', proof: { seen: 'missing' } },
     ]);
@@ -296,6 +254,6 @@ describe('an apex pending in two projects', () => {
         ORDER BY status DESC, added_at, id LIMIT 1`;
     });
     const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
-    expect(lines).toMatch(/domain_attached_idx[\s\S]*Index Cond: \(hostname = /);
+    expect(lines).toMatch(/domain_hostname_idx[\s\S]*Index Cond: \(hostname = /);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * An apex that another project holds: proves ownership, or names the record that would. Part of
+ * An apex that another project holds, or another account held: proves ownership, or names the record that would. Part of
  * saving a check (save-check.ts); reads the DNS, writes nothing.
  */
 import type { FindingOf } from '../../src/core/diagnosis/findings.ts';
@@ -22,16 +22,21 @@ type Claim =
 
 type Asking = Pick<Service, 'observer' | 'proofFor'>;
 
+/** What the save found. */
+type Holder = { readonly holderProjectId: string; readonly heldBefore?: true };
+
 /** Stores nothing. Never rejects on network failures. */
 export async function resolveClaim(
   service: Asking,
   domain: LoadedDomain,
   observation: Observation,
-  holderProjectId: string,
+  { holderProjectId, heldBefore }: Holder,
 ): Promise<Claim> {
   const proof = await lookupProof(service, domain, observation, holderProjectId);
   if (proof.seen === 'proven') return { kind: 'proven' };
-  const finding = { code: 'held_elsewhere', hostname: domain.hostname, proof } as const;
+  const { hostname } = domain;
+  const before = heldBefore === true && ({ heldBefore } as const);
+  const finding = { code: 'held_elsewhere', hostname, ...before, proof } as const;
   const findings = [unlessUnknown(finding, domain)] as const;
   return { kind: 'held', result: { verdict: 'wrong', findings } };
 }

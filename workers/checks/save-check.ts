@@ -37,10 +37,10 @@ export async function saveCheck(
   if (saved.kind === 'plan_required') {
     return saveCheck(service, { domain, observed }, planRequired(domain));
   }
-  // Another project holds the name: look up the proof of ownership, then save again.
+  // Another project holds the name, or an account held it: look up the proof of ownership, then save again.
   if (saved.kind === 'held_elsewhere') {
     const provenAgainst = saved.holderProjectId;
-    const claim = await resolveClaim(service, domain, observed.observation, provenAgainst);
+    const claim = await resolveClaim(service, domain, observed.observation, saved);
     return claim.kind === 'proven'
       ? saveCheck(service, { domain, observed, provenAgainst }, result)
       : saveCheck(service, { domain, observed }, claim.result);

@@ -5,18 +5,26 @@ import { listed } from './words.ts';
 
 export type ClaimFinding =
   /** It moves only once `proof.record` exists. Old findings have no `proof`. */
-  { readonly code: 'held_elsewhere'; readonly hostname: string; readonly proof?: Proof };
+  {
+    readonly code: 'held_elsewhere';
+    readonly hostname: string;
+    /** Nobody has the name now, but another account held it. */
+    readonly heldBefore?: true;
+    readonly proof?: Proof;
+  };
 
 /** Produced by workers/checks/resolve-claim.ts, not by an observation. */
 export const claims: FamilyOf<ClaimFinding> = {
   held_elsewhere: {
-    meaning: 'Another project also has this apex, or this name behind a proxy',
+    meaning: 'Another project has this apex, or this name behind a proxy, or an account had it',
     severity: 'blocks',
     actor: 'customer',
     order: 150,
     check: null,
-    explain: ({ hostname, proof }) => {
-      const summary = `Another project also has ${hostname}, or had it, and its addresses do not prove who owns it.`;
+    explain: ({ hostname, heldBefore = false, proof }) => {
+      const summary = heldBefore
+        ? `Another account used ${hostname} here before. Its DNS records can be left over, so they do not prove who owns it now.`
+        : `Another project also has ${hostname}, or had it, and its addresses do not prove who owns it.`;
       if (proof === undefined) {
         return {
           summary,
@@ -30,7 +38,7 @@ export const claims: FamilyOf<ClaimFinding> = {
         summary,
         expected: `${type} ${fullName} → ${value}`,
         found: found[proof.seen](proof),
-        action: actions[proof.seen](proof, hostname),
+        action: actions[proof.seen](proof, hostname, heldBefore),
       };
     },
   },
@@ -51,10 +59,12 @@ function shown({ record: { fullName }, found: values }: Proof): string {
     : `TXT ${fullName} → ${listed(values)}`;
 }
 
-const actions: { readonly [S in ProofSeen]: (proof: Proof, hostname: string) => string } = {
+const actions: {
+  readonly [S in ProofSeen]: (proof: Proof, hostname: string, heldBefore: boolean) => string;
+} = {
   proven: () => 'Nothing to do: the next check moves the name to this project.',
-  missing: (proof, hostname) =>
-    `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”. Keep other TXT records there. Setup then continues at the next check. If the other project is yours, you can remove the name there instead.`,
+  missing: (proof, hostname, heldBefore) =>
+    `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”. Keep other TXT records there. Setup then continues at the next check.${heldBefore ? '' : ' If the other project is yours, you can remove the name there instead.'}`,
   both: ({ record: { fullName, value } }) =>
     `Both projects’ records exist, so ownership does not change. Delete the other TXT record at ${fullName} that starts with “signpost-domain-verification=”, and keep the one with “${value}”.`,
   partial: () =>

@@ -29,10 +29,17 @@ export type MoveResult =
   | { readonly kind: 'saved'; readonly epoch: number; readonly lost?: LostDomain }
   /** Another save came first; nothing changed. */
   | { readonly kind: 'stale' }
-  /** Nothing changed: `holderProjectId` also has this apex. */
-  | { readonly kind: 'held_elsewhere'; readonly holderProjectId: string }
+  /** Nothing changed: `holderProjectId` also has this apex, or had it. */
+  | HeldElsewhere
   /** Nothing changed: a project on the Free plan gets no new domains. */
   | { readonly kind: 'plan_required' };
+
+/** `heldBefore`: nobody has it now, but another account held it. */
+type HeldElsewhere = {
+  readonly kind: 'held_elsewhere';
+  readonly holderProjectId: string;
+  readonly heldBefore?: true;
+};
 
 /** `epoch`: its new one. */
 type LostDomain = {
@@ -75,9 +82,8 @@ async function saveMove(tx: Tx, move: CheckSave): Promise<MoveResult> {
 }
 
 /** A domain that was served before keeps its place, also without a certificate. */
-function isNew({ domain: { state }, outcome }: CheckSave): boolean {
-  const isWaiting = state.status === 'pending' || state.status === 'failed';
-  return isWaiting && outcome.to.status === 'verified';
+function isNew(move: CheckSave): boolean {
+  return isUnheld(move) && move.outcome.to.status === 'verified';
 }
 
 async function isFree(tx: Tx, projectId: string): Promise<boolean> {
@@ -103,16 +109,38 @@ type Taken = {
 const nobodyHadIt: Taken = { kind: 'taken', events: [], lost: null };
 
 /** To the project that the DNS proves; another project's hold ends with an event. */
-async function takeName(
-  tx: Tx,
-  move: CheckSave,
-): Promise<Taken | Extract<MoveResult, { kind: 'held_elsewhere' }>> {
+async function takeName(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere> {
   const rival = await findRival(tx, move);
-  if (rival === null) return nobodyHadIt;
+  if (rival === null) return refuseFormer(tx, move);
   const proof = proofOf(move, rival.projectId);
   if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
   // Others hold nothing to take; a pending one's own next check finds the name held.
   return isHolding(rival) ? takeFrom(tx, move, rival, proof) : nobodyHadIt;
+}
+
+/**
+ * The A record of a customer who left can still lead here, so the addresses of a name that another
+ * account ever held prove nothing.
+ */
+async function refuseFormer(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere> {
+  if (!isUnheld(move) || isProvenByCname(move)) return nobodyHadIt;
+  const holderProjectId = await findFormerHolder(tx, move.domain);
+  if (holderProjectId === null || holderProjectId === move.provenAgainst) return nobodyHadIt;
+  return { kind: 'held_elsewhere', holderProjectId, heldBefore: true };
+}
+
+/** The project in another account that held the name last, also removed ones. */
+async function findFormerHolder(
+  tx: Tx,
+  { projectId, hostname }: LoadedDomain,
+): Promise<string | null> {
+  const [former] = await tx.$queryRaw<{ projectId: string }[]>`
+    SELECT project_id::text AS "projectId" FROM domain JOIN project ON project.id = project_id
+    WHERE hostname = ${hostname}
+      AND account_id <> (SELECT account_id FROM project WHERE id = ${projectId}::uuid)
+      AND EXISTS (SELECT 1 FROM event WHERE domain_id = domain.id AND type = 'domain.verified')
+    ORDER BY added_at DESC, domain.id LIMIT 1`;
+  return former?.projectId ?? null;
 }
 
 const holding = ['verified', 'live', 'drifted'] as const satisfies readonly Row['status'][];
@@ -124,15 +152,19 @@ function isHolding({ status, removedAt }: Row): boolean {
 type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
 type Proof = 'cname' | 'txt';
 
+/** Its project holds nothing that another one could claim. */
+function isUnheld({ domain: { state } }: CheckSave): boolean {
+  return state.status === 'pending' || state.status === 'failed';
+}
+
 /**
  * The project that holds the name, otherwise the first other one that has it pending. Behind a proxy,
  * otherwise the last one that held it: its record can still lead here.
  */
-async function findRival(
-  tx: Tx,
-  { domain: { id, projectId, hostname, state }, observed }: CheckSave,
-): Promise<Row | null> {
-  if (state.status !== 'pending' && state.status !== 'failed') return null;
+async function findRival(tx: Tx, move: CheckSave): Promise<Row | null> {
+  if (!isUnheld(move)) return null;
+  const { domain, observed } = move;
+  const { id, projectId, hostname } = domain;
   const other = { hostname, id: { not: id }, projectId: { not: projectId } };
   const rival = await tx.domain.findFirst({
     where: { ...other, status: { in: ['pending', ...holding] }, removedAt: null },
@@ -178,14 +210,16 @@ async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
 }
 
 /** A CNAME to its own target proves ownership. An apex needs its TXT record, as does a hidden CNAME. */
-function proofOf(
-  { domain: { hostname, target }, observed: { observation }, provenAgainst }: CheckSave,
-  rivalProjectId: string,
-): Proof | null {
+function proofOf(move: CheckSave, rivalProjectId: string): Proof | null {
+  if (isProvenByCname(move)) return 'cname';
+  return move.provenAgainst === rivalProjectId ? 'txt' : null;
+}
+
+function isProvenByCname({ domain, observed: { observation } }: CheckSave): boolean {
+  const { hostname, target } = domain;
   const zone = zoneBelow({ hostname, delegation: observation.delegation });
   const { type } = recordFor({ hostname, target, ...(zone !== undefined && { zone }) });
-  if (type === 'CNAME' && passageOf(observation.proxy) !== 'passes') return 'cname';
-  return provenAgainst === rivalProjectId ? 'txt' : null;
+  return type === 'CNAME' && passageOf(observation.proxy) !== 'passes';
 }
 
 /** Two checks of an unheld name succeeded at once; domain_held_hostname_key lets one have it. */
