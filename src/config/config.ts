@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { BudgetName } from '../core/certificates/budget.ts';
 import { VERIFY_WINDOW_MS } from '../core/life/ladder.ts';
+import { type AccountLimitName, usualAccountLimits } from '../core/operations/account-limits.ts';
 import { type Role, roleNames } from '../core/operations/roles.ts';
 import { MINUTE } from '../core/time.ts';
 import {
@@ -16,6 +17,7 @@ import {
 } from './combinations.ts';
 import { type EdgeConfig, edgeOf, edgeVariables } from './edge.ts';
 import {
+  accountLimits,
   address,
   apiKey,
   base64url,
@@ -56,8 +58,8 @@ export type ApiConfig = {
   readonly trustedProxies: readonly string[];
   /** Requests per minute. */
   readonly rateLimits: { readonly perKey: number; readonly perAddress: number };
-  /** How many domains can be added to a project. */
-  readonly domainsPerHour: number;
+  /** Of accounts without own ones. */
+  readonly accountLimits: Readonly<Record<AccountLimitName, number>>;
 };
 
 /** Validated and with defaults. Durations are in milliseconds. */
@@ -146,7 +148,7 @@ const variables = z.object({
   TRUSTED_PROXIES: listOf(network).default([]),
   RATE_LIMIT_PER_KEY: count('requests a minute').default(6_000),
   RATE_LIMIT_PER_ADDRESS: count('requests a minute').default(12_000),
-  DOMAINS_PER_HOUR: count('domains an hour').default(100),
+  ACCOUNT_LIMITS: accountLimits.default(usualAccountLimits),
   PLATFORM_DOMAIN: hostName.default('edge.signpost.test'),
   PLATFORM_ADDRESSES: listOf(address).default([]),
   DNS_SERVERS: listOf(z.string().transform(socketAddress)).default([]),
@@ -215,7 +217,7 @@ function toConfig(v: Variables): Config {
       corsOrigins: v.CORS_ORIGINS,
       trustedProxies: v.TRUSTED_PROXIES,
       rateLimits: { perKey: v.RATE_LIMIT_PER_KEY, perAddress: v.RATE_LIMIT_PER_ADDRESS },
-      domainsPerHour: v.DOMAINS_PER_HOUR,
+      accountLimits: v.ACCOUNT_LIMITS,
     },
     storage: storageOf(v),
     apiKey: v.API_KEY,

@@ -1,5 +1,10 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import {
+  type AccountLimitName,
+  accountLimitNames,
+  usualAccountLimits,
+} from '../core/operations/account-limits.ts';
 import { parseDuration } from '../core/time.ts';
 import { apiKeyProblem } from './api-key.ts';
 
@@ -63,6 +68,22 @@ export const count = (what: string) =>
     .string()
     .regex(/^[1-9]\d{0,8}$/, `must be a number of ${what}, 1 or more`)
     .transform(Number);
+
+/** `domains=500,keys=10`: the others stay as usual. */
+export const accountLimits = z.string().transform((given, { addIssue }) => {
+  const limits: Record<AccountLimitName, number> = { ...usualAccountLimits };
+  for (const part of given.split(',')) {
+    const [, known, value] = /^\s*(\w+)=([1-9]\d{0,8})\s*$/.exec(part) ?? [];
+    const name = accountLimitNames.find((one) => one === known);
+    if (name === undefined) {
+      addIssue({ code: 'custom', message: limitWords });
+      return z.NEVER;
+    }
+    limits[name] = Number(value);
+  }
+  return limits;
+});
+const limitWords = `must be limits such as domains=500,keys=10, each 1 or more, of ${accountLimitNames.join(', ')}`;
 
 export const timeScale = z
   .string()

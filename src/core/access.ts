@@ -1,4 +1,6 @@
 /** Whose projects a request sees. Every query of a project's things takes one. */
+import { type AccountLimits, noLimits } from './operations/account-limits.ts';
+import { DEFAULT_ACCOUNT_ID } from './records.ts';
 
 declare const granted: unique symbol;
 
@@ -11,6 +13,8 @@ export type AccountAccess = {
   readonly accountId: string;
   /** Null: all projects of the account, including later ones. */
   readonly projectIds: readonly string[] | null;
+  /** Of the account, as loaded with its key. */
+  readonly limits: AccountLimits;
   readonly [granted]: true;
 };
 
@@ -23,12 +27,10 @@ export const wholeInstallation = { kind: 'installation' } as Installation;
 export function accessTo(
   accountId: string,
   projectIds: readonly string[] | null = null,
+  limits: AccountLimits = noLimits,
 ): AccountAccess {
-  return { kind: 'account', accountId, projectIds } as AccountAccess;
+  return { kind: 'account', accountId, projectIds, limits } as AccountAccess;
 }
-
-/** Has everything that existed before there were accounts, and projects made without one. */
-export const DEFAULT_ACCOUNT_ID = '00000000-0000-4000-8000-000000000000';
 
 /** Of requests without a key. */
 export const noAccess = accessTo(DEFAULT_ACCOUNT_ID, []);

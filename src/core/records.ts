@@ -7,10 +7,15 @@ import type { DomainStatus } from './life/lifecycle.ts';
 export const plans = ['free', 'pro', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
+/** Has everything that existed before there were accounts, and projects for which no account is named. */
+export const DEFAULT_ACCOUNT_ID = '00000000-0000-4000-8000-000000000000';
+
 /** A customer of the platform, or the platform itself. */
 export type Account = {
   readonly id: string;
   readonly name: string;
+  /** Those that differ from the usual ones, by name (operations/account-limits.ts). */
+  readonly limits: unknown;
   readonly createdAt: Date;
   /** Its keys have ended. */
   readonly closedAt: Date | null;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Access, DEFAULT_ACCOUNT_ID, type Installation } from '../core/access.ts';
-import type { Account } from '../core/records.ts';
+import type { Access, Installation } from '../core/access.ts';
+import type { AccountLimitName } from '../core/operations/account-limits.ts';
+import { type Account, DEFAULT_ACCOUNT_ID } from '../core/records.ts';
 import type { Tx } from './engine/transaction.ts';
 import type { Prisma, PrismaClient } from './generated/client.ts';
 import { beyondPlace, type ListRange, type Page, pageOf } from './page.ts';
@@ -18,8 +19,8 @@ export type AccountStore = {
   /** Oldest first, including closed ones. An account sees itself. */
   list(access: Access, page: ListRange): Promise<Page<Account>>;
   find(access: Access, id: string): Promise<Account | null>;
-  create(operator: Installation, name: string, at: Date): Promise<Account>;
-  rename(operator: Installation, id: string, name: string): Promise<Account | null>;
+  create(operator: Installation, account: NewAccount, at: Date): Promise<Account>;
+  update(operator: Installation, id: string, change: AccountChange): Promise<Account | null>;
   /**
    * Ends its keys; from then on it gets no key and no project. With projects, only if
    * `withProjects`: the caller deletes them afterwards. Idempotent: the first time stays.
@@ -29,9 +30,17 @@ export type AccountStore = {
   projectIds(operator: Installation, id: string, limit: number): Promise<readonly string[]>;
 };
 
+/** Null: the usual one again. */
+type LimitChange = { readonly [N in AccountLimitName]?: number | null | undefined };
+type NewAccount = { readonly name: string; readonly limits?: LimitChange | undefined };
+type AccountChange = {
+  readonly name?: string | undefined;
+  readonly limits?: LimitChange | undefined;
+};
+
 type CloseHow = { readonly at: Date; readonly withProjects: boolean };
 
-const columns = { id: true, name: true, createdAt: true, closedAt: true } as const;
+const columns = { id: true, name: true, limits: true, createdAt: true, closedAt: true } as const;
 
 export function createAccountStore(prisma: PrismaClient): AccountStore {
   return {
@@ -49,16 +58,12 @@ export function createAccountStore(prisma: PrismaClient): AccountStore {
         where: { AND: [{ id }, visibleAccount(access)] },
         select: columns,
       }),
-    create: (_operator, name, at) =>
-      prisma.account.create({ data: { id: randomUUID(), name, createdAt: at }, select: columns }),
-    async rename(_operator, id, name) {
-      const [renamed] = await prisma.account.updateManyAndReturn({
-        where: { id },
-        data: { name },
+    create: (_operator, { name, limits = {} }, at) =>
+      prisma.account.create({
+        data: { id: randomUUID(), name, limits: changed({}, limits), createdAt: at },
         select: columns,
-      });
-      return renamed ?? null;
-    },
+      }),
+    update: (_operator, id, change) => prisma.$transaction((tx) => update(tx, id, change)),
     close: (_operator, id, how) => prisma.$transaction((tx) => close(tx, id, how)),
     async projectIds(_operator, accountId, limit) {
       const rows = await prisma.project.findMany({
@@ -74,6 +79,29 @@ export function createAccountStore(prisma: PrismaClient): AccountStore {
 
 function visibleAccount(access: Access): Prisma.AccountWhereInput {
   return access.kind === 'installation' ? {} : { id: access.accountId };
+}
+
+async function update(
+  tx: Tx,
+  id: string,
+  { name, limits }: AccountChange,
+): Promise<Account | null> {
+  await tx.$queryRaw`SELECT 1 FROM account WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+  const row = await tx.account.findUnique({ where: { id }, select: columns });
+  if (row === null) return null;
+  return tx.account.update({
+    where: { id },
+    data: {
+      ...(name !== undefined && { name }),
+      ...(limits !== undefined && { limits: changed(row.limits, limits) }),
+    },
+    select: columns,
+  });
+}
+
+function changed(stored: unknown, change: LimitChange) {
+  const all = { ...(stored as LimitChange), ...change }; // only written here
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => typeof value === 'number'));
 }
 
 /** The lock also waits for projects and keys that are being created. */

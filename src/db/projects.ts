@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Access, DEFAULT_ACCOUNT_ID } from '../core/access.ts';
+import type { Access } from '../core/access.ts';
 import { type Metadata, type MetadataChange, mergeMetadata, metadataIn } from '../core/metadata.ts';
-import type { Plan, Project } from '../core/records.ts';
+import { DEFAULT_ACCOUNT_ID, type Plan, type Project } from '../core/records.ts';
 import { andVisible, ofVisibleProject, visibleInSql, visibleProject } from './access.ts';
 import { keepOpen } from './accounts.ts';
 import { deletedColumns } from './delivery/webhooks.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_ACCOUNT_ID } from '../../src/core/access.ts';
+import { DEFAULT_ACCOUNT_ID } from '../../src/core/records.ts';
 import { errorBody } from '../http/support.ts';
 import { API_KEY, startTwoAccounts, type TwoAccounts } from './two-accounts.ts';
 

@@ -1,4 +1,4 @@
-import { DEFAULT_ACCOUNT_ID } from '../../src/core/access.ts';
+import { DEFAULT_ACCOUNT_ID } from '../../src/core/records.ts';
 import type { OperationAsks } from './operations.ts';
 import type { Asking } from './requests.ts';
 
@@ -26,6 +26,10 @@ export const accountOperations: Readonly<Record<string, OperationAsks>> = {
     misfits: [[400, 'invalid_body', () => ({ json: { name: '' } })]],
   },
   getAccount: {
+    success: [200, ofAccount],
+    refusals: [[404, 'account_not_found', toNoAccount()]],
+  },
+  getAccountUsage: {
     success: [200, ofAccount],
     refusals: [[404, 'account_not_found', toNoAccount()]],
   },

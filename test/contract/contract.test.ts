@@ -24,7 +24,9 @@ const TIMEOUT_MS = 300_000; // on a busy machine
 const notAsked = [
   'bad_request', // for input that is not HTTP, which the tools cannot send
   'malformed_json', // respect writes its bodies itself, and Prism parses them
-  'too_many_domains', // takes a hundred domains (test/http/domains.test.ts)
+  'too_many_domains', // limits of accounts (test/accounts/limits.test.ts)
+  'limit_reached',
+  'too_many_at_once',
   'too_many_webhooks', // takes ten (test/http/webhooks.test.ts)
   'too_many_streams', // takes twenty open streams (test/http/events.test.ts)
   'too_many_tests', // takes test messages that last (test/http/send-test.test.ts)

@@ -1,4 +1,5 @@
 /** A database of an older version: the migration alone sets times, numbers and escalations. */
+
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/config/root-folder.ts';
-import { DEFAULT_ACCOUNT_ID } from '../../src/core/access.ts';
+import { DEFAULT_ACCOUNT_ID } from '../../src/core/records.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { migrate, readMigrations } from '../../src/db/engine/migrate.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { DEFAULT_ACCOUNT_ID } from '../../src/core/records.ts';
 import { type RecordedJobs, recordJobs } from '../support/database-service.ts';
 import { type Missing, makePublishedProject, publishingRoutes } from './publishing-routes.ts';
 import { callApi, errorBody, startTestApi, type TestApi } from './support.ts';
@@ -146,14 +147,20 @@ describe('Adding a domain', () => {
     expect(answer.body).toEqual(errorBody(400, 'invalid_body', expect.stringContaining('host:')));
   });
 
-  it('stops at 100 an hour and says when to retry', async () => {
+  it('stops at the limit of its account and says when to retry', async () => {
     const path = await aProject();
+    const where = { id: DEFAULT_ACCOUNT_ID };
+    await api.prisma.account.update({ where, data: { limits: { domainsPerHour: 100 } } });
+    onTestFinished(async () => {
+      await api.prisma.account.update({ where, data: { limits: {} } });
+    });
+    await api.prisma.domain.updateMany({ data: { addedAt: new Date('2026-01-01T00:00:00Z') } });
     for (let index = 0; index < 100; index += 1) {
       const { status } = await call(`POST ${path}`, { hostname: `d${index}.example.com` });
       expect(status).toBe(201);
     }
     const answer = await call(`POST ${path}`, { hostname: 'one-too-many.example.com' });
-    const words = expect.stringMatching(/100 new domains.*DOMAINS_PER_HOUR.*3600 seconds/);
+    const words = expect.stringMatching(/100 new domains an hour.*domainsPerHour.*3600 seconds/);
     const body = errorBody(429, 'too_many_domains', words);
     expect(answer).toMatchObject({ status: 429, body });
     expect(answer.headers['retry-after']).toBe('3600');

@@ -9,7 +9,7 @@ import type { Scope } from '../../src/core/operations/scopes.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { createAuthenticate } from '../../src/http/keys/auth.ts';
 import { createKeyUsage, type KeyUsage } from '../../src/http/keys/key-usage.ts';
-import { createRateLimiter } from '../../src/http/limits/rate-limit.ts';
+import { createAccountLimiter, createRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import type { ClientChecks } from '../../src/http/pipeline/admission.ts';
 import { type Api, createApi } from '../../src/http/pipeline/api.ts';
 import type { Headers, Route } from '../../src/http/pipeline/route.ts';
@@ -133,7 +133,11 @@ export function composeApi(
   checks: Pick<ClientChecks, 'authenticate' | 'usage'>,
 ): Api {
   const { now } = service;
-  const limits = { perKey: limiter('key', now), perAddress: limiter('address', now) };
+  const limits = {
+    perKey: limiter('key', now),
+    perAddress: limiter('address', now),
+    perAccount: createAccountLimiter({ name: 'account', windowSeconds: 60 }, now),
+  };
   return createApi(service, routes, { ...checks, limits });
 }
 

@@ -16,7 +16,7 @@ let count = 0;
 beforeAll(async () => {
   stored = await openStoredDomains();
   const accounts = createAccountStore(stored.database.prisma);
-  ({ id: accountId } = await accounts.create(wholeInstallation, 'Another', noon));
+  ({ id: accountId } = await accounts.create(wholeInstallation, { name: 'Another' }, noon));
 });
 afterAll(() => stored?.close());
 
@@ -54,7 +54,7 @@ const rows: readonly Row[] = (['apex', 'sub', 'proxied'] as const).flatMap((plac
   ),
 );
 
-/** A CNAME names the project, and a project of the same account is no stranger. */
+/** A CNAME names the project, and projects of one account trust each other. */
 const needsProof = ({ place, from }: Row) => place === 'apex' && from === 'another account';
 const proven = (row: Row) => !needsProof(row) || row.txt === 'claimant';
 

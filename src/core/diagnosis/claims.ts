@@ -8,7 +8,7 @@ export type ClaimFinding =
   {
     readonly code: 'held_elsewhere';
     readonly hostname: string;
-    /** Nobody has the name now, but another account held it. */
+    /** The name is free now, but another account held it. */
     readonly heldBefore?: true;
     readonly proof?: Proof;
   };

@@ -30,7 +30,7 @@ type RemovalHow = {
   readonly orphans?: 'refuse' | 'drop' | 'drop_unless_served' | undefined;
 };
 
-type NewDomain = {
+export type NewDomain = {
   readonly projectId: string;
   readonly hostname: string;
   readonly target: string;
@@ -58,8 +58,6 @@ export type DomainStore = {
   findById(access: Access, id: string): Promise<DomainDetails | null>;
   /** Null if the project already has it. Each addition has a new ID. */
   add(access: Access, domain: NewDomain, at: Date): Promise<DomainDetails | null>;
-  /** When the `nth` newest one was added, 1 or more; includes removed ones. Null if there are fewer. */
-  nthNewestAt(access: Access, projectId: string, nth: number): Promise<Date | null>;
   /**
    * A pending or failed domain starts a new window, and `ended` is the previous epoch. Any other is
    * due for a check, and a running check becomes stale.
@@ -102,16 +100,6 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
         include: details,
       }),
     add: (access, domain, at) => prisma.$transaction((tx) => addDomain(tx, access, domain, at)),
-    async nthNewestAt(access, projectId, nth) {
-      const [found] = await prisma.domain.findMany({
-        where: { projectId, ...ofVisibleProject(access) },
-        orderBy: { addedAt: 'desc' },
-        select: { addedAt: true },
-        skip: nth - 1,
-        take: 1,
-      });
-      return found?.addedAt ?? null;
-    },
     requestVerify: (access, projectId, hostname, at) =>
       prisma.$transaction((tx) => requestVerify(tx, access, { projectId, hostname }, at)),
     remove: (access, name, how) => prisma.$transaction((tx) => removeDomain(tx, access, name, how)),

@@ -34,7 +34,7 @@ export type MoveResult =
   /** Nothing changed: a project on the Free plan gets no new domains. */
   | { readonly kind: 'plan_required' };
 
-/** `heldBefore`: nobody has it now, but another account held it. */
+/** `heldBefore`: it is free now, but another account held it. */
 type HeldElsewhere = {
   readonly kind: 'held_elsewhere';
   readonly holderProjectId: string;

@@ -7,7 +7,9 @@ import {
   MAX_TOKEN_LENGTH,
   parseKey,
 } from '../../config/api-key.ts';
+import type { ApiConfig } from '../../config/config.ts';
 import { accessTo, wholeInstallation } from '../../core/access.ts';
+import { limitsOf } from '../../core/operations/account-limits.ts';
 import { accountScopes, type Scope, scopes } from '../../core/operations/scopes.ts';
 import { type ApiKeyStore, type StoredKey, scopesOf } from '../../db/api-keys.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
@@ -29,7 +31,11 @@ export type Authenticator = Authenticate & {
   readonly forget: (keyId: string) => void;
 };
 
-type AuthService = { readonly apiKeys: Pick<ApiKeyStore, 'find'>; now(): Date };
+type AuthService = {
+  readonly apiKeys: Pick<ApiKeyStore, 'find'>;
+  readonly config: { readonly api: Pick<ApiConfig, 'accountLimits'> };
+  now(): Date;
+};
 
 type Known = {
   /** When its query started, in ms. */
@@ -49,7 +55,7 @@ const notBearer: Authentication = { kind: 'not_bearer' };
 const unknown: Authentication = { kind: 'unknown' };
 
 /** RFC 6750, 2.1. Caches only valid keys, so a new key works at once. Keeps no tokens in memory. */
-export function createAuthenticate({ apiKeys, now }: AuthService): Authenticator {
+export function createAuthenticate({ apiKeys, config, now }: AuthService): Authenticator {
   const known = new LRUCache<string, Known>({ max: CACHE_KEYS });
   const share = createSingleFlight<Known | null>();
   let revocations = 0;
@@ -62,7 +68,8 @@ export function createAuthenticate({ apiKeys, now }: AuthService): Authenticator
     const isSame = timingSafeEqual(key?.digest ?? NO_DIGEST, digest);
     if (key === null || !isSame) return null;
     const { expiresAt, revokedAt } = key;
-    return { since, expiresAt, revokedAt, answer: { kind: 'ok', key: identityOf(key) } };
+    const answer = { kind: 'ok', key: identityOf(key, config.api) } as const;
+    return { since, expiresAt, revokedAt, answer };
   }
 
   function lookup(name: string, id: string | null): Promise<Known | null> {
@@ -128,15 +135,19 @@ function answerAt({ revokedAt, expiresAt, answer }: Known, at: number): Authenti
 }
 
 /** Drops scopes that this version does not know, or that an account's key cannot have. */
-function identityOf(key: StoredKey): ApiKeyIdentity {
-  const { id, accountId, projectIds } = key;
+function identityOf(
+  key: StoredKey,
+  { accountLimits }: Pick<ApiConfig, 'accountLimits'>,
+): ApiKeyIdentity {
+  const { id, account, projectIds } = key;
   const stored = scopesOf(key);
-  if (accountId === null) {
+  if (account === null) {
     const known = scopes.filter((scope) => stored.includes(scope));
     return { id, scopes: known, access: wholeInstallation };
   }
   const known = accountScopes.filter((scope) => stored.includes(scope));
-  const access = accessTo(accountId, projectIds.length === 0 ? null : projectIds);
+  const only = projectIds.length === 0 ? null : projectIds;
+  const access = accessTo(account.id, only, limitsOf(account, accountLimits));
   return { id, scopes: known, access };
 }
 

@@ -13,6 +13,8 @@ export type RateLimiters = {
   readonly perKey: RateLimiter;
   /** By the client's address group (src/net/client-address.ts). */
   readonly perAddress: RateLimiter;
+  /** With the account's own quota. */
+  perAccount(quota: number): RateLimiter;
   /** Resolves once the store's answer is applied. Never rejects. */
   report(): Promise<void>;
   /** Call it before closing the database. */
@@ -30,24 +32,30 @@ export function openRateLimiters(
   const quotas = config.api.rateLimits;
   const ofKeys: Limit = { name: 'key', quota: quotas.perKey, windowSeconds };
   const ofAddresses: Limit = { name: 'address', quota: quotas.perAddress, windowSeconds };
+  const { requestsPerMinute } = config.api.accountLimits;
+  const ofAccounts: Limit = { name: 'account', quota: requestsPerMinute, windowSeconds };
   const store = openRateLimitStore(config.storage, database);
   if (store === null) {
-    const [perKey, perAddress] = [
-      createRateLimiter(ofKeys, now),
-      createRateLimiter(ofAddresses, now),
-    ];
-    return { perKey, perAddress, report: async () => {}, close: async () => {} };
+    return {
+      perKey: createRateLimiter(ofKeys, now),
+      perAddress: createRateLimiter(ofAddresses, now),
+      perAccount: createAccountLimiter(ofAccounts, now),
+      report: async () => {},
+      close: async () => {},
+    };
   }
   const keys = windowsOf(ofKeys, true);
   const addresses = windowsOf(ofAddresses, true);
+  const accounts = windowsOf(ofAccounts, true);
   const reporting = createReporting({ log, now }, store, [
     { windows: keys, ledger: store.ledger(ofKeys) },
     { windows: addresses, ledger: store.ledger(ofAddresses) },
+    { windows: accounts, ledger: store.ledger(ofAccounts) },
   ]);
   const counting = (limit: Limit, windows: Windows): RateLimiter => ({
     ...limit,
     take(id) {
-      const taken = windows.take(id, now().getTime());
+      const taken = windows.take(id, now().getTime(), limit.quota);
       reporting.wake();
       return taken;
     },
@@ -55,6 +63,7 @@ export function openRateLimiters(
   return {
     perKey: counting(ofKeys, keys),
     perAddress: counting(ofAddresses, addresses),
+    perAccount: (quota) => counting({ ...ofAccounts, quota }, accounts),
     report: reporting.report,
     close: reporting.close,
   };
@@ -64,6 +73,19 @@ export function openRateLimiters(
 export function createRateLimiter(limit: Limit, now: () => Date): RateLimiter {
   const windows = windowsOf(limit, false);
   return { ...limit, take: (id) => windows.take(id, now().getTime()) };
+}
+
+/** In this process only, with the quota of each account. */
+export function createAccountLimiter(
+  limit: Omit<Limit, 'quota'>,
+  now: () => Date,
+): RateLimiters['perAccount'] {
+  const windows = windowsOf({ ...limit, quota: Infinity }, false);
+  return (quota) => ({
+    ...limit,
+    quota,
+    take: (id) => windows.take(id, now().getTime(), quota),
+  });
 }
 
 function windowsOf({ quota, windowSeconds }: Limit, isShared: boolean): Windows {
@@ -85,15 +107,16 @@ export function rateLimitHeaders(
 }
 
 const whose = {
-  key: { words: 'with this API key', variable: 'RATE_LIMIT_PER_KEY' },
-  address: { words: 'from this address', variable: 'RATE_LIMIT_PER_ADDRESS' },
+  key: { words: 'with this API key', source: 'set by RATE_LIMIT_PER_KEY' },
+  address: { words: 'from this address', source: 'set by RATE_LIMIT_PER_ADDRESS' },
+  account: { words: 'for this account', source: 'its limit `requestsPerMinute`' },
 } as const;
 
 /** 429 (RFC 6585, 4). Retry-After equals RateLimit's `t`, as the draft requires. */
 export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: CountedRequest): Refusal {
   const { name, quota, windowSeconds } = limiter;
-  const { words, variable } = whose[name];
-  const message = `The limit is ${quota} requests ${words} per ${windowSeconds} seconds (set by ${variable}). Try again in ${resetSeconds} seconds.`;
+  const { words, source } = whose[name];
+  const message = `The limit is ${quota} requests ${words} per ${windowSeconds} seconds (${source}). Try again in ${resetSeconds} seconds.`;
   return refuse('rate_limited', message, { 'retry-after': String(resetSeconds) });
 }
 

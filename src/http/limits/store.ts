@@ -9,7 +9,7 @@ import type { Counted } from './windows.ts';
 
 /** `name` is shown to clients and separates the limits in the store. */
 export type Limit = {
-  readonly name: 'key' | 'address';
+  readonly name: 'key' | 'address' | 'account';
   readonly quota: number;
   readonly windowSeconds: number;
 };

@@ -17,7 +17,8 @@ export type Counted = { readonly used: number; readonly msLeft: number };
 
 /** `at`: milliseconds since 1970. */
 export type Windows = {
-  take(id: string, at: number): CountedRequest;
+  /** `quota`: of this ID, if it has its own. */
+  take(id: string, at: number, quota?: number): CountedRequest;
   /** Urgent IDs first; marks them as reported. Drops ended windows. */
   due(max: number, at: number): readonly Report[];
   /** Without an answer of the store, the count of this process stays. */
@@ -53,8 +54,8 @@ const MAX_WINDOWS = 20_000;
 const URGENT_SHARE = 0.01;
 
 /** A window starts with an ID's first request. Setting the clock back does not extend it. */
-export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Windows {
-  const urgentAt = Math.max(1, Math.floor(quota * URGENT_SHARE));
+export function createWindows({ quota: usual, windowMs, isShared }: WindowsOptions): Windows {
+  const urgentAt = Math.max(1, Math.floor(usual * URGENT_SHARE));
   const urgent = new Set<Window>();
   const waiting = new Set<Window>();
   // Also called for windows that are replaced or evicted; their requests are not reported.
@@ -85,7 +86,7 @@ export function createWindows({ quota, windowMs, isShared }: WindowsOptions): Wi
   }
 
   return {
-    take(id, at) {
+    take(id, at, quota = usual) {
       const window = current(id, at);
       const left = quota - window.own - window.others;
       const resetSeconds = Math.ceil((window.endsAt - at) / 1_000);

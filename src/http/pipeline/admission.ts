@@ -1,11 +1,18 @@
 /** Checks the limit per address, the key, its limit, the scope and the account, in this order. */
 
+import type { ApiConfig } from '../../config/config.ts';
 import { type Access, accessTo, noAccess, wholeInstallation } from '../../core/access.ts';
+import { limitsOf } from '../../core/operations/account-limits.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { AccountStore } from '../../db/accounts.ts';
 import { type Authenticate, allows, forbidden, unauthorized } from '../keys/auth.ts';
 import type { KeyUsage } from '../keys/key-usage.ts';
-import { type RateLimiter, rateLimitHeaders, refuseRateLimited } from '../limits/rate-limit.ts';
+import {
+  type RateLimiter,
+  type RateLimiters,
+  rateLimitHeaders,
+  refuseRateLimited,
+} from '../limits/rate-limit.ts';
 import type { CountedRequest } from '../limits/windows.ts';
 import { takesAccount } from './account-rule.ts';
 import { type Refusal, refuse } from './errors.ts';
@@ -14,12 +21,17 @@ import type { ApiKeyIdentity, Headers, Route } from './route.ts';
 /** Authentication, rate limits and key usage, one of each per process. */
 export type ClientChecks = {
   readonly authenticate: Authenticate;
-  readonly limits: { readonly perAddress: RateLimiter; readonly perKey: RateLimiter };
+  readonly limits: {
+    readonly perAddress: RateLimiter;
+    readonly perKey: RateLimiter;
+    readonly perAccount: RateLimiters['perAccount'];
+  };
   readonly usage: Pick<KeyUsage, 'used' | 'deprecated'>;
 };
 
 type Checks = ClientChecks & {
   readonly accounts: Pick<AccountStore, 'find'>;
+  readonly accountLimits: ApiConfig['accountLimits'];
   /** The client's address or address group, for the limit per address. */
   addressOf(remoteAddress: string | undefined, headers: Headers): string;
 };
@@ -66,14 +78,31 @@ export async function admit(
     return refused(forbidden(route.scope), key, [own, address]);
   if (route.deprecated) usage.deprecated(key.id, route.operationId);
   const access = await accessFor(checks, route, key, account);
-  return 'body' in access
-    ? refused(access, key, [own, address])
-    : passed(key, [own, address], access);
+  if ('body' in access) return refused(access, key, [own, address]);
+  const ofAccount = countAccount(limits.perAccount, access);
+  if (ofAccount === null) return passed(key, [own, address], access);
+  const counted = [own, ofAccount, address];
+  return ofAccount[1].allowed
+    ? passed(key, counted, access)
+    : refused(refuseRateLimited(...ofAccount), key, counted);
+}
+
+/** Null: its requests have no limit. */
+function countAccount(
+  perAccount: RateLimiters['perAccount'],
+  access: Access,
+): readonly [RateLimiter, CountedRequest] | null {
+  if (access.kind === 'installation') return null;
+  const { accountId, limits } = access;
+  const { requestsPerMinute: quota } = limits;
+  if (quota === null) return null;
+  const limiter = perAccount(quota);
+  return [limiter, limiter.take(accountId)];
 }
 
 /** An account's key can only name its own account: others do not exist. */
 async function accessFor(
-  { accounts }: Checks,
+  { accounts, accountLimits }: Checks,
   route: Route,
   { access }: ApiKeyIdentity,
   account: string | undefined,
@@ -85,7 +114,9 @@ async function accessFor(
   }
   const found = isUuid(account) ? await accounts.find(wholeInstallation, account) : null;
   if (found === null) return refuse('account_not_found');
-  return found.closedAt === null ? accessTo(found.id) : refuse('account_closed');
+  return found.closedAt === null
+    ? accessTo(found.id, null, limitsOf(found, accountLimits))
+    : refuse('account_closed');
 }
 
 function passed(

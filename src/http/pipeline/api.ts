@@ -49,6 +49,7 @@ type ApiService = Pick<Service, 'accounts' | 'config' | 'database' | 'log' | 'me
 /** What the service and its configuration determine. */
 type Pipeline = ClientChecks & {
   readonly accounts: Service['accounts'];
+  readonly accountLimits: Config['api']['accountLimits'];
   addressOf(remoteAddress: string | undefined, headers: Headers): string;
   readonly idempotency: Idempotency;
   readonly cors: Cors;
@@ -76,6 +77,7 @@ function pipelineOf(service: ApiService, checks: ClientChecks): Pipeline {
   return {
     ...checks,
     accounts: service.accounts,
+    accountLimits: api.accountLimits,
     addressOf: (remoteAddress, headers) =>
       addressGroup(clientAddress(remoteAddress, headers['x-forwarded-for'], trusted)),
     idempotency: createIdempotency(service),

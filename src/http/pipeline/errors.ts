@@ -1,5 +1,6 @@
 /** Response values and the error codes. */
 import { REDIRECTS_MAX } from '../../core/names/redirects.ts';
+import type { AccountLimitName } from '../../core/operations/account-limits.ts';
 
 /** Possibly endless. Exactly one of the two functions is called, once. */
 export type TextStream = {
@@ -88,6 +89,7 @@ export const errors = {
   domain_in_use: [409, 'The domain settings use this domain. Change them first.'],
   nothing_waits: [409, 'The domain has no pending work in this queue.'],
   slug_taken: [409, 'Another project has this slug.'],
+  limit_reached: [409, 'A limit of the account is reached. The message says which.'],
   account_closed: [409, 'This account is closed.'],
   account_has_projects: [
     409,
@@ -118,8 +120,15 @@ export const errors = {
   expectation_failed: [417, 'The only supported expectation is 100-continue.'],
   idempotency_key_reused: [422, 'This Idempotency-Key was used for another request.'],
   rate_limited: [429, 'Too many requests. Try again when the window ends.'],
-  too_many_domains: [429, 'This project added too many domains recently. Try again later.'],
-  too_many_streams: [429, 'This API key has too many open streams. Close one or try again later.'],
+  too_many_domains: [429, 'The account added too many domains recently. Try again later.'],
+  too_many_at_once: [
+    429,
+    'The account has too many of these requests in progress. Try again shortly.',
+  ],
+  too_many_streams: [
+    429,
+    'Too many streams are open with this key or account. Close one or try again later.',
+  ],
   headers_too_large: [431, 'The request has more than 100 headers, or more than 16 KiB of them.'],
   internal_error: [500, 'An internal error occurred. Try again, or report the X-Request-Id.'],
   unavailable: [503, 'The service cannot reach its database. Try again shortly.'],
@@ -155,6 +164,8 @@ export type ErrorBody = {
   readonly message: string;
   readonly status: number;
   readonly errors?: readonly FieldError[];
+  /** Of the account, if one was reached. */
+  readonly limit?: { readonly name: AccountLimitName; readonly value: number };
   readonly requestId?: string;
   /** URL, or path, of the documentation of the code. */
   readonly docs?: string;

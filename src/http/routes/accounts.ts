@@ -1,7 +1,13 @@
 /** Accounts: whose the projects and their keys are. */
-import { type Access, asInstallation, DEFAULT_ACCOUNT_ID } from '../../core/access.ts';
+import { type Access, asInstallation } from '../../core/access.ts';
+import {
+  type AccountLimitName,
+  accountLimitNames,
+  limitsOf,
+} from '../../core/operations/account-limits.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
-import type { Account } from '../../core/records.ts';
+import { type Account, DEFAULT_ACCOUNT_ID } from '../../core/records.ts';
+import { countUsage } from '../../db/account-usage.ts';
 import type { Service } from '../../service/service.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
 import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
@@ -12,8 +18,10 @@ import {
   accountClosing,
   accountList,
   accountsQuery,
+  accountUsage,
   docsAccount,
   docsDefaultAccount,
+  docsUsage,
   newAccount,
 } from '../schemas/accounts.ts';
 import { type Deleting, removeWithDomains } from './delete-project.ts';
@@ -28,6 +36,7 @@ export function accountRoutes(service: Service, role: Role): readonly Route[] {
     listAccounts(service),
     createAccount(service),
     getAccount(service),
+    getUsage(service),
     updateAccount(service),
     closeAccount(service, role),
   ];
@@ -37,7 +46,7 @@ const inCommon = { tag: 'Accounts', stability: 'beta' } as const;
 const accountsPath = '/v1/accounts';
 const accountPath = '/v1/accounts/:accountId';
 
-function listAccounts({ accounts }: Service): Route {
+function listAccounts(service: Service): Route {
   return route({
     ...inCommon,
     method: 'GET',
@@ -56,13 +65,15 @@ function listAccounts({ accounts }: Service): Route {
       headers: pageHeaders,
     },
     handle: async ({ access, query: { limit, cursor = null } }) => {
-      const page = await accounts.list(access, { after: cursor, limit });
-      return pageAnswer(page, { path: accountsPath, filters: { limit } }, accountView);
+      const page = await service.accounts.list(access, { after: cursor, limit });
+      const address = { path: accountsPath, filters: { limit } };
+      return pageAnswer(page, address, (one) => accountView(service, one));
     },
   });
 }
 
-function createAccount({ accounts, now }: Service): Route {
+function createAccount(service: Service): Route {
+  const { accounts, now } = service;
   return route({
     ...inCommon,
     method: 'POST',
@@ -81,10 +92,10 @@ function createAccount({ accounts, now }: Service): Route {
       example: docsAccount,
       headers: { location: 'Path of the account' },
     },
-    handle: async ({ access, body: { name } }) => {
-      const created = await accounts.create(asInstallation(access), name, now());
+    handle: async ({ access, body }) => {
+      const created = await accounts.create(asInstallation(access), body, now());
       const headers = { location: `${accountsPath}/${created.id}` };
-      return { status: 201, body: accountView(created), headers };
+      return { status: 201, body: accountView(service, created), headers };
     },
   });
 }
@@ -100,12 +111,44 @@ function getAccount(service: Service): Route {
     success: { status: 200, description: 'The account', schema: account, example: docsAccount },
     refusals: ['account_not_found'],
     handle: async ({ access, params }) =>
-      shown(await findAccount(service, access, params.accountId)),
+      shown(service, await findAccount(service, access, params.accountId)),
+  });
+}
+
+/** The reads are one statement, except for the limits. */
+function getUsage(service: Service): Route {
+  return route({
+    ...inCommon,
+    method: 'GET',
+    path: `${accountPath}/usage`,
+    scope: 'domains:read',
+    operationId: 'getAccountUsage',
+    summary: 'Show what an account uses',
+    success: {
+      status: 200,
+      description: 'The usage of each limit',
+      schema: accountUsage,
+      example: docsUsage,
+    },
+    refusals: ['account_not_found'],
+    handle: async ({ access, params }) => {
+      const account = await findAccount(service, access, params.accountId);
+      if (account === null) return refuse('account_not_found');
+      const { config, database, now } = service;
+      const limits = limitsOf(account, config.api.accountLimits);
+      const counted = await countUsage(database.prisma, account.id, now());
+      const all: Partial<Record<AccountLimitName, number>> = counted;
+      const usage = accountLimitNames.map((name) => [
+        name,
+        { used: all[name] ?? null, limit: limits[name] },
+      ]);
+      return { status: 200, body: Object.fromEntries(usage) };
+    },
   });
 }
 
 /** Idempotent. */
-function updateAccount({ accounts }: Service): Route {
+function updateAccount(service: Service): Route {
   return route({
     ...inCommon,
     method: 'PATCH',
@@ -113,9 +156,10 @@ function updateAccount({ accounts }: Service): Route {
     scope: 'admin',
     operationId: 'updateAccount',
     summary: 'Change an account',
-    description: 'Changes the given fields, of a closed account too.',
+    description:
+      'Changes the given fields, of a closed account too. A limit of null is the usual one again. An account that already has more than a new limit keeps it. Limits that each process counts change within 5 seconds.',
     body: accountChange,
-    bodyExample: { name: docsAccount.name },
+    bodyExample: { limits: { domains: 5_000n } },
     success: {
       status: 200,
       description: 'The changed account',
@@ -123,14 +167,10 @@ function updateAccount({ accounts }: Service): Route {
       example: docsAccount,
     },
     refusals: ['account_not_found'],
-    handle: async ({ access, params: { accountId }, body: { name } }) => {
+    handle: async ({ access, params: { accountId }, body }) => {
       if (!isUuid(accountId)) return refuse('account_not_found');
-      const operator = asInstallation(access);
-      return shown(
-        name === undefined
-          ? await accounts.find(operator, accountId)
-          : await accounts.rename(operator, accountId, name),
-      );
+      const { accounts } = service;
+      return shown(service, await accounts.update(asInstallation(access), accountId, body));
     },
   });
 }
@@ -199,10 +239,14 @@ async function findAccount(
   return isUuid(id) ? accounts.find(access, id) : null;
 }
 
-function shown(found: Account | null): ApiResponse {
-  return found === null ? refuse('account_not_found') : { status: 200, body: accountView(found) };
+function shown(service: Service, found: Account | null): ApiResponse {
+  return found === null
+    ? refuse('account_not_found')
+    : { status: 200, body: accountView(service, found) };
 }
 
-function accountView({ id, name, createdAt, closedAt }: Account) {
-  return { id, name, isDefault: id === DEFAULT_ACCOUNT_ID, createdAt, closedAt };
+function accountView({ config }: Service, account: Account) {
+  const { id, name, createdAt, closedAt } = account;
+  const limits = limitsOf(account, config.api.accountLimits);
+  return { id, name, isDefault: id === DEFAULT_ACCOUNT_ID, limits, createdAt, closedAt };
 }

@@ -9,7 +9,9 @@ import {
   parseTarget,
   reportOf,
 } from '../../dns/examine.ts';
+import { createKeyedCount, type KeyedCount } from '../../net/keyed-count.ts';
 import type { Service } from '../../service/service.ts';
+import { refuseBusy } from '../limits/account-limits.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { diagnosis, diagnosisQuery, docsDiagnosis } from '../schemas/diagnosis.ts';
@@ -22,7 +24,7 @@ export function diagnosisRoute(service: Service): Route {
   const { caaAuthorities, config, observer } = service;
   const { allowPrivate } = config.dns;
   const parts = { observer, authorities: caaAuthorities, allowPrivate };
-  let underWay = 0;
+  const underWay = createKeyedCount({ total: AT_ONCE_MAX, perKey: AT_ONCE_MAX });
   return route({
     method: 'GET',
     path: '/v1/diagnosis/:hostname',
@@ -45,6 +47,7 @@ export function diagnosisRoute(service: Service): Route {
       'wildcard_unsupported',
       'platform_hostname',
       'public_suffix',
+      'too_many_at_once',
       'too_many_diagnoses',
     ],
     query: diagnosisQuery,
@@ -53,10 +56,8 @@ export function diagnosisRoute(service: Service): Route {
       if ('status' in asked) return asked;
       const { name, domainId } = asked;
       // Checked last, so that an invalid name gets its own error.
-      if (underWay >= AT_ONCE_MAX) {
-        return refuse('too_many_diagnoses', undefined, { 'retry-after': RETRY_AFTER_SECONDS });
-      }
-      underWay += 1;
+      const leave = admit(underWay, access);
+      if (typeof leave !== 'function') return leave;
       try {
         const [examined, reach] = await Promise.all([
           examine(parts, name),
@@ -65,10 +66,21 @@ export function diagnosisRoute(service: Service): Route {
         const body = { ...reportOf(examined), ...(reach && { reach }) };
         return { status: 200, body, headers: { 'cache-control': 'no-store' } };
       } finally {
-        underWay -= 1;
+        leave();
       }
     },
   });
+}
+
+/** The release function, or the limit that is reached. */
+function admit(underWay: KeyedCount, access: Access): (() => void) | Refusal {
+  const [owner, most] =
+    access.kind === 'account' ? [access.accountId, access.limits.diagnoses] : ['', null];
+  const admitted = underWay.admit(owner, most ?? AT_ONCE_MAX);
+  if (typeof admitted === 'function') return admitted;
+  return admitted === 'key' && most !== null
+    ? refuseBusy('too_many_at_once', 'diagnoses', most, RETRY_AFTER_SECONDS)
+    : refuse('too_many_diagnoses', undefined, { 'retry-after': RETRY_AFTER_SECONDS });
 }
 
 /** Parses the host name first. Without a target in the query, the name must be attached. */

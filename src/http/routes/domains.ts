@@ -1,14 +1,15 @@
 import type { z } from 'zod';
-import type { Access } from '../../core/access.ts';
+import { type Access, wholeInstallation } from '../../core/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { shortList } from '../../core/names/printable.ts';
 import type { SettingsUse } from '../../core/names/redirects.ts';
 import type { Plan } from '../../core/records.ts';
-import { HOUR } from '../../core/time.ts';
 import type { DomainDetails } from '../../db/domains/domain-details.ts';
+import type { NewDomain } from '../../db/domains/domains.ts';
 import type { Service } from '../../service/service.ts';
+import { withinLimits } from '../limits/account-limits.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
-import { type Refusal, refuse, refuseField, refuseFields } from '../pipeline/errors.ts';
+import { refuse, refuseField, refuseFields } from '../pipeline/errors.ts';
 import { type ApiRequest, type Route, route } from '../pipeline/route.ts';
 import { removalQuery } from '../schemas/domain-settings.ts';
 import { domain, domainChange, newDomain } from '../schemas/domains.ts';
@@ -46,7 +47,7 @@ function addDomain(service: Service): Route {
     operationId: 'addDomain',
     summary: 'Add a domain',
     description:
-      'Attaches a host name to the project. The response contains the DNS record to create. Signpost checks the DNS for up to 48 hours. Errors are checked in this order: unknown project, invalid name, free plan, no deploy, too many domains, already attached.',
+      'Attaches a host name to the project. The response contains the DNS record to create. Signpost checks the DNS for up to 48 hours. Errors are checked in this order: unknown project, invalid name, free plan, no deploy, limits of the account, already attached.',
     bodyExample: { hostname: 'docs.example.com', metadata: { site: 'handbook' } },
     success: {
       status: 201,
@@ -63,6 +64,7 @@ function addDomain(service: Service): Route {
       'public_suffix',
       'paid_plan_required',
       'deploy_required',
+      'limit_reached',
       'too_many_domains',
       'domain_exists',
     ],
@@ -211,12 +213,24 @@ async function add(
   }
   if (project.plan === 'free') return refuse('paid_plan_required');
   if (project.deployedAt === null) return refuse('deploy_required', needsDeploy(project.id));
-  const tooMany = await refuseTooMany(service, access, project.id);
-  if (tooMany !== null) return tooMany;
 
   const hostname = parsed.hostname.ascii;
   const target = service.targetFor(project.id, hostname);
   const wanted = { projectId: project.id, hostname, target, metadata };
+  const account = await service.accounts.find(wholeInstallation, project.accountId);
+  if (account === null) throw new Error('a project belongs to an account');
+  return withinLimits(service, account, ['domains', 'domainsPerHour'], () =>
+    store(service, access, wanted, requestId),
+  );
+}
+
+async function store(
+  service: Service,
+  access: Access,
+  wanted: NewDomain,
+  requestId: string,
+): Promise<ApiResponse> {
+  const { projectId, hostname } = wanted;
   const added = await service.domains.add(access, wanted, service.now());
   if (added === null) {
     const isGone = (await findProject(service, access, projectId)) === null;
@@ -224,31 +238,13 @@ async function add(
   }
   return {
     ...answer(service, added, 201),
-    headers: { location: `/v1/projects/${project.id}/domains/${hostname}` },
+    headers: { location: `/v1/projects/${projectId}/domains/${hostname}` },
     afterCommit: () => wakeDomain(service, added, requestId),
   };
 }
 
 function needsDeploy(projectId: string): string {
   return `The project needs a successful deploy first: POST /v1/projects/${projectId}/deploys with {"status":"succeeded","upstream":"<URL of your app>"}.`;
-}
-
-/** Null if another domain can be added now. */
-async function refuseTooMany(
-  service: Service,
-  access: Access,
-  projectId: string,
-): Promise<Refusal | null> {
-  const { domainsPerHour } = service.config.api;
-  const oldest = await service.domains.nthNewestAt(access, projectId, domainsPerHour);
-  const waitMs = oldest === null ? 0 : oldest.getTime() + HOUR - service.now().getTime();
-  if (waitMs <= 0) return null;
-  const seconds = Math.ceil(waitMs / 1_000);
-  return refuse(
-    'too_many_domains',
-    `The limit is ${domainsPerHour} new domains per project and hour (set by DOMAINS_PER_HOUR). Try again in ${seconds} seconds.`,
-    { 'retry-after': String(seconds) },
-  );
 }
 
 /** 404 if the project does not exist. */

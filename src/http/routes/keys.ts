@@ -4,6 +4,7 @@ import { isLive, type KeyDetails, type RotationResult, scopesOf } from '../../db
 import type { Service } from '../../service/service.ts';
 import { CONFIGURED_KEY_ID } from '../keys/first-key.ts';
 import { isKeyId, refuseGrant, refuseProject, refuseStronger } from '../keys/grants.ts';
+import { withinLimits } from '../limits/account-limits.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
@@ -19,7 +20,7 @@ import {
   newKey,
   rotation,
 } from '../schemas/keys.ts';
-import { refuseAccount } from './projects.ts';
+import { openAccount } from './projects.ts';
 
 /** Reads the key again at its next use; other processes within 5 s (src/http/keys/auth.ts). */
 export type ForgetKey = (keyId: string) => void;
@@ -90,22 +91,24 @@ function createKey(service: Service): Route {
       example: mintedKeyExample,
       headers: mintedHeaders,
     },
-    refusals: ['account_not_found', 'account_closed'],
+    refusals: ['account_not_found', 'account_closed', 'limit_reached'],
     handle: async ({ access, key: asking, body }) => {
       const { name, scopes, projectIds, expiresAt = null } = body;
       const at = now();
       const accountId = body.accountId ?? (access.kind === 'account' ? access.accountId : null);
-      const unfit =
-        refuseGrant(body, accountId, asking) ??
-        (accountId === null ? null : await refuseAccount(service, access, accountId)) ??
-        refuseExpiry(expiresAt, at);
+      const unfit = refuseGrant(body, accountId, asking) ?? refuseExpiry(expiresAt, at);
       if (unfit !== null) return unfit;
       const { id, token } = mintKey();
       const granted = { name, digest: digestOf(token), scopes, accountId, projectIds, expiresAt };
-      const made = await apiKeys.create(access, { id, ...granted, createdAt: at });
-      if (made.kind === 'account_closed') return refuse('account_closed');
-      if (made.kind === 'project_not_found') return refuseProject(body, made.projectId);
-      return minted(keyView(made.key, at), token);
+      const create = async () => {
+        const made = await apiKeys.create(access, { id, ...granted, createdAt: at });
+        if (made.kind === 'account_closed') return refuse('account_closed');
+        if (made.kind === 'project_not_found') return refuseProject(body, made.projectId);
+        return minted(keyView(made.key, at), token);
+      };
+      if (accountId === null) return create();
+      const account = await openAccount(service, access, accountId);
+      return 'status' in account ? account : withinLimits(service, account, ['keys'], create);
     },
   });
 }

@@ -1,11 +1,12 @@
 /** Projects, to which domains are attached. */
 import { fingerprintsOf } from '../../certificates/x509.ts';
-import { type Access, DEFAULT_ACCOUNT_ID } from '../../core/access.ts';
+import type { Access } from '../../core/access.ts';
 import { metadataIn } from '../../core/metadata.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
-import type { Deploy, Project } from '../../core/records.ts';
+import { type Account, DEFAULT_ACCOUNT_ID, type Deploy, type Project } from '../../core/records.ts';
 import type { Service } from '../../service/service.ts';
+import { withinLimits } from '../limits/account-limits.ts';
 import { type ApiResponse, type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
@@ -80,18 +81,27 @@ function createProject(service: Service): Route {
       example: { ...docsProject, deployedAt: null, deploy: null },
       headers: { location: 'Path of the project' },
     },
-    refusals: ['key_restricted', 'account_not_found', 'account_closed', 'slug_taken'],
+    refusals: [
+      'key_restricted',
+      'account_not_found',
+      'account_closed',
+      'limit_reached',
+      'slug_taken',
+    ],
     handle: async ({ access, body }) => {
       if (access.kind === 'account' && access.projectIds !== null) return refuse('key_restricted');
       const accountId = body.accountId ?? accountIdOf(access);
-      const unfit = await refuseAccount(service, access, accountId);
-      if (unfit !== null) return unfit;
-      const created = await service.projects.create(access, { ...body, accountId });
-      if (created === null) {
-        return (await refuseAccount(service, access, accountId)) ?? refuse('slug_taken');
-      }
-      const headers = { location: `${projectsPath}/${created.id}` };
-      return { status: 201, body: projectView({ ...created, deploy: null }), headers };
+      const account = await openAccount(service, access, accountId);
+      if ('status' in account) return account;
+      return withinLimits(service, account, ['projects'], async () => {
+        const created = await service.projects.create(access, { ...body, accountId });
+        if (created === null) {
+          const closed = await openAccount(service, access, accountId);
+          return 'status' in closed ? closed : refuse('slug_taken');
+        }
+        const headers = { location: `${projectsPath}/${created.id}` };
+        return { status: 201, body: projectView({ ...created, deploy: null }), headers };
+      });
     },
   });
 }
@@ -143,15 +153,15 @@ function accountIdOf(access: Access): string {
   return access.kind === 'account' ? access.accountId : DEFAULT_ACCOUNT_ID;
 }
 
-/** Null if projects and keys can be added to it. */
-export async function refuseAccount(
+/** To which projects and keys can be added. */
+export async function openAccount(
   { accounts }: Pick<Service, 'accounts'>,
   access: Access,
   id: string,
-): Promise<Refusal | null> {
+): Promise<Account | Refusal> {
   const found = await accounts.find(access, id);
   if (found === null) return refuse('account_not_found');
-  return found.closedAt === null ? null : refuse('account_closed');
+  return found.closedAt === null ? found : refuse('account_closed');
 }
 
 /** Text that is not a UUID costs no query. */

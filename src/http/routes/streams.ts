@@ -16,6 +16,7 @@ import { createFeed, sharePages } from '../../events/feed.ts';
 import { createWatching, type Watching } from '../../events/watching.ts';
 import type { Service } from '../../service/service.ts';
 import { type Authenticate, allows } from '../keys/auth.ts';
+import { refuseBusy } from '../limits/account-limits.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import type { ApiKeyIdentity } from '../pipeline/route.ts';
@@ -129,9 +130,12 @@ async function openStream(shared: Shared, asked: StreamAsked): Promise<ApiRespon
   const { access, projectId } = asked;
   // Read before a slot is taken, so that a failed query does not leak one.
   const newest = (await shared.events.lastNumbers(access, [projectId])).get(projectId) ?? 0n;
-  const slot = shared.slots.take(asked.key.id);
+  const slot = shared.slots.take(asked.key.id, access);
   const headers = { 'retry-after': RETRY_AFTER_SECONDS };
   if (slot.kind === 'key_full') return refuse('too_many_streams', keyFull(slot.limit), headers);
+  if (slot.kind === 'account_full') {
+    return refuseBusy('too_many_streams', 'streams', slot.limit, RETRY_AFTER_SECONDS);
+  }
   if (slot.kind === 'process_full') return refuse('too_many_connections', undefined, headers);
   return {
     status: 200,

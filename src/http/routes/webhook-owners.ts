@@ -1,8 +1,8 @@
 /** A project owns its webhooks; operators' webhooks get the events of every project. */
-import { type Access, asInstallation } from '../../core/access.ts';
+import { type Access, asInstallation, wholeInstallation } from '../../core/access.ts';
 import { isUuid } from '../../core/operations/jobs.ts';
 import type { Scope } from '../../core/operations/scopes.ts';
-import type { Webhook } from '../../core/records.ts';
+import type { Account, Webhook } from '../../core/records.ts';
 import type { DeliveryRow } from '../../db/delivery/deliveries.ts';
 import type { WebhookOwner } from '../../db/delivery/webhooks.ts';
 import type { Service } from '../../service/service.ts';
@@ -24,6 +24,9 @@ export type Owners = {
   readonly named: (verb: string, noun: string) => string;
   /** Null if the project does not exist. */
   readonly ownerOf: (access: Access, params: OwnerParams) => Promise<WebhookOwner | null>;
+  /** Whose limits count; null for operators. */
+  readonly accountOf: (owner: WebhookOwner) => Promise<Account | null>;
+  readonly limits: readonly ['limit_reached'] | readonly [];
   readonly most: number;
   /** A sentence about which events the webhooks receive. */
   readonly receives: string;
@@ -41,6 +44,11 @@ export function ofProjects(service: Service): Owners {
       const project = await findProject(service, access, projectId);
       return project && { access, projectId: project.id };
     },
+    async accountOf({ projectId }) {
+      const project = await findProject(service, wholeInstallation, projectId ?? '');
+      return project && service.accounts.find(wholeInstallation, project.accountId);
+    },
+    limits: ['limit_reached'],
     most: 10,
     receives: 'It receives the events of the project.',
   };
@@ -53,6 +61,8 @@ export const ofOperators: Owners = {
   write: 'admin',
   refusals: [],
   named: (verb, noun) => `${verb}Operator${noun}`,
+  accountOf: async () => null,
+  limits: [],
   ownerOf: async (access) => ({ access: asInstallation(access), projectId: null }),
   most: 20,
   receives: 'It receives the events of every project, including projects created later.',

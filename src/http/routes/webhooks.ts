@@ -5,6 +5,7 @@ import type { Webhook } from '../../core/records.ts';
 import { urlProblem } from '../../net/destination.ts';
 import type { Service } from '../../service/service.ts';
 import { mintSecret } from '../../webhooks/message.ts';
+import { withinLimits } from '../limits/account-limits.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
@@ -110,7 +111,7 @@ function createWebhook(service: Service, owners: Owners): Route {
       example: exampleWithSecret,
       headers: { location: 'Path of the webhook' },
     },
-    refusals: [...owners.refusals, 'too_many_webhooks'],
+    refusals: [...owners.refusals, ...owners.limits, 'too_many_webhooks'],
     handle: async ({ access, params, body: { url, events } }) => {
       const owner = await owners.ownerOf(access, params);
       if (owner === null) return refuse('project_not_found');
@@ -119,10 +120,14 @@ function createWebhook(service: Service, owners: Owners): Route {
       const id = randomUUID();
       const { secret, sealed } = mintSecret(service.vault, id);
       const row = { id, url, eventTypes: events, sealedSecret: sealed, createdAt: service.now() };
-      const made = await service.webhooks.create(owner, row, owners.most);
-      if (made === null) return refuse('too_many_webhooks');
-      const location = `${pathIn(owners, owner)}/${id}`;
-      return { ...withSecret(service, made, secret, 201), headers: { location } };
+      const create = async () => {
+        const made = await service.webhooks.create(owner, row, owners.most);
+        if (made === null) return refuse('too_many_webhooks');
+        const location = `${pathIn(owners, owner)}/${id}`;
+        return { ...withSecret(service, made, secret, 201), headers: { location } };
+      };
+      const account = await owners.accountOf(owner);
+      return account === null ? create() : withinLimits(service, account, ['webhooks'], create);
     },
   });
 }

@@ -1,19 +1,63 @@
 import { z } from 'zod';
-import { DEFAULT_ACCOUNT_ID } from '../../core/access.ts';
-import { nameText, time, uuid } from '../pipeline/json.ts';
+import {
+  type AccountLimitName,
+  accountLimitNames,
+  noLimits,
+  usualAccountLimits,
+} from '../../core/operations/account-limits.ts';
+import { DEFAULT_ACCOUNT_ID } from '../../core/records.ts';
+import { nameText, time, uuid, wholeNumber } from '../pipeline/json.ts';
 import { pageQuery } from '../pipeline/paging.ts';
 
 export const accountId = uuid().meta({ description: 'ID of the account' });
 
 const name = nameText({ max: 255 }).meta({ description: 'Display name of the account' });
 
+/** The values of an account's limits, with a description each. */
+const limitWords = {
+  domains: 'Attached domains',
+  domainsPerHour: 'Domains that can be added within an hour, removed ones included',
+  projects: 'Projects',
+  keys: 'Active keys',
+  webhooks: 'Webhooks of its projects',
+  streams: 'Open event streams, in each process',
+  diagnoses: 'Diagnoses at once, in each process',
+  requestsPerMinute: 'API requests per minute with its keys, or with `Signpost-Account`',
+} as const satisfies Readonly<Record<AccountLimitName, string>>;
+
+const LIMIT_MAX = 999_999_999;
+
+function limitFields<T extends z.ZodType>(fieldOf: (words: string) => T) {
+  const entries = accountLimitNames.map((name) => [name, fieldOf(limitWords[name])] as const);
+  return Object.fromEntries(entries) as { readonly [N in AccountLimitName]: T }; // one per name
+}
+
+const limitChange = z
+  .strictObject(
+    limitFields((description) =>
+      z
+        .nullable(wholeNumber({ min: 1, max: LIMIT_MAX }))
+        .optional()
+        .meta({ description: `${description}; null for the usual limit` }),
+    ),
+  )
+  .meta({ id: 'AccountLimitChange', description: 'Limits to set; omitted ones stay' });
+
+const limits = z
+  .object(
+    limitFields((description) =>
+      z.nullable(wholeNumber({ min: 1, max: LIMIT_MAX })).meta({ description }),
+    ),
+  )
+  .meta({ id: 'AccountLimits', description: 'Limits of an account; null: no limit' });
+
 export const newAccount = z
-  .strictObject({ name })
+  .strictObject({ name, limits: limitChange.optional() })
   .meta({ id: 'NewAccount', description: 'Account to create' });
 
 /** An empty object changes nothing. */
 export const accountChange = z
-  .strictObject({ name: name.optional() })
+  .strictObject({ name: name.optional(), limits: limitChange.optional() })
   .meta({ id: 'AccountChange', description: 'Fields to change; omitted fields keep their values' });
 
 /** Without `projects`, an account with projects is not closed. */
@@ -31,6 +75,7 @@ export const account = z
     isDefault: z.boolean().meta({
       description: 'Whether projects created without an account belong to it. It cannot be closed',
     }),
+    limits,
     createdAt: time().meta({ description: 'When the account was created' }),
     closedAt: z
       .nullable(time())
@@ -44,10 +89,26 @@ export const accountList = z
 
 export const accountsQuery = pageQuery('accounts');
 
+const used = z
+  .object({
+    used: z.nullable(wholeNumber({ min: 0, max: LIMIT_MAX })).meta({
+      description: 'In use now; null if each process counts for itself',
+    }),
+    limit: z.nullable(wholeNumber({ min: 1, max: LIMIT_MAX })).meta({
+      description: 'The limit; null: no limit',
+    }),
+  })
+  .meta({ id: 'LimitUsage', description: 'How much of a limit is used' });
+
+export const accountUsage = z
+  .object(limitFields((description) => used.meta({ description })))
+  .meta({ id: 'AccountUsage', description: 'What an account has, and its limits' });
+
 export const docsAccount = {
   id: '0198c1f0-2b1c-4d7e-8a3f-6c5d4e3f2a10',
   name: 'Example Inc.',
   isDefault: false,
+  limits: { ...usualAccountLimits, domains: 5_000 },
   createdAt: '2026-11-19T09:00:00.000Z',
   closedAt: null,
 } as const;
@@ -57,4 +118,16 @@ export const docsDefaultAccount = {
   id: DEFAULT_ACCOUNT_ID,
   name: 'Default',
   isDefault: true,
+  limits: noLimits,
+} as const;
+
+export const docsUsage = {
+  domains: { used: 1_312, limit: 5_000 },
+  domainsPerHour: { used: 4, limit: 300 },
+  projects: { used: 12, limit: 100 },
+  keys: { used: 3, limit: 50 },
+  webhooks: { used: 2, limit: 100 },
+  streams: { used: null, limit: 50 },
+  diagnoses: { used: null, limit: 2 },
+  requestsPerMinute: { used: null, limit: 6_000 },
 } as const;

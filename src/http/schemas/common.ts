@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Actor } from '../../core/diagnosis/findings.ts';
+import { accountLimitNames } from '../../core/operations/account-limits.ts';
 import { type ErrorCode, errors, fieldProblems } from '../pipeline/errors.ts';
 import { wholeNumber } from '../pipeline/json.ts';
 
@@ -29,6 +30,13 @@ export const error = z
       description: 'Each wrong field; only with codes about fields or the key',
       'x-addition': true,
     }),
+    limit: z
+      .object({
+        name: z.enum(accountLimitNames).meta({ description: 'Name of the limit' }),
+        value: wholeNumber({ min: 1, max: 999_999_999 }).meta({ description: 'Its value' }),
+      })
+      .optional()
+      .meta({ description: 'The reached limit of the account', 'x-addition': true }),
     requestId: z.string().optional().meta({
       description: 'The X-Request-Id; of the first request if the response is replayed',
       'x-addition': true,

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { readBundle } from '../../certificates/x509.ts';
-import { DEFAULT_ACCOUNT_ID } from '../../core/access.ts';
-import { deployStatuses, plans } from '../../core/records.ts';
+import { DEFAULT_ACCOUNT_ID, deployStatuses, plans } from '../../core/records.ts';
 import type { UpstreamWarning } from '../../net/upstream-check.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 import { pageFields, pageQuery } from '../pipeline/paging.ts';

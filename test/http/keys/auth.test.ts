@@ -9,6 +9,7 @@ import {
 } from '../../../src/db/api-keys.ts';
 import { createAuthenticate } from '../../../src/http/keys/auth.ts';
 import { ensureApiKey } from '../../../src/http/keys/first-key.ts';
+import { defaultConfig } from '../../support/plain-service.ts';
 import { openTestDatabase, type TestDatabase } from '../support.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
@@ -20,6 +21,7 @@ describe('authenticate', () => {
     digest: digestOf(token),
     scopes: ['pets:read', 'of:tomorrow'],
     accountId: null,
+    account: null,
     accountScopes: [],
     projectIds: [],
     expiresAt: null,
@@ -32,7 +34,11 @@ describe('authenticate', () => {
       state.asked.push(claim);
       return claim.id === id ? state.key : null;
     };
-    const authenticate = createAuthenticate({ apiKeys: { find }, now: () => state.now });
+    const authenticate = createAuthenticate({
+      config: defaultConfig,
+      apiKeys: { find },
+      now: () => state.now,
+    });
     return { state, authenticate };
   }
   const ok = { kind: 'ok', key: { id, scopes: ['pets:read'], access: wholeInstallation } };
@@ -141,7 +147,11 @@ describe('authenticate', () => {
   test('does not cache a key that is dropped during its look-up', async () => {
     const answers: ((key: StoredKey) => void)[] = [];
     const find = () => new Promise<StoredKey>((resolve) => void answers.push(resolve));
-    const authenticate = createAuthenticate({ apiKeys: { find }, now: () => NOW });
+    const authenticate = createAuthenticate({
+      config: defaultConfig,
+      apiKeys: { find },
+      now: () => NOW,
+    });
     const before = authenticate(`Bearer ${token}`);
     authenticate.forget(id);
     const after = authenticate(`Bearer ${token}`);
@@ -171,7 +181,11 @@ describe('authenticate', () => {
 
   test('reports a failed look-up as a fault, not as a rejection', async () => {
     const find = () => Promise.reject(new Error('gone'));
-    const authenticate = createAuthenticate({ apiKeys: { find }, now: () => NOW });
+    const authenticate = createAuthenticate({
+      config: defaultConfig,
+      apiKeys: { find },
+      now: () => NOW,
+    });
     await expect(authenticate(`Bearer ${token}`)).rejects.toThrow('gone');
   });
 });
