@@ -46,7 +46,10 @@ export type ServiceConnection =
   | { readonly ok: true; readonly call: Call; readonly open: Open }
   | { readonly ok: false; readonly refusal: CliExit };
 
-/** `givenUrl`, SIGNPOST_URL, then PORT (3000) on this machine. Sends nothing. */
+/**
+ * `givenUrl`, SIGNPOST_URL, then PORT (3000) on this machine. Calls act for SIGNPOST_ACCOUNT, if it
+ * is set. Sends nothing.
+ */
 export function connect(givenUrl: string | undefined, env: Io['env']): ServiceConnection {
   const here = `http://127.0.0.1:${env['PORT'] || 3000}`;
   const url = (givenUrl ?? (env['SIGNPOST_URL'] || here)).replace(
@@ -63,7 +66,15 @@ export function connect(givenUrl: string | undefined, env: Io['env']): ServiceCo
     const problem = key === '' ? 'is required' : 'does not contain a valid key';
     return { ok: false, refusal: wrongUsage(`SIGNPOST_API_KEY (or API_KEY) ${problem}`) };
   }
-  return { ok: true, call: callOf(url, key), open: openOf(url, key) };
+  const account = env['SIGNPOST_ACCOUNT'] || undefined;
+  if (account !== undefined && !/^[\w-]+$/.test(account)) {
+    return { ok: false, refusal: wrongUsage('SIGNPOST_ACCOUNT is not the ID of an account') };
+  }
+  const headers = {
+    authorization: `Bearer ${key}`,
+    ...(account !== undefined && { 'signpost-account': account }),
+  };
+  return { ok: true, call: callOf(url, headers), open: openOf(url, headers) };
 }
 
 /** Every page of a list as one answer, or the first error. */
@@ -89,13 +100,15 @@ export function keyIn(env: Io['env']): string {
   return env['SIGNPOST_API_KEY'] || env['API_KEY'] || '';
 }
 
-function callOf(url: string, key: string): Call {
+type SentHeaders = Readonly<Record<string, string>>;
+
+function callOf(url: string, sent: SentHeaders): Call {
   return async (method, path, json) => {
     try {
       const response = await fetch(`${url}${path}`, {
         method,
         headers: {
-          authorization: `Bearer ${key}`,
+          ...sent,
           ...(json !== undefined && { 'content-type': 'application/json' }),
         },
         ...(json !== undefined && { body: renderJson(json) }),
@@ -110,11 +123,11 @@ function callOf(url: string, key: string): Call {
   };
 }
 
-function openOf(url: string, key: string): Open {
+function openOf(url: string, sent: SentHeaders): Open {
   return async (path, headers, signal) => {
     try {
       const response = await fetch(`${url}${path}`, {
-        headers: { ...headers, authorization: `Bearer ${key}`, accept: 'text/event-stream' },
+        headers: { ...headers, ...sent, accept: 'text/event-stream' },
         redirect: 'error', // keeps the key from other servers
         signal,
       });

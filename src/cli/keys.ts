@@ -12,13 +12,15 @@ type Common = { readonly url?: string; readonly json?: boolean };
 type Wanted = Common & {
   readonly name: string;
   readonly scope: readonly string[];
+  readonly account?: string;
+  readonly project?: readonly string[];
   /** `90d`, or a time in RFC 3339; without it, the key never expires. */
   readonly expires?: string;
 };
 
 /** Prints only the token, or with `json` the API's response, to standard output. */
 export async function create(
-  { name, scope: scopes, expires, url, json = false }: Wanted,
+  { name, scope: scopes, account, project, expires, url, json = false }: Wanted,
   io: Io,
 ): Promise<CliExit> {
   const expiresAt = expires === undefined ? undefined : timeOf(expires, io.now());
@@ -28,7 +30,13 @@ export async function create(
     );
   const connection = connect(url, io.env);
   if (!connection.ok) return connection.refusal;
-  const answer = await connection.call('POST', '/v1/keys', { name, scopes, expiresAt });
+  const answer = await connection.call('POST', '/v1/keys', {
+    name,
+    scopes,
+    accountId: account,
+    projectIds: project,
+    expiresAt,
+  });
   return answer.ok ? showMinted(answer, json, io) : answer.refusal;
 }
 
@@ -126,6 +134,7 @@ const headings = [
   'NAME',
   'STATUS',
   'SCOPES',
+  'ACCOUNT',
   'CREATED',
   'EXPIRES',
   'LAST USED',
@@ -140,17 +149,26 @@ function rowOf(key: ShownKey): readonly string[] {
     printable(key.name, MAX_NAME_LENGTH),
     key.status,
     key.scopes.join(','),
+    accountOf(key),
     ...[key.createdAt, key.expiresAt, key.lastUsedAt].map((time) => (time ? toSeconds(time) : '-')),
     key.successorId ?? '-',
     calls.join(', ') || '-',
   ];
 }
 
-/** Unknown fields are ignored. Times are RFC 3339. */
+/** `-`: the installation's. */
+function accountOf({ accountId, projectIds }: ShownKey): string {
+  const more = projectIds ? ` (${projectIds.length} of its projects)` : '';
+  return `${accountId ?? '-'}${more}`;
+}
+
+/** Unknown fields are ignored. Times are RFC 3339. An older service sends no account. */
 const shownKey = z.object({
   id: z.string(),
   name: z.string(),
   scopes: z.array(z.string()),
+  accountId: z.nullish(z.string()),
+  projectIds: z.nullish(z.array(z.string())),
   status: z.string(),
   createdAt: z.string(),
   expiresAt: z.nullable(z.string()),

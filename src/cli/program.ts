@@ -1,8 +1,8 @@
 /** Commands, options and help. Implementations load when they run, so that help starts fast. */
 
-import { Command, Option } from '@commander-js/extra-typings';
+import { Command } from '@commander-js/extra-typings';
 import { projectVersion } from '../config/root-folder.ts';
-import { scopes } from '../core/operations/scopes.ts';
+import { defineAccounts } from './accounts/command.ts';
 import { defineCa } from './ca-command.ts';
 import {
   exitDone,
@@ -16,6 +16,7 @@ import {
 import { defineCompletion } from './completion.ts';
 import { defineDomains } from './domains/command.ts';
 import { defineFleet } from './fleet/command.ts';
+import { defineKeys } from './keys-command.ts';
 import { columnsFor, createPaint, wantsColour } from './layout.ts';
 
 /** `settle` is not called for help, the version or usage errors (thrown as CommanderError). */
@@ -54,6 +55,7 @@ export function createProgram(
     defineEdge,
     defineFleet,
     defineAlerts,
+    defineAccounts,
     defineKeys,
     defineRotateKeys,
     defineZone,
@@ -215,83 +217,3 @@ function defineAlerts(program: Program, run: Run): void {
     )
     .action(() => run(async (io) => (await import('./alerts.ts')).printAlerts(io)));
 }
-
-function defineKeys(program: Program, run: Run): void {
-  const keys = program
-    .command('keys')
-    .usage('<command> [options]')
-    .description('list, create, rotate and revoke the API keys of a running service')
-    .addHelpText('after', whichKey);
-
-  keys
-    .command('list')
-    .description('show all keys, oldest first')
-    .addOption(urlOption())
-    .addOption(jsonOption())
-    .action((options) => run(async (io) => (await import('./keys.ts')).listKeys(options, io)));
-
-  keys
-    .command('create')
-    .description('create a key and print its token')
-    .addHelpText(
-      'after',
-      notes(
-        'Standard output contains only the token, so you can capture it: KEY=$(signpost keys create --name shop --scope pets:read,pets:write)',
-      ),
-    )
-    .requiredOption('--name <name>', 'label of the key')
-    .addOption(scopeOption().makeOptionMandatory())
-    .option(
-      '--expires <when>',
-      'expiry: after 90d, 12h, 30m or 45s, or at a time such as 2027-01-01T00:00:00Z',
-    )
-    .addOption(urlOption())
-    .addOption(jsonOption())
-    .action((options) => run(async (io) => (await import('./keys.ts')).create(options, io)));
-
-  defineForOneKey(keys, run);
-}
-
-function defineForOneKey(keys: Program, run: Run): void {
-  keys
-    .command('rotate')
-    .description('replace a key and print the new token; both keys work for a while')
-    .argument('<id>', whichId)
-    .option(
-      '--grace <how long>',
-      'how long the old key keeps working: 24h, 30m, 7d, or 0 to end it at once',
-      '24h',
-    )
-    .addOption(urlOption())
-    .addOption(jsonOption())
-    .action((id, options) =>
-      run(async (io) => (await import('./keys.ts')).rotate(id, options, io)),
-    );
-
-  keys
-    .command('revoke')
-    .description('revoke a key; it stops working everywhere within 5 seconds')
-    .argument('<id>', whichId)
-    .addOption(urlOption())
-    .action((id, options) =>
-      run(async (io) => (await import('./keys.ts')).revoke(id, options, io)),
-    );
-}
-
-/** Used for shell completion; the service validates scopes. */
-function scopeOption() {
-  const what = 'permission of the key; separate several with commas or repeat the option';
-  return new Option('--scope <scope>', what)
-    .choices(scopes)
-    .argParser<string[]>((list, before = []) => [
-      ...before,
-      ...list.split(',').map((one) => one.trim()),
-    ]);
-}
-
-const whichId = 'ID as shown by list, with or without the prefix signpost_';
-
-const whichKey = notes(
-  'The API key, with the scope admin, is read from SIGNPOST_API_KEY or API_KEY, because arguments are visible in process lists.',
-  'Exit 0: success. Exit 2: bad usage, a refused request, or the service is unreachable.',
-);

@@ -84,10 +84,12 @@ describe('signpost keys list', () => {
     expect([code, stderr]).toEqual([0, '']);
     const [head = '', configured, ...rows] = stdout.trimEnd().split('\n');
     expect(head.split(/ {2,}/)).toEqual([
-      ...['ID', 'NAME', 'STATUS', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'SUCCESSOR'],
-      'DEPRECATED CALLS',
+      ...['ID', 'NAME', 'STATUS', 'SCOPES', 'ACCOUNT', 'CREATED', 'EXPIRES', 'LAST USED'],
+      ...['SUCCESSOR', 'DEPRECATED CALLS'],
     ]);
-    expect(configured).toMatch(/^configured +API_KEY +active +admin +\d{4}-\d\d-\d\dT[\d:]+Z +- +/);
+    expect(configured).toMatch(
+      /^configured +API_KEY +active +admin +- +\d{4}-\d\d-\d\dT[\d:]+Z +- +/,
+    );
     const [row = ''] = rows.slice(-1);
     expect(row.slice(head.indexOf('NAME'), head.indexOf('STATUS')).trim()).toBe(
       'red \\u{1b}[31m\\u{a}shop',

@@ -11,6 +11,7 @@ describe('signpost', () => {
     const { code, stdout, stderr } = await signpost([word]);
     expect([code, stderr]).toEqual([0, '']);
     for (const name of [
+      'accounts',
       'alerts',
       'demo',
       'doctor',
@@ -54,7 +55,14 @@ describe('signpost', () => {
     ['domains add', ['--project', '--url', '--json', '--upstream']],
     ['domains remove', ['--project', '--url', '--json', '--orphans']],
     ['keys list', ['--url', '--json']],
-    ['keys create', ['--name', '--scope', '--expires', '--url', '--json']],
+    [
+      'keys create',
+      ['--name', '--scope', '--account', '--project', '--expires', '--url', '--json'],
+    ],
+    ['accounts list', ['--url', '--json']],
+    ['accounts show', ['--url', '--json']],
+    ['accounts create', ['--name', '--limit', '--url', '--json']],
+    ['accounts update', ['--name', '--limit', '--url', '--json']],
     ['keys rotate', ['--grace', '--url', '--json']],
     ['keys revoke', ['--url']],
     ['rotate-keys', ['--check']],
