@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Api, RawRequest } from '../http/pipeline/api.ts';
 import type { ErrorBody } from '../http/pipeline/errors.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
+import type { account } from '../http/schemas/accounts.ts';
 import type { domainSettings } from '../http/schemas/domain-settings.ts';
 import type { domain, finding, hostnameReading } from '../http/schemas/domains.ts';
 import type { escalationList } from '../http/schemas/escalations.ts';
@@ -55,11 +56,12 @@ export type ApiClient = {
   readonly pass: (path: string, lastEventId: string | undefined) => Promise<RawResponse>;
 };
 
-/** Calls the API in process. `outer`: the request whose ID and address are used. */
+/** Calls the API in process. `outer`: the request whose ID and address are used. `accountId`: whom to act for. */
 export function createClient(
   api: Pick<Api, 'handle'>,
   outer: Pick<RawRequest, 'headers' | 'remoteAddress'>,
   apiKey: string,
+  accountId?: string | undefined,
 ): ApiClient {
   const { remoteAddress } = outer;
   // Only these headers are forwarded: cookies, Accept and conditions belong to the page.
@@ -67,7 +69,11 @@ export function createClient(
   const forwarded = outer.headers['x-forwarded-for'];
   const authorization = `Bearer ${apiKey}`;
   const common = { authorization, 'x-request-id': requestId, traceparent };
-  const headers = { ...common, 'x-forwarded-for': forwarded };
+  const headers = {
+    ...common,
+    'x-forwarded-for': forwarded,
+    ...(accountId !== undefined && { 'signpost-account': accountId }),
+  };
   return {
     async call<T>(
       method: string,
@@ -121,6 +127,7 @@ export type HostnameReading = OnWire<z.infer<typeof hostnameReading>>;
 export type Event = OnWire<z.infer<typeof event>>;
 /** The session's own key, without its token. */
 export type OwnKey = OnWire<z.infer<typeof key>>;
+export type AccountView = OnWire<z.infer<typeof account>>;
 export type FleetView = OnWire<z.infer<typeof fleetProcesses>>;
 export type OverviewView = OnWire<z.infer<typeof operationsOverview>>;
 export type FoundDomains = OnWire<z.infer<typeof foundDomains>>;

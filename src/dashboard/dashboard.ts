@@ -16,8 +16,10 @@ import {
   type PageRequest,
   type PageRoute,
 } from './layout.ts';
+import { accountPages } from './pages/accounts.ts';
 import { domainPages } from './pages/domain/page.ts';
 import { domainsPages } from './pages/domains.ts';
+import { keyPages } from './pages/keys.ts';
 import { actionPages } from './pages/ops/actions.ts';
 import { watchedPage } from './pages/ops/domain.ts';
 import { findPage } from './pages/ops/find.ts';
@@ -75,6 +77,7 @@ const pages: readonly PageRoute[] = [
   ...domainsPages(),
   ...domainPages(),
   ...settingsPages(),
+  ...keyPages(),
   ...opsPages(),
 ];
 
@@ -84,19 +87,19 @@ function createDashboard(service: DashboardService, api: Api): Dashboard {
   const basePath = basePathOf(service.config);
   const assets = loadAssets();
   const sessions = createSessions(service.secrets.session, now);
-  const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
-  for (const page of [...signInPages(sessions), ...pages])
-    paths.on(page.method, page.path, () => {}, page);
+  const paths = routerOf([...signInPages(sessions), ...accountPages(sessions), ...pages]);
   const link: Link = (path) => basePath + path;
   const queues = createQueues(service, api, { assets, sessions, link });
+  const frameOf = async ({ headers }: RawRequest): Promise<PageFrame> => {
+    return { assets, link, session: await sessions.find(headers['cookie']), now: now() };
+  };
 
   async function answer(raw: RawRequest, page: PageRoute, found: Found): Promise<RawResponse> {
-    const session = await sessions.find(raw.headers['cookie']);
-    const frame = { assets, link, session, now: now() };
+    const frame = await frameOf(raw);
     try {
-      const form = page.method === 'POST' ? await ownForm(raw, page, session) : noForm;
+      const form = page.method === 'POST' ? await ownForm(raw, page, frame.session) : noForm;
       if (typeof form === 'string') return shownAs(frame, problemPage(form, frame));
-      const apiWith = (apiKey: string) => createClient(api, raw, apiKey);
+      const apiWith = clientsFor(api, raw, page);
       return await handled(raw, page, { ...frame, ...found, headers: raw.headers, form, apiWith });
     } catch (err) {
       log.error({ err, requestId: idOf(raw), page: page.path }, 'page failed');
@@ -108,8 +111,11 @@ function createDashboard(service: DashboardService, api: Api): Dashboard {
     const { apiWith, session } = request;
     if (page.isOpen) return render(request, await page.handle(request));
     if (session === null) return redirectTo(link(signInPath(raw, basePath)));
-    const made = await page.handle({ ...request, session, api: apiWith(session.apiKey) });
-    // The key expired or was revoked during the session.
+    const made = await page.handle({
+      ...request,
+      session,
+      api: apiWith(session.apiKey, session.account?.id),
+    });
     return isOver(made)
       ? redirectTo(link(signInPath(raw, basePath, 'ended')), sessions.ended)
       : render(request, made);
@@ -134,11 +140,22 @@ function createDashboard(service: DashboardService, api: Api): Dashboard {
       return found(labelOf(page.path), (raw) => answer(raw, page, { params, query }));
     },
     async notFound(raw) {
-      const session = await sessions.find(raw.headers['cookie']);
-      const frame = { assets, link, session, now: now() };
+      const frame = await frameOf(raw);
       return withoutBody(raw, shownAs(frame, problemPage('not_found', frame)));
     },
   };
+}
+
+/** Operators' pages are about the whole installation, whatever account was chosen. */
+function clientsFor(api: Api, raw: RawRequest, { path }: PageRoute): PageRequest['apiWith'] {
+  const isOps = path === '/ops' || path.startsWith('/ops/');
+  return (apiKey, accountId) => createClient(api, raw, apiKey, isOps ? undefined : accountId);
+}
+
+function routerOf(all: readonly PageRoute[]) {
+  const paths = FindMyWay({ maxParamLength: MAX_TARGET_LENGTH });
+  for (const page of all) paths.on(page.method, page.path, () => {}, page);
+  return paths;
 }
 
 const noForm = new URLSearchParams();
@@ -186,6 +203,7 @@ function signInPath({ method, target, headers }: RawRequest, basePath: string, w
   return `/?then=${encodeURIComponent(then)}${why === undefined ? '' : `&why=${why}`}`;
 }
 
+/** The key expired or was revoked during the session. */
 function isOver(answer: PageAnswer): boolean {
   if (answer.kind === 'raw') return answer.response.status === 401;
   return answer.kind === 'page' && answer.status === 401;

@@ -1,3 +1,4 @@
+import type { Scope } from '../core/operations/scopes.ts';
 import type { RawResponse } from '../http/pipeline/render.ts';
 import type { Headers } from '../http/pipeline/route.ts';
 import { attribute, type Html, html, pageHead, pagePolicy } from '../net/html.ts';
@@ -59,11 +60,13 @@ function topbar(link: Link, session: DashboardSession, section: PageContent['sec
   return html`<header class="topbar"><div>
 <a class="brand" href="${link('/')}" aria-label="Signpost">${mark}<span>Signpost</span></a>
 <nav class="nav" aria-label="Main">
-${offers(session, 'domains:read') ? tab('/projects', 'Projects', section !== 'operations') : null}
+${offers(session, 'domains:read') ? tab('/projects', 'Projects', section === undefined) : null}
+${offers(session, 'keys:read') ? tab('/keys', 'Keys', section === 'keys') : null}
 ${offers(session, 'ops:read') ? tab('/ops', 'Operations', section === 'operations') : null}
 <a href="${link('/docs')}">API</a>
 </nav>
-${form(link('/sign-out'), session, html`<button class="btn plain sm">Sign out</button>`)}
+${offers(session, 'admin') ? html`<a class="account" href="${link('/accounts')}"${attribute('aria-current', section === 'accounts' ? 'page' : null)}>${session.account?.name ?? 'All accounts'}</a>` : null}
+${form(link('/sign-out'), session, html`<button class="btn plain sm">Sign out</button>`, null, null)}
 </div></header>`;
 }
 
@@ -73,13 +76,21 @@ ${above.map(({ text, path }) => html`<li><a href="${link(path)}">${text}</a></li
 </ol></nav>`;
 }
 
-/** Contains the session's CSRF token. `action`: a browser path, from `link`. */
+/**
+ * Contains the session's CSRF token. `action`: a browser path, from `link`. Without the scope that it
+ * needs (null: none), a sentence replaces it.
+ */
 export function form(
   action: string,
-  { csrf }: DashboardSession,
+  session: DashboardSession,
   fields: Html,
   className: string | null = null,
+  scope: Scope | null = 'domains:write',
 ): Html {
+  if (scope !== null && !offers(session, scope)) {
+    return html`<p class="quiet small">Your key can only read. To change this, use a key with the scope ${scope}.</p>`;
+  }
+  const { csrf } = session;
   return html`<form method="post" action="${action}"${attribute('class', className)}><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;
 }
 
@@ -94,7 +105,7 @@ export type PageRequest = {
   readonly link: Link;
   /** Time of the request; relative times on the page refer to it. */
   readonly now: Date;
-  readonly apiWith: (apiKey: string) => ApiClient;
+  readonly apiWith: (apiKey: string, accountId?: string) => ApiClient;
 };
 
 /** The key of `api` can be invalid by now. */
@@ -112,7 +123,7 @@ export type PageContent = {
   /** The event stream and its types that refresh the page. */
   readonly events?: { readonly path: string; readonly types: readonly string[] };
   /** The tab in the top bar; by default the projects. */
-  readonly section?: 'operations';
+  readonly section?: 'operations' | 'keys' | 'accounts';
   /** Parent pages, outermost first, without the page itself. */
   readonly above?: readonly { readonly text: string; readonly path: string }[];
 };

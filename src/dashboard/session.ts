@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { EncryptJWT, jwtDecrypt } from 'jose';
+import type { Scope } from '../core/operations/scopes.ts';
 import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { Headers } from '../http/pipeline/route.ts';
@@ -15,11 +16,19 @@ export type DashboardSession = {
   readonly csrf: string;
   /** They decide what is offered; the API decides what is allowed. */
   readonly scopes: readonly string[];
+  /** Chosen by an operator; pages then act for it. */
+  readonly account: ChosenAccount | null;
 };
+
+type ChosenAccount = { readonly id: string; readonly name: string };
 
 export type Sessions = {
   /** The Set-Cookie value of a new session, for a key that the API accepted. */
-  readonly begin: (apiKey: string, scopes: readonly string[]) => Promise<string>;
+  readonly begin: (
+    apiKey: string,
+    scopes: readonly string[],
+    account?: ChosenAccount | null,
+  ) => Promise<string>;
   /** Null: missing, expired or invalid. Never rejects. */
   readonly find: (cookieHeader: string | undefined) => Promise<DashboardSession | null>;
   /** The Set-Cookie value that deletes the session. */
@@ -36,11 +45,12 @@ const LIFETIME_S = 12 * 3_600;
 /** `secret`: 32 bytes, `session` of src/certificates/vault/derived-secrets.ts. */
 export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
   return {
-    async begin(apiKey, scopes) {
+    async begin(apiKey, scopes, account = null) {
       const issuedAt = Math.floor(now().getTime() / 1_000);
       const token = await new EncryptJWT({
         apiKey,
         scopes,
+        account,
         csrf: randomBytes(16).toString('base64url'),
       })
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
@@ -58,10 +68,11 @@ export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
           keyManagementAlgorithms: ['dir'],
           contentEncryptionAlgorithms: ['A256GCM'],
         });
-        const { apiKey, csrf, scopes } = payload;
+        const { apiKey, csrf, scopes, account } = payload;
         if (typeof apiKey !== 'string' || typeof csrf !== 'string') return null;
-        // Trusted after decryption: a list, or missing in older cookies.
-        return { apiKey, csrf, scopes: (scopes ?? []) as readonly string[] };
+        // Trusted after decryption; older cookies lack some.
+        const known = (account ?? null) as ChosenAccount | null;
+        return { apiKey, csrf, scopes: (scopes ?? []) as readonly string[], account: known };
       } catch {
         return null; // expired, encrypted with another key, or invalid
       }
@@ -70,11 +81,8 @@ export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
   };
 }
 
-/** `admin` implies all scopes. The API decides what is allowed. */
-export function offers(
-  { scopes }: Pick<DashboardSession, 'scopes'>,
-  scope: 'domains:read' | 'ops:read' | 'admin',
-): boolean {
+/** What a page shows; `admin` implies all scopes. The API decides what is allowed. */
+export function offers({ scopes }: Pick<DashboardSession, 'scopes'>, scope: Scope): boolean {
   return scopes.includes(scope) || scopes.includes('admin');
 }
 

@@ -124,7 +124,7 @@ describe('The queue pages', () => {
         },
         path: '/api/queues',
         query: new URLSearchParams(),
-        session: { apiKey: 'any', csrf: '', scopes: ['ops:read'] },
+        session: { apiKey: 'any', csrf: '', account: null, scopes: ['ops:read'] },
         api: {
           call: async <T>() => {
             const body = { scopes: ['ops:read'] } as T;

@@ -11,6 +11,7 @@ import { textField } from '../parts/fields.ts';
 import { icon } from '../parts/icons.ts';
 import { projectHead } from '../parts/project-head.ts';
 import { given, pagePath, pager } from '../parts/table.ts';
+import { offers } from '../session.ts';
 import { addPages } from './add.ts';
 import { refusedPage } from './problem.ts';
 import { missingSteps, prerequisitePages } from './projects.ts';
@@ -104,14 +105,16 @@ function filterBar({ link, params, query }: SignedInRequest): Html {
 }
 
 function listOf(asked: SignedInRequest, domains: readonly Domain[], settings: Settings): Html {
-  const { link, params, query } = asked;
+  const { link, params, query, session } = asked;
   if (domains.length > 0) {
     return html`<ul class="card rows">${domains.map((domain) => row(asked, domain, settings))}</ul>`;
   }
   if (!isFiltered(query)) {
     return empty(
       'No domains yet',
-      'Add one above. You’ll see the exact DNS change to make, and we take it from there.',
+      offers(session, 'domains:write')
+        ? 'Add one above. You’ll see the exact DNS change to make, and we take it from there.'
+        : 'A key with the scope domains:write can add one.',
     );
   }
   const all = link(`${projectPath(params['projectId'] ?? '')}/domains`);
@@ -119,14 +122,16 @@ function listOf(asked: SignedInRequest, domains: readonly Domain[], settings: Se
 }
 
 /** Omits the time of the next check, which only the domain's page keeps current. */
-function row({ link }: SignedInRequest, domain: Domain, settings: Settings): Html {
+function row({ link, session }: SignedInRequest, domain: Domain, settings: Settings): Html {
   const { hostname, unicodeHostname, projectId, status, summary } = domain;
   const path = link(domainPath(projectId, hostname));
   const items = [
     ...(status === 'live' && summary.tone !== 'bad'
       ? [html`<a href="https://${hostname}/" rel="noopener noreferrer">Visit</a>`]
       : []),
-    html`<a class="danger" href="${path}/remove">Remove domain</a>`,
+    ...(offers(session, 'domains:write')
+      ? [html`<a class="danger" href="${path}/remove">Remove domain</a>`]
+      : []),
   ];
   const isQuiet = summary.tone === 'ok' || summary.tone === 'wait';
   return html`<li id="domain-${hostname}" data-part data-tone="${summary.tone}" data-say="${spokenSummary(domain)}">${icon(summary.tone)}<div class="what"><p class="name"><span class="unseen">${summary.badge}: </span>${nameLink(domain, path)}</p><p class="why${isQuiet ? '' : ' says'}">${roleOf(hostname, settings)}<span>${summary.brief}</span></p></div>${menu(`menu-${hostname}`, unicodeHostname, items)}</li>`;
@@ -152,6 +157,7 @@ function adder(
   { form: typed, link, params, query, session }: SignedInRequest,
   error: ErrorBody | null,
 ): Html {
+  if (!offers(session, 'domains:write')) return html``;
   const path = link(projectPath(params['projectId'] ?? ''));
   const field = {
     name: 'hostname',

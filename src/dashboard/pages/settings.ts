@@ -14,7 +14,8 @@ import {
 import { empty, refusal } from '../parts/elements.ts';
 import { choiceField, type Field, type SelectOption, textField } from '../parts/fields.ts';
 import { projectHead } from '../parts/project-head.ts';
-import { table } from '../parts/table.ts';
+import { facts, table } from '../parts/table.ts';
+import { offers } from '../session.ts';
 import { refusedPage } from './problem.ts';
 
 export function settingsPages(): readonly PageRoute[] {
@@ -47,7 +48,7 @@ function changing(path: string, change: (typed: URLSearchParams) => SettingsChan
 }
 
 async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Promise<PageContent> {
-  const { api, link, params } = asked;
+  const { api, link, params, session } = asked;
   const path = projectPath(params['projectId'] ?? '');
   const [project, domains, settings] = await Promise.all([
     api.call<ProjectView>('GET', apiPath(path)),
@@ -65,7 +66,7 @@ async function settingsPage(asked: SignedInRequest, error: ErrorBody | null): Pr
     above: [{ text: 'Projects', path: '/projects' }],
     main: html`${projectHead(project.body, 'settings', link)}
 ${refusal(error)}
-${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one can be primary and others can redirect to it.', html`<a class="btn primary" href="${link(`${path}/domains`)}">Add a domain</a>`) : sections(asked, hostnames, settings.body)}`,
+${hostnames.length === 0 ? empty('No custom domains', 'Once the project has domains, one can be primary and others can redirect to it.', offers(session, 'domains:write') ? html`<a class="btn primary" href="${link(`${path}/domains`)}">Add a domain</a>` : null) : sections(asked, hostnames, settings.body)}`,
   };
 }
 
@@ -74,7 +75,7 @@ function sections(asked: SignedInRequest, hostnames: readonly string[], settings
 <div><h2>Redirects</h2>
 <p class="quiet">A redirect keeps path and query. It works even before the domain’s own certificate is issued.</p></div>
 ${redirectsTable(asked, settings)}
-${hostnames.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}</div>`;
+${!offers(asked.session, 'domains:write') ? null : hostnames.length < 2 ? html`<p class="quiet">A redirect needs two domains: the one people still use, and the one to send them to.</p>` : newRedirect(asked, hostnames, settings)}</div>`;
 }
 
 function primarySection(
@@ -82,6 +83,10 @@ function primarySection(
   hostnames: readonly string[],
   { domains: { primary } }: Settings,
 ): Html {
+  if (!offers(session, 'domains:write')) {
+    const name = primary === null ? 'None' : toUnicodeName(primary);
+    return facts([['Primary domain', name]]);
+  }
   const path = link(`${projectPath(params['projectId'] ?? '')}/settings/primary`);
   const field = {
     name: 'primary',
@@ -115,7 +120,9 @@ function redirectsTable(asked: SignedInRequest, { domains: { redirects } }: Sett
       { heading: 'From', cell: ({ from }) => toUnicodeName(from), names: true },
       { heading: 'To', className: 'name', cell: ({ to }) => toUnicodeName(to) },
       { heading: 'Status', cell: ({ status }) => String(status) },
-      { heading: 'Change', cell: (one) => ender(asked, one) },
+      ...(offers(asked.session, 'domains:write')
+        ? [{ heading: 'Change', cell: (one: Redirect) => ender(asked, one) }]
+        : []),
     ],
     redirects,
   );

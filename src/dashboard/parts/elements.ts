@@ -42,8 +42,9 @@ export function fold(id: string, title: string, content: Html): Html {
   return html`<details class="fold" id="${id}"><summary>${title}</summary><div>${content}</div></details>`;
 }
 
-/** `of`: the menu's subject, for screen readers. `id`: as in `fold`. */
-export function menu(id: string, of: string, items: readonly Html[]): Html {
+/** Null without items. `of`: the menu's subject, for screen readers. `id`: as in `fold`. */
+export function menu(id: string, of: string, items: readonly Html[]): Html | null {
+  if (items.length === 0) return null;
   return html`<details class="menu" id="${id}"><summary aria-label="More for ${of}">${icon('dots')}</summary><ul>${items.map((item) => html`<li>${item}</li>`)}</ul></details>`;
 }
 

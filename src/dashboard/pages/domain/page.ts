@@ -5,7 +5,7 @@ import { eventTypes } from '../../../http/schemas/events.ts';
 import { type Html, html } from '../../../net/html.ts';
 import type { Domain, Event, ProjectView, Settings } from '../../client.ts';
 import { apiPath, domainPath, projectPath } from '../../client.ts';
-import type { Link, PageContent, PageHandler, PageRoute, SignedInRequest } from '../../layout.ts';
+import type { PageContent, PageHandler, PageRoute, SignedInRequest } from '../../layout.ts';
 import {
   badge,
   breakable,
@@ -18,6 +18,7 @@ import {
 } from '../../parts/elements.ts';
 import { icon } from '../../parts/icons.ts';
 import { headersOf } from '../../respond.ts';
+import { offers } from '../../session.ts';
 import { roleOf } from '../domains.ts';
 import { refusedPage } from '../problem.ts';
 import { factsColumn } from './facts.ts';
@@ -41,7 +42,7 @@ async function domainPage(
   asked: SignedInRequest,
   error: ErrorBody | null = null,
 ): Promise<PageContent> {
-  const { api, link, now, params } = asked;
+  const { api, now, params } = asked;
   const [projectId, hostname] = [params['projectId'] ?? '', params['hostname'] ?? ''];
   const [path, inProject] = [domainPath(projectId, hostname), projectPath(projectId)];
   const [project, domain, timeline, settings] = await Promise.all([
@@ -69,7 +70,7 @@ async function domainPage(
     above: crumbs(project.body),
     events: { path: `${inProject}/events?${query}`, types: eventTypes },
     main: html`${refusal(error)}
-${part('head', head(domain.body, settings.body, link))}
+${part('head', head(asked, domain.body, settings.body))}
 <div class="columns"><div class="stack">
 ${part('task', taskCard(asked, domain.body), { say: spokenSummary(domain.body) })}
 ${part('partner', partner === null ? html`` : partnerCard(asked, partner))}
@@ -102,12 +103,13 @@ function crumbs({ id, name }: Pick<ProjectView, 'id' | 'name'>) {
   ];
 }
 
-function head(domain: Domain, settings: Settings, link: Link): Html {
+function head({ link, session }: SignedInRequest, domain: Domain, settings: Settings): Html {
+  const mayWrite = offers(session, 'domains:write');
   const { hostname, unicodeHostname, projectId, status, summary } = domain;
   const path = link(domainPath(projectId, hostname));
   const items = [
     html`<a href="${link(`${projectPath(projectId)}/settings`)}">Redirects</a>`,
-    html`<a class="danger" href="${path}/remove">Remove domain</a>`,
+    ...(mayWrite ? [html`<a class="danger" href="${path}/remove">Remove domain</a>`] : []),
   ];
   const visit =
     status === 'live' && summary.tone !== 'bad'
@@ -157,7 +159,7 @@ function removedPage(
     title: `${hostname}: removed`,
     above: crumbs(project),
     main: html`<header class="head"><div class="head-title"><h1>${breakable(hostname)}</h1>${badge(tone, word)}</div></header>
-<div class="stack">${empty(headline, text, html`<a class="btn primary" href="${asked.link(again)}">Add it again</a>`)}
+<div class="stack">${empty(headline, text, offers(asked.session, 'domains:write') ? html`<a class="btn primary" href="${asked.link(again)}">Add it again</a>` : null)}
 ${timelineCard(timeline, asked.now)}</div>`,
   };
 }

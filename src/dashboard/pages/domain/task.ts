@@ -6,6 +6,7 @@ import { form, type Link, type SignedInRequest } from '../../layout.ts';
 import { breakable, fold } from '../../parts/elements.ts';
 import { icon } from '../../parts/icons.ts';
 import { relativeTime } from '../../parts/times.ts';
+import { offers } from '../../session.ts';
 import { adviceSection, evidence } from './advice.ts';
 import { changeList } from './changes.ts';
 
@@ -60,6 +61,7 @@ function nextCheck({ link, now, session }: SignedInRequest, domain: Domain): Htm
     nextAt === null
       ? next
       : html`${isCheck ? 'Next check' : 'Next attempt'} ${relativeTime(nextAt, now, isCheck ? 'next-check' : 'to-come')}`;
+  if (!offers(session, 'domains:write')) return html`<p class="next"><span>${when}</span></p>`;
   return form(
     link(`${domainPath(projectId, hostname)}/verify`),
     session,

@@ -1,0 +1,126 @@
+/** The keys of the session's account, or of the installation. */
+import type { ErrorBody } from '../../http/pipeline/errors.ts';
+import { type Html, html } from '../../net/html.ts';
+import type { OwnKey } from '../client.ts';
+import {
+  form,
+  type PageAnswer,
+  type PageContent,
+  type PageHandler,
+  type PageRoute,
+  type SignedInRequest,
+} from '../layout.ts';
+import { badge, copyable, empty, refusal } from '../parts/elements.ts';
+import { choiceField, textField } from '../parts/fields.ts';
+import { type Column, pagePath, pager, table } from '../parts/table.ts';
+import { relativeTime } from '../parts/times.ts';
+import { offers } from '../session.ts';
+import { refusedPage } from './problem.ts';
+
+const PAGE_SIZE = 50;
+
+export function keyPages(): readonly PageRoute[] {
+  return [
+    { method: 'GET', path: '/keys', handle: (asked) => listPage(asked, {}) },
+    { method: 'POST', path: '/keys', handle: makeKey },
+    { method: 'POST', path: '/keys/:keyId/revoke', handle: revokeKey },
+  ];
+}
+
+type MintedKey = OwnKey & { readonly key: string | null };
+type Shown = { readonly error?: ErrorBody; readonly minted?: MintedKey };
+
+async function listPage(asked: SignedInRequest, { error, minted }: Shown): Promise<PageContent> {
+  const { api, link, query, session } = asked;
+  const answer = await api.call<readonly OwnKey[]>('GET', pagePath('/v1/keys', query, PAGE_SIZE));
+  if (!answer.ok) return refusedPage(answer.error, asked);
+  const { body: keys, next } = answer;
+  return {
+    kind: 'page',
+    section: 'keys',
+    status: error?.status ?? 200,
+    title: 'Keys',
+    main: html`<header class="head"><div class="head-title"><h1>Keys</h1></div></header>
+<div class="stack">${error === undefined ? null : refusal(error)}${minted === undefined ? null : newKey(minted)}
+${keys.length === 0 ? empty('No keys', 'A key signs in here, and calls the API.') : table('Keys', columns(asked), keys)}
+${pager(query, next, link('/keys'))}
+${offers(session, 'keys:write') ? maker(asked, error ?? null) : null}</div>`,
+  };
+}
+
+/** The token is shown once, in the response to the form. */
+function newKey({ name, key }: MintedKey): Html {
+  return html`<section class="card" aria-labelledby="new-key"><div class="card-head"><h2 id="new-key">Copy the key ${name} now</h2></div><div class="card-body"><p>It is not shown again.</p><p class="code-line">${copyable(key ?? '', 'the key')}</p></div></section>`;
+}
+
+const tones = { active: 'ok', expired: 'idle', revoked: 'idle' } as const;
+const states = { active: 'Active', expired: 'Expired', revoked: 'Revoked' } as const;
+
+function columns({ link, now, session }: SignedInRequest): readonly Column<OwnKey>[] {
+  const change: Column<OwnKey> = {
+    heading: 'Change',
+    cell: ({ id, name, status }) =>
+      status !== 'active'
+        ? ''
+        : form(
+            link(`/keys/${id}/revoke`),
+            session,
+            html`<button class="btn sm" aria-label="Revoke ${name}">Revoke</button>`,
+            null,
+            'keys:write',
+          ),
+  };
+  return [
+    { heading: 'Name', cell: ({ name }) => name, names: true },
+    { heading: 'State', cell: ({ status }) => badge(tones[status], states[status]) },
+    { heading: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
+    { heading: 'Reaches', cell: reach },
+    {
+      heading: 'Last used',
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : relativeTime(lastUsedAt, now)),
+    },
+    ...(offers(session, 'keys:write') ? [change] : []),
+  ];
+}
+
+function reach({ accountId, projectIds }: OwnKey): string {
+  if (accountId === null) return 'everything';
+  if (projectIds === null) return 'its account';
+  return projectIds.length === 1 ? 'one project' : `${projectIds.length} projects`;
+}
+
+const kinds = [
+  { value: 'domains:read', text: 'Read' },
+  { value: 'domains:read,domains:write', text: 'Read and write' },
+  { value: 'domains:read,domains:write,keys:read,keys:write', text: 'Read and write, and keys' },
+] as const;
+
+/** Keys of the installation need scopes that are chosen with care: signpost keys create. */
+function maker({ form: typed, link, session }: SignedInRequest, error: ErrorBody | null): Html {
+  if (offers(session, 'admin') && session.account === null) {
+    return html`<p class="quiet">To create a key for a customer, <a href="${link('/accounts')}">choose its account</a> first. Keys of the installation are created with <code>signpost keys create</code>.</p>`;
+  }
+  const fields = html`<div class="fields">${textField({ name: 'name', label: 'Name', value: typed.get('name') ?? '' })}
+${choiceField({ name: 'scopes', label: 'Allows', value: typed.get('scopes') ?? kinds[1].value }, kinds)}</div>
+<button class="btn primary">Create key</button>`;
+  const open = html`${error !== null ? html` open` : null}`;
+  return html`<details class="card fold"${open}><summary>New key</summary><div>${form(link('/keys'), session, fields, 'form', 'keys:write')}</div></details>`;
+}
+
+const makeKey: PageHandler = async (asked) => {
+  const { api, form: typed } = asked;
+  const name = (typed.get('name') ?? '').trim();
+  const scopes = (typed.get('scopes') ?? '').split(',');
+  const answer = await api.call<MintedKey>('POST', '/v1/keys', { name, scopes });
+  // Not redirected: the token is only in this response.
+  return listPage(asked, answer.ok ? { minted: answer.body } : { error: answer.error });
+};
+
+const revokeKey: PageHandler = async (asked): Promise<PageAnswer> => {
+  const { api, params } = asked;
+  const path = `/v1/keys/${encodeURIComponent(params['keyId'] ?? '')}`;
+  const answer = await api.call('DELETE', path);
+  return answer.ok
+    ? { kind: 'see_other', path: '/keys' }
+    : listPage(asked, { error: answer.error });
+};
