@@ -115,6 +115,17 @@ describe('The client', () => {
     expect((await refusalOf(unwrap(key.GET('/projects')))).is('unauthorized')).toBe(true);
   });
 
+  it('acts for an account', async () => {
+    const account = await unwrap(signpost.POST('/accounts', { body: { name: 'Example Inc.' } }));
+    const baseUrl = `${service.world.apiUrl}/v1`;
+    const { apiKey } = service.world;
+    const acting = createSignpost({ baseUrl, apiKey, accountId: account.id });
+    const body = { name: 'Docs', slug: 'docs', plan: 'pro' as const };
+    const project = await unwrap(acting.POST('/projects', { body }));
+    expect(project.accountId).toBe(account.id);
+    expect(await unwrap(acting.GET('/projects'))).toMatchObject([{ id: project.id }]);
+  });
+
   it('says if the address is no Signpost service', async () => {
     const elsewhere = createSignpost({ baseUrl: `${service.world.apiUrl}/docs/v1`, apiKey: 'k' });
     const fetched = createSignpost({

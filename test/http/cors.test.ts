@@ -17,9 +17,9 @@ describe('CORS', () => {
     ['two origins', `${shop}, ${shop}`],
   ];
   test.each(strangers)('does not let %s read a response', (_what, origin) => {
-    expect(cors.answerHeaders({ origin })).toEqual({ vary: 'Authorization, Origin' });
+    expect(cors.answerHeaders({ origin })).toEqual({ vary: 'Authorization, Signpost-Account, Origin' });
     const preflight = cors.preflightHeaders({ origin, ...wish }, 'GET');
-    expect(preflight).toEqual({ vary: 'Authorization, Origin' });
+    expect(preflight).toEqual({ vary: 'Authorization, Signpost-Account, Origin' });
   });
 
   test('lets a listed origin read responses and the documented headers, without cookies', () => {

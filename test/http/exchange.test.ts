@@ -94,7 +94,7 @@ describe('A page of another origin', () => {
   test('may not read anything when its origin is not listed', async () => {
     const { headers } = await get({ origin: 'https://evil.example' });
     expect(headers).not.toHaveProperty('access-control-allow-origin');
-    expect(headers['vary']).toBe('Authorization, Origin');
+    expect(headers['vary']).toBe('Authorization, Signpost-Account, Origin');
   });
 });
 

@@ -5,6 +5,8 @@ export type SignpostOptions = {
   /** Ends with `/v1`, as BASE_URL of the service: `https://api.example.com/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
+  /** Acts for this account with a key of the installation. */
+  readonly accountId?: string;
   /** Replaces the global `fetch`, for example to retry 429 and 503. */
   readonly fetch?: (request: Request) => Promise<Response>;
 };
@@ -13,10 +15,13 @@ export type SignpostOptions = {
 export type Signpost = Client<paths>;
 
 /** Never follows redirects, so the key stays with this service. Sends nothing yet. */
-export function createSignpost({ baseUrl, apiKey, fetch }: SignpostOptions): Signpost {
+export function createSignpost({ baseUrl, apiKey, accountId, fetch }: SignpostOptions): Signpost {
   return createClient<paths>({
     baseUrl,
-    headers: { authorization: `Bearer ${apiKey}` },
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      ...(accountId !== undefined && { 'signpost-account': accountId }),
+    },
     redirect: 'error',
     ...(fetch !== undefined && { fetch }),
   });

@@ -8,7 +8,7 @@ export type Cors = {
 };
 
 const ALLOWED_HEADERS =
-  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, X-Request-Id';
+  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Signpost-Account, Traceparent, X-Request-Id';
 const EXPOSED_HEADERS =
   'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, Traceparent, WWW-Authenticate, X-Request-Id';
 const MAX_AGE_SECONDS = '7200'; // Chromium's maximum
@@ -19,8 +19,8 @@ const none = {};
 export function createCors(origins: readonly string[]): Cors {
   if (origins.length === 0) return { answerHeaders: () => none, preflightHeaders: () => none };
   const allowed = new Set(origins);
-  // Keeps responses for different origins apart in caches.
-  const varies = { vary: 'Authorization, Origin' };
+  // Keeps responses for different keys, accounts and origins apart in caches.
+  const varies = { vary: 'Authorization, Signpost-Account, Origin' };
   const answerHeaders = ({ origin }: Headers) =>
     origin === undefined || !allowed.has(origin)
       ? varies

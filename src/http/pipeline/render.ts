@@ -18,7 +18,7 @@ const standardHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-  vary: 'Authorization',
+  vary: 'Authorization, Signpost-Account',
 } as const;
 
 /** Only the client's own cache can store a response, and must revalidate it. */
