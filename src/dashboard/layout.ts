@@ -65,7 +65,7 @@ ${offers(session, 'keys:read') ? tab('/keys', 'Keys', section === 'keys') : null
 ${offers(session, 'ops:read') ? tab('/ops', 'Operations', section === 'operations') : null}
 <a href="${link('/docs')}">API</a>
 </nav>
-${offers(session, 'admin') ? html`<a class="account" href="${link('/accounts')}"${attribute('aria-current', section === 'accounts' ? 'page' : null)}>${session.account?.name ?? 'All accounts'}</a>` : null}
+${session.reach === 'installation' && offers(session, 'domains:read') ? html`<a class="account" href="${link('/accounts')}"${attribute('aria-current', section === 'accounts' ? 'page' : null)}>${session.account?.name ?? 'All accounts'}</a>` : null}
 ${form(link('/sign-out'), session, html`<button class="btn plain sm">Sign out</button>`, null, null)}
 </div></header>`;
 }

@@ -16,19 +16,22 @@ export type DashboardSession = {
   readonly csrf: string;
   /** They decide what is offered; the API decides what is allowed. */
   readonly scopes: readonly string[];
+  /** Of its key. */
+  readonly reach: KeyReach;
   /** Chosen by an operator; pages then act for it. */
   readonly account: ChosenAccount | null;
 };
 
+/** `projects`: only some of an account. */
+type KeyReach = 'installation' | 'account' | 'projects';
+
 type ChosenAccount = { readonly id: string; readonly name: string };
+
+type SessionKey = Pick<DashboardSession, 'apiKey' | 'scopes' | 'reach'>;
 
 export type Sessions = {
   /** The Set-Cookie value of a new session, for a key that the API accepted. */
-  readonly begin: (
-    apiKey: string,
-    scopes: readonly string[],
-    account?: ChosenAccount | null,
-  ) => Promise<string>;
+  readonly begin: (key: SessionKey, account?: ChosenAccount | null) => Promise<string>;
   /** Null: missing, expired or invalid. Never rejects. */
   readonly find: (cookieHeader: string | undefined) => Promise<DashboardSession | null>;
   /** The Set-Cookie value that deletes the session. */
@@ -45,11 +48,12 @@ const LIFETIME_S = 12 * 3_600;
 /** `secret`: 32 bytes, `session` of src/certificates/vault/derived-secrets.ts. */
 export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
   return {
-    async begin(apiKey, scopes, account = null) {
+    async begin({ apiKey, scopes, reach }, account = null) {
       const issuedAt = Math.floor(now().getTime() / 1_000);
       const token = await new EncryptJWT({
         apiKey,
         scopes,
+        reach,
         account,
         csrf: randomBytes(16).toString('base64url'),
       })
@@ -68,11 +72,17 @@ export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
           keyManagementAlgorithms: ['dir'],
           contentEncryptionAlgorithms: ['A256GCM'],
         });
-        const { apiKey, csrf, scopes, account } = payload;
+        const { apiKey, csrf, scopes, reach, account } = payload;
         if (typeof apiKey !== 'string' || typeof csrf !== 'string') return null;
         // Trusted after decryption; older cookies lack some.
         const known = (account ?? null) as ChosenAccount | null;
-        return { apiKey, csrf, scopes: (scopes ?? []) as readonly string[], account: known };
+        return {
+          apiKey,
+          csrf,
+          scopes: (scopes ?? []) as readonly string[],
+          reach: (reach ?? 'installation') as KeyReach,
+          account: known,
+        };
       } catch {
         return null; // expired, encrypted with another key, or invalid
       }

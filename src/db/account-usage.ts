@@ -9,7 +9,7 @@ export type ReachedLimit = {
   readonly retryAt: Date | null;
 };
 
-/** Ended keys, removed domains and deleted projects do not count. */
+/** Ended and rotated keys, removed domains and deleted projects do not count. */
 export async function countUsage(
   prisma: PrismaClient,
   accountId: string,
@@ -61,7 +61,7 @@ const counts: Readonly<Record<CountedLimit, Count>> = {
     SELECT count(*) FROM project WHERE account_id = ${id}::uuid AND deleted_at IS NULL`,
   keys: (id, at) => Prisma.sql`
     SELECT count(*) FROM api_key WHERE account_id = ${id}::uuid AND revoked_at IS NULL
-      AND (expires_at IS NULL OR expires_at > ${at.toISOString()}::timestamptz)`,
+      AND successor_id IS NULL AND (expires_at IS NULL OR expires_at > ${at.toISOString()}::timestamptz)`,
   webhooks: (id) =>
     Prisma.sql`SELECT count(*) FROM webhook WHERE deleted_at IS NULL AND ${ofAccount(id)}`,
 };

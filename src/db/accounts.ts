@@ -111,6 +111,9 @@ async function close(tx: Tx, id: string, { at, withProjects }: CloseHow): Promis
   if ((await tx.account.count({ where: { id } })) === 0) return { kind: 'not_found' };
   const count = await tx.project.count({ where: { accountId: id, deletedAt: null } });
   if (count > 0 && !withProjects) return { kind: 'has_projects', count };
+  // In the order in which uses of keys are saved (key-uses.ts), to avoid deadlocks.
+  await tx.$queryRaw`
+    SELECT 1 FROM api_key WHERE account_id = ${id}::uuid ORDER BY id FOR NO KEY UPDATE`;
   const ended = await tx.apiKey.updateManyAndReturn({
     where: { accountId: id, revokedAt: null },
     data: { revokedAt: at },

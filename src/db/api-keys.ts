@@ -19,7 +19,7 @@ export type StoredKey = Pick<
   | 'projectIds'
   | 'expiresAt'
   | 'revokedAt'
-> & { readonly account: { readonly id: string; readonly limits: unknown } | null };
+>;
 /** `id` is null if the token does not have our key format. */
 export type KeyClaim = { readonly id: string | null; readonly digest: Digest };
 type NewKey = {
@@ -89,13 +89,6 @@ const shown = {
 
 /** The caller's clock decides whether a key is expired. */
 export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
-  /** Keys of the installation cost no second query. */
-  const withAccount = async (key: Omit<StoredKey, 'account'> | null): Promise<StoredKey | null> => {
-    if (key === null || key.accountId === null) return key && { ...key, account: null };
-    const select = { id: true, limits: true };
-    const account = await prisma.account.findUnique({ where: { id: key.accountId }, select });
-    return { ...key, account };
-  };
   /** READ COMMITTED: reads after taking the lock see what its previous holder committed. */
   const locked = <T>(act: (tx: Prisma.TransactionClient) => Promise<T>): Promise<T> =>
     prisma.$transaction(async (tx) => {
@@ -105,11 +98,10 @@ export function createApiKeyStore(prisma: PrismaClient): ApiKeyStore {
   return {
     async find({ id, digest }) {
       const select = authenticated;
-      if (id === null)
-        return withAccount(await prisma.apiKey.findUnique({ where: { digest }, select }));
+      if (id === null) return prisma.apiKey.findUnique({ where: { digest }, select });
       // One statement in either case, so that timing does not reveal which ids exist.
       const found = await prisma.apiKey.findMany({ where: { OR: [{ id }, { digest }] }, select });
-      return withAccount(found.find((key) => key.id === id) ?? found[0] ?? null);
+      return found.find((key) => key.id === id) ?? found[0] ?? null;
     },
     async list(access, { after, limit }) {
       const rows = await prisma.apiKey.findMany({
@@ -173,8 +165,8 @@ function keyOf(access: Access, id: string) {
 
 async function create(tx: Tx, access: Access, key: NewKey): Promise<KeyCreation> {
   const { accountId = null, projectIds = [] } = key;
-  if (accountId === null) asInstallation(access);
-  else if (!(await keepOpen(tx, accountId))) return { kind: 'account_closed' };
+  if (access.kind === 'installation' || access.accountId !== accountId) asInstallation(access);
+  if (accountId !== null && !(await keepOpen(tx, accountId))) return { kind: 'account_closed' };
   const where = { id: { in: [...projectIds] }, accountId: accountId ?? '', deletedAt: null };
   const found = projectIds.length === 0 ? [] : await tx.project.findMany({ where });
   const unknown = projectIds.find((id) => found.every((project) => project.id !== id));

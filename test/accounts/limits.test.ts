@@ -119,6 +119,7 @@ describe('An account that has as much as its limit', () => {
     const refused = await call('GET /v1/projects', undefined, key);
     const words = expect.stringContaining('2 requests for this account');
     expect(refused.body).toEqual(errorBody(429, 'rate_limited', words));
+    expect(refused.body).toMatchObject({ limit: { name: 'requestsPerMinute', value: 2n } });
     const acting = { key: API_KEY, headers: { 'signpost-account': accountId } };
     expect((await world.call('GET /v1/projects', acting)).status).toBe(429);
     expect((await call('GET /v1/projects')).status).toBe(200);

@@ -31,7 +31,17 @@ export const accountOperations: Readonly<Record<string, OperationAsks>> = {
   },
   getAccountUsage: {
     success: [200, ofAccount],
-    refusals: [[404, 'account_not_found', toNoAccount()]],
+    refusals: [
+      [
+        403,
+        'key_restricted',
+        ({ accountId, restrictedKey }) => ({
+          headers: { authorization: `Bearer ${restrictedKey}` },
+          params: { accountId },
+        }),
+      ],
+      [404, 'account_not_found', toNoAccount()],
+    ],
   },
   updateAccount: {
     success: [200, ({ accountId }) => ({ params: { accountId }, json: { name: 'Example Inc.' } })],

@@ -124,7 +124,13 @@ describe('The queue pages', () => {
         },
         path: '/api/queues',
         query: new URLSearchParams(),
-        session: { apiKey: 'any', csrf: '', account: null, scopes: ['ops:read'] },
+        session: {
+          apiKey: 'any',
+          csrf: '',
+          account: null,
+          reach: 'installation',
+          scopes: ['ops:read'],
+        },
         api: {
           call: async <T>() => {
             const body = { scopes: ['ops:read'] } as T;

@@ -116,7 +116,9 @@ async function prepare(): Promise<void> {
   const answer = await client.call('POST', `${projectPath()}/webhooks`, { url: receiver.url });
   webhook = answer.body as typeof webhook; // our own API's documented shape
   const sessions = createSessions(first.service.secrets.session, () => new Date());
-  cookie = (await sessions.begin(world.apiKey, ['admin'])).split(';')[0] ?? '';
+  const { apiKey } = world;
+  const key = { apiKey, scopes: ['admin'], reach: 'installation' } as const;
+  cookie = (await sessions.begin(key)).split(';')[0] ?? '';
   expect(await page('/projects')).toBe(200);
 }
 

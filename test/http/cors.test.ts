@@ -17,7 +17,9 @@ describe('CORS', () => {
     ['two origins', `${shop}, ${shop}`],
   ];
   test.each(strangers)('does not let %s read a response', (_what, origin) => {
-    expect(cors.answerHeaders({ origin })).toEqual({ vary: 'Authorization, Signpost-Account, Origin' });
+    expect(cors.answerHeaders({ origin })).toEqual({
+      vary: 'Authorization, Signpost-Account, Origin',
+    });
     const preflight = cors.preflightHeaders({ origin, ...wish }, 'GET');
     expect(preflight).toEqual({ vary: 'Authorization, Signpost-Account, Origin' });
   });

@@ -63,5 +63,5 @@ function unlessUnknown(
 ): FindingOf<'held_elsewhere'> {
   if (finding.proof?.seen !== 'unknown') return finding;
   const before = findings.find((one) => one.code === 'held_elsewhere');
-  return before?.proof === undefined ? finding : before;
+  return before?.proof === undefined ? finding : { ...finding, proof: before.proof };
 }

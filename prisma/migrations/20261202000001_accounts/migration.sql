@@ -24,7 +24,3 @@ ALTER TABLE "api_key" ADD COLUMN "account_id" UUID,
     ADD COLUMN "project_ids" UUID[] DEFAULT ARRAY[]::UUID[];
 ALTER TABLE "api_key" ADD CONSTRAINT "api_key_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "account"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 CREATE INDEX "api_key_of_account_idx" ON "api_key"("account_id", "created_at", "id");
-
--- Who ever held a name, with the removed ones.
-DROP INDEX "domain_attached_idx";
-CREATE INDEX "domain_hostname_idx" ON "domain"("hostname");

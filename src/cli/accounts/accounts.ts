@@ -22,7 +22,7 @@ const NAME_LENGTH_MAX = 40;
 
 /** Oldest first. */
 export async function listAccounts({ url, json }: Common, io: Io): Promise<CliExit> {
-  const connection = connect(url, io.env);
+  const connection = connectForAll(url, io);
   if (!connection.ok) return connection.refusal;
   const answer = await callPages(connection.call, '/v1/accounts');
   if (!answer.ok) return answer.refusal;
@@ -45,7 +45,7 @@ const usage = z.record(
 );
 
 export async function showUsage(id: string, { url, json }: Common, io: Io): Promise<CliExit> {
-  const connection = connect(url, io.env);
+  const connection = connectForAll(url, io);
   if (!connection.ok) return connection.refusal;
   const answer = await connection.call('GET', `${pathOf(id)}/usage`);
   if (!answer.ok) return answer.refusal;
@@ -79,7 +79,7 @@ async function change(
   if (limits === null) {
     return wrongUsage(`--limit ${typed.join(' ')}: use a name and a number, such as domains=5000`);
   }
-  const connection = connect(url, io.env);
+  const connection = connectForAll(url, io);
   if (!connection.ok) return connection.refusal;
   const answer = await connection.call(method, path, { name, limits });
   if (!answer.ok) return answer.refusal;
@@ -106,13 +106,18 @@ export async function closeAccount(
   { url, deleteProjects = false }: Common & { readonly deleteProjects?: boolean },
   io: Io,
 ): Promise<CliExit> {
-  const connection = connect(url, io.env);
+  const connection = connectForAll(url, io);
   if (!connection.ok) return connection.refusal;
   const how = deleteProjects ? '?projects=delete' : '';
   const answer = await connection.call('DELETE', `${pathOf(id)}${how}`);
   if (!answer.ok) return answer.refusal;
   io.err(`Account ${printable(id, NAME_LENGTH_MAX)} is closed.\n`);
   return exitDone;
+}
+
+/** These commands are about all accounts, whatever SIGNPOST_ACCOUNT is. */
+function connectForAll(url: string | undefined, { env }: Io) {
+  return connect(url, { ...env, SIGNPOST_ACCOUNT: undefined });
 }
 
 function pathOf(id: string): string {

@@ -1,5 +1,5 @@
 /** Operators choose the account whose projects and keys the other pages show. */
-import type { ErrorBody } from '../../http/pipeline/errors.ts';
+import { type ErrorBody, refuse } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { AccountView } from '../client.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { badge, empty, refusal } from '../parts/elements.ts';
 import { textField } from '../parts/fields.ts';
 import { type Column, pagePath, pager, table } from '../parts/table.ts';
-import type { Sessions } from '../session.ts';
+import { offers, type Sessions } from '../session.ts';
 import { refusedPage } from './problem.ts';
 
 const PAGE_SIZE = 50;
@@ -45,7 +45,7 @@ async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promis
 <div class="stack"><p class="quiet">Projects and keys show the account that you choose. Its customer sees the same with a key of the account.</p>
 ${answer.body.length === 0 ? empty('No more accounts', 'You are past the last one.') : table('Accounts', columns(asked), answer.body)}
 ${pager(query, answer.next, link('/accounts'))}
-${maker(asked, error)}</div>`,
+${offers(session, 'admin') ? maker(asked, error) : refusal(error)}</div>`,
   };
 }
 
@@ -68,14 +68,15 @@ function named({ name, isDefault, closedAt }: AccountView): Html {
 
 function act(asked: SignedInRequest, account: AccountView): Html | string {
   if (asked.session.account?.id === account.id) return badge('ok', 'Chosen');
-  return account.closedAt === null ? chooser(asked, account, 'Choose') : '';
+  const canChoose = asked.session.reach === 'installation' && account.closedAt === null;
+  return canChoose ? chooser(asked, account, 'Choose') : '';
 }
 
 /** Null: all accounts. */
 function chooser({ link, session }: SignedInRequest, account: AccountView | null, words: string) {
   const label = account === null ? words : `${words} ${account.name}`;
   const fields = html`<input type="hidden" name="account" value="${account?.id ?? ''}"><button class="btn sm" aria-label="${label}">${words}</button>`;
-  return form(link('/accounts/choose'), session, fields, null, 'admin');
+  return form(link('/accounts/choose'), session, fields, null, null);
 }
 
 function maker({ form: typed, link, session }: SignedInRequest, error: ErrorBody | null): Html {
@@ -94,15 +95,15 @@ const makeAccount: PageHandler = async (asked) => {
 async function choose(sessions: Sessions, asked: SignedInRequest) {
   const { form: typed, session } = asked;
   const id = typed.get('account') ?? '';
-  const { apiKey, scopes } = session;
   if (id === '') {
-    const cookie = await sessions.begin(apiKey, scopes);
+    const cookie = await sessions.begin(session);
     return { kind: 'see_other', path: '/projects', cookie } as const;
   }
   const path = `/v1/accounts/${encodeURIComponent(id)}`;
   const answer = await apiOfAll(asked).call<AccountView>('GET', path);
   if (!answer.ok) return listPage(asked, answer.error);
-  const { name } = answer.body;
-  const cookie = await sessions.begin(apiKey, scopes, { id: answer.body.id, name });
+  const { name, closedAt } = answer.body;
+  if (closedAt !== null) return listPage(asked, refuse('account_closed').body);
+  const cookie = await sessions.begin(session, { id: answer.body.id, name });
   return { kind: 'see_other', path: '/projects', cookie } as const;
 }

@@ -59,8 +59,8 @@ const states = { active: 'Active', expired: 'Expired', revoked: 'Revoked' } as c
 function columns({ link, now, session }: SignedInRequest): readonly Column<OwnKey>[] {
   const change: Column<OwnKey> = {
     heading: 'Change',
-    cell: ({ id, name, status }) =>
-      status !== 'active'
+    cell: ({ id, name, status, scopes }) =>
+      status !== 'active' || !scopes.every((scope) => offers(session, scope))
         ? ''
         : form(
             link(`/keys/${id}/revoke`),
@@ -100,8 +100,11 @@ function maker({ form: typed, link, session }: SignedInRequest, error: ErrorBody
   if (offers(session, 'admin') && session.account === null) {
     return html`<p class="quiet">To create a key for a customer, <a href="${link('/accounts')}">choose its account</a> first. Keys of the installation are created with <code>signpost keys create</code>.</p>`;
   }
+  const given = kinds.filter(({ value }) =>
+    value.split(',').every((scope) => session.scopes.includes(scope) || offers(session, 'admin')),
+  );
   const fields = html`<div class="fields">${textField({ name: 'name', label: 'Name', value: typed.get('name') ?? '' })}
-${choiceField({ name: 'scopes', label: 'Allows', value: typed.get('scopes') ?? kinds[1].value }, kinds)}</div>
+${choiceField({ name: 'scopes', label: 'Allows', value: typed.get('scopes') ?? given.at(-1)?.value ?? '' }, given)}</div>
 <button class="btn primary">Create key</button>`;
   const open = html`${error !== null ? html` open` : null}`;
   return html`<details class="card fold"${open}><summary>New key</summary><div>${form(link('/keys'), session, fields, 'form', 'keys:write')}</div></details>`;

@@ -46,7 +46,7 @@ async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promis
     main: html`<header class="head"><div class="head-title"><h1>Projects</h1></div></header>
 <div class="stack">${isEmpty ? empty('No projects yet', 'A project is what your domains point to: a site, a shop, an API.') : html`<ul class="card rows">${items.map((project) => row(project, link))}</ul>`}
 ${pager(query, next, link('/projects'))}
-${offers(asked.session, 'domains:write') ? maker(asked, error, isEmpty) : null}</div>`,
+${offers(asked.session, 'domains:write') && asked.session.reach !== 'projects' ? maker(asked, error, isEmpty) : null}</div>`,
   };
 }
 

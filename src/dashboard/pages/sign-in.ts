@@ -41,7 +41,9 @@ async function signIn({ begin }: Sessions, { apiWith, form, link }: PageRequest)
   const answer = await apiWith(key).call<OwnKey>('GET', '/v1/keys/self');
   if (!answer.ok) return signInPage(link, then, answer.error.message);
   // The scopes are stored in the cookie, so that pages know what to offer without a request.
-  const cookie = await begin(key, answer.body.scopes);
+  const { scopes, accountId, projectIds } = answer.body;
+  const reach = accountId === null ? 'installation' : projectIds === null ? 'account' : 'projects';
+  const cookie = await begin({ apiKey: key, scopes, reach });
   // The next page checks that the browser kept the cookie; over plain HTTP it does not.
   const own = ownPath(then);
   const on = own === null ? '' : `&then=${encodeURIComponent(own)}`;

@@ -11,6 +11,7 @@ import type { ApiConfig } from '../../config/config.ts';
 import { accessTo, wholeInstallation } from '../../core/access.ts';
 import { limitsOf } from '../../core/operations/account-limits.ts';
 import { accountScopes, type Scope, scopes } from '../../core/operations/scopes.ts';
+import type { AccountStore } from '../../db/accounts.ts';
 import { type ApiKeyStore, type StoredKey, scopesOf } from '../../db/api-keys.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
 import { type Refusal, refuse, refuseFields } from '../pipeline/errors.ts';
@@ -32,6 +33,7 @@ export type Authenticator = Authenticate & {
 };
 
 type AuthService = {
+  readonly accounts: Pick<AccountStore, 'find'>;
   readonly apiKeys: Pick<ApiKeyStore, 'find'>;
   readonly config: { readonly api: Pick<ApiConfig, 'accountLimits'> };
   now(): Date;
@@ -55,7 +57,8 @@ const notBearer: Authentication = { kind: 'not_bearer' };
 const unknown: Authentication = { kind: 'unknown' };
 
 /** RFC 6750, 2.1. Caches only valid keys, so a new key works at once. Keeps no tokens in memory. */
-export function createAuthenticate({ apiKeys, config, now }: AuthService): Authenticator {
+export function createAuthenticate(service: AuthService): Authenticator {
+  const { apiKeys, now } = service;
   const known = new LRUCache<string, Known>({ max: CACHE_KEYS });
   const share = createSingleFlight<Known | null>();
   let revocations = 0;
@@ -68,8 +71,8 @@ export function createAuthenticate({ apiKeys, config, now }: AuthService): Authe
     const isSame = timingSafeEqual(key?.digest ?? NO_DIGEST, digest);
     if (key === null || !isSame) return null;
     const { expiresAt, revokedAt } = key;
-    const answer = { kind: 'ok', key: identityOf(key, config.api) } as const;
-    return { since, expiresAt, revokedAt, answer };
+    const identity = await identityOf(service, key);
+    return identity && { since, expiresAt, revokedAt, answer: { kind: 'ok', key: identity } };
   }
 
   function lookup(name: string, id: string | null): Promise<Known | null> {
@@ -135,19 +138,22 @@ function answerAt({ revokedAt, expiresAt, answer }: Known, at: number): Authenti
 }
 
 /** Drops scopes that this version does not know, or that an account's key cannot have. */
-function identityOf(
+async function identityOf(
+  { accounts, config }: AuthService,
   key: StoredKey,
-  { accountLimits }: Pick<ApiConfig, 'accountLimits'>,
-): ApiKeyIdentity {
-  const { id, account, projectIds } = key;
+): Promise<ApiKeyIdentity | null> {
+  const { id, accountId, projectIds } = key;
   const stored = scopesOf(key);
-  if (account === null) {
+  if (accountId === null) {
     const known = scopes.filter((scope) => stored.includes(scope));
     return { id, scopes: known, access: wholeInstallation };
   }
+  // After the comparison, so that timing does not reveal which IDs are of an account's keys.
+  const account = await accounts.find(wholeInstallation, accountId);
+  if (account === null) return null;
   const known = accountScopes.filter((scope) => stored.includes(scope));
   const only = projectIds.length === 0 ? null : projectIds;
-  const access = accessTo(account.id, only, limitsOf(account, accountLimits));
+  const access = accessTo(accountId, only, limitsOf(account, config.api.accountLimits));
   return { id, scopes: known, access };
 }
 

@@ -20,10 +20,27 @@ export async function withinLimits(
   });
   if (limits.length === 0) return add();
   const { prisma } = database;
-  return transact(prisma, async () => {
-    const reached = await findReached(prisma, account.id, limits, now());
-    return reached === null ? add() : refuseReached(reached, now());
-  });
+  return inTurn(account.id, () =>
+    transact(prisma, async () => {
+      const reached = await findReached(prisma, account.id, limits, now());
+      return reached === null ? add() : refuseReached(reached, now());
+    }),
+  );
+}
+
+/** The last addition of each account, in this process. */
+const additions = new Map<string, Promise<unknown>>();
+
+/** One at a time, so that the additions of an account wait without a database connection. */
+async function inTurn<T>(accountId: string, add: () => Promise<T>): Promise<T> {
+  const before = additions.get(accountId) ?? Promise.resolve();
+  const mine = before.then(add, add);
+  additions.set(accountId, mine);
+  try {
+    return await mine;
+  } finally {
+    if (additions.get(accountId) === mine) additions.delete(accountId);
+  }
 }
 
 const words: Readonly<Record<CountedLimit, string>> = {

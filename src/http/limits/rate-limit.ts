@@ -117,7 +117,10 @@ export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: Counte
   const { name, quota, windowSeconds } = limiter;
   const { words, source } = whose[name];
   const message = `The limit is ${quota} requests ${words} per ${windowSeconds} seconds (${source}). Try again in ${resetSeconds} seconds.`;
-  return refuse('rate_limited', message, { 'retry-after': String(resetSeconds) });
+  const refusal = refuse('rate_limited', message, { 'retry-after': String(resetSeconds) });
+  if (name !== 'account') return refusal;
+  const limit = { name: 'requestsPerMinute', value: quota } as const;
+  return { ...refusal, body: { ...refusal.body, limit } };
 }
 
 type Shared = { readonly windows: Windows; readonly ledger: Ledger };

@@ -109,10 +109,11 @@ async function accessFor(
 ): Promise<Access | Refusal> {
   if (account === undefined || route.scope === 'any') return access;
   if (!takesAccount(route)) return refuse('account_unsupported');
+  const id = account.toLowerCase();
   if (access.kind === 'account') {
-    return account.toLowerCase() === access.accountId ? access : refuse('account_not_found');
+    return id === access.accountId ? access : refuse('account_not_found');
   }
-  const found = isUuid(account) ? await accounts.find(wholeInstallation, account) : null;
+  const found = isUuid(id) ? await accounts.find(wholeInstallation, id) : null;
   if (found === null) return refuse('account_not_found');
   return found.closedAt === null
     ? accessTo(found.id, null, limitsOf(found, accountLimits))

@@ -196,9 +196,10 @@ function linksBelow(
 }
 
 /** Never includes path, query, headers or body, which can contain a key. */
-function about(trace: Trace, route: Route | null, { key }: Admission, method: string) {
+function about(trace: Trace, route: Route | null, { key, access }: Admission, method: string) {
   const { requestId, traceId } = trace;
-  return { requestId, traceId, method, operationId: route?.operationId, keyId: key?.id };
+  const whose = key !== null && access.kind === 'account' && { accountId: access.accountId };
+  return { requestId, traceId, method, operationId: route?.operationId, keyId: key?.id, ...whose };
 }
 
 /** OPTIONS responses with `allow` are preflight responses. */

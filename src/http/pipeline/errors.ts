@@ -63,7 +63,7 @@ export const errors = {
     403,
     'This requires a paid plan (Pro or higher). Live domains stay live and are renewed.',
   ],
-  key_restricted: [403, 'This key is restricted to some projects, and cannot create others.'],
+  key_restricted: [403, 'This key is restricted to some projects. Use another key of the account.'],
   not_found: [404, 'This path does not exist.'],
   pet_not_found: [404, 'There is no pet with this ID.'],
   key_not_found: [404, 'There is no key with this ID.'],

@@ -130,8 +130,9 @@ function getUsage(service: Service): Route {
       schema: accountUsage,
       example: docsUsage,
     },
-    refusals: ['account_not_found'],
+    refusals: ['key_restricted', 'account_not_found'],
     handle: async ({ access, params }) => {
+      if (access.kind === 'account' && access.projectIds !== null) return refuse('key_restricted');
       const account = await findAccount(service, access, params.accountId);
       if (account === null) return refuse('account_not_found');
       const { config, database, now } = service;

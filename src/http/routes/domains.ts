@@ -17,7 +17,7 @@ import { docsDomain } from '../schemas/examples.ts';
 import { tooManyKeys } from '../schemas/metadata.ts';
 import { forgetEpoch, wakeDomain } from './after-commit.ts';
 import { domainView } from './domain-view.ts';
-import { findProject } from './projects.ts';
+import { findProject, openAccount } from './projects.ts';
 import { verifyNow } from './verify-now.ts';
 
 /** Closes the connections that this process's edge serves under the name. */
@@ -217,8 +217,8 @@ async function add(
   const hostname = parsed.hostname.ascii;
   const target = service.targetFor(project.id, hostname);
   const wanted = { projectId: project.id, hostname, target, metadata };
-  const account = await service.accounts.find(wholeInstallation, project.accountId);
-  if (account === null) throw new Error('a project belongs to an account');
+  const account = await openAccount(service, wholeInstallation, project.accountId);
+  if ('status' in account) return account;
   return withinLimits(service, account, ['domains', 'domainsPerHour'], () =>
     store(service, access, wanted, requestId),
   );

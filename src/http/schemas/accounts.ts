@@ -11,6 +11,9 @@ import { pageQuery } from '../pipeline/paging.ts';
 
 export const accountId = uuid().meta({ description: 'ID of the account' });
 
+/** In a body, in any case. */
+export const givenId = () => uuid().transform((id) => id.toLowerCase());
+
 const name = nameText({ max: 255 }).meta({ description: 'Display name of the account' });
 
 /** The values of an account's limits, with a description each. */

@@ -4,7 +4,7 @@ import { textOfCursor } from '../pipeline/cursor.ts';
 import { int64, text, time, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { cursorOf, limitOf } from '../pipeline/paging.ts';
 import { inTheseWords } from '../pipeline/validate.ts';
-import { accountId } from './accounts.ts';
+import { accountId, givenId } from './accounts.ts';
 import { explainedEnum } from './common.ts';
 import { projectId } from './projects.ts';
 
@@ -52,12 +52,12 @@ export const newKey = z
   .strictObject({
     name,
     scopes: scopeList,
-    accountId: accountId.optional().meta({
+    accountId: givenId().optional().meta({
       description:
         'Account of the key, which reaches only its things and can have the scopes `domains:*` and `keys:*`. Omit it for the account that you act for, or for a key of the installation',
     }),
     projectIds: z
-      .array(projectId, { error: inTheseWords('must be a list') })
+      .array(givenId(), { error: inTheseWords('must be a list') })
       .min(1, 'must name at least one project')
       .max(PROJECTS_MAX, `must name at most ${PROJECTS_MAX} projects`)
       .refine((list) => new Set(list).size === list.length, 'must not name a project twice')

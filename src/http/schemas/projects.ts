@@ -4,7 +4,7 @@ import { DEFAULT_ACCOUNT_ID, deployStatuses, plans } from '../../core/records.ts
 import type { UpstreamWarning } from '../../net/upstream-check.ts';
 import { nameText, text, time, uuid, wireTypes } from '../pipeline/json.ts';
 import { pageFields, pageQuery } from '../pipeline/paging.ts';
-import { accountId } from './accounts.ts';
+import { accountId, givenId } from './accounts.ts';
 import { explainedEnum, sentence } from './common.ts';
 import { metadata, metadataChange, metadataFilter, newMetadata } from './metadata.ts';
 
@@ -62,7 +62,7 @@ export const newProject = z
     slug,
     plan: plan.default('free'),
     metadata: newMetadata.default({}),
-    accountId: accountId.optional().meta({
+    accountId: givenId().optional().meta({
       description:
         'Account that gets the project. Omit it for the account that you act for, or the default one',
     }),

@@ -12,6 +12,8 @@ import { ensureApiKey } from '../../../src/http/keys/first-key.ts';
 import { defaultConfig } from '../../support/plain-service.ts';
 import { openTestDatabase, type TestDatabase } from '../support.ts';
 
+/** Keys of the installation read no account. */
+const accounts = { find: () => expect.fail('unexpected read of an account') };
 const NOW = new Date('2026-11-20T12:00:00Z');
 
 describe('authenticate', () => {
@@ -21,7 +23,6 @@ describe('authenticate', () => {
     digest: digestOf(token),
     scopes: ['pets:read', 'of:tomorrow'],
     accountId: null,
-    account: null,
     accountScopes: [],
     projectIds: [],
     expiresAt: null,
@@ -35,6 +36,7 @@ describe('authenticate', () => {
       return claim.id === id ? state.key : null;
     };
     const authenticate = createAuthenticate({
+      accounts,
       config: defaultConfig,
       apiKeys: { find },
       now: () => state.now,
@@ -148,6 +150,7 @@ describe('authenticate', () => {
     const answers: ((key: StoredKey) => void)[] = [];
     const find = () => new Promise<StoredKey>((resolve) => void answers.push(resolve));
     const authenticate = createAuthenticate({
+      accounts,
       config: defaultConfig,
       apiKeys: { find },
       now: () => NOW,
@@ -182,6 +185,7 @@ describe('authenticate', () => {
   test('reports a failed look-up as a fault, not as a rejection', async () => {
     const find = () => Promise.reject(new Error('gone'));
     const authenticate = createAuthenticate({
+      accounts,
       config: defaultConfig,
       apiKeys: { find },
       now: () => NOW,

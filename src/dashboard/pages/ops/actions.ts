@@ -90,7 +90,7 @@ function confirmation({ path, title, words, button, field }: Action): PageHandle
       above: [operationsCrumb, { text: unicodeHostname, path: back }],
       main: html`<header class="head"><div class="head-title"><h1 id="ask">${title}: ${unicodeHostname}?</h1></div></header>
 <section class="card prose" aria-labelledby="ask">${said}
-${form(link(target), session, html`${carried}<div class="actions"><button class="btn primary">${button}</button> <a href="${link(back)}">Leave it</a></div>`)}</section>`,
+${form(link(target), session, html`${carried}<div class="actions"><button class="btn primary">${button}</button> <a href="${link(back)}">Leave it</a></div>`, null, 'admin')}</section>`,
     };
   };
 }
