@@ -26,8 +26,8 @@ export async function countUsage(
 }
 
 /**
- * Null if one more fits. Call it in the transaction that adds: until its end, nobody else adds to
- * the account.
+ * Null if one more fits. Call it in the transaction that adds: until its end, other
+ * additions to the account wait.
  */
 export async function findReached(
   prisma: PrismaClient,

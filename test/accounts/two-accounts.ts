@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import { type CallOptions, callApi } from '../http/support.ts';
-import { freshStorage } from '../support/storage.ts';
+import { freshStorage, type StorageName } from '../support/storage.ts';
 
 export const API_KEY = 'the-key-of-the-platform-itself';
 
@@ -30,8 +30,8 @@ export type Customer = {
 
 export type TwoAccounts = Awaited<ReturnType<typeof startTwoAccounts>>;
 
-export async function startTwoAccounts() {
-  const fresh = await freshStorage();
+export async function startTwoAccounts(name?: StorageName) {
+  const fresh = await freshStorage(name);
   const { storage } = fresh;
   const result = loadConfig({
     ...(storage.kind === 'embedded'

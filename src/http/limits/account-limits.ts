@@ -2,7 +2,7 @@
 import { type CountedLimit, limitsOf } from '../../core/operations/account-limits.ts';
 import type { Account } from '../../core/records.ts';
 import { findReached, type ReachedLimit } from '../../db/account-usage.ts';
-import { transact } from '../../db/engine/transaction.ts';
+import { inTransaction, transact } from '../../db/engine/transaction.ts';
 import type { Service } from '../../service/service.ts';
 import { type ApiResponse, type Refusal, refuse } from '../pipeline/errors.ts';
 
@@ -20,12 +20,13 @@ export async function withinLimits(
   });
   if (limits.length === 0) return add();
   const { prisma } = database;
-  return inTurn(account.id, () =>
+  const addNow = () =>
     transact(prisma, async () => {
       const reached = await findReached(prisma, account.id, limits, now());
       return reached === null ? add() : refuseReached(reached, now());
-    }),
-  );
+    });
+  // With an Idempotency-Key, it has a connection that the one whose turn it is could be waiting for.
+  return inTransaction() ? addNow() : inTurn(account.id, addNow);
 }
 
 /** The last addition of each account, in this process. */
