@@ -119,6 +119,26 @@ describe('A closed account', () => {
     expect(await service.database.prisma.domain.count({ where: removed })).toBe(2);
   });
 
+  it('continues after a crash, and until then gets nothing new', async () => {
+    const { call, service } = world;
+    const { id: accountId } = await anAccount();
+    const about = { name: 'P', slug: 'p', plan: 'pro', accountId };
+    const { id } = await made<{ id: string }>('POST /v1/projects', about);
+    const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9/' };
+    await made(`POST /v1/projects/${id}/deploys`, deploy);
+    const { remove } = service.projects;
+    Object.assign(service.projects, { remove: () => Promise.reject(new Error('on purpose')) });
+    const line = `DELETE /v1/accounts/${accountId}?projects=delete`;
+    expect((await call(line, { key: API_KEY })).status).toBe(500);
+    Object.assign(service.projects, { remove });
+    const closed = errorBody(409, 'account_closed');
+    const late = await call(`POST /v1/projects/${id}/domains`, json({ hostname: 'late.example' }));
+    expect(late.body).toEqual(closed);
+    expect((await call(line, { key: API_KEY })).status).toBe(204);
+    const gone = await call(`GET /v1/projects/${id}`, { key: API_KEY });
+    expect(gone.body).toEqual(errorBody(404, 'project_not_found'));
+  });
+
   it('is never the default one', async () => {
     const line = `DELETE /v1/accounts/${DEFAULT_ACCOUNT_ID}?projects=delete`;
     const { body } = await world.call(line, { key: API_KEY });

@@ -1,4 +1,4 @@
-/** Two customers and an operator in the dashboard, each with a cookie of their own. */
+/** Two customers and an operator in the dashboard, each with a separate cookie. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Api } from '../../src/http/pipeline/api.ts';
 import { API_KEY, startTwoAccounts, type TwoAccounts } from './two-accounts.ts';

@@ -37,7 +37,7 @@ async function storedOf({ service, one }: TwoAccounts) {
   };
 }
 
-/** Streams stay open, and a check of DNS takes seconds; both are asked separately. */
+/** Streams stay open, and a check of DNS takes seconds; test/accounts/limits.test.ts has both. */
 const isAnswered = ({ operationId }: Route) => operationId !== 'streamEvents';
 
 describe('What belongs to an account does not exist for others', () => {

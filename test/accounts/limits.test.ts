@@ -67,7 +67,7 @@ describe('An account that has as much as its limit', () => {
       };
       const answers = await Promise.all(Array.from({ length: 8 }, add));
       const ok = answers.filter(({ status }) => status === 201);
-      // The account began with one project and one key.
+      // The account already has one project and one key.
       expect(ok).toHaveLength(3);
       for (const { body } of answers.filter(({ status }) => status !== 201)) {
         const words = expect.stringContaining(`limit is ${limit} `);
@@ -99,7 +99,19 @@ describe('An account that has as much as its limit', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3_500);
   });
 
-  it('leaves its refused key where it was: nothing is stored', async () => {
+  it('rotates a key although it has as many as its limit', async () => {
+    const { accountId } = await anAccount({ keys: 1n });
+    const { body } = await world.call('GET /v1/keys', {
+      key: API_KEY,
+      headers: { 'signpost-account': accountId },
+    });
+    const [{ id } = { id: '' }] = body as Made[];
+    expect((await call(`POST /v1/keys/${id}/rotate`)).status).toBe(201);
+    const usage = await call(`GET /v1/accounts/${accountId}/usage`);
+    expect(usage.body).toMatchObject({ keys: { used: 1n, limit: 1n } });
+  });
+
+  it('stores no refused key', async () => {
     const account = await anAccount({ keys: 1n });
     const before = await world.service.database.prisma.apiKey.count();
     const refused = await call(

@@ -213,7 +213,8 @@ function closeAccount(service: Service, { dropTraffic, forgetKey }: Role): Route
 }
 
 function hasProjects(count: number): string {
-  return `The account has ${count} ${count === 1 ? 'project' : 'projects'}. Delete them first, or use ?projects=delete.`;
+  const [what, them] = count === 1 ? ['project', 'it'] : ['projects', 'them'];
+  return `The account has ${count} ${what}. Delete ${them} first, or use ?projects=delete.`;
 }
 
 const DELETED_AT_ONCE = 100;
