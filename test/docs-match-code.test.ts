@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { variableNames } from '../src/config/config.ts';
-import { authorityLimits } from '../src/core/certificates/budget.ts';
+import { authorityLimits, refillMs } from '../src/core/certificates/budget.ts';
 import { nextActions } from '../src/core/certificates/escalation-words.ts';
 import { orderWaitsMs, renewAt, renewal } from '../src/core/certificates/plan.ts';
 import { caaHintWords } from '../src/core/diagnosis/caa/caa.ts';
@@ -271,15 +271,19 @@ describe('The documentation', () => {
     );
   });
 
-  it.each(Object.entries(authorityLimits))('states the limit of %s', (_limit, limit) => {
+  it.each(['account_orders', 'project_orders'] as const)('states what %s counts', (limit) => {
+    const minutes = Math.round(refillMs(limit) / MINUTE);
+    const counts = `one order for ${minutes} minutes, at most ${authorityLimits[limit].tokens}.`;
+    expect(file('docs/decisions/0015-budget.md')).toContain(counts);
+  });
+
+  const stated = Object.entries(authorityLimits).filter(([limit]) => !limit.includes('_orders'));
+  it.each(stated)('states the limit of %s', (_limit, limit) => {
     const { tokens, windowMs } = limit;
     const HOUR = 60 * MINUTE;
-    const inWords =
-      windowMs === HOUR
-        ? 'an hour'
-        : windowMs < 48 * HOUR
-          ? '3 hours'
-          : `${windowMs / (24 * HOUR)} days`;
+    const days = windowMs / (24 * HOUR);
+    const hours = windowMs === HOUR ? 'an hour' : '3 hours';
+    const inWords = days < 2 ? hours : `${days} days`;
     const refill = windowMs / tokens;
     const every =
       refill < 5 * MINUTE

@@ -3,6 +3,7 @@ import {
   type AuthorityLimit,
   authorityLimits,
   bucketOf,
+  isShare,
   limitInWords,
   partsOfKey,
   tokensLeft,
@@ -107,7 +108,9 @@ async function countAll(queues: Pick<Queues, 'counts'>): Promise<Overview['queue
 const READ_MAX = 5;
 const SHOWN_MAX = 10;
 
-const limits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // only its own keys
+const allLimits = Object.keys(authorityLimits) as readonly AuthorityLimit[]; // only its own keys
+/** An owner may use up its share: it matters only while others wait. */
+const limits = allLimits.filter((limit) => !isShare(limit));
 
 /** The limits closest to exhaustion first. Full buckets are not stored or are skipped. */
 export async function loadBudget(

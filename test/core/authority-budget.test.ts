@@ -8,7 +8,6 @@ import {
   type Bucket,
   bucketOf,
   bucketsOf,
-  budgetWait,
   isGivenBack,
   type OrderKind,
   orderKind,
@@ -26,6 +25,7 @@ const HOUR = 60 * MINUTE;
 const limits = Object.keys(authorityLimits) as AuthorityLimit[]; // no other limits are published
 
 const projectId = '00000000-0000-4000-8000-00000000000a';
+const accountId = '00000000-0000-4000-8000-00000000000b';
 const authority = 'https://acme-v02.api.letsencrypt.org/directory';
 const letsEncrypt = { authority, budget: 'letsencrypt' } as const;
 const other = { authority: 'https://ca.test/dir', budget: 'none' } as const;
@@ -34,7 +34,8 @@ describe('the limits of Let’s Encrypt', () => {
   /** As published, with the refill rounded the same way. */
   const published: readonly (readonly [AuthorityLimit, number, number, number])[] = [
     ['orders', 300, 36 * SECOND, SECOND],
-    ['project_orders', 75, 144 * SECOND, SECOND],
+    ['account_orders', 75, 1_152 * SECOND, SECOND],
+    ['project_orders', 75, 1_152 * SECOND, SECOND],
     ['registrable_domain', 50, 202 * MINUTE, MINUTE],
     ['same_names', 5, 34 * HOUR, HOUR],
     ['failed_authorizations', 5, 12 * MINUTE, MINUTE],
@@ -81,7 +82,9 @@ describe('a returned token', () => {
 
 describe('the limits of an order', () => {
   const limitsOf = (kind: OrderKind, budget: typeof letsEncrypt | typeof other = letsEncrypt) =>
-    bucketsOf(budget, { hostname: 'docs.example.com', projectId, kind }).map(({ limit }) => limit);
+    bucketsOf(budget, { hostname: 'docs.example.com', projectId, accountId, kind }).map(
+      ({ limit }) => limit,
+    );
 
   it.each<readonly [OrderKind, readonly AuthorityLimit[]]>([
     ['first', limits],
@@ -116,6 +119,7 @@ describe('the limits of an order', () => {
       limits.filter((limit) => what({ limit, key: limit }));
     expect(those(takesAtOnce)).toEqual([
       'orders',
+      'account_orders',
       'project_orders',
       'registrable_domain',
       'same_names',
@@ -130,11 +134,13 @@ describe('the bucket of a limit', () => {
     hostname: string,
     budget: typeof letsEncrypt = letsEncrypt,
   ) =>
-    bucketsOf(budget, { hostname, projectId, kind: 'first' }).find((one) => one.limit === limit)
-      ?.key;
+    bucketsOf(budget, { hostname, projectId, accountId, kind: 'first' }).find(
+      (one) => one.limit === limit,
+    )?.key;
 
   it.each([
-    ['orders', 'the account’s', 'docs.example.com', ''],
+    ['orders', 'the installation’s', 'docs.example.com', ''],
+    ['account_orders', 'the account’s', 'docs.example.com', ` ${accountId}`],
     ['project_orders', 'the project’s', 'docs.example.com', ` ${projectId}`],
     ['registrable_domain', 'the zone’s', 'docs.example.com', ' example.com'],
     ['registrable_domain', 'an apex’s own', 'example.com', ' example.com'],
@@ -152,9 +158,12 @@ describe('the bucket of a limit', () => {
     for (const limit of limits) {
       const [here, there] = [letsEncrypt, elsewhere] as const;
       expect(keyOf(limit, 'docs.example.com', here)).not.toBe(
-        bucketsOf(there, { hostname: 'docs.example.com', projectId, kind: 'first' }).find(
-          (one) => one.limit === limit,
-        )?.key,
+        bucketsOf(there, {
+          hostname: 'docs.example.com',
+          projectId,
+          accountId,
+          kind: 'first',
+        }).find((one) => one.limit === limit)?.key,
       );
     }
   });
@@ -163,40 +172,12 @@ describe('the bucket of a limit', () => {
     for (const bucket of bucketsOf(letsEncrypt, {
       hostname: 'docs.example.com',
       projectId,
+      accountId,
       kind: 'first',
     })) {
       expect(bucketOf(bucket.key)).toEqual(bucket);
     }
     expect(bucketOf('of_another_version https://ca.test/dir')).toBeNull();
-  });
-});
-
-describe('an order', () => {
-  const buckets = bucketsOf(letsEncrypt, {
-    hostname: 'docs.example.com',
-    projectId,
-    kind: 'first',
-  });
-  const state = (...empty: readonly AuthorityLimit[]) =>
-    new Map(
-      buckets
-        .filter(({ limit }) => empty.includes(limit))
-        .map(({ key, limit }) => [key, later(noon, authorityLimits[limit].windowMs)]),
-    );
-
-  it('starts at once when all of its buckets have a token', () => {
-    expect(budgetWait(buckets, new Map(), noon)).toBeNull();
-  });
-  it('waits for the empty bucket that refills last, and names its subject', () => {
-    expect(budgetWait(buckets, state('orders', 'registrable_domain'), noon)).toEqual({
-      limit: 'registrable_domain',
-      subject: 'example.com',
-      until: later(noon, refillMs('registrable_domain')),
-    });
-    expect(budgetWait(buckets, state('orders'), noon)).toMatchObject({ subject: '' });
-  });
-  it('waits until the refill, but no longer', () => {
-    expect(budgetWait(buckets, state('orders'), later(noon, 36 * SECOND))).toBeNull();
   });
 });
 

@@ -22,7 +22,13 @@ const DAY = 24 * HOUR;
 const issued = { chain: 'PEM', issuer: 'CA', issuedAt: noon, expiresAt: later(noon, 90 * DAY) };
 const first = 'https://first.test/dir';
 const second = 'https://second.test/dir';
-const ofOne = { orders: 1, project_orders: 1, registrable_domain: 1, same_names: 1 };
+const ofOne = {
+  orders: 1,
+  account_orders: 1,
+  project_orders: 1,
+  registrable_domain: 1,
+  same_names: 1,
+};
 const budgets: AuthorityBudgets = [
   { directoryUrl: first, budget: 'letsencrypt' },
   { directoryUrl: second, budget: 'letsencrypt' },
@@ -91,6 +97,7 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
     // Refused orders have taken no token of the account either.
     expect(await missing()).toEqual({
       orders: 3,
+      account_orders: 3,
       project_orders: 1,
       registrable_domain: 50,
       same_names: 1,
@@ -124,7 +131,12 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
     const domain = await db.verified(`docs.${aZone()}`);
     const order = await orderFor(domain);
     await Promise.all([refuse(domain, order, noon), refuse(domain, order, noon)]);
-    expect(await missing()).toEqual({ orders: 1, project_orders: 1, failed_authorizations: 1 });
+    expect(await missing()).toEqual({
+      orders: 1,
+      account_orders: 1,
+      project_orders: 1,
+      failed_authorizations: 1,
+    });
   });
 
   it.skipIf(!available)('keeps the tokens of an order that the CA has lost', async () => {

@@ -71,7 +71,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
 
   describe.skipIf(!available)('that is ended with its domain', () => {
     const certificates = { registrable_domain: 1, same_names: 1 };
-    const orders = { orders: 1, project_orders: 1 };
+    const orders = { orders: 1, account_orders: 1, project_orders: 1 };
     it('returns the certificate tokens when it was not placed', async () => {
       const { domain } = await anOrder();
       await remove(domain);
@@ -181,23 +181,6 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
       await remove(domain);
       await expect(placed(order, noon)).rejects.toThrow('has ended');
     });
-  });
-
-  it.skipIf(!available)('of one project leaves the others their share', async () => {
-    const { domain, order } = await anOrder();
-    const key = `project_orders ${first} ${domain.projectId}`;
-    const fullAt = later(noon, 75 * refillMs('project_orders'));
-    await db.database.prisma.authorityBudget.update({ where: { key }, data: { fullAt } });
-    const problem = { type: 'rate_limited', detail: 'no' };
-    await store.refuse(domain, order.id, { problem, nextAttemptAt: noon }, noon);
-    const until = later(noon, refillMs('project_orders'));
-    const wanted = { id: randomUUID(), sealedKey: new Uint8Array(4), authority: first };
-    expect(await store.openOrder(domain, wanted, noon)).toEqual({
-      limit: 'project_orders',
-      subject: domain.projectId,
-      until,
-    });
-    expect((await anOrder()).order.status).toBe('ordering');
   });
 
   it.skipIf(!available)('does not deadlock with one that moves the opposite way', async () => {

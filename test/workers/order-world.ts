@@ -152,6 +152,7 @@ function storeOf(work: IssueWork, did: string[], { limited, lost = false }: Situ
       did.push('open order');
       return aCertificate({ id, sealedKey: sealedKey && Uint8Array.from(sealedKey) });
     },
+    noteWaiting: async () => undefined,
     beforePlacing: async () => null,
     orderPlaced: async () => undefined,
     publishChallenge: async () => undefined,

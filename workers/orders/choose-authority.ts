@@ -1,7 +1,7 @@
 /** Gathers the state of each CA for src/core/certificates/choose-authority.ts. */
 import { randomUUID } from 'node:crypto';
 import { generatePrivateKey, sealKey, sealOf } from '../../src/certificates/vault/keys.ts';
-import { type BudgetWait, limitInWords } from '../../src/core/certificates/budget.ts';
+import { type BudgetWait, isShare, limitInWords } from '../../src/core/certificates/budget.ts';
 import {
   type AuthorityState,
   chooseAuthority,
@@ -17,6 +17,7 @@ import {
   takeUpAgainAt,
 } from '../../src/core/certificates/plan.ts';
 import type { Certificate } from '../../src/core/records.ts';
+import { MINUTE } from '../../src/core/time.ts';
 import type { AuthorityRefusal, IssueWork, Setback } from '../../src/db/issuance/issue-work.ts';
 import { isWait } from '../../src/db/issuance/orders.ts';
 import { directoriesOf } from '../../src/service/authorities.ts';
@@ -68,7 +69,9 @@ export async function takeUp(
     const { authority, notBefore } = chooseFor(service, { ...work, budgetWaits });
     const place = directoriesOf(service.authorities).indexOf(authority);
     if (notBefore > service.now()) {
-      return { until: notBefore, note: whyPutOff(budgetWaits[place] ?? null, notBefore) };
+      const wait = budgetWaits[place] ?? null;
+      await noteWaiting(service, work, authority, wait);
+      return { until: notBefore, note: whyPutOff(wait, notBefore) };
     }
     if (order !== null && idIn(service, order) === authority) return goOn(service, work, order);
     const opened = (await whyUnreached(service, work)) ?? (await open(service, work, authority));
@@ -86,6 +89,22 @@ async function goOn(
   // An order of an external edge is never placed.
   const isToBePlaced = order.orderUrl === null && order.sealedKey !== null;
   return (isToBePlaced ? await whyUnreached(service, work) : null) ?? order;
+}
+
+/** A waiting job runs again a little after its time, and until then still waits. */
+const STILL_WAITING_MS = MINUTE;
+
+/** So that other accounts and projects take no more than their share meanwhile. */
+async function noteWaiting(
+  { certificates }: Pick<Service, 'certificates'>,
+  { domain }: OrderWork,
+  authority: AuthorityId,
+  wait: BudgetWait | null,
+): Promise<void> {
+  if (authority === null || wait === null) return;
+  if (wait.limit !== 'orders' && !isShare(wait.limit)) return;
+  const until = new Date(wait.until.getTime() + STILL_WAITING_MS);
+  await certificates.noteWaiting(domain, authority, until);
 }
 
 /** Only the CAs that would be chosen if they answered. */

@@ -10,8 +10,12 @@ import type { RenewalWindow } from './plan.ts';
  */
 export const authorityLimits = {
   orders: { tokens: 300, windowMs: 3 * HOUR },
-  /** A quarter of the account's orders, so that one project cannot exhaust them. */
-  project_orders: { tokens: 75, windowMs: 3 * HOUR },
+  /**
+   * Our own: what each took of `orders` lately (budget-wait.ts). An order counts for 19 minutes, in
+   * which the account gets 32: that many accounts take turns exactly.
+   */
+  account_orders: { tokens: 75, windowMs: DAY },
+  project_orders: { tokens: 75, windowMs: DAY },
   /** Certificates for a registrable domain and all names below it. */
   registrable_domain: { tokens: 50, windowMs: 7 * DAY },
   /** Certificates for exactly the same set of names; every order is for one name. */
@@ -22,6 +26,12 @@ export const authorityLimits = {
 >;
 
 export type AuthorityLimit = keyof typeof authorityLimits;
+
+export type ShareLimit = 'account_orders' | 'project_orders';
+
+export function isShare(limit: AuthorityLimit): limit is ShareLimit {
+  return limit === 'account_orders' || limit === 'project_orders';
+}
 
 /** `plain`: placed without `replaces` although opened with it, so a renewal's limits apply. */
 export type PlacedAs = 'opened' | 'plain';
@@ -43,7 +53,7 @@ export type Bucket = {
 
 export type BudgetWait = {
   readonly limit: AuthorityLimit;
-  /** A host name, a registrable domain or a project's id; empty for the account. */
+  /** A host name, a registrable domain, or an ID of an account or a project; empty for `orders`. */
   readonly subject: string;
   readonly until: Date;
 };
@@ -55,6 +65,7 @@ const countedFor: Readonly<
     first: [
       'failed_authorizations',
       'orders',
+      'account_orders',
       'project_orders',
       'registrable_domain',
       'same_names',
@@ -69,7 +80,11 @@ const countedFor: Readonly<
   },
 };
 
-export type OrderOwner = { readonly hostname: string; readonly projectId: string };
+export type OrderOwner = {
+  readonly hostname: string;
+  readonly projectId: string;
+  readonly accountId: string;
+};
 
 /** `authority`: the CA's directory; each CA has its own buckets. */
 export function bucketsOf(
@@ -101,8 +116,9 @@ function isLimit(text: string): text is AuthorityLimit {
 }
 
 /** Let's Encrypt counts each name below a private suffix separately. */
-function subjectOf(limit: AuthorityLimit, { hostname, projectId }: OrderOwner): string {
+function subjectOf(limit: AuthorityLimit, { hostname, projectId, accountId }: OrderOwner): string {
   if (limit === 'orders') return '';
+  if (limit === 'account_orders') return accountId;
   if (limit === 'project_orders') return projectId;
   if (limit !== 'registrable_domain') return hostname;
   return getDomain(hostname, { allowPrivateDomains: true, extractHostname: false }) ?? hostname;
@@ -138,13 +154,19 @@ export function tokenAt(limit: AuthorityLimit, fullAt: Date): Date {
 /** `fullAt`: when the bucket is full again. */
 export function tokensLeft(limit: AuthorityLimit, fullAt: Date, now: Date): number {
   const { tokens } = authorityLimits[limit];
-  const missing = Math.max(0, fullAt.getTime() - now.getTime()) / refillMs(limit);
-  return Math.max(0, tokens - Math.ceil(missing));
+  return Math.max(0, tokens - Math.ceil(tokensMissing(limit, fullAt, now)));
 }
 
-/** Takes a token even from an empty bucket. */
+/** With the fraction that is not refilled yet. */
+export function tokensMissing(limit: AuthorityLimit, fullAt: Date, now: Date): number {
+  return Math.max(0, fullAt.getTime() - now.getTime()) / refillMs(limit);
+}
+
+/** Takes a token even from an empty bucket; an empty share stays empty. */
 export function afterTaking(limit: AuthorityLimit, fullAt: Date, now: Date): Date {
-  return new Date(Math.max(fullAt.getTime(), now.getTime()) + refillMs(limit));
+  const after = Math.max(fullAt.getTime(), now.getTime()) + refillMs(limit);
+  const longest = now.getTime() + authorityLimits[limit].windowMs;
+  return new Date(isShare(limit) ? Math.min(after, longest) : after);
 }
 
 /** Subtracts what was refilled since `takenAt`: the bucket never exceeds its limit. */
@@ -179,21 +201,6 @@ export function isGivenBack({ limit }: Bucket): boolean {
   return limit === 'registrable_domain' || limit === 'same_names';
 }
 
-/** The longest wait; null if every bucket has a token. `fullAt`: a missing key means full. */
-export function budgetWait(
-  buckets: readonly Bucket[],
-  fullAt: ReadonlyMap<string, Date>,
-  now: Date,
-): BudgetWait | null {
-  let last: BudgetWait | null = null;
-  for (const { key, limit } of buckets) {
-    const until = tokenAt(limit, fullAt.get(key) ?? now);
-    if (until <= (last?.until ?? now)) continue;
-    last = { limit, subject: partsOfKey({ key, limit }).subject, until };
-  }
-  return last;
-}
-
 /** Null if one CA accepts the order now, or `waits` is empty. */
 export function soonestWait(waits: readonly (BudgetWait | null)[]): BudgetWait | null {
   let soonest: BudgetWait | null = null;
@@ -207,12 +214,17 @@ export function soonestWait(waits: readonly (BudgetWait | null)[]): BudgetWait |
 const sentences: {
   readonly [L in AuthorityLimit]: (subject: string) => readonly [string, string];
 } = {
-  project_orders: () => ['new orders', 'for the domains of one project'],
+  account_orders: () => ['new orders', shareInWords('account')],
+  project_orders: () => ['new orders', shareInWords('project')],
   orders: () => ['new orders', 'for all domains of this installation together'],
   registrable_domain: (domain) => ['certificates', `for ${domain} and all names below it`],
   same_names: (hostname) => ['certificates', `for ${hostname}`],
   failed_authorizations: (hostname) => ['failed authorizations', `of ${hostname}`],
 };
+
+function shareInWords(owner: 'account' | 'project'): string {
+  return `for all ${owner}s together, and one ${owner} gets a quarter of what is left while others wait`;
+}
 
 /** `50 certificates in 7 days for example.com and all names below it`. */
 export function limitInWords({
@@ -222,7 +234,7 @@ export function limitInWords({
   readonly limit: AuthorityLimit;
   readonly subject: string;
 }): string {
-  const { tokens, windowMs } = authorityLimits[limit];
+  const { tokens, windowMs } = authorityLimits[isShare(limit) ? 'orders' : limit];
   const [what, whose] = sentences[limit](subject);
   return `${tokens} ${what} in ${inHours(windowMs / 3_600_000)} ${whose}`;
 }

@@ -9,7 +9,6 @@ import {
   type BudgetWait,
   bucketOf,
   bucketsOf,
-  budgetWait,
   isGivenBack,
   type OrderKind,
   type OrderOwner,
@@ -18,9 +17,11 @@ import {
   takenAgain,
   takesAtOnce,
 } from '../../core/certificates/budget.ts';
+import { budgetWait, dependsOnOthers, type FullAt } from '../../core/certificates/budget-wait.ts';
 import type { Certificate } from '../../core/records.ts';
 import type { Tx } from '../engine/transaction.ts';
 import type { PrismaClient } from '../generated/client.ts';
+import { findOthersWaiting } from './order-waiting.ts';
 import { knownRenewal } from './renewals.ts';
 
 type Row = { readonly key: string; readonly fullAt: Date };
@@ -70,7 +71,19 @@ export async function findBudgetWaits(
   const each = budgets.map(({ directoryUrl }) => orderBuckets(budgets, directoryUrl, wanted, now));
   const keys = each.flat().map(({ key }) => key);
   const rows = await prisma.authorityBudget.findMany({ where: { key: { in: keys } } });
-  return each.map((buckets) => budgetWait(buckets, byKey(rows), now));
+  const fullAt = byKey(rows);
+  return Promise.all(each.map((buckets) => findWait(prisma, buckets, fullAt, now)));
+}
+
+/** Asks who else waits only where it matters. */
+async function findWait(
+  prisma: Pick<PrismaClient, '$queryRaw'>,
+  buckets: readonly Bucket[],
+  fullAt: FullAt,
+  now: Date,
+): Promise<BudgetWait | null> {
+  if (!dependsOnOthers(buckets, fullAt, now)) return budgetWait(buckets, fullAt, now);
+  return budgetWait(buckets, fullAt, now, await findOthersWaiting(prisma, buckets, now));
 }
 
 /**
@@ -83,7 +96,7 @@ export async function takeTokens(
   now: Date,
 ): Promise<BudgetWait | null> {
   const fullAt = await lock(tx, buckets, now);
-  const wait = budgetWait(buckets, fullAt, now);
+  const wait = await findWait(tx, buckets, fullAt, now);
   if (wait !== null) return wait;
   const taken = buckets.filter(takesAtOnce).map(({ key, limit }) => {
     return { key, fullAt: afterTaking(limit, fullAt.get(key) ?? now, now) };
@@ -107,7 +120,7 @@ export async function countPlaced(
   await tx.$queryRaw`SELECT 1 FROM domain WHERE id = ${domainId}::uuid FOR UPDATE`;
   const order = await tx.certificate.findFirst({
     where: { id, status: 'ordering' },
-    include: { domain: true },
+    include: { domain: { include: { project: true } } },
   });
   if (order === null) throw new Error('the order has ended');
   if (kind === 'plain') return countAsRenewal(tx, budgets, order, now);
@@ -115,15 +128,19 @@ export async function countPlaced(
   return buckets.length === 0 ? null : takeTokens(tx, buckets, now);
 }
 
-type PlainOrder = Certificate & { readonly domain: { readonly projectId: string } };
+type PlainOrder = Certificate & {
+  readonly domain: { readonly projectId: string; readonly project: { readonly accountId: string } };
+};
 
 async function countAsRenewal(
   tx: Tx,
   budgets: AuthorityBudgets,
-  { id, authority, hostname, buckets: keys, domain: { projectId } }: PlainOrder,
+  { id, authority, hostname, buckets: keys, domain }: PlainOrder,
   now: Date,
 ): Promise<BudgetWait | null> {
-  const all = bucketsAt(budgetAt(budgets, authority), { hostname, projectId }, 'renewal');
+  const { projectId, project } = domain;
+  const owner = { hostname, projectId, accountId: project.accountId };
+  const all = bucketsAt(budgetAt(budgets, authority), owner, 'renewal');
   const missing = all.filter(({ key }) => !keys.includes(key));
   if (missing.length === 0) return null;
   const wait = await takeTokens(tx, missing, now);
@@ -206,7 +223,7 @@ async function keep(tx: Tx, rows: readonly Row[]): Promise<void> {
     FROM unnest(${keys}::text[], ${times}::timestamptz[]) AS new (key, full_at) WHERE b.key = new.key`;
 }
 
-function byKey(rows: readonly Row[]): ReadonlyMap<string, Date> {
+function byKey(rows: readonly Row[]): FullAt {
   return new Map(rows.map(({ key, fullAt }) => [key, fullAt]));
 }
 

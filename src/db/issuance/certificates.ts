@@ -24,6 +24,7 @@ import {
   type Problem,
   type Setback,
 } from './issue-work.ts';
+import { dropPastWaiting, noteWaiting } from './order-waiting.ts';
 import { type NewOrder, openOrder } from './orders.ts';
 import { renewableOf } from './renewals.ts';
 
@@ -52,6 +53,8 @@ export type CertificateStore = {
     order: NewOrder,
     at: Date,
   ): Promise<Certificate | BudgetWait | null>;
+  /** Others take no more than their share meanwhile. `authority`: its directory. */
+  noteWaiting(domain: LoadedDomain, authority: string, until: Date): Promise<void>;
   /**
    * Counts an order that is about to be placed, again if it was opened more than a minute ago.
    * `plain`: without `replaces`, so it counts as a renewal. Null: place it. Rejects if the order
@@ -102,9 +105,11 @@ export function createCertificateStore(
     async openOrder(domain, order, createdAt) {
       const inOne = { createdAt, budgets };
       const opened = await prisma.$transaction((tx) => openOrder(tx, domain, order, inOne));
-      await dropFullBuckets(prisma, createdAt);
+      await Promise.all([dropFullBuckets(prisma, createdAt), dropPastWaiting(prisma, createdAt)]);
       return opened;
     },
+    noteWaiting: ({ projectId }, authority, until) =>
+      noteWaiting(prisma, { projectId, authority, until }),
     beforePlacing: (id, kind, now) =>
       prisma.$transaction((tx) => countPlaced(tx, budgets, { id, kind, now })),
     async orderPlaced(id, orderUrl) {

@@ -96,7 +96,7 @@ export async function loadIssueWork(
 ): Promise<IssueWork | undefined> {
   const row = await prisma.domain.findFirst({
     where: { id: domainId, removedAt: null },
-    include: { observation: true },
+    include: { observation: true, project: { select: { accountId: true } } },
   });
   if (row === null) return undefined;
   const [order, usable, newest, ended, moved] = await Promise.all([
@@ -118,7 +118,8 @@ export async function loadIssueWork(
       take: REFUSALS_COUNTED,
     }),
   ]);
-  const wanted = { hostname: row.hostname, projectId: row.projectId, usable };
+  const { hostname, projectId, project } = row;
+  const wanted = { hostname, projectId, accountId: project.accountId, usable };
   const budgetWaits = source === 'own' ? await findBudgetWaits(prisma, budgets, wanted, now) : [];
   const refused = ended.flatMap(refusalOf);
   const verifiedAt = row.verifiedAt ?? row.pendingSince;

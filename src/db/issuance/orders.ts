@@ -35,9 +35,10 @@ export async function openOrder(
 ): Promise<Certificate | BudgetWait | null> {
   if (status !== 'verified' && status !== 'live') return null;
   // The lock excludes removal, verify and other workers until the order exists.
-  const [waiting] = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM domain WHERE id = ${domainId}::uuid AND epoch = ${epoch}
-      AND status::text = ${status} AND removed_at IS NULL FOR UPDATE`;
+  const [waiting] = await tx.$queryRaw<{ accountId: string }[]>`
+    SELECT account_id AS "accountId" FROM domain JOIN project ON project.id = domain.project_id
+    WHERE domain.id = ${domainId}::uuid AND epoch = ${epoch}
+      AND status::text = ${status} AND removed_at IS NULL FOR UPDATE OF domain`;
   if (waiting === undefined) return null;
   const open = await tx.certificate.findFirst({ where: { domainId, status: 'ordering' } });
   const reason = open && whyEnded(open, order);
@@ -48,7 +49,7 @@ export async function openOrder(
   const usable = await tx.certificate.findFirst(
     newestUsable({ domainId, source: 'own' }, createdAt),
   );
-  const wanted = { hostname, projectId, usable };
+  const wanted = { hostname, projectId, accountId: waiting.accountId, usable };
   const buckets = sealedKey === null ? [] : orderBuckets(budgets, authority, wanted, createdAt);
   const keys = buckets.map(({ key }) => key);
   // Includes the buckets of the ending order: a concurrent move in the other direction locks the

@@ -59,14 +59,15 @@ const evidence = z
       .nullable(
         z.object({
           limit: explainedEnum('AuthorityLimit', 'Rate limit of the certificate authority', {
-            orders: 'New orders per account',
-            project_orders: 'A project’s share of new orders',
+            orders: 'New orders of the installation',
+            account_orders: 'An account’s share of new orders, while other accounts wait',
+            project_orders: 'A project’s share of new orders, while other projects wait',
             registrable_domain: 'Certificates per registrable domain, including its subdomains',
             same_names: 'Certificates for the same name',
             failed_authorizations: 'Failed authorizations per name',
           } satisfies Readonly<Record<AuthorityLimit, string>>),
           subject: z.string().meta({
-            description: 'Host name, registrable domain or project; empty for the account',
+            description: 'Host name, registrable domain, account or project; empty for `orders`',
           }),
           until: time(),
         }),

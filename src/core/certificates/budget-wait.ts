@@ -1,0 +1,83 @@
+/**
+ * What an order waits for. While others wait, no account and no project takes more than a quarter of
+ * the orders that are left, unless all who wait have taken more lately; alone, it may take all.
+ */
+import {
+  authorityLimits,
+  type Bucket,
+  type BudgetWait,
+  isShare,
+  partsOfKey,
+  refillMs,
+  type ShareLimit,
+  tokenAt,
+  tokensMissing,
+} from './budget.ts';
+
+/** The other accounts, or the other projects, that wait for an order. */
+type Others = {
+  /** The last of them. */
+  readonly until: Date;
+  /** Of the one that took least lately: when its share is full again. */
+  readonly fullAt: Date;
+};
+
+/** Null: none waits. */
+export type OthersWaiting = { readonly [L in ShareLimit]: Others | null };
+
+export const nobodyWaits: OthersWaiting = { account_orders: null, project_orders: null };
+
+/** When each bucket is full again; a missing key means full. */
+export type FullAt = ReadonlyMap<string, Date>;
+
+/** The longest wait; null if the order can be opened now. */
+export function budgetWait(
+  buckets: readonly Bucket[],
+  fullAt: FullAt,
+  now: Date,
+  others: OthersWaiting = nobodyWaits,
+): BudgetWait | null {
+  let last: BudgetWait | null = null;
+  for (const bucket of buckets) {
+    const { key, limit } = bucket;
+    const until = isShare(limit)
+      ? turnAt(limit, bucket, { buckets, fullAt, now }, others[limit])
+      : tokenAt(limit, fullAt.get(key) ?? now);
+    if (until <= (last?.until ?? now)) continue;
+    last = { limit, subject: partsOfKey(bucket).subject, until };
+  }
+  return last;
+}
+
+/** Whether `others` can change the result of `budgetWait`. */
+export function dependsOnOthers(buckets: readonly Bucket[], fullAt: FullAt, now: Date): boolean {
+  return buckets.some((bucket) => {
+    const { limit } = bucket;
+    return isShare(limit) && shareAt(limit, bucket, { buckets, fullAt, now }) > now;
+  });
+}
+
+type State = { readonly buckets: readonly Bucket[]; readonly fullAt: FullAt; readonly now: Date };
+
+function turnAt(limit: ShareLimit, bucket: Bucket, state: State, others: Others | null): Date {
+  const { fullAt, now } = state;
+  if (others === null) return now;
+  const own = fullAt.get(bucket.key) ?? now;
+  if (own <= now || own <= others.fullAt) return now;
+  const at = shareAt(limit, bucket, state);
+  return new Date(Math.min(at.getTime(), others.until.getTime()));
+}
+
+/** For each order that its owner took lately, this many must be left: a quarter is its own. */
+const LEFT_PER_TAKEN = 3;
+
+/** When its owner has taken less than a quarter of its own and all that is left. */
+function shareAt(limit: ShareLimit, { key }: Bucket, { buckets, fullAt, now }: State): Date {
+  const ofAll = buckets.find((one) => one.limit === 'orders')?.key ?? '';
+  const taken = tokensMissing(limit, fullAt.get(key) ?? now, now);
+  const missing = tokensMissing('orders', fullAt.get(ofAll) ?? now, now);
+  const over = LEFT_PER_TAKEN * taken - (authorityLimits.orders.tokens - missing);
+  if (over < 0) return now;
+  const perMs = 1 / refillMs('orders') + LEFT_PER_TAKEN / refillMs(limit);
+  return new Date(now.getTime() + Math.floor(over / perMs) + 1);
+}

@@ -1,0 +1,61 @@
+/** Whose orders wait for a CA's limits. It decides only how much others may take meanwhile. */
+import {
+  type Bucket,
+  isShare,
+  partsOfKey,
+  type ShareLimit,
+} from '../../core/certificates/budget.ts';
+import { nobodyWaits, type OthersWaiting } from '../../core/certificates/budget-wait.ts';
+import type { PrismaClient } from '../generated/client.ts';
+
+type Waiting = {
+  /** Its directory. */
+  readonly authority: string;
+  readonly projectId: string;
+  readonly until: Date;
+};
+
+/** Keeps the later of two times. Does nothing for a project that was deleted meanwhile. */
+export async function noteWaiting(
+  prisma: PrismaClient,
+  { authority, projectId, until }: Waiting,
+): Promise<void> {
+  await prisma.$executeRaw`
+    INSERT INTO order_waiting AS w (authority, project_id, until)
+    SELECT ${authority}, id, ${until}::timestamptz FROM project WHERE id = ${projectId}::uuid
+    ON CONFLICT (authority, project_id) DO UPDATE SET until = excluded.until
+    WHERE w.until < excluded.until`;
+}
+
+type Row = { readonly limit: ShareLimit; readonly until: Date; readonly fullAt: Date };
+
+/** `buckets`: of one order, at one CA. */
+export async function findOthersWaiting(
+  prisma: Pick<PrismaClient, '$queryRaw'>,
+  buckets: readonly Bucket[],
+  now: Date,
+): Promise<OthersWaiting> {
+  const shares = buckets.filter(({ limit }) => isShare(limit));
+  const [authority = ''] = shares.map((bucket) => partsOfKey(bucket).authority);
+  const rows = await prisma.$queryRaw<Row[]>`
+    WITH waiting AS (
+      SELECT kind, kind || ' ' || authority || ' ' ||
+        CASE kind WHEN 'account_orders' THEN account_id ELSE project_id END AS key, until
+      FROM order_waiting JOIN project ON project.id = project_id,
+        (VALUES ('account_orders'), ('project_orders')) AS kinds (kind)
+      WHERE authority = ${authority} AND until > ${now}::timestamptz)
+    SELECT kind AS limit, max(until) AS until,
+      min(greatest(coalesce(full_at, ${now}::timestamptz), ${now}::timestamptz)) AS "fullAt"
+    FROM waiting LEFT JOIN authority_budget USING (key)
+    WHERE key <> ALL (${shares.map(({ key }) => key)}) GROUP BY kind`;
+  const found = rows.map(({ limit, until, fullAt }) => [limit, { until, fullAt }]);
+  return { ...nobodyWaits, ...Object.fromEntries(found) };
+}
+
+/** Skips rows that others write. */
+export async function dropPastWaiting(prisma: PrismaClient, now: Date): Promise<void> {
+  await prisma.$executeRaw`
+    DELETE FROM order_waiting WHERE (authority, project_id) IN (
+      SELECT authority, project_id FROM order_waiting
+      WHERE until < ${now}::timestamptz FOR UPDATE SKIP LOCKED)`;
+}
