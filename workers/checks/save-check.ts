@@ -5,7 +5,7 @@ import { decide } from '../../src/core/life/decide.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave } from '../../src/db/domains/transitions.ts';
 import type { NewEscalation } from '../../src/db/issuance/escalations.ts';
-import { addFollowUps, forgetJobs } from '../../src/queue/queues.ts';
+import { addFollowUps, forgetJobs } from '../../src/queue/domain-jobs.ts';
 import type { Service } from '../../src/service/service.ts';
 import { checkRules } from './check-rules.ts';
 import { countedCheckOf } from './counted-check.ts';

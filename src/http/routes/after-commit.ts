@@ -5,7 +5,7 @@
 import type { DomainJob, DomainQueue } from '../../core/operations/jobs.ts';
 import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import type { EndedEpoch } from '../../db/domains/domains.ts';
-import { addFollowUps, forgetJobs } from '../../queue/queues.ts';
+import { addFollowUps, forgetJobs } from '../../queue/domain-jobs.ts';
 import type { Service } from '../../service/service.ts';
 
 type About = { readonly what: string; readonly domainId: string; readonly requestId: string };
