@@ -130,11 +130,11 @@ export const operations: Readonly<Record<string, OperationAsks>> = {
       }),
     ],
     refusals: [
-      [404, 'project_not_found', toNoProject({}, noDomain)],
+      [404, 'project_not_found', toNoProject({ metadata: {} }, noDomain)],
       [
         404,
         'domain_not_found',
-        ({ projectId }) => ({ params: { projectId, hostname: noDomain }, json: {} }),
+        ({ projectId }) => ({ params: { projectId, hostname: noDomain }, json: { metadata: {} } }),
       ],
     ],
     misfits: [

@@ -187,7 +187,7 @@ describe('renewals', { timeout: 300_000 }, () => {
       sizeOfRun({ quick: 2 * DAY, long: DAY }),
       sizeOfRun({ quick: 2, long: 12 }),
     ],
-    [6, sizeOfRun({ quick: 12, long: 60 }), 6 * HOUR, sizeOfRun({ quick: 3, long: 15 })],
+    [6, sizeOfRun({ quick: 12, long: 60 }), 6 * HOUR, sizeOfRun({ quick: 4, long: 20 })],
   ];
   it.each(lives)('every %d days keep it live for %d', async (days, overDays, everyMs, times) => {
     const life = await live(days);
