@@ -18,8 +18,8 @@ import type { Service } from '../src/service/service.ts';
 import { bodyOf, messageIdOf, signedHeaders } from '../src/webhooks/message.ts';
 import { done, type JobResult } from './running/job.ts';
 
-/** Few per receiver and project, so that slow receivers do not delay others. */
-export const deliveriesInFlight = { host: 4, owner: 8 } as const;
+/** Per receiver, project and account, so that slow receivers do not delay others. */
+export const deliveriesInFlight = { host: 4, project: 8, account: 150 } as const;
 
 /** Without a slot: short, but longer than the queue takes to forget this job. */
 const CROWDED_WAIT_MS = { least: 1_000, spread: 500 } as const;
@@ -35,7 +35,7 @@ export async function deliverWebhook(
   if (delivery.queuedAt === null) return done;
   const ended = endOf(delivery);
   if (ended !== null) return save(service, delivery, ended, service.now());
-  const leave = enterBoth(service, delivery);
+  const leave = enterAll(service, delivery);
   if (leave === null) {
     await service.deliveries.putBack(delivery, afterTheCrowd(service));
     return done;
@@ -92,20 +92,24 @@ function post(
   return send({ url: webhook.url, headers, body });
 }
 
-/** A slot of the receiver and one of the project, or none. Returns the release function. */
-function enterBoth({ deliverySlots }: Service, { webhook }: LoadedDelivery): (() => void) | null {
+/** A slot of the receiver, the project and the account, or none. Returns the release function. */
+function enterAll({ deliverySlots }: Service, { webhook }: LoadedDelivery): (() => void) | null {
   const host = URL.canParse(webhook.url) ? hostOf(new URL(webhook.url)) : '';
-  const leaveHost = deliverySlots.admit(`host ${host}`, deliveriesInFlight.host);
-  if (typeof leaveHost !== 'function') return null;
-  const leaveOwner = deliverySlots.admit(`owner ${webhook.projectId}`, deliveriesInFlight.owner);
-  if (typeof leaveOwner !== 'function') {
-    leaveHost();
-    return null;
-  }
-  return () => {
-    leaveOwner();
-    leaveHost();
+  const { projectId, project } = webhook;
+  const names = { host, project: projectId, account: project?.accountId ?? null };
+  const entered: (() => void)[] = [];
+  const leaveAll = () => {
+    for (const leave of entered.toReversed()) leave();
   };
+  for (const kind of ['host', 'project', 'account'] as const) {
+    const leave = deliverySlots.admit(`${kind} ${names[kind]}`, deliveriesInFlight[kind]);
+    if (typeof leave !== 'function') {
+      leaveAll();
+      return null;
+    }
+    entered.push(leave);
+  }
+  return leaveAll;
 }
 
 function endOf({ webhook }: LoadedDelivery): DeliveryOutcome | null {

@@ -85,7 +85,7 @@ async function goBack(
   const result = await service.checks.save({ ...check, escalation });
   if (result.kind !== 'saved') return retryNow(at);
   if (open?.cause !== escalation.cause) logEscalation(service, domain, escalation);
-  await enqueueFollowUps(service, { id: domain.id, epoch: result.epoch }, outcome);
+  await enqueueFollowUps(service, { ...domain, epoch: result.epoch }, outcome);
   return done;
 }
 

@@ -135,8 +135,8 @@ async function isBalanced(
 }
 
 async function jobsAlive({ queues }: Service, queue: QueueName): Promise<number> {
-  const { waiting, delayed, active, prioritized } = await queues.counts(queue);
-  return waiting + delayed + active + prioritized;
+  const { waiting, delayed, active } = await queues.counts(queue);
+  return waiting + delayed + active;
 }
 
 /** A stopping process does not wait for the pause. */

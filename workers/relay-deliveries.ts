@@ -1,6 +1,6 @@
 /**
- * Moves due deliveries to the queue, a few of each webhook at a time: the backlog of a slow
- * receiver delays no other. Runs on a timer in every worker process. Rows are marked before their
+ * Moves due deliveries to the queue, a few of each webhook at a time and in turns of accounts: the
+ * backlog of a slow receiver delays no other. Runs on a timer in every worker process. Rows are marked before their
  * jobs are added, since a job could finish before a later mark; marked rows whose jobs are lost are
  * queued again.
  */
@@ -64,7 +64,9 @@ function lostAfterMs({ config }: Service): number {
 
 /** Adds the missing jobs, due at `at`. */
 function enqueue({ queues }: Service, given: readonly QueuedDelivery[], at: Date): Promise<void> {
-  const jobs = given.map(({ id }) => ({ job: { deliveryId: id }, runAt: at }));
+  const jobs = given.map(({ id, projectId }) => {
+    return { job: { deliveryId: id }, runAt: at, projectId: projectId ?? undefined };
+  });
   return queues.enqueue('deliver-webhook', jobs);
 }
 

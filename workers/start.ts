@@ -14,6 +14,7 @@ import { type JobOf, jobId, type QueueName, type SweepQueue } from '../src/core/
 import { clockSkewMs } from '../src/db/engine/client.ts';
 import { beforeDeadline } from '../src/net/deadline.ts';
 import { inSpan } from '../src/net/tracing.ts';
+import { laterTurn } from '../src/queue/account-turns.ts';
 import type { Service } from '../src/service/service.ts';
 import { askRenewals } from './ask-renewals.ts';
 import { checkDns } from './check-dns.ts';
@@ -27,6 +28,7 @@ import { createRelay } from './relay-deliveries.ts';
 import { renewCertificate } from './renew-certificate.ts';
 import { type ClockGuard, startClockGuard } from './running/clock-guard.ts';
 import type { JobResult } from './running/job.ts';
+import { createLoadGuard } from './running/load-guard.ts';
 import { type Attempts, createAttempts, type JobAttempt } from './running/run-job.ts';
 import { keepFromSpinning } from './running/spin-guard.ts';
 import { startTimer, type Timer } from './running/timer.ts';
@@ -87,7 +89,7 @@ export function startWorkers(
       afterSweep(service, times, name, await run(service, stopping.signal)),
     );
   const workers = [
-    start('check-dns', checksAtOnce[service.config.storage.kind], (job) => checkDns(service, job)),
+    startChecks(service, running),
     // Orders use memory and the CA's rate limit.
     start('issue-certificate', 10, (job) => issueCertificate(service, job)),
     start('escalate-certificate', 4, (job) => escalateCertificate(service, job)),
@@ -123,6 +125,18 @@ const renewThenEscalate: Sweeping = async (service, stop) => {
 /** The embedded database uses our own clock. */
 async function skewOf({ config, database }: Service): Promise<number> {
   return config.storage.kind === 'embedded' ? 0 : clockSkewMs(database.pool);
+}
+
+/** The only jobs that one account can have by the thousand and that need much of the CPU. */
+function startChecks(service: Service, running: Running): AnyWorker {
+  const most = checksAtOnce[service.config.storage.kind];
+  const guard = createLoadGuard(most);
+  const watched = { ...service, accountOf: guard.watch(service.accountOf) };
+  const worker = startWorker(service, running, 'check-dns', most, (job) =>
+    guard.count(() => checkDns(watched, job)),
+  );
+  guard.adjust(worker, running.stopping);
+  return worker;
 }
 
 function startWorker<N extends QueueName>(
@@ -217,6 +231,7 @@ async function settle(
       throw new UnrecoverableError(result.reason);
     case 'again': {
       if (store !== undefined) await job.updateData(store);
+      await takeLaterTurn(job);
       await Promise.all([
         note(`${result.note}; again at ${result.at.toISOString()}`),
         job.moveToDelayed(result.at.getTime(), token),
@@ -224,6 +239,12 @@ async function settle(
       throw delayed;
     }
   }
+}
+
+/** Once in a job's life: it comes after jobs that have not run yet. */
+async function takeLaterTurn(job: Job): Promise<void> {
+  const priority = laterTurn(Number(job.priority));
+  if (priority !== null) await job.changePriority({ priority });
 }
 
 /**

@@ -5,12 +5,13 @@
  */
 import { machine } from '../support/figures.ts';
 import { bytes } from './bytes.ts';
+import { fairness } from './fairness.ts';
 import { latency } from './latency.ts';
 import { rate } from './rate.ts';
 import { reconcile } from './reconcile.ts';
 import { openServers } from './servers.ts';
 
-const sections = { rate, bytes, reconcile, latency };
+const sections = { rate, bytes, reconcile, latency, fairness };
 
 const asked = process.argv.slice(2);
 const names = asked.length > 0 ? asked : Object.keys(sections);

@@ -1,10 +1,14 @@
 /** The customers' name servers and the resolver that knows them, in a process of its own; says the port of all, and ends with its parent. */
 import { startDnsServer } from '../../src/lab/dns-server.ts';
-import { ZONES, zoneOf } from './settings.ts';
+import { QUIET_ZONES, quietZoneOf, ZONES, zoneOf } from './settings.ts';
 
-const zones = Array.from({ length: ZONES }, (_, index) => {
+const names = [
+  ...Array.from({ length: ZONES }, (_, index) => zoneOf(index)),
+  ...Array.from({ length: QUIET_ZONES }, (_, index) => quietZoneOf(index)),
+];
+const zones = names.map((name, index) => {
   const address = `127.0.1.${index + 1}`;
-  return { name: zoneOf(index), address, lines: ['@ NS ns1', `ns1 A ${address}`] };
+  return { name, address, lines: ['@ NS ns1', `ns1 A ${address}`] };
 });
 const resolver = await startDnsServer({
   zones: Object.fromEntries(zones.map(({ name, lines }) => [name, lines])),

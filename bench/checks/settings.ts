@@ -18,6 +18,17 @@ export function hostnameOf(index: number): string {
   return `docs-${index}.${zoneOf(index % ZONES)}`;
 }
 
+/** Of another account, whose customers' zones are at other servers. */
+export const QUIET_ZONES = 40;
+
+export function quietNameOf(index: number): string {
+  return `docs-${index}.${quietZoneOf(index % QUIET_ZONES)}`;
+}
+
+export function quietZoneOf(index: number): string {
+  return `quiet-${index}.test`;
+}
+
 export function zoneOf(index: number): string {
   return `shop-${index}.test`;
 }

@@ -59,8 +59,9 @@ export async function addProject(
   url: string,
   name: string,
   upstream = 'http://127.0.0.1:9',
+  accountId?: string,
 ): Promise<string> {
-  const { id } = await post(`${url}/v1/projects`, { name, slug: name, plan: 'pro' });
+  const { id } = await post(`${url}/v1/projects`, { name, slug: name, plan: 'pro', accountId });
   await post(`${url}/v1/projects/${id}/deploys`, { status: 'succeeded', upstream });
   return String(id);
 }

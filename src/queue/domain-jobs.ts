@@ -8,10 +8,17 @@ import type { Queues } from './queues.ts';
 /** The jobs of a domain in its state. Idempotent. Rejects while the queue is unavailable. */
 export async function addFollowUps(
   queues: Pick<Queues, 'enqueue'>,
-  domain: FollowUpState & { readonly id: string; readonly epoch: number },
+  domain: FollowUpState & {
+    readonly id: string;
+    readonly epoch: number;
+    readonly projectId: string;
+  },
 ): Promise<void> {
   const job = { domainId: domain.id, epoch: domain.epoch };
-  for (const { queue, runAt } of followUps(domain)) await queues.enqueue(queue, [{ job, runAt }]);
+  const { projectId } = domain;
+  for (const { queue, runAt } of followUps(domain)) {
+    await queues.enqueue(queue, [{ job, runAt, projectId }]);
+  }
 }
 
 /** An active job changes nothing, since its epoch is over. */

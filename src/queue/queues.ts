@@ -3,6 +3,8 @@
 import { type Job, type JobType, Queue } from 'bullmq';
 import { chunksOf } from '../core/chunks.ts';
 import { type AnyJob, type JobOf, jobId, type QueueName } from '../core/operations/jobs.ts';
+import type { AccountOf } from '../db/account-of.ts';
+import { createAccountTurns, laterTurn } from './account-turns.ts';
 import type { QueueBackend } from './backend.ts';
 import { type AnyQueue, dueOf, type SeenJob, seeJob } from './seen-job.ts';
 
@@ -10,27 +12,27 @@ type QueuedJob<N extends QueueName> = {
   readonly job: JobOf<N>;
   /** In the past: at once. */
   readonly runAt: Date;
+  /** Its account takes turns with others. Missing: runs before all that do. */
+  readonly projectId?: string | undefined;
 };
 
 /** A job that must be in its queue according to the database. */
 export type WantedJob = {
   readonly job: AnyJob;
   readonly runAt: Date;
+  readonly projectId?: string | undefined;
   /** It was quarantined before: its next fault quarantines it again. */
   readonly probation?: true;
 };
 
-/** `delayed`: until their time. `failed`: kept for a week. */
-type JobCounts = {
+/** `waiting`: due, also in a paused queue. `delayed`: until their time. `failed`: kept for a week. */
+export type QueueCounts = {
   readonly waiting: number;
   readonly delayed: number;
   readonly active: number;
   readonly failed: number;
-  readonly prioritized: number;
+  readonly isPaused: boolean;
 };
-
-/** `waiting` includes jobs of a paused queue. */
-export type QueueCounts = JobCounts & { readonly isPaused: boolean };
 
 /** `added`: jobs that were missing. `woken`: jobs that slept past their time. */
 export type Ensured = { readonly added: number; readonly woken: number };
@@ -62,9 +64,8 @@ export type SeenQueues = Queues & {
   opened(name: QueueName): Promise<AnyQueue>;
 };
 
-const countedStates = ['waiting', 'delayed', 'active', 'failed', 'prioritized'] as const;
-/** The state of waiting jobs in a paused queue on PostgreSQL; missing in BullMQ's types. */
-const pausedState = 'paused' as JobType;
+/** `paused`: of waiting jobs in a paused queue on PostgreSQL; missing in BullMQ's types. */
+const waitingStates = ['waiting', 'prioritized', 'paused' as JobType] as const;
 
 const aliveStates = ['active', 'waiting', 'prioritized', 'delayed'] as const;
 
@@ -76,8 +77,9 @@ const LIST = 10_000;
 const OVERSLEPT_MS = 20_000;
 
 /** Each queue connects at its first use. */
-export function openQueues(backend: QueueBackend): SeenQueues {
+export function openQueues(backend: QueueBackend, accountOf: AccountOf): SeenQueues {
   const open = new Map<QueueName, AnyQueue>();
+  const turns = createAccountTurns(accountOf);
 
   /** Discards a queue whose first connection failed: it never recovers. */
   async function queueOf(name: QueueName): Promise<AnyQueue> {
@@ -96,7 +98,8 @@ export function openQueues(backend: QueueBackend): SeenQueues {
   return {
     async enqueue(name, jobs) {
       const queue = await queueOf(name);
-      for (const batch of chunksOf(jobs, BATCH)) await add(queue, batch);
+      for (const batch of chunksOf(jobs, BATCH))
+        await add(queue, batch, await turns.next(name, batch));
     },
     async astray(name, jobs) {
       const queue = await queueOf(name);
@@ -107,7 +110,15 @@ export function openQueues(backend: QueueBackend): SeenQueues {
       }
       return astray;
     },
-    ensure: async (name, jobs) => ensure(await queueOf(name), jobs),
+    ensure: async (name, jobs) =>
+      ensure(await queueOf(name), jobs, async (queue, missing) => {
+        const places = await turns.next(name, missing);
+        await add(
+          queue,
+          missing,
+          places.map((place) => laterTurn(place) ?? 0),
+        );
+      }),
     promote: async (name, job) => void (await promote(await queueOf(name), jobId(job))),
     async remove(name, job) {
       await (await queueOf(name)).remove(jobId(job));
@@ -131,31 +142,33 @@ function newQueue(backend: QueueBackend, name: QueueName): AnyQueue {
   return queue;
 }
 
-async function add(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<void> {
+async function add(
+  queue: AnyQueue,
+  jobs: readonly WantedJob[],
+  priorities: readonly number[],
+): Promise<void> {
   const now = Date.now();
   await queue.addBulk(
-    jobs.map(({ job, runAt, probation }) => ({
+    jobs.map(({ job, runAt, probation }, index) => ({
       name: queue.name,
       data: probation === true ? { ...job, probation } : job,
-      opts: { jobId: jobId(job), delay: Math.max(0, runAt.getTime() - now) },
+      opts: {
+        jobId: jobId(job),
+        delay: Math.max(0, runAt.getTime() - now),
+        priority: priorities[index] ?? 0,
+      },
     })),
   );
 }
 
 async function counts(queue: AnyQueue): Promise<QueueCounts> {
   const [found, isPaused] = await Promise.all([
-    queue.getJobCounts(...countedStates, pausedState),
+    queue.getJobCounts(...waitingStates, 'delayed', 'active', 'failed'),
     queue.isPaused(),
   ]);
-  const count = (state: (typeof countedStates)[number]) => found[state] ?? 0;
-  return {
-    waiting: count('waiting') + (found[pausedState] ?? 0),
-    delayed: count('delayed'),
-    active: count('active'),
-    failed: count('failed'),
-    prioritized: count('prioritized'),
-    isPaused,
-  };
+  const { delayed = 0, active = 0, failed = 0 } = found;
+  const waiting = waitingStates.reduce((sum, state) => sum + (found[state] ?? 0), 0);
+  return { waiting, delayed, active, failed, isPaused };
 }
 
 async function aliveIds(queue: AnyQueue): Promise<Set<string>> {
@@ -184,12 +197,16 @@ async function removeIfIdle(queue: AnyQueue, id: string): Promise<boolean> {
   return (await queue.getJob(id)) !== undefined && (await queue.remove(id)) === 1;
 }
 
-async function ensure(queue: AnyQueue, jobs: readonly WantedJob[]): Promise<Ensured> {
+async function ensure(
+  queue: AnyQueue,
+  jobs: readonly WantedJob[],
+  addMissing: (queue: AnyQueue, missing: readonly WantedJob[]) => Promise<void>,
+): Promise<Ensured> {
   let [added, woken] = [0, 0];
   for (const batch of chunksOf(jobs, BATCH)) {
     const found = await Promise.all(batch.map((wanted) => makeWay(queue, wanted)));
     const missing = batch.filter((_, index) => found[index] === 'missing');
-    if (missing.length > 0) await add(queue, missing);
+    if (missing.length > 0) await addMissing(queue, missing);
     added += missing.length;
     woken += found.filter((one) => one === 'woken').length;
   }

@@ -18,6 +18,7 @@ import {
   createTargets,
 } from '../certificates/vault/derived-secrets.ts';
 import type { CaaAuthority } from '../core/diagnosis/caa/caa-set.ts';
+import { type AccountOf, createAccountOf } from '../db/account-of.ts';
 import {
   createEdgeLookups,
   type EdgeLookups,
@@ -52,6 +53,8 @@ export type Service = Opened &
     readonly probes: Probes;
     /** Our own probes are answered first. */
     readonly lookups: EdgeLookups & Probed;
+    /** The account of a project. */
+    readonly accountOf: AccountOf;
     /** Each queue connects on first use. */
     readonly queues: SeenQueues;
     readonly authorityKeys: AuthorityKeyStore;
@@ -112,7 +115,8 @@ type Replaceable = Pick<
 export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}): Service {
   const { config, database, backend, secrets, log, now } = opened;
   const wire = createWire();
-  const queues = replaced.queues ?? openQueues(backend);
+  const accountOf = createAccountOf(database.prisma);
+  const queues = replaced.queues ?? openQueues(backend, accountOf);
   const quarantine = createQuarantineStore(database.prisma);
   const { edgePool, probes, lookups } = composeLookups(opened);
   const observer = replaced.observer ?? buildObserver(opened, wire, probes);
@@ -133,6 +137,7 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
     edgePool,
     probes,
     lookups,
+    accountOf,
     queues,
     authorityKeys,
     rootCertificate: async () => (await authorityKeys.loadRoot())?.certificate ?? null,

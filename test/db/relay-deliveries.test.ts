@@ -1,5 +1,6 @@
 /** What the relay queues, queues again and deletes, in real databases. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import { jobId } from '../../src/core/operations/jobs.ts';
 import type { DeliveryDecision } from '../../src/core/operations/webhook-plan.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
@@ -46,6 +47,7 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
   }
   function relay({ at = noon, isQueueAway = false } = {}) {
     const queued: string[] = [];
+    const projects: (string | undefined)[] = [];
     const service = plainService({
       deliveries: db.deliveries,
       waiting: createWaitingStore(db.prisma),
@@ -53,11 +55,12 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
         enqueue: async (_name, jobs) => {
           if (isQueueAway) throw new Error('Connection is closed.');
           queued.push(...jobs.map(({ job }) => jobId(job)));
+          projects.push(...jobs.map(({ projectId }) => projectId));
         },
       },
       now: () => at,
     });
-    return { run: createRelay(service), queued };
+    return { run: createRelay(service), queued, projects };
   }
 
   it.skipIf(!available)('queues a few deliveries per webhook, in turn and in order', async () => {
@@ -73,6 +76,22 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     await end(queued.find((id) => id !== one) ?? '', arrived);
     expect(await run()).toBe(1);
     expect(queued.at(-1)).toBe(backlog[MOST]);
+  });
+
+  it.skipIf(!available)('takes turns by account, however many webhooks one has', async () => {
+    const { id: accountId } = await db.accounts.create(wholeInstallation, { name: 'A' }, noon);
+    for (let nth = 0; nth < 3; nth += 1) await aWebhook();
+    await happen(50);
+    const other = await db.pending('other.example.com', accountId);
+    const { id } = await db.makeWebhook(other.projectId);
+    const added = about(other.id, [{ type: 'domain.reverify_requested' }]);
+    await db.prisma.$transaction((tx) => recordEvents(tx, added, later(noon, 1)));
+    const { run, queued, projects } = relay({ at: later(noon, 1) });
+    await run();
+    expect(queued).toHaveLength(3 * MOST + 1);
+    const [only = ''] = await idsOf(id);
+    expect(queued.indexOf(only)).toBe(1); // the oldest of the others is first
+    expect(projects[1]).toBe(other.projectId);
   });
 
   it.skipIf(!available)('queues each delivery once with several relays', async () => {

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { wholeInstallation } from '../../src/core/access.ts';
+import { createAccountStore } from '../../src/db/accounts.ts';
 import { createDeliveryStore } from '../../src/db/delivery/deliveries.ts';
 import { createWebhookStore, type WebhookOwner } from '../../src/db/delivery/webhooks.ts';
 import { noon } from '../support/builders.ts';
@@ -18,6 +19,7 @@ export async function openStoredDeliveries(name: StorageName) {
   return {
     ...stored,
     prisma,
+    accounts: createAccountStore(prisma),
     webhooks,
     deliveries,
     /** A domain of a new project, so that no earlier webhook receives its events. */

@@ -50,6 +50,24 @@ describe('a server', () => {
   });
 });
 
+describe('a server that many checks of one account wait for', () => {
+  it('is next queried for another account', async () => {
+    const { wire, ask } = playThrottle();
+    const names = Array.from({ length: 20 }, (_, nth) => `many-${nth}`);
+    for (const name of names) ask(name, '198.51.100.1', startBudget(defaultLimits, 'many'));
+    ask('one', '198.51.100.1', startBudget(defaultLimits, 'one'));
+    await pass(0);
+    for (const name of names.slice(0, 2)) {
+      wire.end(name, answered);
+      await pass(0);
+    }
+    expect(wire.sent.slice(2)).toEqual(['many-2@198.51.100.1', 'one@198.51.100.1']);
+    await pass(defaultLimits.ms); // the others' budgets end
+    for (const name of ['many-2', 'one']) wire.end(name, answered);
+    await pass(0);
+  });
+});
+
 describe('a spent budget', () => {
   it.each<[string, Partial<QueryBudget>]>([
     ['of queries', { questionsLeft: 0 }],

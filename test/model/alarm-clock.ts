@@ -172,7 +172,6 @@ function queuesOver(held: Held): Queues {
         delayed: count('waiting'),
         active: count('active'),
         failed: count('failed'),
-        prioritized: 0,
         isPaused: false,
       };
     },

@@ -106,7 +106,10 @@ export async function openSystem(options: SystemOptions): Promise<SystemUnderTes
     observer: observerOf(around),
     // Nothing happens between the reconciler's two checks, so they can be adjacent.
     pause: async () => undefined,
-    queues: Object.assign(openQueues(noBackend), alarms.queues),
+    queues: Object.assign(
+      openQueues(noBackend, async (id) => id),
+      alarms.queues,
+    ),
     random: () => 0.5,
   });
   sabotage?.(service);

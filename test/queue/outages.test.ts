@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import { createAccountOf } from '../../src/db/account-of.ts';
 import { openDatabase } from '../../src/db/engine/client.ts';
 import { openQueueBackend } from '../../src/queue/backend.ts';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';
@@ -39,7 +40,7 @@ describe.skipIf(missing)('while Redis is down', () => {
     const database = await openDatabase(fresh.storage, log);
     if (state === 'before the first job') await fresh.redis?.kill();
     const backend = await openQueueBackend(fresh.storage, database, log);
-    const queues = openQueues(backend);
+    const queues = openQueues(backend, createAccountOf(database.prisma));
     if (state === 'after the first job') {
       await eventually(() => add(queues));
       await fresh.redis?.kill();
@@ -59,7 +60,7 @@ describe.skipIf(missing)('while Redis is down', () => {
     const fresh = await freshStorage('postgres_redis');
     const database = await openDatabase(fresh.storage, log);
     const backend = await openQueueBackend(fresh.storage, database, log);
-    const queues = openQueues(backend);
+    const queues = openQueues(backend, createAccountOf(database.prisma));
     await eventually(() => add(queues));
     await fresh.redis?.kill();
     await queues.close();
@@ -75,12 +76,12 @@ describe.skipIf(lacks('postgres', 'outages of PostgreSQL'))('while PostgreSQL is
     const storage = { kind: 'postgres', databaseUrl: server.url } as const;
     const database = await openDatabase(storage, log);
     const backend = await openQueueBackend(storage, database, log);
-    const queues = openQueues(backend);
+    const queues = openQueues(backend, createAccountOf(database.prisma));
     await add(queues);
     await server.stop();
     expect(await database.probe()).toBe(false);
     await expectRefusalAtOnce(queues);
-    const late = openQueues(backend);
+    const late = openQueues(backend, createAccountOf(database.prisma));
     await expectRefusalAtOnce(late);
     await server.restart();
     await eventually(() => add(queues));

@@ -3,6 +3,7 @@ import { DelayedError, type IQueueBackend, type Job, type JobProgress, Worker } 
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type DomainJob, jobId, type QueueName } from '../../src/core/operations/jobs.ts';
+import { createAccountOf } from '../../src/db/account-of.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { type NoConnection, openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';
@@ -23,7 +24,7 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
       fresh = await freshStorage(storageName);
       database = await openDatabase(fresh.storage, log);
       backend = await openQueueBackend(fresh.storage, database, log);
-      queues = openQueues(backend);
+      queues = openQueues(backend, createAccountOf(database.prisma));
     });
     afterEach(async () => {
       await Promise.all(workers.splice(0).map((worker) => worker.close()));
@@ -93,7 +94,6 @@ for (const { name: storageName, available } of storagesOfRun('postgres', 'postgr
         delayed: 0,
         active: 0,
         failed: 0,
-        prioritized: 0,
         isPaused: false,
       });
     });

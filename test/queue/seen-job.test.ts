@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jobId } from '../../src/core/operations/jobs.ts';
+import { createAccountOf } from '../../src/db/account-of.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts';
 import { openQueues, type SeenQueues } from '../../src/queue/queues.ts';
@@ -21,7 +22,7 @@ for (const { name, available } of storagesOfRun('postgres', 'postgres_redis')) {
       fresh = await freshStorage(name);
       database = await openDatabase(fresh.storage, log);
       backend = await openQueueBackend(fresh.storage, database, log);
-      queues = openQueues(backend);
+      queues = openQueues(backend, createAccountOf(database.prisma));
     });
     afterAll(async () => {
       await queues.close();

@@ -24,7 +24,6 @@ const none: QueueCounts = {
   delayed: 0,
   active: 0,
   failed: 0,
-  prioritized: 0,
   isPaused: false,
 };
 

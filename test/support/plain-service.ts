@@ -62,6 +62,7 @@ export function plainService(members: ServiceMembers): Service {
     metrics: undefined,
     log: pino({ level: 'silent' }),
     handshakes: { probe: async () => [], recordServed: async () => undefined },
+    accountOf: async (projectId: string) => projectId,
     ...members,
   } as unknown as Service; // what is missing throws
   return new Proxy(service, {

@@ -152,7 +152,12 @@ describe('a check of a pending domain', () => {
   });
 
   it('takes the name with its TXT record, and enqueues a check of the other project’s domain', async () => {
-    const lost = { id: 'theirs', epoch: 4, change: aChange({ kind: 'moved', epoch: 'next' }) };
+    const lost = {
+      id: 'theirs',
+      projectId: 'another',
+      epoch: 4,
+      change: aChange({ kind: 'moved', epoch: 'next' }),
+    };
     const saved = [held, { kind: 'saved', epoch: 1, lost } as const];
     const { service, saves, jobs } = world({ saved, proofs: [ours] });
     expect(await checkDns(service, job)).toEqual({ kind: 'done' });

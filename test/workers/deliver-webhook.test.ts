@@ -32,6 +32,7 @@ function aDelivery(
       disabledAt: null,
       deletedAt: null,
       failingSince: null,
+      project: { accountId: 'a1' },
       ...webhook,
     },
     event: {
@@ -84,7 +85,7 @@ function world(delivery: LoadedDelivery | null, { send, isLate, isCrowded }: Sit
   return { run: () => deliverWebhook(service, { deliveryId: 'd1' }), saved, calls };
 }
 
-const slots = ['host hooks.shop.test', 'owner p1'];
+const slots = ['host hooks.shop.test', 'project p1', 'account a1'];
 const taken = slots.map((slot) => `in ${slot}`);
 const released = slots.toReversed().map((slot) => `out ${slot}`);
 

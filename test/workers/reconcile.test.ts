@@ -70,7 +70,7 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
       aliveIds: async (name) => new Set(idsIn(name)),
       async counts(name) {
         const delayed = idsIn(name).size;
-        return { waiting: 0, delayed, active: 0, failed: 0, prioritized: 0, isPaused: false };
+        return { waiting: 0, delayed, active: 0, failed: 0, isPaused: false };
       },
       astray: async (name, wanted) => wanted.filter(({ job }) => !idsIn(name).has(jobId(job))),
       async ensure(name, wanted) {

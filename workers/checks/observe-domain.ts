@@ -5,19 +5,20 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { inSpan } from '../../src/net/tracing.ts';
 import type { Service } from '../../src/service/service.ts';
 
-type ObservedName = { readonly hostname: string; readonly target: string };
+type ObservedName = Pick<LoadedDomain, 'hostname' | 'target' | 'projectId'>;
 
 /** In full. Network failures do not reject it. */
-export function observeDomain(
-  { observer }: Pick<Service, 'observer'>,
+export async function observeDomain(
+  service: Pick<Service, 'accountOf' | 'observer'>,
   domain: ObservedName,
 ): Promise<Observation> {
-  return inSpan('observe the DNS', {}, () => observer.observe(checkTargetOf(domain)));
+  const target = await checkTargetOf(service, domain);
+  return inSpan('observe the DNS', {}, () => service.observer.observe(target));
 }
 
 /** A light check unless a full one is due. */
 export async function observeAgain(
-  service: Pick<Service, 'config' | 'now' | 'observer'>,
+  service: Pick<Service, 'accountOf' | 'config' | 'now' | 'observer'>,
   domain: LoadedDomain,
 ): Promise<Observed> {
   const { now, config, observer } = service;
@@ -27,9 +28,14 @@ export async function observeAgain(
     return { kind: 'observed', observation: await observeDomain(service, domain) };
   }
   const earlier = { observation, depth };
-  return inSpan('observe the DNS', {}, () => observer.observeAgain(checkTargetOf(domain), earlier));
+  const target = await checkTargetOf(service, domain);
+  return inSpan('observe the DNS', {}, () => observer.observeAgain(target, earlier));
 }
 
-function checkTargetOf({ hostname, target }: ObservedName) {
-  return { hostname, target, apex: splitAtZone(hostname).apex };
+async function checkTargetOf(
+  { accountOf }: Pick<Service, 'accountOf'>,
+  { hostname, target, projectId }: ObservedName,
+) {
+  const owner = await accountOf(projectId);
+  return { hostname, target, apex: splitAtZone(hostname).apex, owner };
 }

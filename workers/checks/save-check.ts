@@ -48,7 +48,8 @@ export async function saveCheck(
   service.metrics?.check(countedCheckOf({ domain, outcome, at, verdict: result.verdict }));
   if (saved.lost !== undefined) await enqueueFollowUps(service, saved.lost, saved.lost.change);
   if (outcome.kind === 'moved') {
-    await enqueueFollowUps(service, { id: domain.id, epoch: saved.epoch }, outcome);
+    const { id, projectId } = domain;
+    await enqueueFollowUps(service, { id, projectId, epoch: saved.epoch }, outcome);
   }
   return outcome;
 }
@@ -60,9 +61,10 @@ function planRequired({ hostname }: LoadedDomain): CheckResult {
 /** Idempotent. A return to pending starts a new epoch: the previous epoch's jobs are removed. */
 export async function enqueueFollowUps(
   { queues }: Pick<Service, 'queues'>,
-  { id, epoch }: { readonly id: string; readonly epoch: number },
+  { id, projectId, epoch }: Pick<LoadedDomain, 'id' | 'projectId' | 'epoch'>,
   { to, nextCheckAt, escalateAt }: Pick<DomainChange, 'to' | 'nextCheckAt' | 'escalateAt'>,
 ): Promise<void> {
-  await addFollowUps(queues, { id, epoch, status: to.status, nextCheckAt, escalateAt });
-  if (to.status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
+  const { status } = to;
+  await addFollowUps(queues, { id, projectId, epoch, status, nextCheckAt, escalateAt });
+  if (status === 'pending') await forgetJobs(queues, { domainId: id, epoch: epoch - 1 });
 }

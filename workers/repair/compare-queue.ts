@@ -112,9 +112,9 @@ async function withoutSetAside(
     queue,
     jobs.map(({ job }) => jobId(job)),
   );
-  return jobs.flatMap(({ job, runAt }) => {
+  return jobs.flatMap(({ job, runAt, projectId }) => {
     const until = untils.get(jobId(job));
-    if (until === undefined) return [{ job, runAt }];
-    return until > now() ? [] : [{ job, runAt, probation: true }];
+    if (until === undefined) return [{ job, runAt, projectId }];
+    return until > now() ? [] : [{ job, runAt, projectId, probation: true }];
   });
 }

@@ -36,7 +36,10 @@ export type LoadedDelivery = {
     | 'disabledAt'
     | 'deletedAt'
     | 'failingSince'
-  >;
+  > & {
+    /** Null: the webhook is the installation's. */
+    readonly project: { readonly accountId: string } | null;
+  };
   readonly event: EventToDeliver;
 };
 
@@ -101,6 +104,7 @@ const loaded = {
       disabledAt: true,
       deletedAt: true,
       failingSince: true,
+      project: { select: { accountId: true } },
     },
   },
   event: { select: { ...eventColumns, messageId: true, projectId: true } },

@@ -3,13 +3,17 @@
 import type { EndProblem } from '../../core/operations/webhook-plan.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
-export type QueuedDelivery = { readonly id: string };
+export type QueuedDelivery = {
+  readonly id: string;
+  /** Null: of the installation's webhook. */
+  readonly projectId: string | null;
+};
 
 /** Safe for concurrent use by several processes. All times come from the caller's clock. */
 export type DeliveryTimes = {
   /**
    * Marks due deliveries as queued: at most `inFlight` per enabled webhook, without quarantined
-   * ones. Interleaves webhooks; within one, orders by time, then by event.
+   * ones. Accounts take turns, and so do the webhooks of one; each by time, then by event.
    */
   giveDue(at: Date, inFlight: number, limit: number): Promise<readonly QueuedDelivery[]>;
   /** Marks deliveries queued before `givenBefore` that still wait, except quarantined ones. */
@@ -30,13 +34,14 @@ export function createDeliveryTimes(prisma: PrismaClient): DeliveryTimes {
     giveDue: (at, inFlight, limit) => giveDue(prisma, at, inFlight, limit),
     giveAgain: (givenBefore, at, limit) =>
       prisma.$queryRaw<QueuedDelivery[]>`
-        UPDATE webhook_delivery SET queued_at = ${at.toISOString()}::timestamptz WHERE id IN (
+        UPDATE webhook_delivery SET queued_at = ${at.toISOString()}::timestamptz
+        FROM webhook WHERE webhook.id = webhook_id AND webhook_delivery.id IN (
           SELECT id FROM webhook_delivery AS d
           WHERE status = 'pending' AND queued_at < ${givenBefore.toISOString()}::timestamptz
             AND NOT EXISTS (SELECT FROM quarantine
               WHERE queue = 'deliver-webhook' AND job_id = d.id::text)
           ORDER BY queued_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-        RETURNING id`,
+        RETURNING webhook_delivery.id, webhook.project_id AS "projectId"`,
     async takeBack(ids, at) {
       await prisma.$executeRaw`
         UPDATE webhook_delivery SET queued_at = NULL WHERE id IN (
@@ -81,18 +86,20 @@ async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: 
           WHERE queue = 'deliver-webhook' AND job_id = d.id::text)
       GROUP BY webhook_id
     ), chosen AS (
-      SELECT due.id, due.next_attempt_at, row_number() OVER (
-        PARTITION BY waiting.webhook_id ORDER BY due.next_attempt_at, due.event_id) AS nth
+      SELECT due.id, due.next_attempt_at, webhook.project_id, row_number() OVER (
+        PARTITION BY project.account_id ORDER BY due.nth, due.next_attempt_at) AS nth
       FROM waiting
         JOIN webhook ON webhook.id = waiting.webhook_id
           AND webhook.deleted_at IS NULL AND webhook.disabled_at IS NULL
+        LEFT JOIN project ON project.id = webhook.project_id
         LEFT JOIN flying ON flying.webhook_id = waiting.webhook_id
         CROSS JOIN LATERAL (
-          SELECT id, next_attempt_at, event_id FROM webhook_delivery AS d
+          SELECT id, next_attempt_at,
+            row_number() OVER (ORDER BY d.next_attempt_at, d.event_id) AS nth
+          FROM webhook_delivery AS d
           WHERE d.webhook_id = waiting.webhook_id AND d.queued_at IS NULL AND d.status = 'pending'
             AND d.next_attempt_at <= ${now}::timestamptz
-          ORDER BY d.next_attempt_at, d.event_id
-          LIMIT greatest(0, ${inFlight}::bigint - coalesce(flying.count, 0))
+          ORDER BY nth LIMIT greatest(0, ${inFlight}::bigint - coalesce(flying.count, 0))
         ) AS due
       ORDER BY nth, due.next_attempt_at LIMIT ${limit}
     ), taken AS (
@@ -102,7 +109,8 @@ async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: 
     )
     UPDATE webhook_delivery AS d SET queued_at = ${now}::timestamptz
     FROM chosen WHERE chosen.id = d.id AND d.id IN (SELECT id FROM taken)
-    RETURNING d.id, chosen.nth, chosen.next_attempt_at AS "nextAttemptAt"`;
+    RETURNING d.id, chosen.project_id AS "projectId", chosen.nth,
+      chosen.next_attempt_at AS "nextAttemptAt"`;
   // RETURNING guarantees no order.
   return given.sort(
     (a, b) => Number(a.nth - b.nth) || a.nextAttemptAt.getTime() - b.nextAttemptAt.getTime(),

@@ -44,6 +44,7 @@ type HeldElsewhere = {
 /** `epoch`: its new one. */
 type LostDomain = {
   readonly id: string;
+  readonly projectId: string;
   readonly epoch: number;
   readonly change: DomainChange;
 };
@@ -199,7 +200,7 @@ async function takeFrom(
       ...about(id, change.events),
       ...(await closeEscalation(tx, id, 'claimed_elsewhere', at)),
     ],
-    lost: { id, epoch: holder.epoch + 1, change },
+    lost: { id, projectId: holder.projectId, epoch: holder.epoch + 1, change },
   };
 }
 

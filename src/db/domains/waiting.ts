@@ -12,6 +12,8 @@ export type WaitingJob = {
   readonly job: DomainJob | DeliveryJob;
   /** For a delivery, when it was queued. */
   readonly runAt: Date;
+  /** Of a domain. */
+  readonly projectId?: string;
 };
 
 /** Which jobs the rows need. Only `takeTurn` writes. */
@@ -62,7 +64,11 @@ export function createWaitingStore(prisma: PrismaClient): WaitingStore {
   };
 }
 
-type DomainRow = FollowUpState & { readonly id: string; readonly epoch: number };
+type DomainRow = FollowUpState & {
+  readonly id: string;
+  readonly epoch: number;
+  readonly projectId: string;
+};
 
 /** Must equal followUps() of src/core/life/follow-ups.ts; in SQL to use an index. */
 const waitingDomains = {
@@ -80,7 +86,8 @@ function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
       AND quarantine.domain_id = domain.id AND job_id = domain.id || '.' || domain.epoch)`;
   const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
     const rows = await prisma.$queryRaw<DomainRow[]>`
-      SELECT id, epoch, status::text, next_check_at AS "nextCheckAt", escalate_at AS "escalateAt"
+      SELECT id, epoch, project_id AS "projectId", status::text,
+        next_check_at AS "nextCheckAt", escalate_at AS "escalateAt"
       FROM domain WHERE ${waits} AND ${which}`;
     return rows.flatMap((row) => jobOf(row, queue));
   };
@@ -97,7 +104,9 @@ function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
 function jobOf(row: DomainRow, queue: DomainQueue): readonly WaitingJob[] {
   const job = { domainId: row.id, epoch: row.epoch };
   return followUps(row).flatMap((followUp) =>
-    followUp.queue === queue ? [{ key: row.id, job, runAt: followUp.runAt }] : [],
+    followUp.queue === queue
+      ? [{ key: row.id, job, runAt: followUp.runAt, projectId: row.projectId }]
+      : [],
   );
 }
 

@@ -28,6 +28,8 @@ export type CheckTarget = {
   readonly apex: boolean;
   /** The delegated zone below the registrable domain, once known. */
   readonly zone?: string;
+  /** The account that takes turns with others where queries have to wait. */
+  readonly owner?: string;
 };
 
 /** For names above registrable domains, shared by all checks. */
@@ -83,10 +85,11 @@ export function inZone(
   context: ObservationContext,
   delegation: Delegation | null,
 ): ObservationContext {
-  const { hostname, target, apex } = context.check;
-  const below = zoneBelow({ hostname, delegation });
+  const { check } = context;
+  const below = zoneBelow({ hostname: check.hostname, delegation });
   if (below === undefined) return context;
-  return { ...context, check: { hostname, target, apex: apex || below === hostname, zone: below } };
+  const apex = check.apex || below === check.hostname;
+  return { ...context, check: { ...check, apex, zone: below } };
 }
 
 /** Reserved for the resolvers if authoritative servers were unreachable recently. */
@@ -95,7 +98,7 @@ const FALLBACK_MS = 2_000;
 /** The check's budget starts now. Sends nothing. */
 export function startObservation(parts: ObserverParts, given: CheckTarget): ObservationContext {
   const { limits, asker, reachability } = parts;
-  const whole = startBudget(limits);
+  const whole = startBudget(limits, given.owner);
   const keptMs = reachability.isBlocked() ? Math.min(FALLBACK_MS, limits.ms / 2) : 0;
   const budget = keptMs > 0 ? boundedBudget(whole, limits.ms - keptMs) : whole;
   const contacts = new Map<string, Promise<Contact>>();

@@ -1,12 +1,14 @@
 /** Rate limit per DNS operator over all of its servers. */
 import { createTokenBuckets, type TokenRate } from '../../net/token-buckets.ts';
+import type { QueryBudget } from '../wire/budget.ts';
 import { createLine, type Line } from './line.ts';
 
 export type OperatorRates = {
-  /** In order; false at the deadline (performance.now()). A promise only if it has to wait. */
-  readonly take: (operator: string, deadline: number) => boolean | Promise<boolean>;
+  /** In turns of owners; false at the budget's deadline. A promise only if it has to wait. */
+  readonly take: (operator: string, budget: Turn) => boolean | Promise<boolean>;
 };
 
+type Turn = Pick<QueryBudget, 'deadline' | 'owner'>;
 type Waiting = { readonly line: Line; timer: NodeJS.Timeout | undefined };
 
 /** `now`: monotonic milliseconds. */
@@ -26,10 +28,10 @@ export function createOperatorRates(rate: TokenRate, now: () => number): Operato
     }
   }
 
-  async function wait(operator: string, waitMs: number, deadline: number): Promise<boolean> {
+  async function wait(operator: string, waitMs: number, budget: Turn): Promise<boolean> {
     const queue = waiting.get(operator) ?? { line: createLine(), timer: undefined };
     waiting.set(operator, queue);
-    const turn = queue.line.join(deadline);
+    const turn = queue.line.join(budget.deadline, budget.owner);
     queue.timer ??= setTimeout(() => serve(operator, queue), Math.ceil(waitMs));
     const served = await turn;
     if (queue.line.isEmpty() && waiting.get(operator) === queue) {
@@ -40,10 +42,10 @@ export function createOperatorRates(rate: TokenRate, now: () => number): Operato
   }
 
   return {
-    take(operator, deadline) {
-      if (waiting.has(operator)) return wait(operator, 0, deadline);
+    take(operator, budget) {
+      if (waiting.has(operator)) return wait(operator, 0, budget);
       const waitMs = buckets.take(operator);
-      return waitMs === 0 || wait(operator, waitMs, deadline);
+      return waitMs === 0 || wait(operator, waitMs, budget);
     },
   };
 }

@@ -26,7 +26,7 @@ type ThrottledOptions = {
 /** Limits are shared by all checks of the process. */
 export type Throttle = {
   /**
-   * At most two queries at once per address and port, and a rate per operator, in order.
+   * At most two queries at once per address and port, and a rate per operator; owners take turns.
    * `not_asked`: our limits prevented it in time. A repeatedly silent server is an immediate
    * timeout for a while. Rejects as the wire does.
    */
@@ -110,7 +110,7 @@ async function ask(
     if (!circuits.admits(key, zone)) return TIMEOUT;
     // Before taking a slot at the server, so that waiting for one operator does not block others at
     // the same address.
-    if (!(await rates.take(operator, budget.deadline))) return NOT_ASKED;
+    if (!(await rates.take(operator, budget))) return NOT_ASKED;
     return within(places, key, budget, async () => {
       // The state can have changed while waiting.
       if (!circuits.admits(key, zone)) return TIMEOUT;
@@ -123,10 +123,10 @@ async function ask(
 async function within(
   places: Places,
   key: string,
-  { deadline }: QueryBudget,
+  budget: QueryBudget,
   act: () => Promise<WireAnswer>,
 ): Promise<WireAnswer> {
-  if (!(await places.enter(key, deadline))) return NOT_ASKED;
+  if (!(await places.enter(key, budget))) return NOT_ASKED;
   try {
     return await act();
   } finally {
@@ -162,8 +162,8 @@ async function send(
 }
 
 type Places = {
-  /** False at the deadline. */
-  readonly enter: (key: string, deadline: number) => boolean | Promise<boolean>;
+  /** False at the budget's deadline. */
+  readonly enter: (key: string, budget: QueryBudget) => boolean | Promise<boolean>;
   /** Call it once for each time that `enter` returned true. */
   readonly leave: (key: string) => void;
 };
@@ -172,14 +172,14 @@ type Places = {
 function createPlaces(): Places {
   const busy = new Map<string, { underWay: number; readonly line: Line }>();
   return {
-    enter(key, deadline) {
+    enter(key, { deadline, owner }) {
       const place = busy.get(key);
       if (place === undefined) {
         busy.set(key, { underWay: 1, line: createLine() });
         return true;
       }
       // A free slot implies an empty queue, because `leave` releases the next caller.
-      if (place.underWay >= AT_ONCE) return place.line.join(deadline);
+      if (place.underWay >= AT_ONCE) return place.line.join(deadline, owner);
       place.underWay++;
       return true;
     },

@@ -21,6 +21,8 @@ export type QueryBudget = {
   readonly deadline: number;
   /** By address and port, for all queries of the check; null: each query has its own connection. */
   readonly tcp: Map<string, TcpKnown> | null;
+  /** Who takes turns with others where queries have to wait: an account's ID, or empty. */
+  readonly owner: string;
 };
 
 /**
@@ -34,9 +36,9 @@ export type TcpKnown = {
 
 export type Spent = { readonly questions: number; readonly bytes: number; readonly ms: number };
 
-export function startBudget({ questions, ms, bytes }: Limits): QueryBudget {
+export function startBudget({ questions, ms, bytes }: Limits, owner = ''): QueryBudget {
   const deadline = performance.now() + ms;
-  return { questionsLeft: questions, bytesLeft: bytes, deadline, tcp: new Map() };
+  return { questionsLeft: questions, bytesLeft: bytes, deadline, tcp: new Map(), owner };
 }
 
 /** Never negative. */
@@ -54,6 +56,7 @@ export const unlimited: QueryBudget = {
   bytesLeft: Number.POSITIVE_INFINITY,
   deadline: Number.POSITIVE_INFINITY,
   tcp: null,
+  owner: '',
 };
 
 /** Includes any excess. */
@@ -120,6 +123,7 @@ export function boundedBudget(budget: QueryBudget, ms: number): QueryBudget {
       budget.bytesLeft = left;
     },
     tcp: budget.tcp,
+    owner: budget.owner,
     deadline: Math.min(budget.deadline, performance.now() + ms),
   };
 }

@@ -143,7 +143,6 @@ const noJobs = {
   delayed: 0,
   active: 0,
   failed: 0,
-  prioritized: 0,
   isPaused: false,
 } as const;
 

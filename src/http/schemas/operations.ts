@@ -110,7 +110,6 @@ export const operationsOverview = z
             delayed: count(),
             active: count(),
             failed: count(),
-            prioritized: count(),
             isPaused: z.boolean().meta({
               description: 'Whether the queue is paused; its jobs run only after it is resumed',
             }),

@@ -32,7 +32,7 @@ export function queuesSection({ queues, overdue }: OverviewView, { link }: Signe
             {
               heading: 'Waiting',
               className: 'n',
-              cell: (row) => number(row.waiting + row.prioritized),
+              cell: (row) => number(row.waiting),
             },
             {
               heading: 'Scheduled',

@@ -1,0 +1,85 @@
+/**
+ * While several accounts have jobs, runs no more of them at once than the process keeps up with. On a
+ * busy CPU many jobs at once are faster together, but each of them is slower, and so is a job whose
+ * turn came early. An account that is alone has nobody to wait for it.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { MINUTE } from '../../src/core/time.ts';
+import type { AccountOf } from '../../src/db/account-of.ts';
+
+const EVERY_MS = 100;
+/** Of the measurement: an idle event loop is this late. */
+const RESOLUTION_MS = 5;
+/** docs/measured/performance.md has the figures for it. */
+const BUSY_MS = 1;
+/** Jobs at once: never fewer, and no more when the loop is late. */
+const [LEAST, CROWD] = [8, 64];
+/** An account that had a job this recently can have another. */
+const RECENT_MS = MINUTE;
+
+export type Load = {
+  /** Jobs that may run at once now. */
+  readonly limit: number;
+  readonly active: number;
+  /** Mean since the last call. */
+  readonly loopDelayMs: number;
+  /** Accounts with a job in the last minute. */
+  readonly accounts: number;
+};
+
+/** Fewer while the event loop is late; more while all places are taken and it is not. */
+export function nextLimit({ limit, active, loopDelayMs, accounts }: Load, most: number): number {
+  if (accounts < 2) return most;
+  if (loopDelayMs > BUSY_MS) {
+    return Math.min(most, Math.max(LEAST, Math.floor(Math.min(limit, CROWD) * 0.75)));
+  }
+  return active >= limit ? Math.min(most, Math.ceil(limit * 1.25)) : limit;
+}
+
+export type LoadGuard = {
+  /** The same function; the guard learns whose jobs run. */
+  watch(accountOf: AccountOf): AccountOf;
+  /** Runs a job; the guard counts it meanwhile. */
+  count<T>(run: () => Promise<T>): Promise<T>;
+  /** Changes the concurrency of a BullMQ Worker until `stop` is aborted. */
+  adjust(worker: { concurrency: number }, stop: AbortSignal): void;
+};
+
+/** Of one queue. `most`: its concurrency if one account has all jobs. */
+export function createLoadGuard(most: number): LoadGuard {
+  const lastJobAt = new Map<string, number>();
+  let active = 0;
+  function countAccounts(): number {
+    const since = performance.now() - RECENT_MS;
+    for (const [account, at] of lastJobAt) if (at < since) lastJobAt.delete(account);
+    return lastJobAt.size;
+  }
+  return {
+    watch: (accountOf) => async (projectId) => {
+      const account = await accountOf(projectId);
+      lastJobAt.set(account, performance.now());
+      return account;
+    },
+    async count(run) {
+      active += 1;
+      return run().finally(() => {
+        active -= 1;
+      });
+    },
+    adjust(worker, stop) {
+      const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+      delay.enable();
+      const timer = setInterval(() => {
+        const loopDelayMs = Math.max(0, delay.mean / 1e6 - RESOLUTION_MS);
+        delay.reset();
+        const load = { active, loopDelayMs, accounts: countAccounts() };
+        worker.concurrency = nextLimit({ limit: worker.concurrency, ...load }, most);
+      }, EVERY_MS);
+      timer.unref();
+      stop.addEventListener('abort', () => {
+        clearInterval(timer);
+        delay.disable();
+      });
+    },
+  };
+}
