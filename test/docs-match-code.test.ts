@@ -271,13 +271,13 @@ describe('The documentation', () => {
     );
   });
 
-  it.each(['account_orders', 'project_orders'] as const)('states what %s counts', (limit) => {
+  it.each(['account_share', 'project_share'] as const)('states what %s counts', (limit) => {
     const minutes = Math.round(refillMs(limit) / MINUTE);
     const counts = `one order for ${minutes} minutes, at most ${authorityLimits[limit].tokens}.`;
     expect(file('docs/decisions/0015-budget.md')).toContain(counts);
   });
 
-  const stated = Object.entries(authorityLimits).filter(([limit]) => !limit.includes('_orders'));
+  const stated = Object.entries(authorityLimits).filter(([limit]) => !limit.endsWith('_share'));
   it.each(stated)('states the limit of %s', (_limit, limit) => {
     const { tokens, windowMs } = limit;
     const HOUR = 60 * MINUTE;

@@ -7,8 +7,8 @@ import type { QueueName } from '../core/operations/jobs.ts';
 import { SECOND } from '../core/time.ts';
 import type { AccountOf } from '../db/account-of.ts';
 
-/** BullMQ's priorities end at 2,097,151; 0 runs before all others. */
-const PLACES = 1_000_000;
+/** An hour's worth of steps: after a burst, an account lets others go first for no longer. */
+const PLACES = 3_600;
 /**
  * How fast a line is assumed to move. Slower than workers are: an account that had many jobs lately
  * lets the others go first even when all of its own have run.
@@ -33,7 +33,7 @@ export function createAccountTurns(
   const place = (line: string) => {
     const at = now();
     const end = Math.max(at, emptyAt.get(line) ?? at) + STEP_MS;
-    emptyAt.set(line, end);
+    emptyAt.set(line, Math.min(end, at + PLACES * STEP_MS));
     return Math.min(PLACES, Math.ceil((end - at) / STEP_MS));
   };
   return {
@@ -49,5 +49,5 @@ export function createAccountTurns(
 
 /** Jobs that ran before come after those that never did. Null if this one does already. */
 export function laterTurn(priority: number): number | null {
-  return priority === 0 || priority > PLACES ? null : PLACES + priority;
+  return priority > PLACES ? null : PLACES + Math.max(1, priority);
 }

@@ -34,8 +34,8 @@ describe('the limits of Let’s Encrypt', () => {
   /** As published, with the refill rounded the same way. */
   const published: readonly (readonly [AuthorityLimit, number, number, number])[] = [
     ['orders', 300, 36 * SECOND, SECOND],
-    ['account_orders', 75, 1_152 * SECOND, SECOND],
-    ['project_orders', 75, 1_152 * SECOND, SECOND],
+    ['account_share', 75, 1_152 * SECOND, SECOND],
+    ['project_share', 75, 1_152 * SECOND, SECOND],
     ['registrable_domain', 50, 202 * MINUTE, MINUTE],
     ['same_names', 5, 34 * HOUR, HOUR],
     ['failed_authorizations', 5, 12 * MINUTE, MINUTE],
@@ -119,8 +119,8 @@ describe('the limits of an order', () => {
       limits.filter((limit) => what({ limit, key: limit }));
     expect(those(takesAtOnce)).toEqual([
       'orders',
-      'account_orders',
-      'project_orders',
+      'account_share',
+      'project_share',
       'registrable_domain',
       'same_names',
     ]);
@@ -140,8 +140,8 @@ describe('the bucket of a limit', () => {
 
   it.each([
     ['orders', 'the installation’s', 'docs.example.com', ''],
-    ['account_orders', 'the account’s', 'docs.example.com', ` ${accountId}`],
-    ['project_orders', 'the project’s', 'docs.example.com', ` ${projectId}`],
+    ['account_share', 'the account’s', 'docs.example.com', ` ${accountId}`],
+    ['project_share', 'the project’s', 'docs.example.com', ` ${projectId}`],
     ['registrable_domain', 'the zone’s', 'docs.example.com', ' example.com'],
     ['registrable_domain', 'an apex’s own', 'example.com', ' example.com'],
     ['registrable_domain', 'below a suffix of two labels', 'a.shop.co.uk', ' shop.co.uk'],

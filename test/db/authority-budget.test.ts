@@ -24,8 +24,8 @@ const first = 'https://first.test/dir';
 const second = 'https://second.test/dir';
 const ofOne = {
   orders: 1,
-  account_orders: 1,
-  project_orders: 1,
+  account_share: 1,
+  project_share: 1,
   registrable_domain: 1,
   same_names: 1,
 };
@@ -97,8 +97,8 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
     // Refused orders have taken no token of the account either.
     expect(await missing()).toEqual({
       orders: 3,
-      account_orders: 3,
-      project_orders: 1,
+      account_share: 3,
+      project_share: 1,
       registrable_domain: 50,
       same_names: 1,
     });
@@ -133,8 +133,8 @@ describe.each(databasesOfRun())('the budget on $name', ({ name, available }) => 
     await Promise.all([refuse(domain, order, noon), refuse(domain, order, noon)]);
     expect(await missing()).toEqual({
       orders: 1,
-      account_orders: 1,
-      project_orders: 1,
+      account_share: 1,
+      project_share: 1,
       failed_authorizations: 1,
     });
   });

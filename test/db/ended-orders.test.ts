@@ -71,7 +71,7 @@ describe.each(databasesOfRun())('an order on $name', ({ name, available }) => {
 
   describe.skipIf(!available)('that is ended with its domain', () => {
     const certificates = { registrable_domain: 1, same_names: 1 };
-    const orders = { orders: 1, account_orders: 1, project_orders: 1 };
+    const orders = { orders: 1, account_share: 1, project_share: 1 };
     it('returns the certificate tokens when it was not placed', async () => {
       const { domain } = await anOrder();
       await remove(domain);

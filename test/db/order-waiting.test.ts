@@ -52,11 +52,11 @@ describe.each(databasesOfRun())('orders of several accounts on $name', ({ name, 
 
   /** This account took as many orders as a share has, and so many are left for all. */
   async function taken(left: number, ...more: readonly (readonly [string, number])[]) {
-    const full = (count: number) => later(noon, count * refillMs('account_orders'));
+    const full = (count: number) => later(noon, count * refillMs('account_share'));
     await db.database.prisma.authorityBudget.createMany({
       data: [
         { key: `orders ${first}`, fullAt: later(noon, (300 - left) * refillMs('orders')) },
-        { key: `account_orders ${first} ${accountId}`, fullAt: full(75) },
+        { key: `account_share ${first} ${accountId}`, fullAt: full(75) },
         ...more.map(([key, count]) => ({ key, fullAt: full(count) })),
       ],
     });
@@ -73,7 +73,7 @@ describe.each(databasesOfRun())('orders of several accounts on $name', ({ name, 
     await taken(100);
     const until = later(noon, MINUTE);
     await store.noteWaiting(other, first, until);
-    const wait = { limit: 'account_orders', subject: accountId, until };
+    const wait = { limit: 'account_share', subject: accountId, until };
     expect(await ask(domain)).toEqual(wait);
     expect((await store.loadWork(domain.id, noon))?.budgetWaits).toEqual([wait, null]);
     expect(await ask(other)).toBeNull();
@@ -90,14 +90,21 @@ describe.each(databasesOfRun())('orders of several accounts on $name', ({ name, 
 
   it.skipIf(!available)('a project waits for another one of its account', async () => {
     const [domain, other] = [await aDomain(accountId), await aDomain(accountId)];
-    await taken(100, [`project_orders ${first} ${domain.projectId}`, 40]);
+    await taken(100, [`project_share ${first} ${domain.projectId}`, 40]);
     const until = later(noon, MINUTE);
     await store.noteWaiting(other, first, until);
     expect(await ask(domain)).toEqual({
-      limit: 'project_orders',
+      limit: 'project_share',
       subject: domain.projectId,
       until,
     });
+  });
+
+  it.skipIf(!available)('a project does not wait for one of another account', async () => {
+    const [domain, other] = [await aDomain(), await aDomain(accountId)];
+    await taken(1, [`project_share ${first} ${domain.projectId}`, 40]);
+    await store.noteWaiting(other, first, later(noon, MINUTE));
+    expect(await ask(domain)).toBeNull();
   });
 
   it.skipIf(!available)('an account does not wait for one that took more', async () => {
@@ -106,7 +113,7 @@ describe.each(databasesOfRun())('orders of several accounts on $name', ({ name, 
     const { accountId: otherId } = await db.database.prisma.project.findUniqueOrThrow({
       where: { id: other.projectId },
     });
-    await taken(1, [`account_orders ${first} ${otherId}`, 75.5]);
+    await taken(1, [`account_share ${first} ${otherId}`, 75.5]);
     expect(await ask(domain)).toBeNull();
   });
 

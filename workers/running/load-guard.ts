@@ -14,8 +14,8 @@ const RESOLUTION_MS = 5;
 const BUSY_MS = 1;
 /** Jobs at once: never fewer, and no more when the loop is late. */
 const [LEAST, CROWD] = [8, 64];
-/** An account that had a job this recently can have another. */
-const RECENT_MS = MINUTE;
+/** An account with a pending domain has a check at least this often. */
+const RECENT_MS = 10 * MINUTE;
 
 export type Load = {
   /** Jobs that may run at once now. */
@@ -23,17 +23,17 @@ export type Load = {
   readonly active: number;
   /** Mean since the last call. */
   readonly loopDelayMs: number;
-  /** Accounts with a job in the last minute. */
+  /** Accounts with a job in the last ten minutes. */
   readonly accounts: number;
 };
 
-/** Fewer while the event loop is late; more while all places are taken and it is not. */
+/** Fewer while the event loop is late; more while almost all places are taken and it is not. */
 export function nextLimit({ limit, active, loopDelayMs, accounts }: Load, most: number): number {
   if (accounts < 2) return most;
   if (loopDelayMs > BUSY_MS) {
     return Math.min(most, Math.max(LEAST, Math.floor(Math.min(limit, CROWD) * 0.75)));
   }
-  return active >= limit ? Math.min(most, Math.ceil(limit * 1.25)) : limit;
+  return active >= 0.9 * limit ? Math.min(most, Math.ceil(limit * 1.25)) : limit;
 }
 
 export type LoadGuard = {

@@ -25,7 +25,7 @@ type Others = {
 /** Null: none waits. */
 export type OthersWaiting = { readonly [L in ShareLimit]: Others | null };
 
-export const nobodyWaits: OthersWaiting = { account_orders: null, project_orders: null };
+export const nobodyWaits: OthersWaiting = { account_share: null, project_share: null };
 
 /** When each bucket is full again; a missing key means full. */
 export type FullAt = ReadonlyMap<string, Date>;
@@ -59,13 +59,17 @@ export function dependsOnOthers(buckets: readonly Bucket[], fullAt: FullAt, now:
 
 type State = { readonly buckets: readonly Bucket[]; readonly fullAt: FullAt; readonly now: Date };
 
+/** Who waits can change at any time: a waiting order looks again after three refills. */
+const LONGEST_WAIT_MS = 3 * refillMs('orders');
+
 function turnAt(limit: ShareLimit, bucket: Bucket, state: State, others: Others | null): Date {
   const { fullAt, now } = state;
   if (others === null) return now;
   const own = fullAt.get(bucket.key) ?? now;
   if (own <= now || own <= others.fullAt) return now;
   const at = shareAt(limit, bucket, state);
-  return new Date(Math.min(at.getTime(), others.until.getTime()));
+  const longest = now.getTime() + LONGEST_WAIT_MS;
+  return new Date(Math.min(at.getTime(), others.until.getTime(), longest));
 }
 
 /** For each order that its owner took lately, this many must be left: a quarter is its own. */

@@ -14,8 +14,8 @@ export const authorityLimits = {
    * Our own: what each took of `orders` lately (budget-wait.ts). An order counts for 19 minutes, in
    * which the account gets 32: that many accounts take turns exactly.
    */
-  account_orders: { tokens: 75, windowMs: DAY },
-  project_orders: { tokens: 75, windowMs: DAY },
+  account_share: { tokens: 75, windowMs: DAY },
+  project_share: { tokens: 75, windowMs: DAY },
   /** Certificates for a registrable domain and all names below it. */
   registrable_domain: { tokens: 50, windowMs: 7 * DAY },
   /** Certificates for exactly the same set of names; every order is for one name. */
@@ -27,10 +27,10 @@ export const authorityLimits = {
 
 export type AuthorityLimit = keyof typeof authorityLimits;
 
-export type ShareLimit = 'account_orders' | 'project_orders';
+export type ShareLimit = 'account_share' | 'project_share';
 
 export function isShare(limit: AuthorityLimit): limit is ShareLimit {
-  return limit === 'account_orders' || limit === 'project_orders';
+  return limit === 'account_share' || limit === 'project_share';
 }
 
 /** `plain`: placed without `replaces` although opened with it, so a renewal's limits apply. */
@@ -65,8 +65,8 @@ const countedFor: Readonly<
     first: [
       'failed_authorizations',
       'orders',
-      'account_orders',
-      'project_orders',
+      'account_share',
+      'project_share',
       'registrable_domain',
       'same_names',
     ],
@@ -118,8 +118,8 @@ function isLimit(text: string): text is AuthorityLimit {
 /** Let's Encrypt counts each name below a private suffix separately. */
 function subjectOf(limit: AuthorityLimit, { hostname, projectId, accountId }: OrderOwner): string {
   if (limit === 'orders') return '';
-  if (limit === 'account_orders') return accountId;
-  if (limit === 'project_orders') return projectId;
+  if (limit === 'account_share') return accountId;
+  if (limit === 'project_share') return projectId;
   if (limit !== 'registrable_domain') return hostname;
   return getDomain(hostname, { allowPrivateDomains: true, extractHostname: false }) ?? hostname;
 }
@@ -193,7 +193,9 @@ export function takenAgain(
   now: Date,
 ): readonly Bucket[] {
   if (now.getTime() - createdAt.getTime() <= COUNTED_MS) return [];
-  return buckets.flatMap((key) => bucketOf(key) ?? []).filter(({ limit }) => limit === 'orders');
+  return buckets
+    .flatMap((key) => bucketOf(key) ?? [])
+    .filter(({ limit }) => limit === 'orders' || isShare(limit));
 }
 
 /** The CA counts certificates at issuance, Signpost at the order. */
@@ -214,8 +216,8 @@ export function soonestWait(waits: readonly (BudgetWait | null)[]): BudgetWait |
 const sentences: {
   readonly [L in AuthorityLimit]: (subject: string) => readonly [string, string];
 } = {
-  account_orders: () => ['new orders', shareInWords('account')],
-  project_orders: () => ['new orders', shareInWords('project')],
+  account_share: () => ['new orders', shareInWords('account')],
+  project_share: () => ['new orders', shareInWords('project')],
   orders: () => ['new orders', 'for all domains of this installation together'],
   registrable_domain: (domain) => ['certificates', `for ${domain} and all names below it`],
   same_names: (hostname) => ['certificates', `for ${hostname}`],

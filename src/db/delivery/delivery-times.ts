@@ -94,12 +94,14 @@ async function giveDue(prisma: PrismaClient, at: Date, inFlight: number, limit: 
         LEFT JOIN project ON project.id = webhook.project_id
         LEFT JOIN flying ON flying.webhook_id = waiting.webhook_id
         CROSS JOIN LATERAL (
-          SELECT id, next_attempt_at,
-            row_number() OVER (ORDER BY d.next_attempt_at, d.event_id) AS nth
-          FROM webhook_delivery AS d
-          WHERE d.webhook_id = waiting.webhook_id AND d.queued_at IS NULL AND d.status = 'pending'
-            AND d.next_attempt_at <= ${now}::timestamptz
-          ORDER BY nth LIMIT greatest(0, ${inFlight}::bigint - coalesce(flying.count, 0))
+          SELECT id, next_attempt_at, row_number() OVER (ORDER BY next_attempt_at, event_id) AS nth
+          FROM (
+            SELECT id, next_attempt_at, event_id FROM webhook_delivery AS d
+            WHERE d.webhook_id = waiting.webhook_id AND d.queued_at IS NULL AND d.status = 'pending'
+              AND d.next_attempt_at <= ${now}::timestamptz
+            ORDER BY d.next_attempt_at, d.event_id
+            LIMIT greatest(0, ${inFlight}::bigint - coalesce(flying.count, 0))
+          ) AS next
         ) AS due
       ORDER BY nth, due.next_attempt_at LIMIT ${limit}
     ), taken AS (

@@ -29,7 +29,7 @@ export async function noteWaiting(
 
 type Row = { readonly limit: ShareLimit; readonly until: Date; readonly fullAt: Date };
 
-/** `buckets`: of one order, at one CA. */
+/** Other accounts, and other projects of the same account. `buckets`: of one order, at one CA. */
 export async function findOthersWaiting(
   prisma: Pick<PrismaClient, '$queryRaw'>,
   buckets: readonly Bucket[],
@@ -37,17 +37,19 @@ export async function findOthersWaiting(
 ): Promise<OthersWaiting> {
   const shares = buckets.filter(({ limit }) => isShare(limit));
   const [authority = ''] = shares.map((bucket) => partsOfKey(bucket).authority);
+  const account = shares.find(({ limit }) => limit === 'account_share');
   const rows = await prisma.$queryRaw<Row[]>`
     WITH waiting AS (
-      SELECT kind, kind || ' ' || authority || ' ' ||
-        CASE kind WHEN 'account_orders' THEN account_id ELSE project_id END AS key, until
+      SELECT kind, 'account_share ' || authority || ' ' || account_id AS of, kind || ' ' || authority || ' ' ||
+        CASE kind WHEN 'account_share' THEN account_id ELSE project_id END AS key, until
       FROM order_waiting JOIN project ON project.id = project_id,
-        (VALUES ('account_orders'), ('project_orders')) AS kinds (kind)
+        (VALUES ('account_share'), ('project_share')) AS kinds (kind)
       WHERE authority = ${authority} AND until > ${now}::timestamptz)
     SELECT kind AS limit, max(until) AS until,
       min(greatest(coalesce(full_at, ${now}::timestamptz), ${now}::timestamptz)) AS "fullAt"
     FROM waiting LEFT JOIN authority_budget USING (key)
-    WHERE key <> ALL (${shares.map(({ key }) => key)}) GROUP BY kind`;
+    WHERE key <> ALL (${shares.map(({ key }) => key)})
+      AND (kind = 'account_share' OR of = ${account?.key ?? ''}) GROUP BY kind`;
   const found = rows.map(({ limit, until, fullAt }) => [limit, { until, fullAt }]);
   return { ...nobodyWaits, ...Object.fromEntries(found) };
 }

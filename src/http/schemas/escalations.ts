@@ -60,8 +60,8 @@ const evidence = z
         z.object({
           limit: explainedEnum('AuthorityLimit', 'Rate limit of the certificate authority', {
             orders: 'New orders of the installation',
-            account_orders: 'An account’s share of new orders, while other accounts wait',
-            project_orders: 'A project’s share of new orders, while other projects wait',
+            account_share: 'An account’s share of new orders, while other accounts wait',
+            project_share: 'A project’s share of new orders, while other projects wait',
             registrable_domain: 'Certificates per registrable domain, including its subdomains',
             same_names: 'Certificates for the same name',
             failed_authorizations: 'Failed authorizations per name',
