@@ -27,13 +27,13 @@ export type Load = {
   readonly accounts: number;
 };
 
-/** Fewer while the event loop is late; more while almost all places are taken and it is not. */
+/** Fewer while the event loop is late; more while all places are taken and it is not. */
 export function nextLimit({ limit, active, loopDelayMs, accounts }: Load, most: number): number {
   if (accounts < 2) return most;
   if (loopDelayMs > BUSY_MS) {
     return Math.min(most, Math.max(LEAST, Math.floor(Math.min(limit, CROWD) * 0.75)));
   }
-  return active >= 0.9 * limit ? Math.min(most, Math.ceil(limit * 1.25)) : limit;
+  return active >= limit ? Math.min(most, Math.ceil(limit * 1.25)) : limit;
 }
 
 export type LoadGuard = {
