@@ -50,7 +50,7 @@ export async function storedChecks({ backend: { queueOptions, factory } }: Servi
     factory,
   );
   try {
-    return await queue.getJobs(['waiting', 'delayed', 'active'], 0, -1);
+    return await queue.getJobs(['waiting', 'prioritized', 'delayed', 'active'], 0, -1);
   } finally {
     await queue.close();
   }
