@@ -26,6 +26,8 @@ export type Customer = {
   /** With every scope that an account's key can have. */
   readonly key: string;
   readonly keyId: string;
+  /** An Idempotency-Key that the customer has sent with each of its POST requests. */
+  readonly usedIdempotencyKey: string;
 };
 
 export type TwoAccounts = Awaited<ReturnType<typeof startTwoAccounts>>;
@@ -63,7 +65,7 @@ export async function startTwoAccounts(name?: StorageName) {
 
 type Call = (line: string, options: CallOptions) => ReturnType<typeof callApi>;
 
-/** Made with the platform's key; both customers use the same slugs. */
+/** Made with the platform's key, with two of everything; both customers use the same slugs. */
 async function aCustomer(call: Call, mark: string): Promise<Customer> {
   const made = async (line: string, json: object): Promise<Named> => {
     const { status, body } = await call(line, { key: API_KEY, json });
@@ -78,12 +80,15 @@ async function aCustomer(call: Call, mark: string): Promise<Customer> {
   const { id: otherProjectId } = await made('POST /v1/projects', other);
   const path = `/v1/projects/${projectId}`;
   const deploy = { status: 'succeeded', upstream: `http://127.0.0.1:9/${mark}` };
+  await made(`POST ${path}/deploys`, deploy);
   const { id: deployId } = await made(`POST ${path}/deploys`, deploy);
   const zone = `${mark}.example`;
   const hostname = `docs.${zone}`;
-  const { id: domainId } = await made(`POST ${path}/domains`, { hostname });
   const webhook = { url: `https://${mark}.example/hook` };
+  await made(`POST ${path}/webhooks`, webhook);
   const { id: webhookId } = await made(`POST ${path}/webhooks`, webhook);
+  const { id: domainId } = await made(`POST ${path}/domains`, { hostname });
+  await made(`POST ${path}/domains`, { hostname: `www.${zone}` });
   await made(`PUT ${path}/domains/${hostname}/hsts`, {
     ...{ maxAge: 300n, includeSubdomains: false, preload: false },
   });
@@ -93,7 +98,7 @@ async function aCustomer(call: Call, mark: string): Promise<Customer> {
   const key = { name: `key-${mark}`, scopes, accountId };
   const { id: keyId, key: token } = (await made('POST /v1/keys', key)) as Named & { key: string };
   const ids = { accountId, projectId, otherProjectId, deployId, domainId, webhookId, keyId };
-  return { mark, zone, hostname, key: token, ...ids };
+  return { mark, zone, hostname, key: token, ...ids, usedIdempotencyKey: `sent by ${mark}` };
 }
 
 /** The same customer, if it had never been there; its account exists to keys of the account. */
@@ -108,6 +113,7 @@ export function absent(customer: Customer, { isOfAccount = false } = {}): Custom
     keyId: 'a'.repeat(customer.keyId.length),
     zone: 'nil.example',
     hostname: 'docs.nil.example',
+    usedIdempotencyKey: randomUUID(),
   };
 }
 

@@ -1,0 +1,75 @@
+/** What a stranger learns of a customer: any difference to IDs that never existed. */
+import type { Route } from '../../src/http/pipeline/route.ts';
+import { countStatements } from './statements.ts';
+import { type Asking, askingFor, type Cursors, type Stranger } from './strangers.ts';
+import { absent, type Customer, replaceBigint, type TwoAccounts } from './two-accounts.ts';
+
+/** One line for each request whose response differs, in content, headers or SQL statements. */
+export async function leaksTo(
+  { call }: Pick<TwoAccounts, 'call'>,
+  stranger: Stranger,
+  routes: readonly Route[],
+  customer: Customer,
+  cursors?: Cursors,
+): Promise<readonly string[]> {
+  const { count, restore } = countStatements();
+  const ask = async ({ line, json, headers }: Asking, about: Customer) => {
+    const { key } = stranger;
+    const all = { ...stranger.headers, ...headers };
+    const asked = { key, headers: all, ...(json !== undefined && { json }) };
+    const { result, statements } = await count(() => call(line, asked));
+    const { status, headers: sent, text } = result;
+    const whole = `${status} ${JSON.stringify(Object.entries(sent).sort())} ${text}`;
+    return { content: neutral(whole, about), statements };
+  };
+  const leaks: string[] = [];
+  const nobody = absent(customer, stranger);
+  for (const route of routes) {
+    const others = askingFor(route, nobody, cursors);
+    for (const [nth, asking] of askingFor(route, customer, cursors).entries()) {
+      const leak = await leakOf(
+        customer.mark,
+        () => ask(others[nth] ?? asking, nobody),
+        () => ask(asking, customer),
+      );
+      if (leak === null) continue;
+      leaks.push(`${route.operationId} ${JSON.stringify(asking, replaceBigint)}\n${leak}`);
+    }
+  }
+  restore();
+  return leaks;
+}
+
+type Answer = { readonly content: string; readonly statements: number };
+
+const ATTEMPTS = 3;
+
+/** Work in the background can start in a call, so different numbers are counted again. */
+async function leakOf(
+  mark: string,
+  askUnknown: () => Promise<Answer>,
+  askForeign: () => Promise<Answer>,
+): Promise<string | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    const unknown = await askUnknown();
+    const foreign = await askForeign();
+    if (foreign.content !== unknown.content) return `${foreign.content}\n${unknown.content}`;
+    if (foreign.content.includes(mark)) return `has the mark: ${foreign.content}`;
+    if (foreign.statements === unknown.statements) return null;
+    if (attempt === ATTEMPTS) {
+      return `runs ${foreign.statements} statements, and ${unknown.statements} for an unknown ID`;
+    }
+  }
+}
+
+/** Without what a response repeats of its request, and without what differs each time. */
+function neutral(text: string, customer: Customer): string {
+  const { mark, ...given } = customer;
+  return Object.values(given)
+    .sort((a, b) => b.length - a.length)
+    .reduce((rest, value) => rest.replaceAll(value, '…'), text)
+    .replaceAll(/"requestId":"[^"]*"/g, '')
+    .replaceAll(/\["(content-length|etag|ratelimit|traceparent|x-request-id)","[^\]]*"\]/g, '')
+    .replaceAll(/"id":\d+|\/v1\/pets\/\d+/g, '')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z|"\w*[mM]s":\d+|"cost":\{[^}]*\}/g, '');
+}

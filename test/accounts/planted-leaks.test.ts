@@ -1,0 +1,136 @@
+/** Queries without their Access, planted one by one: a response must show each. */
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Access, wholeInstallation } from '../../src/core/access.ts';
+import type { Stores } from '../../src/service/stores.ts';
+import { everyRoute } from '../support/every-route.ts';
+import { leaksTo } from './leaks.ts';
+import { storedOf } from './stored.ts';
+import { askingFor, cursorsOf, strangersOf } from './strangers.ts';
+import { startTwoAccounts, type TwoAccounts } from './two-accounts.ts';
+
+const routes = everyRoute().filter(({ scope }) => scope !== null);
+let world: TwoAccounts;
+beforeAll(async () => {
+  world = await startTwoAccounts();
+}, 60_000);
+afterAll(() => world?.close());
+
+let planted: (() => void)[] = [];
+afterEach(() => {
+  for (const takeBack of planted) takeBack();
+  planted = [];
+});
+
+type Owned = { readonly access: Access };
+type Query = (first: Access | Owned, ...more: readonly unknown[]) => unknown;
+
+/** A query such as `domains.find` has the whole installation from now on, whoever asks. */
+function plant(name: string): void {
+  const [storeName = '', method = ''] = name.split('.');
+  const store = world.service[storeName as keyof Stores] as unknown as Record<string, Query>;
+  const query = store[method];
+  if (query === undefined) throw new Error(`there is no ${name}`);
+  const widened: Query = (first, ...more) =>
+    query('access' in first ? { ...first, access: wholeInstallation } : wholeInstallation, ...more);
+  Object.assign(store, { [method]: widened });
+  planted.push(() => Object.assign(store, { [method]: query }));
+}
+
+describe('The test of leaks', () => {
+  const found = [
+    'accounts.list',
+    'accounts.find',
+    'apiKeys.list',
+    'apiKeys.get',
+    'domains.list',
+    'domains.findById',
+    'projects.list',
+    'projects.find',
+  ];
+  it.each(found)(
+    'finds %s without its Access',
+    async (name) => {
+      const { call, one, other } = world;
+      const [stranger] = await strangersOf(call, one, other);
+      const reads = routes.filter(
+        ({ method, operationId }) => method === 'GET' && operationId !== 'diagnoseHostname',
+      );
+      const cursors = await cursorsOf(call, reads, one);
+      plant(name);
+      expect(stranger && (await leaksTo(world, stranger, reads, one, cursors))).not.toEqual([]);
+    },
+    60_000,
+  );
+});
+
+/** In this order: the last ones remove what the others need. */
+const behind: readonly (readonly [operationId: string, guards: string, query: string])[] = [
+  ['listDeploys', 'projects.find', 'deploys.list'],
+  ['getDeploy', 'projects.find', 'deploys.find'],
+  ['listDomains', 'projects.find', 'domains.list'],
+  ['getDomain', 'projects.find', 'domains.find'],
+  ['getDomainTimeline', 'projects.find', 'domains.timeline'],
+  ['getDomainSettings', 'projects.find', 'domainSettings.load'],
+  ['listWebhooks', 'projects.find', 'webhooks.list'],
+  ['getWebhook', 'projects.find', 'webhooks.find'],
+  ['listWebhookDeliveries', 'projects.find webhooks.find', 'deliveries.list'],
+  ['createDeploy', 'projects.find', 'deploys.add'],
+  ['verifyDomain', 'projects.find', 'domains.requestVerify'],
+  ['updateDomain', 'projects.find', 'domains.updateMetadata'],
+  ['putDomainSettings', 'projects.find', 'domainSettings.replace'],
+  ['putDomainHsts', 'projects.find', 'domainSettings.putHsts'],
+  ['deleteDomainHsts', 'projects.find', 'domainSettings.deleteHsts'],
+  ['createWebhook', 'projects.find', 'webhooks.create'],
+  ['updateWebhook', 'projects.find webhooks.find', 'webhooks.update'],
+  ['rotateWebhookSecret', 'projects.find webhooks.find', 'webhooks.rotate'],
+  ['replayWebhookEvents', 'projects.find webhooks.find', 'deliveries.replay'],
+  ['deleteWebhook', 'projects.find webhooks.find', 'webhooks.remove'],
+  ['rotateSigningSecret', '', 'projects.rotateSigning'],
+  ['updateProject', '', 'projects.update'],
+  ['rotateKey', 'apiKeys.get', 'apiKeys.rotate'],
+  ['revokeKey', 'apiKeys.get', 'apiKeys.revoke'],
+  ['removeDomain', 'projects.find', 'domains.remove'],
+  ['addDomain', 'projects.find', 'domains.add'],
+];
+
+/** Whether the response of the operation has what is the customer's, or it changed something. */
+async function reaches(operationId: string): Promise<boolean> {
+  const { call, one, other } = world;
+  const route = routes.find((each) => each.operationId === operationId);
+  if (route === undefined) throw new Error(`there is no ${operationId}`);
+  const before = await storedOf(world, one);
+  let isShown = false;
+  for (const { line, json, headers } of askingFor(route, one)) {
+    if (headers['idempotency-key'] !== undefined) continue;
+    const { text } = await call(line, { key: other.key, ...(json !== undefined && { json }) });
+    isShown ||= text.includes(one.mark) || text.includes(one.projectId);
+  }
+  if (route.method === 'GET') return isShown;
+  return !isDeepStrictEqual(await storedOf(world, one), before);
+}
+
+describe('Behind a missing check', () => {
+  beforeAll(async () => {
+    // A replay sends only what is not waiting.
+    const { prisma } = world.service.database;
+    await prisma.webhookDelivery.updateMany({ data: { status: 'delivered' } });
+  });
+
+  it.each(behind)('%s (%s) is still refused by the Access of %s', async (id, guards, query) => {
+    for (const guard of guards.split(' ').filter(Boolean)) plant(guard);
+    expect(await reaches(id)).toBe(false);
+    plant(query);
+    expect(await reaches(id)).toBe(true);
+  });
+
+  it('deleteProject (projects.find) is still refused by the Access of projects.remove', async () => {
+    const { one, service } = world;
+    const where = { projectId: one.projectId };
+    await service.database.prisma.domain.updateMany({ where, data: { removedAt: new Date() } });
+    plant('projects.find');
+    expect(await reaches('deleteProject')).toBe(false);
+    plant('projects.remove');
+    expect(await reaches('deleteProject')).toBe(true);
+  });
+});
