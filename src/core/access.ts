@@ -35,6 +35,12 @@ export function accessTo(
 /** Of requests without a key. */
 export const noAccess = accessTo(DEFAULT_ACCOUNT_ID, []);
 
+/** The ID, for counts of a whole account. Throws if the access is another account's. */
+export function asAccount(access: Access, accountId: string): string {
+  if (access.kind === 'installation' || access.accountId === accountId) return accountId;
+  throw new Error('an account must not reach another one');
+}
+
 /** Throws if the access is an account's: the pipeline refuses it before. */
 export function asInstallation(access: Access): Installation {
   if (access.kind === 'installation') return access;

@@ -1,3 +1,4 @@
+import { type Access, asAccount } from '../core/access.ts';
 import type { CountedLimit } from '../core/operations/account-limits.ts';
 import { HOUR } from '../core/time.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
@@ -12,9 +13,11 @@ export type ReachedLimit = {
 /** Ended and rotated keys, removed domains and deleted projects do not count. */
 export async function countUsage(
   prisma: PrismaClient,
-  accountId: string,
+  access: Access,
+  account: string,
   at: Date,
 ): Promise<Readonly<Record<CountedLimit, number>>> {
+  const accountId = asAccount(access, account);
   const [row] = await prisma.$queryRaw<Record<CountedLimit, number>[]>`
     SELECT (${counts.domains(accountId, at)})::int AS domains,
       (${counts.domainsPerHour(accountId, at)})::int AS "domainsPerHour",
@@ -31,10 +34,12 @@ export async function countUsage(
  */
 export async function findReached(
   prisma: PrismaClient,
-  accountId: string,
+  access: Access,
+  account: string,
   limits: readonly (readonly [CountedLimit, number])[],
   at: Date,
 ): Promise<ReachedLimit | null> {
+  const accountId = asAccount(access, account);
   await prisma.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`account ${accountId}`}))`;
   for (const [name, limit] of limits) {
     const [row] = await prisma.$queryRaw<{ count: number }[]>`

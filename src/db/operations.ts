@@ -199,7 +199,11 @@ export function findWatchedDomain(
 }
 
 /** Of jobs that have not succeeded since, including ended records. */
-export function loadNotes(prisma: PrismaClient, domainId: string): Promise<Quarantine[]> {
+export function loadNotes(
+  prisma: PrismaClient,
+  _operator: Installation,
+  domainId: string,
+): Promise<Quarantine[]> {
   return prisma.quarantine.findMany({ where: { domainId }, orderBy: { queue: 'asc' } });
 }
 

@@ -1,5 +1,5 @@
 /** Checks of watched domains, one database query per POLL_MS. Unchanged checks are not events. */
-import type { LastCheck, WatchedDomainStore } from '../db/domains/watched-domains.ts';
+import type { LastCheck } from '../db/domains/watched-domains.ts';
 import { every } from './feed.ts';
 
 export type CheckFeed = {
@@ -17,7 +17,7 @@ export type FollowingChecks = {
 
 /** `lastChecks` may reject: the feed logs the first failure and retries after the next pause. */
 export type CheckFeedDeps = {
-  readonly lastChecks: WatchedDomainStore['lastChecks'];
+  readonly lastChecks: (ids: readonly string[]) => Promise<readonly LastCheck[]>;
   readonly log: {
     warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   };

@@ -1,5 +1,6 @@
 /** One stream: every event of a project after a number, in order, without gaps or duplicates. */
 
+import type { Access } from '../core/access.ts';
 import { explain, type Finding, severities } from '../core/diagnosis/findings.ts';
 import { metadataIn } from '../core/metadata.ts';
 import { isUnavailable } from '../db/engine/unavailable.ts';
@@ -20,6 +21,7 @@ export type EventStreamDeps = {
 export type StreamedDomain = { readonly id: string; readonly hostname: string };
 
 export type StreamRequest = {
+  readonly access: Access;
   readonly projectId: string;
   /** Null: events of every domain. */
   readonly domain: StreamedDomain | null;
@@ -111,12 +113,12 @@ type Page = { readonly rows: readonly EventRow[]; readonly upTo: bigint };
 /** Null during a database outage. `upTo`: everything up to this number was read. */
 async function readPage(
   { page, pageSize = PAGE_SIZE }: EventStreamDeps,
-  { projectId, domain }: StreamRequest,
+  { access, projectId, domain }: StreamRequest,
   range: { readonly after: bigint; readonly upTo: bigint },
 ): Promise<Page | null> {
   try {
     const hostname = domain?.hostname ?? null;
-    const rows = await page({ projectId, hostname, ...range, limit: pageSize });
+    const rows = await page(access, { projectId, hostname, ...range, limit: pageSize });
     const last = rows.length < pageSize ? undefined : rows.at(-1);
     return { rows, upTo: last?.number ?? range.upTo };
   } catch (fault) {

@@ -1,4 +1,5 @@
 /** Each project's newest event number: one query per POLL_MS for all streams of a process. */
+import type { Access } from '../core/access.ts';
 import type { EventRange, EventRow } from '../db/events.ts';
 
 export type Feed = {
@@ -144,18 +145,26 @@ export function every(pauseMs: number, act: () => Promise<void>, isWanted: () =>
 }
 
 /** In order of numbers. */
-export type ReadPage = (range: EventRange) => Promise<EventRow[]>;
+export type ReadPage = (access: Access, range: EventRange) => Promise<EventRow[]>;
 
-/** The same for all, because every event up to `upTo` is committed. Shares rejections, too. */
+/**
+ * The same for all with one access, because every event up to `upTo` is committed. Shares
+ * rejections, too.
+ */
 export function sharePages(page: ReadPage): ReadPage {
   const reading = new Map<string, ReturnType<ReadPage>>();
-  return (range) => {
+  return (access, range) => {
     const { projectId, hostname, after, upTo, limit } = range;
-    const key = `${projectId} ${hostname} ${after} ${upTo} ${limit}`;
+    const key = `${nameOf(access)} ${projectId} ${hostname} ${after} ${upTo} ${limit}`;
     const known = reading.get(key);
     if (known !== undefined) return known;
-    const rows = page(range).finally(() => reading.delete(key));
+    const rows = page(access, range).finally(() => reading.delete(key));
     reading.set(key, rows);
     return rows;
   };
+}
+
+function nameOf(access: Access): string {
+  if (access.kind === 'installation') return access.kind;
+  return `${access.accountId} ${access.projectIds}`;
 }

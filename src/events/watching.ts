@@ -1,4 +1,8 @@
-/** Speeds up a domain's checks while its page is open (src/core/life/check.ts). */
+/**
+ * Speeds up a domain's checks while its page is open (src/core/life/check.ts). Each domain was found
+ * with the access of its page.
+ */
+import { wholeInstallation } from '../core/access.ts';
 import type { WatchedDomain, WatchedDomainStore } from '../db/domains/watched-domains.ts';
 
 export type Watching = {
@@ -67,7 +71,7 @@ export function createWatching(deps: WatchingDeps): Watching {
     }
     if (watched.length === 0) return;
     const until = new Date(now().getTime() + watchedForMs);
-    for (const domain of await store.watch(watched, until)) {
+    for (const domain of await store.watch(wholeInstallation, watched, until)) {
       const waitMs = wakeAfterMs(domain, now(), checkEveryMs);
       const job = { domainId: domain.id, epoch: domain.epoch };
       if (waitMs !== null) after(waitMs, () => promote(job));

@@ -1,7 +1,8 @@
 /** Queries without their Access, planted one by one: a response must show each. */
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Access, wholeInstallation } from '../../src/core/access.ts';
+import { type Access, accessTo, wholeInstallation } from '../../src/core/access.ts';
 import type { Stores } from '../../src/service/stores.ts';
 import { everyRoute } from '../support/every-route.ts';
 import { leaksTo } from './leaks.ts';
@@ -81,7 +82,6 @@ const behind: readonly (readonly [operationId: string, guards: string, query: st
   ['putDomainSettings', 'projects.find', 'domainSettings.replace'],
   ['putDomainHsts', 'projects.find', 'domainSettings.putHsts'],
   ['deleteDomainHsts', 'projects.find', 'domainSettings.deleteHsts'],
-  ['createWebhook', 'projects.find', 'webhooks.create'],
   ['updateWebhook', 'projects.find webhooks.find', 'webhooks.update'],
   ['rotateWebhookSecret', 'projects.find webhooks.find', 'webhooks.rotate'],
   ['replayWebhookEvents', 'projects.find webhooks.find', 'deliveries.replay'],
@@ -91,7 +91,6 @@ const behind: readonly (readonly [operationId: string, guards: string, query: st
   ['rotateKey', 'apiKeys.get', 'apiKeys.rotate'],
   ['revokeKey', 'apiKeys.get', 'apiKeys.revoke'],
   ['removeDomain', 'projects.find', 'domains.remove'],
-  ['addDomain', 'projects.find', 'domains.add'],
 ];
 
 /** Whether the response of the operation has what is the customer's, or it changed something. */
@@ -122,6 +121,31 @@ describe('Behind a missing check', () => {
     expect(await reaches(id)).toBe(false);
     plant(query);
     expect(await reaches(id)).toBe(true);
+  });
+
+  // Counting what another account has is refused before these.
+  it.each(['addDomain', 'createWebhook'])('%s is still refused by its limits', async (id) => {
+    plant('projects.find');
+    expect(await reaches(id)).toBe(false);
+  });
+
+  it('domains.add and webhooks.create still refuse the project of another account', async () => {
+    const { one, other, service } = world;
+    const { accountId, projectId } = one;
+    const domain = { projectId, hostname: 'new.uno.example', target: 'x.edge.signpost.test' };
+    const webhook = {
+      id: randomUUID(),
+      url: 'https://x.example/',
+      eventTypes: [],
+      sealedSecret: new Uint8Array(1),
+      createdAt: new Date(),
+    };
+    const add = (access: Access) => service.domains.add(access, domain, new Date());
+    const create = (access: Access) => service.webhooks.create({ access, projectId }, webhook, 9);
+    expect(await add(accessTo(other.accountId))).toBeNull();
+    expect(await add(accessTo(accountId))).toMatchObject({ hostname: domain.hostname });
+    expect(await create(accessTo(other.accountId))).toBeNull();
+    expect(await create(accessTo(accountId))).toMatchObject({ id: webhook.id });
   });
 
   it('deleteProject (projects.find) is still refused by the Access of projects.remove', async () => {

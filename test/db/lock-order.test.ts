@@ -1,6 +1,7 @@
 /** Bulk writes do not deadlock on servers with several connections. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeInstallation } from '../../src/core/access.ts';
 import type { Diagnosis } from '../../src/core/diagnosis/diagnosis.ts';
 import { type CheckStore, createCheckStore } from '../../src/db/domains/checks.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
@@ -121,7 +122,11 @@ describe.each(servers)('bulk writes of domains on $name', ({ name }) => {
   it('skip a domain in progress when watched', async () => {
     const [one, two] = await laterAndEarlier('watched');
     const watch = () =>
-      createWatchedDomainStore(stored.database.prisma).watch([one.id, two.id], later(noon, 30_000));
+      createWatchedDomainStore(stored.database.prisma).watch(
+        wholeInstallation,
+        [one.id, two.id],
+        later(noon, 30_000),
+      );
     await other.query('BEGIN');
     await lock(two.id);
     expect((await watch()).map(({ id }) => id)).toEqual([one.id]);

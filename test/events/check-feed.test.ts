@@ -34,7 +34,7 @@ function start() {
   const lastChecks = async (ids: readonly string[]) => {
     asked += 1;
     if (away !== null) throw away;
-    return store.lastChecks(ids);
+    return store.lastChecks(wholeInstallation, ids);
   };
   checkFeed = createCheckFeed({ lastChecks, log, pollMs: 2 });
   over = new AbortController();
@@ -44,10 +44,12 @@ function start() {
 function read({ id, hostname, projectId }: LoadedDomain) {
   const events = createEventFeedStore(stored.database);
   const lastNumbers = (ids: readonly string[]) => events.lastNumbers(wholeInstallation, ids);
-  const page: ReadPage = (range) => events.page(wholeInstallation, range);
+  const page: ReadPage = events.page;
   const feed = createFeed({ lastNumbers, log, pollMs: 2 });
   over.signal.addEventListener('abort', feed.close);
-  const request = { domain: { id, hostname }, projectId, checks: true, after: 1n, newest: 1n };
+  const domain = { id, hostname };
+  const range = { projectId, after: 1n, newest: 1n };
+  const request = { access: wholeInstallation, domain, checks: true, ...range };
   const isStillAuthorized = async () => true;
   return readEvents(
     eventStream({ feed, page, checkFeed }, { ...request, isStillAuthorized }, over.signal),

@@ -62,11 +62,12 @@ async function write(
 function openStreams(database: Database, domains: readonly LoadedDomain[]) {
   const events = createEventFeedStore(database);
   const lastNumbers = (ids: readonly string[]) => events.lastNumbers(wholeInstallation, ids);
-  const page: ReadPage = (range) => events.page(wholeInstallation, range);
+  const page: ReadPage = events.page;
   const feed = createFeed({ lastNumbers, log: quiet, pollMs: 2 });
   const checkFeed = { follow: () => expect.fail('unexpected follow of checks') };
   const over = new AbortController();
   const from = {
+    access: wholeInstallation,
     domain: null,
     checks: false,
     after: 0n,

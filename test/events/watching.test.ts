@@ -34,10 +34,10 @@ function start(
   [writes, woken, fault, now] = [[], [], null, later(noon, 6 * SECOND)];
   watching = createWatching({
     store: {
-      async watch(ids, end): Promise<readonly WatchedDomain[]> {
+      async watch(access, ids, end): Promise<readonly WatchedDomain[]> {
         writes.push(ids);
         if (fault !== null) throw fault;
-        return store.watch(ids, end);
+        return store.watch(access, ids, end);
       },
     },
     promote: async ({ domainId, epoch }) => {

@@ -1,6 +1,6 @@
 /** User actions on domains. Jobs load and save through checks.ts. */
 import { randomUUID } from 'node:crypto';
-import type { Access } from '../../core/access.ts';
+import type { Access, Installation } from '../../core/access.ts';
 import { decide, firstChange } from '../../core/life/decide.ts';
 import {
   type Metadata,
@@ -229,8 +229,12 @@ async function removeDomain(
   return { kind: 'removed', id: row.id, epoch: row.epoch };
 }
 
-/** It is `verified`, `live` or `drifted` there. Not cached. */
-export async function isHeld(prisma: PrismaClient, hostname: string): Promise<boolean> {
+/** It is `verified`, `live` or `drifted` in a project. Not cached. */
+export async function isHeld(
+  prisma: PrismaClient,
+  _edge: Installation,
+  hostname: string,
+): Promise<boolean> {
   const rows = await prisma.$queryRaw<unknown[]>`
     SELECT 1 FROM domain
     WHERE hostname = ${hostname} AND removed_at IS NULL

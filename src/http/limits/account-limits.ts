@@ -1,4 +1,5 @@
 /** Adds to an account, unless one of its limits is reached. */
+import type { Access } from '../../core/access.ts';
 import { type CountedLimit, limitsOf } from '../../core/operations/account-limits.ts';
 import type { Account } from '../../core/records.ts';
 import { findReached, type ReachedLimit } from '../../db/account-usage.ts';
@@ -9,6 +10,7 @@ import { type ApiResponse, type Refusal, refuse } from '../pipeline/errors.ts';
 /** In one transaction with `add`, so that concurrent requests cannot exceed a limit. */
 export async function withinLimits(
   { config, database, now }: Service,
+  access: Access,
   account: Account,
   names: readonly CountedLimit[],
   add: () => Promise<ApiResponse>,
@@ -22,7 +24,7 @@ export async function withinLimits(
   const { prisma } = database;
   const addNow = () =>
     transact(prisma, async () => {
-      const reached = await findReached(prisma, account.id, limits, now());
+      const reached = await findReached(prisma, access, account.id, limits, now());
       return reached === null ? add() : refuseReached(reached, now());
     });
   // With an Idempotency-Key, it has a connection that the one whose turn it is could be waiting for.

@@ -137,7 +137,7 @@ function getUsage(service: Service): Route {
       if (account === null) return refuse('account_not_found');
       const { config, database, now } = service;
       const limits = limitsOf(account, config.api.accountLimits);
-      const counted = await countUsage(database.prisma, account.id, now());
+      const counted = await countUsage(database.prisma, access, account.id, now());
       const all: Partial<Record<AccountLimitName, number>> = counted;
       const usage = accountLimitNames.map((name) => [
         name,

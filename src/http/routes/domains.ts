@@ -219,7 +219,7 @@ async function add(
   const wanted = { projectId: project.id, hostname, target, metadata };
   const account = await openAccount(service, wholeInstallation, project.accountId);
   if ('status' in account) return account;
-  return withinLimits(service, account, ['domains', 'domainsPerHour'], () =>
+  return withinLimits(service, access, account, ['domains', 'domainsPerHour'], () =>
     store(service, access, wanted, requestId),
   );
 }

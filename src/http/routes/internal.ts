@@ -1,5 +1,6 @@
 /** Tells an external edge whether it can obtain a certificate (Caddy's `on_demand_tls.ask`). */
 import { z } from 'zod';
+import { wholeInstallation } from '../../core/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { isHeld } from '../../db/domains/domains.ts';
 import { createIsNeighbour, trustedProxies } from '../../net/client-address.ts';
@@ -57,7 +58,7 @@ export function tlsAskRoute({ config, database }: Service): Route {
       const parsed = parseHostname(query.domain, config.platform.domain);
       if (!parsed.ok) return refuse(parsed.code, parsed.reason);
       const hostname = parsed.hostname.ascii;
-      return (await isHeld(database.prisma, hostname))
+      return (await isHeld(database.prisma, wholeInstallation, hostname))
         ? { status: 200, body: { hostname }, headers: { 'cache-control': 'no-store' } }
         : refuse('domain_not_found', 'No project holds this name with correct DNS.');
     },

@@ -108,7 +108,9 @@ function createKey(service: Service): Route {
       };
       if (accountId === null) return create();
       const account = await openAccount(service, access, accountId);
-      return 'status' in account ? account : withinLimits(service, account, ['keys'], create);
+      return 'status' in account
+        ? account
+        : withinLimits(service, access, account, ['keys'], create);
     },
   });
 }

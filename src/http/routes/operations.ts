@@ -222,7 +222,7 @@ async function watchedView(service: Service, found: OperationsDomain) {
   const { id, epoch, hostname, projectId, project, removedAt, escalations } = found;
   const [open] = escalations;
   const { prisma } = service.database;
-  const notes = await loadNotes(prisma, id);
+  const notes = await loadNotes(prisma, wholeInstallation, id);
   const page = { domainIds: [id], after: null, limit: TIMELINE_LENGTH };
   const { rows: events } = await loadTimeline(prisma, wholeInstallation, page);
   const jobs = await seeJobs(service, { domainId: id, epoch });

@@ -93,7 +93,7 @@ function createProject(service: Service): Route {
       const accountId = body.accountId ?? accountIdOf(access);
       const account = await openAccount(service, access, accountId);
       if ('status' in account) return account;
-      return withinLimits(service, account, ['projects'], async () => {
+      return withinLimits(service, access, account, ['projects'], async () => {
         const created = await service.projects.create(access, { ...body, accountId });
         if (created === null) {
           const closed = await openAccount(service, access, accountId);

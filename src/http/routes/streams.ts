@@ -75,16 +75,17 @@ export function createStreams(
 ): Streams {
   const { database, events, log } = service;
   const { limits = defaultStreamLimits, pollMs, heartbeatMs } = replaced;
-  // Shared by all streams, each of which was opened with its own access.
+  // Shared by all streams, each of which checks its own access when it opens and at each heartbeat.
   const lastNumbers = (ids: readonly string[]) => events.lastNumbers(wholeInstallation, ids);
   const feed = createFeed({ lastNumbers, log, ...(pollMs && { pollMs }) });
   const store = createWatchedDomainStore(database.prisma);
-  const checkFeed = replaced.checkFeed ?? createCheckFeed({ lastChecks: store.lastChecks, log });
+  const lastChecks = (ids: readonly string[]) => store.lastChecks(wholeInstallation, ids);
+  const checkFeed = replaced.checkFeed ?? createCheckFeed({ lastChecks, log });
   const watching = replaced.watching ?? watchingOf(service, store);
   const shared: Shared = {
     feed,
     checkFeed,
-    page: sharePages((range) => events.page(wholeInstallation, range)),
+    page: sharePages(events.page),
     ...(heartbeatMs && { heartbeatMs }),
     events,
     slots: createStreamSlots(limits),
@@ -175,7 +176,7 @@ function opened(
   const isStillAuthorized = async () =>
     (await shared.isStillAuthorized(authorization)) &&
     (await shared.events.lastNumbers(access, [projectId])).has(projectId);
-  const request = { projectId, domain, checks, after, newest, isStillAuthorized };
+  const request = { access, projectId, domain, checks, after, newest, isStillAuthorized };
   const text = eventStream(shared, request, signal);
   return encoded(
     shared,

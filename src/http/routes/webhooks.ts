@@ -127,7 +127,9 @@ function createWebhook(service: Service, owners: Owners): Route {
         return { ...withSecret(service, made, secret, 201), headers: { location } };
       };
       const account = await owners.accountOf(owner);
-      return account === null ? create() : withinLimits(service, account, ['webhooks'], create);
+      return account === null
+        ? create()
+        : withinLimits(service, access, account, ['webhooks'], create);
     },
   });
 }
