@@ -234,6 +234,8 @@ describe('A key of an account', () => {
     const project = { name: 'New', slug: 'new', plan: 'pro' };
     const refused = await call('POST /v1/projects', json(project, key));
     expect(refused.body).toEqual(errorBody(403, 'key_restricted'));
+    const usage = await call(`GET /v1/accounts/${one.accountId}/usage`, { key });
+    expect(usage.body).toEqual(errorBody(403, 'key_restricted'));
   });
 
   it('gives other keys only its own scopes, and manages no stronger key', async () => {

@@ -123,6 +123,19 @@ describe('A key without the scope to write', () => {
   });
 });
 
+describe('A key that reads keys', () => {
+  it('sees them without the buttons to create and revoke one', async () => {
+    const { api, one } = world;
+    const show = await signedIn(api, await keyWith(['domains:read', 'keys:read'], one.accountId));
+    const { status, text } = await show('GET /keys');
+    expect(status).toBe(200);
+    expect(text).toContain(`key-${one.mark}`);
+    expect(text).not.toContain('action="/keys');
+    expect(text).not.toMatch(/New key|Create key|Revoke</);
+    expect((await show('POST /keys', { name: 'k', scopes: 'domains:read' })).status).toBe(403);
+  });
+});
+
 describe('An operator in the dashboard', () => {
   it('chooses the account whose projects and keys are shown, and all again', async () => {
     const { api, one, other } = world;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { usualAccountLimits } from '../../src/core/operations/account-limits.ts';
 import { errorBody } from '../http/support.ts';
@@ -152,6 +152,36 @@ describe('An account that has as much as its limit', () => {
     expect(busy?.body).toEqual(errorBody(429, 'too_many_at_once'));
     expect(busy?.body).toMatchObject({ limit: { name: 'diagnoses', value: 1n } });
   });
+});
+
+describe('An account without limits of its own', () => {
+  it('has two diagnoses at once, while others have theirs', async () => {
+    const [account, another] = [await anAccount({}), await anAccount({})];
+    const { observer } = world.service;
+    const { observe } = observer;
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const observeLater: typeof observe = async (...asked) => {
+      await held;
+      return observe(...asked);
+    };
+    Object.assign(observer, { observe: observeLater });
+    onTestFinished(() => void Object.assign(observer, { observe }));
+    const diagnose = async ({ key }: Account) => {
+      const line = 'GET /v1/diagnosis/b.limits.example?target=x.edge.signpost.test';
+      const answer = await call(line, undefined, key);
+      if (answer.status === 429) letGo();
+      return answer;
+    };
+    const all = [account, another, account, another, account];
+    const answers = await Promise.all(all.map((one) => diagnose(one)));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused).toMatchObject([
+      { status: 429, body: { code: 'too_many_at_once', limit: { name: 'diagnoses', value: 2n } } },
+    ]);
+  }, 60_000);
 });
 
 describe('The default account', () => {

@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
 import { type CallOptions, callApi } from '../http/support.ts';
-import { freshStorage, type StorageName } from '../support/storage.ts';
+import { type FreshStorage, freshStorage, type StorageName } from '../support/storage.ts';
 
 export const API_KEY = 'the-key-of-the-platform-itself';
 
@@ -32,9 +32,8 @@ export type Customer = {
 
 export type TwoAccounts = Awaited<ReturnType<typeof startTwoAccounts>>;
 
-export async function startTwoAccounts(name?: StorageName) {
-  const fresh = await freshStorage(name);
-  const { storage } = fresh;
+/** The API over a database, with the platform's key. */
+export async function startOn({ storage }: Pick<FreshStorage, 'storage'>) {
   const result = loadConfig({
     ...(storage.kind === 'embedded'
       ? { DATA_DIR: storage.dataDir, EDGE_HTTP_PORT: '0', EDGE_HTTPS_PORT: '0' }
@@ -50,14 +49,18 @@ export async function startTwoAccounts(name?: StorageName) {
   const { api, service } = signpost;
   if (api === null) throw new Error('this process has no API');
   const call = (line: string, options: CallOptions) => callApi(api, line, options);
+  return { api, service, call, close: () => signpost.close(5_000) };
+}
+
+export async function startTwoAccounts(name?: StorageName) {
+  const fresh = await freshStorage(name);
+  const { close, ...started } = await startOn(fresh);
   return {
-    api,
-    service,
-    call,
-    one: await aCustomer(call, 'uno'),
-    other: await aCustomer(call, 'dos'),
+    ...started,
+    one: await aCustomer(started.call, 'uno'),
+    other: await aCustomer(started.call, 'dos'),
     async close() {
-      await signpost.close(5_000);
+      await close();
       await fresh.close();
     },
   };

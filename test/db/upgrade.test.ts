@@ -1,15 +1,11 @@
 /** A database of an older version: the migration alone sets times, numbers and escalations. */
 
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { projectRoot } from '../../src/config/root-folder.ts';
 import { DEFAULT_ACCOUNT_ID } from '../../src/core/records.ts';
 import { type Database, openDatabase } from '../../src/db/engine/client.ts';
-import { migrate, readMigrations } from '../../src/db/engine/migrate.ts';
+import { migrate } from '../../src/db/engine/migrate.ts';
+import { migrateBefore } from '../support/older-schema.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 const HOUR = 3_600_000;
@@ -55,25 +51,17 @@ const servers = databases.filter(({ available }) => available);
 describe.each(servers)('an old $name database', ({ name }) => {
   let fresh: FreshStorage;
   let database: Database;
-  let folder: string;
 
   beforeAll(async () => {
     fresh = await freshStorage(name, { empty: true });
     database = await openDatabase(fresh.storage, pino({ level: 'silent' }));
-    folder = await mkdtemp(join(tmpdir(), 'signpost-migrations-'));
-    const older = (await readMigrations()).slice(0, 2).map((migration) => migration.name);
-    for (const each of older) {
-      const from = new URL(`prisma/migrations/${each}/`, projectRoot);
-      await cp(from, join(folder, each), { recursive: true });
-    }
-    expect(await migrate(database.pool, pathToFileURL(`${folder}/`))).toEqual(older);
+    await migrateBefore(database, '20261122000000_whole_life');
     await database.pool.query(before);
     await migrate(database.pool);
   });
   afterAll(async () => {
     await database.close();
     await fresh.close();
-    await rm(folder, { recursive: true });
   });
 
   const domain = (domainId: string) =>

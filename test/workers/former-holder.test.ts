@@ -1,6 +1,7 @@
 /** A name that a project held earlier: whether the next one needs its TXT record. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeInstallation } from '../../src/core/access.ts';
+import { explain } from '../../src/core/diagnosis/findings.ts';
 import { createAccountStore } from '../../src/db/accounts.ts';
 import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import { createDomainStore } from '../../src/db/domains/domains.ts';
@@ -100,6 +101,13 @@ describe('a right check of a name that a project held before', () => {
     await checkRight(stored, pair, 'none');
     const { findings } = await stored.load(pair.claimant.id);
     expect(findings).toMatchObject([{ code: 'held_elsewhere', heldBefore: true }]);
+    const [said] = findings.map(explain);
+    const { hostname } = pair.claimant;
+    expect(said?.summary).toBe(
+      `Another account used ${hostname} here before. Its DNS records can be left over, so they do not prove who owns it now.`,
+    );
+    expect(said?.expected).toContain(`TXT _signpost.${hostname} → `);
+    expect(said?.action).toContain(`create a TXT record with the name “_signpost”`);
   });
 
   it('needs nothing of a claim that was never verified', async () => {
