@@ -11,7 +11,7 @@ import type { AccountOf } from '../db/account-of.ts';
 const PLACES = 3_600;
 /**
  * How fast a line is assumed to move. Slower than workers are: an account that had many jobs lately
- * lets the others go first even when all of its own have run.
+ * lets the others go first even when all of its jobs have run.
  */
 const STEP_MS = SECOND;
 /** The lines unused for longest are forgotten, as if they were empty. */

@@ -21,7 +21,7 @@ import type { Service } from '../../src/service/service.ts';
 
 type IsAccess<Given> = Given extends Access | { readonly access: Access } ? true : false;
 
-/** Those whose first argument is no Access, except for the exempt. */
+/** Those without an Access as first argument, except for the exempt. */
 type Without<Store, Exempt = never> = {
   [Name in keyof Store]: Store[Name] extends (first: infer First, ...more: never[]) => unknown
     ? IsAccess<First> extends true

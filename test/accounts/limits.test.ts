@@ -154,7 +154,7 @@ describe('An account that has as much as its limit', () => {
   });
 });
 
-describe('An account without limits of its own', () => {
+describe('An account with the default limits', () => {
   it('has two diagnoses at once, while others have theirs', async () => {
     const [account, another] = [await anAccount({}), await anAccount({})];
     const { observer } = world.service;

@@ -26,7 +26,7 @@ afterEach(() => {
 type Owned = { readonly access: Access };
 type Query = (first: Access | Owned, ...more: readonly unknown[]) => unknown;
 
-/** A query such as `domains.find` has the whole installation from now on, whoever asks. */
+/** A query such as `domains.find` reads the whole installation from now on. */
 function plant(name: string): void {
   const [storeName = '', method = ''] = name.split('.');
   const store = world.service[storeName as keyof Stores] as unknown as Record<string, Query>;

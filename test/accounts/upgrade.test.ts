@@ -69,7 +69,7 @@ async function fillBefore({ pool }: Database): Promise<Readonly<Record<Name, str
   return tokens as Readonly<Record<Name, string>>;
 }
 
-/** What existed, column by column as before: `*` would have the new ones, too. */
+/** The columns that existed: `*` would have the new ones, too. */
 async function contentOf({ pool }: Database, columns: readonly Column[]): Promise<unknown> {
   const content: Record<string, unknown> = {};
   for (const table of new Set(columns.map(({ table_name }) => table_name))) {
@@ -161,7 +161,7 @@ describe.each(available)('An upgrade from before accounts on $name', ({ name }) 
     expect(operators.body).toMatchObject([{ id: id(22) }]);
   });
 
-  it('lets keys add, change and remove as before, without limits', async () => {
+  it('lets keys add, change and remove without limits', async () => {
     const path = `/v1/projects/${shop}/domains`;
     const added = await asked(`POST ${path}`, keys.writer, { json: { hostname: 'x.shop.test' } });
     expect(added.status).toBe(201);

@@ -94,7 +94,7 @@ async function goOn(
 /** A waiting job runs again a little after its time, and until then still waits. */
 const STILL_WAITING_MS = MINUTE;
 
-/** So that other accounts and projects take no more than their share meanwhile. */
+/** So that other accounts and projects take no more than their share until then. */
 async function noteWaiting(
   { certificates }: Pick<Service, 'certificates'>,
   { domain }: OrderWork,

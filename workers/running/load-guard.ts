@@ -1,7 +1,7 @@
 /**
  * While several accounts have jobs, runs no more of them at once than the process keeps up with. On a
  * busy CPU many jobs at once are faster together, but each of them is slower, and so is a job whose
- * turn came early. An account that is alone has nobody to wait for it.
+ * turn came early. An account that is alone delays no other.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { MINUTE } from '../../src/core/time.ts';
@@ -39,7 +39,7 @@ export function nextLimit({ limit, active, loopDelayMs, accounts }: Load, most: 
 export type LoadGuard = {
   /** The same function; the guard learns whose jobs run. */
   watch(accountOf: AccountOf): AccountOf;
-  /** Runs a job; the guard counts it meanwhile. */
+  /** Runs a job, which the guard counts until it ends. */
   count<T>(run: () => Promise<T>): Promise<T>;
   /** Changes the concurrency of a BullMQ Worker until `stop` is aborted. */
   adjust(worker: { concurrency: number }, stop: AbortSignal): void;

@@ -75,7 +75,7 @@ function turnAt(limit: ShareLimit, bucket: Bucket, state: State, others: Others 
 /** For each order that its owner took lately, this many must be left: a quarter is its own. */
 const LEFT_PER_TAKEN = 3;
 
-/** When its owner has taken less than a quarter of its own and all that is left. */
+/** When its owner has taken less than a quarter of the sum of what it took and what is left. */
 function shareAt(limit: ShareLimit, { key }: Bucket, { buckets, fullAt, now }: State): Date {
   const ofAll = buckets.find((one) => one.limit === 'orders')?.key ?? '';
   const taken = tokensMissing(limit, fullAt.get(key) ?? now, now);

@@ -53,7 +53,7 @@ export type CertificateStore = {
     order: NewOrder,
     at: Date,
   ): Promise<Certificate | BudgetWait | null>;
-  /** Others take no more than their share meanwhile. `authority`: its directory. */
+  /** Until then, others take no more than their share. `authority`: its directory. */
   noteWaiting(domain: LoadedDomain, authority: string, until: Date): Promise<void>;
   /**
    * Counts an order that is about to be placed, again if it was opened more than a minute ago.

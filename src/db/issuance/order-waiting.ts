@@ -1,4 +1,4 @@
-/** Whose orders wait for a CA's limits. It decides only how much others may take meanwhile. */
+/** Whose orders wait for a CA's limits. It decides only how much others may take. */
 import {
   type Bucket,
   isShare,
@@ -15,7 +15,7 @@ type Waiting = {
   readonly until: Date;
 };
 
-/** Keeps the later of two times. Does nothing for a project that was deleted meanwhile. */
+/** Keeps the later of two times. Does nothing for a deleted project. */
 export async function noteWaiting(
   prisma: PrismaClient,
   { authority, projectId, until }: Waiting,

@@ -62,7 +62,7 @@ export function createLine(): Line {
   };
 }
 
-/** Skips those who gave up; undefined if nobody is left. */
+/** Skips those who gave up; undefined if none is left. */
 function takeFirst(fifo: Fifo): Place | undefined {
   while (fifo.head < fifo.places.length) {
     const place = fifo.places[fifo.head++];
