@@ -88,7 +88,7 @@ export function form(
   scope: Scope | null = 'domains:write',
 ): Html {
   if (scope !== null && !offers(session, scope)) {
-    return html`<p class="quiet small">Your key can only read. To change this, use a key with the scope ${scope}.</p>`;
+    return html`<p class="quiet small">To change this, use a key with the scope ${scope}.</p>`;
   }
   const { csrf } = session;
   return html`<form method="post" action="${action}"${attribute('class', className)}><input type="hidden" name="csrf" value="${csrf}">${fields}</form>`;

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { EncryptJWT, jwtDecrypt } from 'jose';
-import type { Scope } from '../core/operations/scopes.ts';
+import { type Scope, withImplied } from '../core/operations/scopes.ts';
 import type { RawRequest } from '../http/pipeline/api.ts';
 import { MAX_BODY_BYTES } from '../http/pipeline/body.ts';
 import type { Headers } from '../http/pipeline/route.ts';
@@ -92,12 +92,14 @@ export function createSessions(secret: Uint8Array, now: () => Date): Sessions {
 }
 
 /** What a page shows; `admin` implies all scopes. The API decides what is allowed. */
-export function offers({ scopes }: Pick<DashboardSession, 'scopes'>, scope: Scope): boolean {
-  return scopes.includes(scope) || scopes.includes('admin');
+export function offers({ reach, scopes }: KeyScopes, scope: Scope): boolean {
+  const own = reach === 'installation' ? withImplied(scopes) : scopes;
+  return own.includes(scope) || own.includes('admin');
 }
+type KeyScopes = Pick<DashboardSession, 'reach' | 'scopes'>;
 
 /** The projects page explains missing scopes. */
-export function firstPage(session: Pick<DashboardSession, 'scopes'>): '/projects' | '/ops' {
+export function firstPage(session: KeyScopes): '/projects' | '/ops' {
   return offers(session, 'ops:read') && !offers(session, 'domains:read') ? '/ops' : '/projects';
 }
 

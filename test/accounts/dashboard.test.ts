@@ -123,6 +123,20 @@ describe('A key without the scope to write', () => {
   });
 });
 
+describe('A key that changes domains only', () => {
+  it('sees the buttons for domains, and none for projects', async () => {
+    const { api, one } = world;
+    const scopes = ['domains:read', 'domains:write'];
+    const show = await signedIn(api, await keyWith(scopes, one.accountId));
+    const domains = await show(`GET /projects/${one.projectId}/domains`);
+    expect(domains.text).toContain('Add domain');
+    expect((await show('GET /projects')).text).not.toContain('New project');
+    const other = await show(`GET /projects/${one.otherProjectId}/domains`);
+    expect(other.text).toContain('use a key with the scope projects:write');
+    expect(other.text).not.toContain('name="upstream"');
+  });
+});
+
 describe('A key that reads keys', () => {
   it('sees them without the buttons to create and revoke one', async () => {
     const { api, one } = world;

@@ -28,7 +28,7 @@ async function anAccount(limits: object) {
   const { id: projectId } = await made('POST /v1/projects', project);
   const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9/' };
   await made(`POST /v1/projects/${projectId}/deploys`, deploy);
-  const scopes = ['domains:read', 'domains:write', 'keys:write'];
+  const scopes = ['domains:read', 'domains:write', 'projects:write', 'keys:write'];
   const { key } = await made('POST /v1/keys', { name: 'k', scopes, accountId });
   const changed = await call(`PATCH /v1/accounts/${accountId}`, { limits });
   expect(changed).toMatchObject({ status: 200, body: { limits } });

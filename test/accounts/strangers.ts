@@ -31,12 +31,13 @@ export async function strangersOf(
   const { accountId } = other;
   const projects = { accountId, projectIds: [other.projectId] };
   const own = { accountId: one.accountId, projectIds: [one.otherProjectId] };
-  const write = ['domains:read', 'domains:write'];
+  const write = ['domains:read', 'domains:write', 'projects:write'];
   const manage = ['keys:read', 'keys:write'];
   return [
     { title: "another account's key with every scope", key: other.key },
     await aKey("another account's key that reads", ['domains:read'], { accountId }),
     await aKey("another account's key that writes", ['domains:write'], { accountId }),
+    await aKey("another account's key that changes projects", ['projects:write'], { accountId }),
     await aKey("another account's key that manages keys", manage, { accountId }),
     await aKey("another account's key of one project", write, projects),
     { ...(await aKey('a key of another project of the account', write, own)), isOfAccount: true },

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
+import { accountScopes } from '../../src/core/operations/scopes.ts';
 import { startSignpost } from '../../src/start.ts';
 import { type CallOptions, callApi } from '../http/support.ts';
 import { type FreshStorage, freshStorage, type StorageName } from '../support/storage.ts';
@@ -97,8 +98,7 @@ async function aCustomer(call: Call, mark: string): Promise<Customer> {
   });
   const settings = { domains: { primary: hostname, redirects: [] } };
   await made(`PUT ${path}/domain-settings`, settings);
-  const scopes = ['domains:read', 'domains:write', 'keys:read', 'keys:write'];
-  const key = { name: `key-${mark}`, scopes, accountId };
+  const key = { name: `key-${mark}`, scopes: accountScopes, accountId };
   const { id: keyId, key: token } = (await made('POST /v1/keys', key)) as Named & { key: string };
   const ids = { accountId, projectId, otherProjectId, deployId, domainId, webhookId, keyId };
   return { mark, zone, hostname, key: token, ...ids, usedIdempotencyKey: `sent by ${mark}` };

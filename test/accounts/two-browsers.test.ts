@@ -1,6 +1,7 @@
 /** Two customers in two browsers, on one service. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accountScopes } from '../../src/core/operations/scopes.ts';
 import { complaintsOfAxe } from '../dashboard/support/axe.ts';
 import { type RunningDashboard, signIn, startDashboard } from '../dashboard/support/dashboard.ts';
 import { startBrowser, visit } from '../support/browser.ts';
@@ -37,7 +38,7 @@ describe.skipIf(lacks('chromium', 'two customers in two browsers'))(
       const { id: projectId } = await api<Made>('POST', '/v1/projects', project);
       const deploy = { status: 'succeeded', upstream: 'http://127.0.0.1:9/' };
       await api('POST', `/v1/projects/${projectId}/deploys`, deploy);
-      const scopes = ['domains:read', 'domains:write', 'keys:read', 'keys:write'];
+      const scopes = accountScopes;
       const { key } = await api<Made>('POST', '/v1/keys', {
         name: `${name}’s key`,
         scopes,

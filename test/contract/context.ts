@@ -68,7 +68,7 @@ export async function makeContext(origin: string, key: string): Promise<Context>
   const theirs = await post('/v1/projects', { name: 'T', slug: 'docs', accountId: account.id });
   const restricted = await post('/v1/keys', {
     name: `one project ${unique}`,
-    scopes: ['domains:read', 'domains:write'],
+    scopes: ['domains:read', 'projects:write'],
     accountId: account.id,
     projectIds: [theirs.id],
   });

@@ -4,6 +4,7 @@ export const scopes = [
   'pets:write',
   'domains:read',
   'domains:write',
+  'projects:write',
   'keys:read',
   'keys:write',
   'ops:read',
@@ -15,10 +16,20 @@ export type Scope = (typeof scopes)[number];
 export const accountScopes = [
   'domains:read',
   'domains:write',
+  'projects:write',
   'keys:read',
   'keys:write',
 ] as const satisfies readonly Scope[];
 
 export function isAccountScope(scope: string): boolean {
   return accountScopes.some((one) => one === scope);
+}
+
+/** With `domains:write`, a key of the installation also has `projects:write`: it is newer than such keys. */
+export function withImplied<Own extends string>(
+  ofInstallation: readonly Own[],
+): readonly (Own | 'projects:write')[] {
+  const has = (scope: Scope) => ofInstallation.some((own) => own === scope);
+  const isImplied = has('domains:write') && !has('projects:write');
+  return isImplied ? [...ofInstallation, 'projects:write'] : ofInstallation;
 }

@@ -1,4 +1,5 @@
 /** The keys of the session's account, or of the installation. */
+import { accountScopes } from '../../core/operations/scopes.ts';
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { OwnKey } from '../client.ts';
@@ -91,8 +92,12 @@ function reach({ accountId, projectIds }: OwnKey): string {
 
 const kinds = [
   { value: 'domains:read', text: 'Read' },
-  { value: 'domains:read,domains:write', text: 'Read and write' },
-  { value: 'domains:read,domains:write,keys:read,keys:write', text: 'Read and write, and keys' },
+  { value: 'domains:read,domains:write', text: 'Read, and change domains' },
+  {
+    value: 'domains:read,domains:write,projects:write',
+    text: 'Read, and change domains and projects',
+  },
+  { value: accountScopes.join(','), text: 'Everything, keys too' },
 ] as const;
 
 /** Keys of the installation need scopes that are chosen with care: signpost keys create. */

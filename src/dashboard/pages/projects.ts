@@ -46,7 +46,7 @@ async function listPage(asked: SignedInRequest, error: ErrorBody | null): Promis
     main: html`<header class="head"><div class="head-title"><h1>Projects</h1></div></header>
 <div class="stack">${isEmpty ? empty('No projects yet', 'A project is what your domains point to: a site, a shop, an API.') : html`<ul class="card rows">${items.map((project) => row(project, link))}</ul>`}
 ${pager(query, next, link('/projects'))}
-${offers(asked.session, 'domains:write') && asked.session.reach !== 'projects' ? maker(asked, error, isEmpty) : null}</div>`,
+${offers(asked.session, 'projects:write') && asked.session.reach !== 'projects' ? maker(asked, error, isEmpty) : null}</div>`,
   };
 }
 
@@ -83,7 +83,7 @@ ${choiceField(
 )}
 <button class="btn primary">Create project</button>`;
   const open = html`${isOpen || error !== null ? html` open` : null}`;
-  return html`<details class="card fold"${open}><summary>New project</summary><div>${form(link('/projects'), session, fields, 'form')}</div></details>`;
+  return html`<details class="card fold"${open}><summary>New project</summary><div>${form(link('/projects'), session, fields, 'form', 'projects:write')}</div></details>`;
 }
 
 const makeProject: PageHandler = async (asked) => {
@@ -165,7 +165,7 @@ function planStep(
 ) {
   const path = link(`${projectPath(params['projectId'] ?? '')}/plan`);
   const fields = html`${typed.has('plan') ? refusal(error) : null}<input type="hidden" name="plan" value="pro"><button class="btn primary">Switch to Pro</button>`;
-  return html`<p class="quiet small">New domains require Pro or higher. Domains that are live stay live and are renewed.</p>${form(path, session, fields, 'form')}`;
+  return html`<p class="quiet small">New domains require Pro or higher. Domains that are live stay live and are renewed.</p>${form(path, session, fields, 'form', 'projects:write')}`;
 }
 
 function deployStep(
@@ -186,6 +186,6 @@ function deployStep(
       : null,
   } as const;
   const call = `POST ${apiPath(projectPath(params['projectId'] ?? ''))}/deploys`;
-  return html`${form(path, session, textField(field, button))}
+  return html`${form(path, session, textField(field, button), null, 'projects:write')}
 <p class="quiet small">Or let your deploy script report it with <a href="${link('/docs')}">the API</a>:</p><p class="code-line">${copyable(call, 'the call')}</p>`;
 }

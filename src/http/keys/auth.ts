@@ -10,7 +10,7 @@ import {
 import type { ApiConfig } from '../../config/config.ts';
 import { accessTo, wholeInstallation } from '../../core/access.ts';
 import { limitsOf } from '../../core/operations/account-limits.ts';
-import { accountScopes, type Scope, scopes } from '../../core/operations/scopes.ts';
+import { accountScopes, type Scope, scopes, withImplied } from '../../core/operations/scopes.ts';
 import type { AccountStore } from '../../db/accounts.ts';
 import { type ApiKeyStore, type StoredKey, scopesOf } from '../../db/api-keys.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
@@ -146,7 +146,7 @@ async function identityOf(
   const stored = scopesOf(key);
   if (accountId === null) {
     const known = scopes.filter((scope) => stored.includes(scope));
-    return { id, scopes: known, access: wholeInstallation };
+    return { id, scopes: withImplied(known), access: wholeInstallation };
   }
   // After the comparison, so that timing does not reveal which IDs are of an account's keys.
   const account = await accounts.find(wholeInstallation, accountId);

@@ -15,7 +15,7 @@ export function deleteProjectRoute(service: Service, dropTraffic: DropTraffic): 
     stability: 'stable',
     method: 'DELETE',
     path: '/v1/projects/:projectId',
-    scope: 'domains:write',
+    scope: 'projects:write',
     operationId: 'deleteProject',
     summary: 'Delete a project',
     description:

@@ -28,7 +28,7 @@ function createDeploy(service: Service): Route {
     ...inCommon,
     method: 'POST',
     path: deploysPath,
-    scope: 'domains:write',
+    scope: 'projects:write',
     operationId: 'createDeploy',
     summary: 'Report a deploy',
     description:

@@ -69,7 +69,7 @@ function createProject(service: Service): Route {
     ...inCommon,
     method: 'POST',
     path: projectsPath,
-    scope: 'domains:write',
+    scope: 'projects:write',
     operationId: 'createProject',
     summary: 'Create a project',
     body: newProject,
@@ -127,7 +127,7 @@ function updateProject(service: Service): Route {
     ...inCommon,
     method: 'PATCH',
     path: projectPath,
-    scope: 'domains:write',
+    scope: 'projects:write',
     operationId: 'updateProject',
     summary: 'Change a project',
     description:

@@ -21,7 +21,7 @@ function getSigningSecret(service: Service): Route {
     ...inCommon,
     method: 'GET',
     path: signingPath,
-    scope: 'domains:write',
+    scope: 'projects:write',
     operationId: 'getSigningSecret',
     summary: "Show a project's signing secret",
     description:
@@ -49,7 +49,7 @@ function rotateSigningSecret(service: Service): Route {
     ...inCommon,
     method: 'POST',
     path: '/v1/projects/:projectId/signing-secret/rotate',
-    scope: 'domains:write',
+    scope: 'projects:write',
     operationId: 'rotateSigningSecret',
     summary: "Rotate a project's signing secret",
     description:

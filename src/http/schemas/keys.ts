@@ -15,7 +15,9 @@ const scope = explainedEnum('Scope', 'Permission of a key', {
   'pets:read': 'List and show pets',
   'pets:write': 'Add pets',
   'domains:read': 'Show accounts, projects, their domains and events',
-  'domains:write': 'Change projects, deploys and domains',
+  'domains:write':
+    'Change domains and webhooks. A key of the installation can also change projects and deploys',
+  'projects:write': 'Create, change and delete projects, report deploys, read signing secrets',
   'keys:read': "Show the account's keys; only for keys of an account",
   'keys:write':
     "Create, rotate and revoke the account's keys, with at most the own scopes; only for keys of an account",
@@ -54,7 +56,7 @@ export const newKey = z
     scopes: scopeList,
     accountId: givenId().optional().meta({
       description:
-        'Account of the key, which reaches only its things and can have the scopes `domains:*` and `keys:*`. Omit it for the account that you act for, or for a key of the installation',
+        'Account of the key, which reaches only its things and can have the scopes `domains:*`, `projects:*` and `keys:*`. Omit it for the account that you act for, or for a key of the installation',
     }),
     projectIds: z
       .array(givenId(), { error: inTheseWords('must be a list') })
