@@ -123,6 +123,13 @@ async function close(tx: Tx, id: string, { at, withProjects }: CloseHow): Promis
   return { kind: 'closed', endedKeys: ended.map((key) => key.id) };
 }
 
+/** As `keepOpen`, and no project is created in it until then. */
+export async function keepProjects(tx: Tx, id: string): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM account WHERE id = ${id}::uuid AND closed_at IS NULL FOR UPDATE`;
+  return rows.length > 0;
+}
+
 /** Until the transaction ends, it is not closed. False if it is, or if there is no such account. */
 export async function keepOpen(tx: Tx, id: string): Promise<boolean> {
   const rows = await tx.$queryRaw<unknown[]>`

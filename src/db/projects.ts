@@ -3,7 +3,7 @@ import type { Access } from '../core/access.ts';
 import { type Metadata, type MetadataChange, mergeMetadata, metadataIn } from '../core/metadata.ts';
 import { DEFAULT_ACCOUNT_ID, type Plan, type Project } from '../core/records.ts';
 import { andVisible, ofVisibleProject, visibleInSql, visibleProject } from './access.ts';
-import { keepOpen } from './accounts.ts';
+import { keepOpen, keepProjects } from './accounts.ts';
 import { deletedColumns } from './delivery/webhooks.ts';
 import { served } from './domains/commit.ts';
 import { lockProject } from './domains/domain-settings.ts';
@@ -20,6 +20,8 @@ type NewProject = {
   readonly metadata?: Metadata;
 };
 type ProjectChange = {
+  /** Moves the project there, with everything that it has. */
+  readonly accountId?: string | undefined;
   readonly name?: string | undefined;
   readonly plan?: Plan | undefined;
   readonly metadata?: MetadataChange | undefined;
@@ -39,12 +41,11 @@ export type ProjectStore = {
   find(access: Access, id: string): Promise<Project | null>;
   /** Null if the account has the slug already, is closed or unknown. */
   create(access: Access, project: NewProject): Promise<Project | null>;
-  /** `too_many_keys`: nothing changed. */
-  update(
-    access: Access,
-    id: string,
-    change: ProjectChange,
-  ): Promise<Project | 'too_many_keys' | null>;
+  /**
+   * Nothing changed: `too_many_keys` of metadata, `account_not_found` also for a closed one or without
+   * access to it, `slug_taken` in that account.
+   */
+  update(access: Access, id: string, change: ProjectChange): Promise<Project | NotUpdated | null>;
   /** The new key signs from `at` on; the previous one also signs for a day. */
   rotateSigning(access: Access, id: string, at: Date): Promise<Project | null>;
   /** Host names of live and drifted domains, the oldest first, and how many there are. */
@@ -59,6 +60,8 @@ export type ProjectStore = {
 };
 
 export type ServedDomains = { readonly hostnames: readonly string[]; readonly count: number };
+
+type NotUpdated = 'account_not_found' | 'slug_taken' | 'too_many_keys';
 
 const present = { deletedAt: null } as const;
 
@@ -123,7 +126,7 @@ function mayHave(access: Access, accountId: string): boolean {
   return access.accountId === accountId && access.projectIds === null;
 }
 
-/** Two reads: a project that is deleted in between is missing from the page. */
+/** Two reads: a project that is deleted or moved in between is missing from the page. */
 async function list(
   prisma: PrismaClient,
   access: Access,
@@ -149,7 +152,7 @@ async function list(
     ORDER BY created_at, id LIMIT ${limit + 1}`;
   const { rows, next } = pageOf(places, limit, (place) => place);
   const projects = await prisma.project.findMany({
-    where: { id: { in: rows.map(({ id }) => id) }, ...present },
+    where: { AND: [{ id: { in: rows.map(({ id }) => id) } }, visibleProject(access)], ...present },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
   return { rows: projects, next };
@@ -159,21 +162,40 @@ async function update(
   tx: Tx,
   access: Access,
   id: string,
-  { name, plan, metadata }: ProjectChange,
-): Promise<Project | 'too_many_keys' | null> {
+  { accountId, name, plan, metadata }: ProjectChange,
+): Promise<Project | NotUpdated | null> {
+  // The account first, as when it is closed.
+  const isOpen = accountId === undefined || (await keepProjects(tx, accountId));
   await lockProject(tx, access, id);
   const row = await tx.project.findFirst({ where: presentOne(access, id) });
   if (row === null) return null;
+  const isMoved = accountId !== undefined && accountId !== row.accountId;
+  const refused = isMoved && (isOpen ? await refuseMove(tx, access, row, accountId) : notFound);
+  if (refused) return refused;
   const merged = mergeMetadata(metadataIn(row.metadata), metadata ?? {});
   if (merged === null) return 'too_many_keys';
   return tx.project.update({
     where: { id },
     data: {
+      ...(isMoved && { accountId }),
       ...(name !== undefined && { name }),
       ...(plan !== undefined && { plan }),
       ...(metadata !== undefined && { metadata: merged }),
     },
   });
+}
+
+const notFound = 'account_not_found';
+
+async function refuseMove(
+  tx: Tx,
+  access: Access,
+  { slug }: Project,
+  accountId: string,
+): Promise<typeof notFound | 'slug_taken' | null> {
+  if (!mayHave(access, accountId)) return notFound;
+  const count = await tx.project.count({ where: { accountId, slug, ...present } });
+  return count > 0 ? 'slug_taken' : null;
 }
 
 /** The lock also waits for domains that are being added. */

@@ -65,7 +65,11 @@ export async function makeContext(origin: string, key: string): Promise<Context>
   const account = await makeAccount();
   const closed = await makeAccount();
   await call(origin, key, 'DELETE', `/v1/accounts/${closed.id}`);
-  const theirs = await post('/v1/projects', { name: 'T', slug: 'docs', accountId: account.id });
+  const theirs = await post('/v1/projects', {
+    name: 'T',
+    slug: `docs-${unique}`, // as the project in the default account
+    accountId: account.id,
+  });
   const restricted = await post('/v1/keys', {
     name: `one project ${unique}`,
     scopes: ['domains:read', 'projects:write'],

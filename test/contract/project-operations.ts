@@ -5,6 +5,9 @@ import type { OperationAsks } from './operations.ts';
 import type { Asking } from './requests.ts';
 import { liveProjectId } from './services.ts';
 
+const inProject =
+  (asking: Asking): Asking =>
+  (context) => ({ ...asking(context), params: { projectId: context.projectId } });
 const NO_PET = '999999999';
 const ofPet: Asking = ({ petId }) => ({ params: { petId } });
 
@@ -57,7 +60,12 @@ export const projectOperations: Readonly<Record<string, OperationAsks>> = {
   getProject: { success: [200, ofProject], refusals: [[404, 'project_not_found', toNoProject()]] },
   updateProject: {
     success: [200, ({ projectId }) => ({ params: { projectId }, json: { name: 'Documentation' } })],
-    refusals: [[404, 'project_not_found', toNoProject({ name: 'Documentation' })]],
+    refusals: [
+      [404, 'project_not_found', toNoProject({ name: 'Documentation' })],
+      [404, 'account_not_found', inProject(inNoAccount({}))],
+      [409, 'account_closed', inProject(inClosedAccount({}))],
+      [409, 'slug_taken', inProject(({ accountId }) => ({ json: { accountId } }))],
+    ],
   },
   deleteProject: {
     success: [204, ({ projectIdToDelete }) => ({ params: { projectId: projectIdToDelete } })],

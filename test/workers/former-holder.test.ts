@@ -110,6 +110,24 @@ describe('a right check of a name that a project held before', () => {
     expect(said?.action).toContain(`create a TXT record with the name “_signpost”`);
   });
 
+  it('counts a moved project in the account where it is now', async () => {
+    const projects = createProjectStore(stored.database.prisma);
+    const row = {
+      place: 'apex',
+      ending: 'removed',
+      from: 'the same account',
+      txt: 'none',
+    } as const;
+    const { holder, claimant } = await claimAfter(row);
+    await projects.update(wholeInstallation, holder.projectId, { accountId });
+    await checkRight(stored, { holder, claimant }, 'none');
+    expect((await stored.load(claimant.id)).findings).toMatchObject([{ heldBefore: true }]);
+    await projects.update(wholeInstallation, claimant.projectId, { accountId });
+    const again = await stored.load(claimant.id);
+    await checkRight(stored, { holder, claimant: again }, 'none');
+    expect((await stored.load(claimant.id)).state.status).toBe('verified');
+  });
+
   it('needs nothing of a claim that was never verified', async () => {
     const hostname = 'never-held.example';
     const other = await stored.pending(hostname, accountId);

@@ -1,5 +1,5 @@
 /** Accounts: whose the projects and their keys are. */
-import { type Access, asInstallation } from '../../core/access.ts';
+import { type Access, accessTo, asInstallation } from '../../core/access.ts';
 import {
   type AccountLimitName,
   accountLimitNames,
@@ -225,10 +225,12 @@ async function deleteProjects(
   deleting: Deleting,
 ): Promise<void> {
   const operator = asInstallation(deleting.access);
+  // A project that is moved to another account at the same time is not deleted.
+  const inAccount = { ...deleting, access: accessTo(accountId) };
   for (;;) {
     const ids = await service.accounts.projectIds(operator, accountId, DELETED_AT_ONCE);
     if (ids.length === 0) return;
-    for (const id of ids) await removeWithDomains(service, id, deleting);
+    for (const id of ids) await removeWithDomains(service, id, inAccount);
   }
 }
 

@@ -121,7 +121,7 @@ function getProject(service: Service): Route {
   });
 }
 
-/** Idempotent. The slug never changes. */
+/** Idempotent. The slug never changes. Only the installation sees another account to move to. */
 function updateProject(service: Service): Route {
   return route({
     ...inCommon,
@@ -131,7 +131,7 @@ function updateProject(service: Service): Route {
     operationId: 'updateProject',
     summary: 'Change a project',
     description:
-      'Changes the name, the plan or metadata. Omitted fields and metadata keys keep their values; null removes a key. On the Free plan, live domains stay live and are renewed, but no domain is added or verified.',
+      'Changes the name, the plan, metadata or the account. Omitted fields and metadata keys keep their values; null removes a key. On the Free plan, live domains stay live and are renewed, but no domain is added or verified.',
     body: projectChange,
     bodyExample: { plan: 'pro' },
     success: {
@@ -140,11 +140,17 @@ function updateProject(service: Service): Route {
       schema: project,
       example: docsProject,
     },
-    refusals: ['project_not_found'],
+    refusals: ['project_not_found', 'account_not_found', 'account_closed', 'slug_taken'],
     handle: async ({ access, params, body }) => {
       if (!isUuid(params.projectId)) return refuse('project_not_found');
+      const { accountId } = body;
+      const account = accountId && (await openAccount(service, access, accountId));
+      if (account && 'status' in account) return account;
       const updated = await service.projects.update(access, params.projectId, body);
-      return updated === 'too_many_keys' ? refuseKeys() : answer(service, access, updated);
+      if (updated === 'too_many_keys') return refuseKeys();
+      // Closed since.
+      if (updated === 'account_not_found') return refuse('account_closed');
+      return updated === 'slug_taken' ? refuse(updated) : answer(service, access, updated);
     },
   });
 }

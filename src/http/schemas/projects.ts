@@ -92,6 +92,10 @@ export const projectRemoval = z.strictObject({
 /** An empty object changes nothing. */
 export const projectChange = z
   .strictObject({
+    accountId: givenId().optional().meta({
+      description:
+        'Account to move the project to, with everything that it has; for keys of the installation',
+    }),
     name: name.optional(),
     plan: plan.optional(),
     metadata: metadataChange.optional(),
