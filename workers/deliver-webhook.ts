@@ -18,7 +18,7 @@ import type { Service } from '../src/service/service.ts';
 import { bodyOf, messageIdOf, signedHeaders } from '../src/webhooks/message.ts';
 import { done, type JobResult } from './running/job.ts';
 
-/** Per receiver, project and account, so that slow receivers do not delay others. */
+/** Per account's receiver, project and account, so that slow receivers do not delay others. */
 export const deliveriesInFlight = { host: 4, project: 8, account: 150 } as const;
 
 /** Without a slot: short, but longer than the queue takes to forget this job. */
@@ -92,11 +92,12 @@ function post(
   return send({ url: webhook.url, headers, body });
 }
 
-/** A slot of the receiver, the project and the account, or none. Returns the release function. */
+/** A slot of the account's receiver, the project and the account, or none. Returns the release function. */
 function enterAll({ deliverySlots }: Service, { webhook }: LoadedDelivery): (() => void) | null {
   const host = URL.canParse(webhook.url) ? hostOf(new URL(webhook.url)) : '';
   const { projectId, project } = webhook;
-  const names = { host, project: projectId, account: project?.accountId ?? null };
+  const account = project?.accountId ?? null;
+  const names = { host: `${host} of ${account}`, project: projectId, account };
   const entered: (() => void)[] = [];
   const leaveAll = () => {
     for (const leave of entered.toReversed()) leave();

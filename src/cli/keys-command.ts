@@ -84,6 +84,6 @@ function scopeOption() {
 const whichId = 'ID as shown by list, with or without the prefix signpost_';
 
 const whichKey = notes(
-  'The API key, with the scope admin, is read from SIGNPOST_API_KEY or API_KEY, because arguments are visible in process lists.',
+  'The API key, with the scope admin (of an account: keys:read and keys:write), is read from SIGNPOST_API_KEY or API_KEY, because arguments are visible in process lists.',
   'Exit 0: success. Exit 2: bad usage, a refused request, or the service is unreachable.',
 );

@@ -57,9 +57,9 @@ export async function answerQueues(
   if (!key.ok && key.status === 401) return { kind: 'over' };
   if (!key.ok)
     return { kind: 'refused', page: refusedPage(key.error, { link, session: asked.session }) };
-  const { scopes } = key.body;
+  const { accountId, scopes } = key.body;
   const isAdmin = scopes.includes('admin');
-  if (!isAdmin && !scopes.includes('ops:read')) {
+  if (accountId !== null || (!isAdmin && !scopes.includes('ops:read'))) {
     return { kind: 'refused', page: needsOperator({ link, session: asked.session }) };
   }
   if (path.startsWith('/api/')) {

@@ -220,6 +220,7 @@ export function dueForSweep(
 /** Even if quarantined. Does nothing for another epoch or a status that the sweep skips. */
 export async function bringToSweep(
   prisma: PrismaClient,
+  _operator: Installation,
   { id, epoch }: Pick<DomainDetails, 'id' | 'epoch'>,
   sweep: SweepName,
   at: Date,

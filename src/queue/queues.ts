@@ -116,7 +116,7 @@ export function openQueues(backend: QueueBackend, accountOf: AccountOf): SeenQue
         await add(
           queue,
           missing,
-          places.map((place) => laterTurn(place) ?? place),
+          places.map((place) => (place === 0 ? 0 : (laterTurn(place) ?? place))),
         );
       }),
     promote: async (name, job) => void (await promote(await queueOf(name), jobId(job))),

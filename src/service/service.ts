@@ -87,7 +87,7 @@ export type Service = Opened &
     readonly handshakes: Handshakes;
     /** What a certificate needs beside the DNS. */
     readonly examineReach: ExamineReachOf;
-    /** Slots of this process for deliveries, by receiver and by project. */
+    /** Slots of this process for deliveries, by account's receiver, project and account. */
     readonly deliverySlots: KeyedCount;
     /** Posts a webhook. Failures of network and receiver are results. */
     readonly send: Send;

@@ -11,7 +11,9 @@ import type { countUsage, findReached } from '../../src/db/account-usage.ts';
 import type { findAttached, isHeld } from '../../src/db/domains/domains.ts';
 import type { WatchedDomainStore } from '../../src/db/domains/watched-domains.ts';
 import type { loadTimeline } from '../../src/db/events.ts';
+import type { closeForOperator, loadEscalations } from '../../src/db/issuance/escalations.ts';
 import type {
+  bringToSweep,
   findDomains,
   findWatchedDomain,
   loadNotes,
@@ -63,12 +65,15 @@ describe('A query', () => {
     isEmpty<Without<Service['projects']>>();
     isEmpty<Without<Service['webhooks']>>();
     isEmpty<Without<WatchedDomainStore>>();
+    isEmpty<LacksAccess<typeof bringToSweep>>();
+    isEmpty<LacksAccess<typeof closeForOperator>>();
     isEmpty<LacksAccess<typeof countUsage>>();
     isEmpty<LacksAccess<typeof findAttached>>();
     isEmpty<LacksAccess<typeof findDomains>>();
     isEmpty<LacksAccess<typeof findReached>>();
     isEmpty<LacksAccess<typeof findWatchedDomain>>();
     isEmpty<LacksAccess<typeof isHeld>>();
+    isEmpty<LacksAccess<typeof loadEscalations>>();
     isEmpty<LacksAccess<typeof loadNotes>>();
     isEmpty<LacksAccess<typeof loadTimeline>>();
     isEmpty<LacksAccess<typeof readOperations>>();

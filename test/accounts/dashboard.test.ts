@@ -134,6 +134,17 @@ describe('A key that changes domains only', () => {
     const other = await show(`GET /projects/${one.otherProjectId}/domains`);
     expect(other.text).toContain('use a key with the scope projects:write');
     expect(other.text).not.toContain('name="upstream"');
+
+    const { prisma } = world.service.database;
+    const where = { projectId: one.projectId, hostname: one.hostname };
+    const findings = [{ code: 'plan_required', hostname: one.hostname }];
+    await prisma.domain.updateMany({ where, data: { findings, lastCheckedAt: new Date() } });
+    const waiting = await show(`GET /projects/${one.projectId}/domains/${one.hostname}`);
+    expect(waiting.text).toContain('use a key with the scope projects:write');
+    expect(waiting.text).not.toContain('Switch to Pro');
+    const all = await signedIn(api, one.key);
+    const same = await all(`GET /projects/${one.projectId}/domains/${one.hostname}`);
+    expect(same.text).toContain('Switch to Pro');
   });
 });
 

@@ -24,20 +24,41 @@ export async function leaksTo(
   };
   const leaks: string[] = [];
   const nobody = absent(customer, stranger);
-  for (const route of routes) {
-    const others = askingFor(route, nobody, cursors);
-    for (const [nth, asking] of askingFor(route, customer, cursors).entries()) {
-      const leak = await leakOf(
-        customer.mark,
-        () => ask(others[nth] ?? asking, nobody),
-        () => ask(asking, customer),
-      );
-      if (leak === null) continue;
-      leaks.push(`${route.operationId} ${JSON.stringify(asking, replaceBigint)}\n${leak}`);
+  for (const route of routes.filter(({ scope }) => scope !== stranger.sees)) {
+    for (const [known, unknown] of pairsFor(route, stranger, customer, nobody)) {
+      const others = askingFor(route, unknown, cursors);
+      for (const [nth, asking] of askingFor(route, known, cursors).entries()) {
+        const leak = await leakOf(
+          customer.mark,
+          () => ask(others[nth] ?? asking, unknown),
+          () => ask(asking, known),
+        );
+        if (leak === null) continue;
+        leaks.push(`${route.operationId} ${JSON.stringify(asking, replaceBigint)}\n${leak}`);
+      }
     }
   }
   restore();
   return leaks;
+}
+
+/** Everything is the customer's, or all but the project, if the path or the body names more. */
+function pairsFor(
+  { operationId, path }: Route,
+  { isOfAccount, projectId }: Stranger,
+  customer: Customer,
+  nobody: Customer,
+): readonly (readonly [Customer, Customer])[] {
+  const namesMore = /:projectId\/.*:/.test(path);
+  const bodyNamesMore = ['putDomainSettings', 'updateProject'].includes(operationId);
+  if (!namesMore && (!bodyNamesMore || isOfAccount === true)) return [[customer, nobody]];
+  return [
+    [customer, nobody],
+    [
+      { ...customer, projectId },
+      { ...nobody, projectId },
+    ],
+  ];
 }
 
 type Answer = { readonly content: string; readonly statements: number };

@@ -1,6 +1,6 @@
 /** Every operation with the IDs of another account, and what its response must not tell. */
 import { z } from 'zod';
-import { accountScopes } from '../../src/core/operations/scopes.ts';
+import { accountScopes, type Scope } from '../../src/core/operations/scopes.ts';
 import type { Headers, Route } from '../../src/http/pipeline/route.ts';
 import { API_KEY, type Customer, type TwoAccounts } from './two-accounts.ts';
 
@@ -9,8 +9,12 @@ export type Stranger = {
   readonly title: string;
   readonly key: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The stranger's. */
+  readonly projectId: string;
   /** A key of the customer's account, which sees the account but not the project. */
   readonly isOfAccount?: true;
+  /** A scope that reaches everything, so operations with it are not compared. */
+  readonly sees?: Scope;
 };
 
 /** Every kind of key that must not see what `one` has. */
@@ -26,28 +30,49 @@ export async function strangersOf(
   ): Promise<Stranger> => {
     const json = { name: title, scopes, ...more };
     const { body } = await call('POST /v1/keys', { key: API_KEY, json });
-    return { title, key: (body as { key: string }).key };
+    return { title, key: (body as { key: string }).key, projectId: other.projectId };
   };
   const { accountId } = other;
+  const acting = { 'signpost-account': accountId };
   const projects = { accountId, projectIds: [other.projectId] };
   const own = { accountId: one.accountId, projectIds: [one.otherProjectId] };
   const write = ['domains:read', 'domains:write', 'projects:write'];
   const manage = ['keys:read', 'keys:write'];
   return [
-    { title: "another account's key with every scope", key: other.key },
+    {
+      title: "another account's key with every scope",
+      key: other.key,
+      projectId: other.projectId,
+    },
     await aKey("another account's key that reads", ['domains:read'], { accountId }),
     await aKey("another account's key that writes", ['domains:write'], { accountId }),
     await aKey("another account's key that changes projects", ['projects:write'], { accountId }),
     await aKey("another account's key that manages keys", manage, { accountId }),
+    await aKey("another account's key that reads keys", ['keys:read'], { accountId }),
     await aKey("another account's key of one project", write, projects),
-    { ...(await aKey('a key of another project of the account', write, own)), isOfAccount: true },
+    {
+      ...(await aKey('a key of another project of the account', write, own)),
+      projectId: one.otherProjectId,
+      isOfAccount: true,
+    },
+    await revoked(call, await aKey('a revoked key', write, { accountId: one.accountId })),
     await aKey("the store's key", ['pets:read', 'pets:write'], {}),
+    { ...(await aKey("an operator's key", ['ops:read'], {})), sees: 'ops:read' },
+    { ...(await aKey('a backend, acting for another account', write, {})), headers: acting },
     {
       title: "the platform's key, acting for another account",
       key: API_KEY,
-      headers: { 'signpost-account': accountId },
+      headers: acting,
+      projectId: other.projectId,
     },
   ];
+}
+
+async function revoked(call: TwoAccounts['call'], stranger: Stranger): Promise<Stranger> {
+  const id = stranger.key.split('_')[1];
+  const { status } = await call(`DELETE /v1/keys/${id}`, { key: API_KEY });
+  if (status !== 204) throw new Error(`the key is not revoked: ${status}`);
+  return stranger;
 }
 
 /** A request to the route about this customer's things. */
@@ -153,7 +178,7 @@ const bodiesOf: ByOperation<unknown> = {
     { domains: { primary: hostname, redirects: [] } },
     { domains: { primary: null, redirects: [] } },
   ],
-  updateProject: () => [{ name: 'Changed' }],
+  updateProject: ({ accountId }) => [{ name: 'Changed' }, { accountId }],
   updateWebhook: () => [{ url: 'https://changed.example/hook' }],
   replayWebhookEvents: () => [{ after: 0n }],
   replayOperatorWebhookEvents: ({ projectId }) => [{ projectId, after: 0n }],

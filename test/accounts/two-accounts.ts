@@ -108,6 +108,7 @@ async function aCustomer(call: Call, mark: string): Promise<Customer> {
 export function absent(customer: Customer, { isOfAccount = false } = {}): Customer {
   return {
     ...customer,
+    mark: 'nil',
     ...(!isOfAccount && { accountId: randomUUID() }),
     projectId: randomUUID(),
     deployId: randomUUID(),

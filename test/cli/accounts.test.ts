@@ -33,7 +33,9 @@ describe('signpost accounts', () => {
   it('sets limits, and shows what is used', async () => {
     const id = await created('--limit', 'domains=5', '--limit', 'keys=7');
     const shown = await accounts('show', id);
-    expect(shown.stdout).toMatch(/^LIMIT +USED +OF\ndomains +0 +5\n/);
+    const account = new RegExp(`^ID +NAME +STATE +CREATED\n${id} .* open +\\d{4}-.*\n\n`);
+    expect(shown.stdout).toMatch(account);
+    expect(shown.stdout).toMatch(/\n\nLIMIT +USED +OF\ndomains +0 +5\n/);
     expect(shown.stdout).toMatch(/\nkeys +0 +7\n/);
     expect(shown.stdout).toMatch(/\nstreams +- +50\n/);
     const reset = await accounts(

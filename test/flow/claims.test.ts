@@ -154,7 +154,11 @@ describe('an apex whose account left, while its A record stays', () => {
 async function keyOfNewAccount({ call }: Client): Promise<string> {
   const { body: account } = await call('POST', '/v1/accounts', { name: 'Another' });
   const { id: accountId } = account as { id: string };
-  const json = { name: 'theirs', scopes: ['domains:read', 'domains:write'], accountId };
+  const json = {
+    name: 'theirs',
+    scopes: ['domains:read', 'domains:write', 'projects:write'],
+    accountId,
+  };
   const { body } = await call('POST', '/v1/keys', json);
   return (body as { key: string }).key;
 }

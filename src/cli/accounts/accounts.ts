@@ -28,15 +28,18 @@ export async function listAccounts({ url, json }: Common, io: Io): Promise<CliEx
   if (!answer.ok) return answer.refusal;
   const accounts = z.array(shownAccount).safeParse(answer.body);
   if (!accounts.success) return notUnderstood();
-  const rows = accounts.data.map(({ id, name, isDefault, createdAt, closedAt }) => [
+  io.out(json ? `${answer.text}\n` : tableOf(accounts.data));
+  return exitDone;
+}
+
+function tableOf(accounts: readonly z.infer<typeof shownAccount>[]): string {
+  const rows = accounts.map(({ id, name, isDefault, createdAt, closedAt }) => [
     id,
     printable(name, NAME_LENGTH_MAX),
     closedAt !== null ? 'closed' : isDefault ? 'default' : 'open',
     toSeconds(createdAt),
   ]);
-  const headings = ['ID', 'NAME', 'STATE', 'CREATED'];
-  io.out(json ? `${answer.text}\n` : inColumns([headings, ...rows]));
-  return exitDone;
+  return inColumns([['ID', 'NAME', 'STATE', 'CREATED'], ...rows]);
 }
 
 const usage = z.record(
@@ -44,9 +47,13 @@ const usage = z.record(
   z.object({ used: z.nullable(z.bigint()), limit: z.nullable(z.bigint()) }),
 );
 
-export async function showUsage(id: string, { url, json }: Common, io: Io): Promise<CliExit> {
+export async function showAccount(id: string, { url, json }: Common, io: Io): Promise<CliExit> {
   const connection = connectForAll(url, io);
   if (!connection.ok) return connection.refusal;
+  const account = await connection.call('GET', pathOf(id));
+  if (!account.ok) return account.refusal;
+  const found = shownAccount.safeParse(account.body);
+  if (!found.success) return notUnderstood();
   const answer = await connection.call('GET', `${pathOf(id)}/usage`);
   if (!answer.ok) return answer.refusal;
   const read = usage.safeParse(answer.body);
@@ -56,7 +63,8 @@ export async function showUsage(id: string, { url, json }: Common, io: Io): Prom
     used === null ? '-' : String(used),
     limit === null ? 'none' : String(limit),
   ]);
-  io.out(json ? `${answer.text}\n` : inColumns([['LIMIT', 'USED', 'OF'], ...rows]));
+  if (json) io.out(`${answer.text}\n`);
+  else io.out(`${tableOf([found.data])}\n${inColumns([['LIMIT', 'USED', 'OF'], ...rows])}`);
   return exitDone;
 }
 

@@ -19,12 +19,12 @@ export function defineAccounts(program: Program, run: Run): void {
 
   accounts
     .command('show')
-    .description('show what an account uses of its limits')
+    .description('show an account, and what it uses of its limits')
     .argument('<id>', whichId)
     .addOption(urlOption())
     .addOption(jsonOption('print the response of GET /v1/accounts/{accountId}/usage'))
     .action((id, options) =>
-      run(async (io) => (await import('./accounts.ts')).showUsage(id, options, io)),
+      run(async (io) => (await import('./accounts.ts')).showAccount(id, options, io)),
     );
 
   defineChanges(accounts, run);

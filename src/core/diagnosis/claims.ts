@@ -30,7 +30,7 @@ export const claims: FamilyOf<ClaimFinding> = {
           summary,
           expected: `${hostname} in one project only.`,
           found: `${hostname} is also in another project.`,
-          action: `Remove ${hostname} from the other project. Setup then continues here. The next check shows which record proves that it is yours.`,
+          action: `If the other project is in your account, remove ${hostname} there. The next check shows which record proves that it is yours.`,
         };
       }
       const { type, fullName, value } = proof.record;
@@ -64,7 +64,7 @@ const actions: {
 } = {
   proven: () => 'Nothing to do: the next check moves the name to this project.',
   missing: (proof, hostname, heldBefore) =>
-    `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”. Keep other TXT records there. Setup then continues at the next check.${heldBefore ? '' : ' If the other project is yours, you can remove the name there instead.'}`,
+    `If ${hostname} is yours: create a TXT record with the name “${proof.record.name}” and exactly the value “${proof.record.value}”. Keep other TXT records there. Setup then continues at the next check.${heldBefore ? '' : ' If the other project is in your account, you can remove the name there instead.'}`,
   both: ({ record: { fullName, value } }) =>
     `Both projects’ records exist, so ownership does not change. Delete the other TXT record at ${fullName} that starts with “signpost-domain-verification=”, and keep the one with “${value}”.`,
   partial: () =>

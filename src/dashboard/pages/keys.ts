@@ -108,8 +108,11 @@ function maker({ form: typed, link, session }: SignedInRequest, error: ErrorBody
   const given = kinds.filter(({ value }) =>
     value.split(',').every((scope) => session.scopes.includes(scope) || offers(session, 'admin')),
   );
+  if (given.length === 0) {
+    return html`<p class="quiet">Your key cannot create keys here: it has none of their scopes.</p>`;
+  }
   const fields = html`<div class="fields">${textField({ name: 'name', label: 'Name', value: typed.get('name') ?? '' })}
-${choiceField({ name: 'scopes', label: 'Allows', value: typed.get('scopes') ?? given.at(-1)?.value ?? '' }, given)}</div>
+${choiceField({ name: 'scopes', label: 'Allows', value: typed.get('scopes') ?? given[0]?.value ?? '' }, given)}</div>
 <button class="btn primary">Create key</button>`;
   const open = html`${error !== null ? html` open` : null}`;
   return html`<details class="card fold"${open}><summary>New key</summary><div>${form(link('/keys'), session, fields, 'form', 'keys:write')}</div></details>`;

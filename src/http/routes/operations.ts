@@ -163,7 +163,13 @@ function runJob(service: Service, overview: InstallationOverview): Route {
         if (dueAt(found, queue) === null) return refuse('nothing_waits');
         const job = { domainId: found.id, epoch: found.epoch };
         if (!isDomainQueue(queue)) {
-          await bringToSweep(service.database.prisma, found, queue, service.now());
+          await bringToSweep(
+            service.database.prisma,
+            wholeInstallation,
+            found,
+            queue,
+            service.now(),
+          );
         }
         return {
           ...accepted(service, found),

@@ -81,7 +81,7 @@ function foot(asked: SignedInRequest, domain: Domain): Html | null {
     case 'start_again':
       return html`<div class="task-foot">${form(link(`${page}/verify`), session, html`<button class="btn primary">Start again</button>`)}${domain.changes.some(isToEnter(domain)) ? providerLink(domain, 'btn') : null}${file}</div>`;
     case 'change_plan':
-      return html`<div class="task-foot">${form(link(`${projectPath(projectId)}/plan`), session, html`<input type="hidden" name="plan" value="pro"><button class="btn primary">Switch to Pro</button>`)}</div>`;
+      return html`<div class="task-foot">${form(link(`${projectPath(projectId)}/plan`), session, html`<input type="hidden" name="plan" value="pro"><button class="btn primary">Switch to Pro</button>`, null, 'projects:write')}</div>`;
     default:
       return null;
   }
