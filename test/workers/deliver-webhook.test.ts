@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { WebhookResponse } from '../../src/core/operations/webhook-plan.ts';
 import type { DeliveryOutcome, LoadedDelivery } from '../../src/db/delivery/deliveries.ts';
+import { createKeyedCount, type KeyedCount } from '../../src/net/keyed-count.ts';
 import type { Service } from '../../src/service/service.ts';
 import { mintSecret } from '../../src/webhooks/message.ts';
-import { deliverWebhook } from '../../workers/deliver-webhook.ts';
+import { deliveriesInFlight, deliverWebhook } from '../../workers/deliver-webhook.ts';
 import { later, noon } from '../support/builders.ts';
 import { plainService, testVault } from '../support/plain-service.ts';
 
@@ -56,9 +57,13 @@ type Situation = {
   /** Another run has saved first. */
   readonly isLate?: true;
   readonly isCrowded?: true;
+  readonly slots?: KeyedCount;
 };
 
-function world(delivery: LoadedDelivery | null, { send, isLate, isCrowded }: Situation = {}) {
+function world(
+  delivery: LoadedDelivery | null,
+  { send, isLate, isCrowded, slots }: Situation = {},
+) {
   const saved: DeliveryOutcome[] = [];
   const calls: string[] = [];
   const service = plainService({
@@ -70,7 +75,7 @@ function world(delivery: LoadedDelivery | null, { send, isLate, isCrowded }: Sit
         return isLate !== true;
       },
     },
-    deliverySlots: {
+    deliverySlots: slots ?? {
       admit: (key) => {
         if (isCrowded) return 'key';
         calls.push(`in ${key}`);
@@ -85,7 +90,7 @@ function world(delivery: LoadedDelivery | null, { send, isLate, isCrowded }: Sit
   return { run: () => deliverWebhook(service, { deliveryId: 'd1' }), saved, calls };
 }
 
-const slots = ['host hooks.shop.test', 'project p1', 'account a1'];
+const slots = ['host hooks.shop.test of a1', 'project p1', 'account a1'];
 const taken = slots.map((slot) => `in ${slot}`);
 const released = slots.toReversed().map((slot) => `out ${slot}`);
 
@@ -150,6 +155,26 @@ describe('a webhook delivery', () => {
   it('that another run has saved first stays unchanged', async () => {
     const { run } = world(aDelivery(), { isLate: true });
     expect(await run()).toEqual({ kind: 'done' });
+  });
+
+  it.each([
+    ['account a1', deliveriesInFlight.account],
+    ['host hooks.shop.test of a1', deliveriesInFlight.host],
+  ])('waits while %s has all its slots, and those of other accounts do not', async (name, most) => {
+    const slots = createKeyedCount({ total: Infinity, perKey: Infinity });
+    const leave = Array.from({ length: most }, () => slots.admit(name));
+    const crowded = world(aDelivery(), { slots });
+    await crowded.run();
+    expect([crowded.calls, crowded.saved]).toEqual([[expect.stringMatching('^back until')], []]);
+    const other = { projectId: 'p2', project: { accountId: 'a2' } };
+    const elsewhere = world(aDelivery({}, other), { slots });
+    await elsewhere.run();
+    expect(elsewhere.saved).toMatchObject([{ kind: 'delivered' }]);
+    const [first] = leave;
+    if (typeof first === 'function') first();
+    const next = world(aDelivery(), { slots });
+    await next.run();
+    expect(next.saved).toMatchObject([{ kind: 'delivered' }]);
   });
 
   it('releases its slot after an internal error, which is thrown', async () => {
