@@ -33,13 +33,15 @@ const TURN_MS = 60 * 60_000;
 
 /**
  * AAAA, MX and TXT in turns, if a full check queried all three. Some providers, such as Route 53, never
- * change a zone's serial number, so it does not show that MX or TXT have changed.
+ * change a zone's serial number, so it does not show that MX or TXT have changed. AAAA records are in
+ * the way, so their removal is noticed at once.
  */
 function nextQuery(
   { parts: { besideTurns }, check: { hostname } }: ObservationContext,
   { cname, aaaa, mx, txt }: ServerView,
 ): BesideQuery {
-  if (cname.kind !== 'nodata' || mx === null || txt === null) return ['AAAA', aaaa];
+  const hasTurns = cname.kind === 'nodata' && aaaa.kind === 'nodata';
+  if (!hasTurns || mx === null || txt === null) return ['AAAA', aaaa];
   const all = [
     ['AAAA', aaaa],
     ['MX', mx],

@@ -159,15 +159,21 @@ it.each(NAMES)(
         diagnosed((await observer.observeAgain(checkTarget, comparedWith(previous))).observation),
       ).toEqual(diagnosed(previous));
       await put(after);
-      const cheap = diagnosed(
-        (await observer.observeAgain(checkTarget, comparedWith(previous))).observation,
-      );
+      const light = async () =>
+        diagnosed((await observer.observeAgain(checkTarget, comparedWith(previous))).observation);
+      const cheap = await light();
+      // AAAA, MX and TXT have turns, unless AAAA records were there.
+      const more = [await light(), await light()];
       const fresh = diagnosed(await observer.observe(checkTarget));
       close();
       expect(cheap.verdict).toBe(fresh.verdict);
       // A light check asks one server for AAAA, so another server's AAAA may show up later.
       const isAlike = [before, after].every(([one, two]) => one.join() === two.join());
-      if (isAlike) expect(cheap.codes[0]).toBe(fresh.codes[0]);
+      if (!isAlike) return;
+      const aaaa = `${hostname === 'shop.test' ? '@' : 'docs'} AAAA`;
+      const hadAaaa = before[0].some((line) => line.startsWith(aaaa));
+      const codes = hadAaaa ? [cheap.codes[0]] : [cheap, ...more].map((one) => one.codes[0]);
+      expect(codes).toContain(fresh.codes[0]);
     });
     await fc.assert(property, { numRuns: RUNS });
   },
