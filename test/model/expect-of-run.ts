@@ -35,16 +35,20 @@ export function expectChecksSaved(history: History, runRecord: RunRecord): void 
 
 function isToBeSaved(
   { model }: History,
-  { fences, of }: RunRecord,
+  { checks, fences, of }: RunRecord,
   { entry, seen }: RunRecord['checks'][number],
 ): boolean {
   const fence = fences.get(entry);
   if (!entry.attached || !isDeepStrictEqual(fence, model.fence(entry))) return false;
   // A right check before an order is equivalent to none.
   const verdict = verdictOf(entry, seen);
-  // Two were right at once for a free name: the other one has it, and this one is checked again.
+  // The name got or lost its holder in this run, so this one is checked again.
   const waits = entry.status === 'pending' || entry.status === 'failed';
-  if (waits && verdict === 'right' && model.holder(entry.hostname) !== null) return false;
+  const hadHolder = checks.some(
+    (other) => other.counted && other.entry !== entry && other.entry.hostname === entry.hostname,
+  );
+  const hasHolder = model.holder(entry.hostname) !== null;
+  if (waits && verdict === 'right' && (hasHolder || hadHolder)) return false;
   if (entry.status === 'verified') return verdict === 'wrong';
   return of !== 'renew-certificate' || verdict !== 'right';
 }
