@@ -120,7 +120,8 @@ describe('A key of an account', () => {
       'POST /v1/keys',
       json({ ...weak, scopes: ['domains:write'] }, manager),
     );
-    expect(strong.body).toEqual(errorBody(403, 'insufficient_scope'));
+    const words = 'A key can give only its own scopes, and yours lacks domains:write.';
+    expect(strong.body).toEqual(errorBody(403, 'insufficient_scope', words));
     for (const line of [`DELETE /v1/keys/${one.keyId}`, `POST /v1/keys/${one.keyId}/rotate`]) {
       const { body } = await call(line, { key: manager });
       expect(body).toEqual(errorBody(403, 'insufficient_scope'));

@@ -194,6 +194,19 @@ describe('An operator in the dashboard', () => {
     expect(key).toMatchObject({ accountId: one.accountId, scopes: [] });
   });
 
+  it('is led to the accounts once the chosen one is closed', async () => {
+    const { api, call } = world;
+    const { body } = await call('POST /v1/accounts', { key: API_KEY, json: { name: 'Closing' } });
+    const { id } = body as { id: string };
+    const show = await signedIn(api, API_KEY);
+    await show('POST /accounts/choose', { account: id });
+    await call(`DELETE /v1/accounts/${id}`, { key: API_KEY });
+    const { status, text } = await show('GET /projects');
+    expect(status).toBe(409);
+    expect(text).toMatch(/<a class="btn" href="\/accounts">Choose an account<\/a>/);
+    expect((await show('POST /accounts/choose', { account: '' })).status).toBe(200);
+  });
+
   it('creates an account', async () => {
     const show = await signedIn(world.api, API_KEY);
     expect((await show('POST /accounts', { name: 'Brand New Inc.' })).text).toContain(

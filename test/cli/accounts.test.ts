@@ -73,6 +73,33 @@ describe('signpost accounts', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('SIGNPOST_ACCOUNT')]);
   });
 
+  it('asks which project is meant if several accounts have the slug', async () => {
+    for (const accountId of [await created(), await created()]) {
+      const acting = { ...env, SIGNPOST_ACCOUNT: accountId };
+      const add = ['domains', 'add', 'shared.shop-cli.test', '--upstream', 'http://127.0.0.1:9/'];
+      const added = await signpost([...add, '--project', 'same'], acting);
+      expect([added.code, added.stderr]).toEqual([0, expect.stringContaining('Create this')]);
+    }
+    const remove = ['domains', 'remove', 'shared.shop-cli.test'];
+    const unclear = await signpost(remove, env);
+    expect(unclear.code).toBe(2);
+    const [id = '', other = ''] = unclear.stderr.match(/[0-9a-f-]{36}(?= \(same\))/g) ?? [];
+    for (const args of [remove, ['domains', 'add', 'new.shop-cli.test'], ['domains', 'list']]) {
+      const refused = await signpost([...args, '--project', 'same'], env);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(other)]);
+      expect(refused.stderr).toContain('several accounts have a project same');
+    }
+    const removed = await signpost([...remove, '--project', id], env);
+    expect(removed.code).toBe(0);
+    const last = await signpost([...remove, '--project', 'same'], env);
+    expect([last.code, last.stderr]).toEqual([0, expect.stringContaining('was removed')]);
+  });
+
+  it('changes nothing without an option', async () => {
+    const { code, stderr } = await accounts('update', await created());
+    expect([code, stderr]).toEqual([2, expect.stringContaining('use --name or --limit')]);
+  });
+
   it('closes an account, with its projects only if asked', async () => {
     const accountId = await created();
     const { apiUrl, apiKey } = service.world;
@@ -83,7 +110,8 @@ describe('signpost accounts', () => {
       body: JSON.stringify(project),
     });
     const refused = await accounts('close', accountId);
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('has 1 project')]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('has 1 project. Delete it first, or use --delete-projects.');
     const closed = await accounts('close', accountId, '--delete-projects');
     expect(closed).toEqual({ code: 0, stdout: '', stderr: `Account ${accountId} is closed.\n` });
     expect((await accounts()).stdout).toMatch(new RegExp(`${accountId} .* closed `));

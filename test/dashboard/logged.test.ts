@@ -133,7 +133,7 @@ describe('The queue pages', () => {
         },
         api: {
           call: async <T>() => {
-            const body = { scopes: ['ops:read'] } as T;
+            const body = { accountId: null, scopes: ['ops:read'] } as T;
             return { ok: true, status: 200, body, etag: undefined, next: undefined };
           },
           pass: () => Promise.reject(new Error('not asked for')),

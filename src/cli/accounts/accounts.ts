@@ -87,6 +87,9 @@ async function change(
   if (limits === null) {
     return wrongUsage(`--limit ${typed.join(' ')}: use a name and a number, such as domains=5000`);
   }
+  if (method === 'PATCH' && name === undefined && limits === undefined) {
+    return wrongUsage('nothing to change: use --name or --limit');
+  }
   const connection = connectForAll(url, io);
   if (!connection.ok) return connection.refusal;
   const answer = await connection.call(method, path, { name, limits });
@@ -118,6 +121,10 @@ export async function closeAccount(
   if (!connection.ok) return connection.refusal;
   const how = deleteProjects ? '?projects=delete' : '';
   const answer = await connection.call('DELETE', `${pathOf(id)}${how}`);
+  if (!answer.ok && answer.code === 'account_has_projects') {
+    const message = (answer.message ?? '').replace('?projects=delete', '--delete-projects');
+    return wrongUsage(`${message} (${answer.code})`);
+  }
   if (!answer.ok) return answer.refusal;
   io.err(`Account ${printable(id, NAME_LENGTH_MAX)} is closed.\n`);
   return exitDone;

@@ -38,22 +38,29 @@ export async function whichDomain(
   const attached = await projectsWith(call, read.hostname);
   if (!attached.ok) return attached;
   if (project !== undefined) {
-    const named = await projectNamed(call, project);
-    if (!named.ok) return named;
-    const isAttached = attached.projects.some(({ id }) => id === named.project.id);
-    return isAttached
-      ? found(read.hostname, named.project)
-      : refused(
-          exitFailed(
-            attachedNowhere(read.hostname, `project ${plain(named.project.slug)} does not have`),
-          ),
-        );
+    return domainIn(call, read.hostname, project, attached.projects);
   }
   const [one, ...others] = attached.projects;
   if (one === undefined) return refused(exitFailed(attachedNowhere(read.hostname)));
   if (others.length === 0) return found(read.hostname, one);
   const problem = `${read.hostname} is attached to several projects. Choose one with --project: ${slugs(attached.projects)}`;
   return refused(wrongUsage(problem));
+}
+
+/** Projects of several accounts can have the slug: the attached one is meant. */
+async function domainIn(
+  call: Call,
+  hostname: string,
+  name: string,
+  attached: readonly ProjectShown[],
+): Promise<ChosenDomain> {
+  const [one, ...others] = attached.filter(isNamed(name));
+  if (one !== undefined && others.length === 0) return found(hostname, one);
+  if (one !== undefined) return refused(severalNamed(name, [one, ...others]));
+  const named = await projectNamed(call, name);
+  if (!named.ok) return named;
+  const who = `project ${plain(named.project.slug)} does not have`;
+  return refused(exitFailed(attachedNowhere(hostname, who)));
 }
 
 /** The given project or the only one; refuses if several exist or none. Never rejects. */
@@ -91,15 +98,25 @@ export async function projectsIn(call: Call, query = ''): Promise<Projects> {
   return answer.ok ? { ok: true, projects: answer.value } : answer;
 }
 
-/** By ID or slug. The error lists up to SLUGS_MAX projects. Never rejects. */
+/** By ID, or by slug if only one account has it. Errors list up to SLUGS_MAX projects. Never rejects. */
 export async function projectNamed(call: Call, name: string): Promise<Chosen> {
   const all = await projectsIn(call);
   if (!all.ok) return all;
-  const project = all.projects.find(({ id, slug }) => id === name.toLowerCase() || slug === name);
-  if (project !== undefined) return { ok: true, project };
+  const [project, ...others] = all.projects.filter(isNamed(name));
+  if (project !== undefined && others.length === 0) return { ok: true, project };
+  if (project !== undefined) return refused(severalNamed(name, [project, ...others]));
   if (all.projects.length === 0) return refused(exitFailed(noProject));
   const problem = `project ${printable(name, 64)} does not exist. Projects: ${slugs(all.projects)}`;
   return refused(exitFailed(problem));
+}
+
+function isNamed(name: string) {
+  return ({ id, slug }: ProjectShown) => id === name.toLowerCase() || slug === name;
+}
+
+function severalNamed(name: string, projects: readonly ProjectShown[]): CliExit {
+  const problem = `several accounts have a project ${printable(name, 64)}. Choose one by its ID, or one account with SIGNPOST_ACCOUNT: ${slugs(projects)}`;
+  return wrongUsage(problem);
 }
 
 function projectsWith(call: Call, hostname: string): Promise<Projects> {
@@ -122,11 +139,14 @@ function attachedNowhere(hostname: string, who = 'no project has'): string {
 
 const SLUGS_MAX = 10;
 
+/** With their IDs where the slugs do not tell them apart. */
 function slugs(projects: readonly ProjectShown[]): string {
-  return shortList(
-    projects.map(({ slug }) => printable(slug, 64)),
-    SLUGS_MAX,
-  );
+  const areUnique = new Set(projects.map(({ slug }) => slug)).size === projects.length;
+  const names = projects.map(({ id, slug }) => {
+    const name = printable(slug, 64);
+    return areUnique ? name : `${printable(id, 64)} (${name})`;
+  });
+  return shortList(names, SLUGS_MAX);
 }
 
 function found(hostname: string, project: ProjectShown): ChosenDomain {

@@ -27,12 +27,15 @@ export type Visitor = { readonly link: Link; readonly session: DashboardSession 
 
 export function problemPage(problem: keyof typeof problems, visitor: Visitor): PageContent {
   const [status, title, words] = problems[problem];
-  return { kind: 'page', status, title, main: main(title, words, visitor) };
+  return { kind: 'page', status, title, main: main(title, words, wayOut(visitor)) };
 }
 
-export function refusedPage({ message, status }: ErrorBody, visitor: Visitor): PageContent {
+export function refusedPage({ code, message, status }: ErrorBody, visitor: Visitor): PageContent {
   const title = titles[status] ?? 'The request failed';
-  return { kind: 'page', status, title, main: main(title, message, visitor) };
+  const { link, session } = visitor;
+  const isOfChosen = session !== null && session.account !== null && code === 'account_closed';
+  const way = isOfChosen ? button(link('/accounts'), 'Choose an account') : wayOut(visitor);
+  return { kind: 'page', status, title, main: main(title, message, way) };
 }
 
 const titles: Readonly<Record<number, string>> = {
@@ -46,7 +49,11 @@ const titles: Readonly<Record<number, string>> = {
 /** A link to a page that the key can view. */
 export function wayOut({ link, session }: Visitor): Html {
   const [path, words] = exitOf(session);
-  return html`<a class="btn" href="${link(path)}">${words}</a>`;
+  return button(link(path), words);
+}
+
+function button(href: string, words: string): Html {
+  return html`<a class="btn" href="${href}">${words}</a>`;
 }
 
 function exitOf(session: DashboardSession | null): readonly [path: string, words: string] {
@@ -55,6 +62,6 @@ function exitOf(session: DashboardSession | null): readonly [path: string, words
   return ['/docs', 'Open the API reference'];
 }
 
-function main(title: string, words: string, visitor: Visitor): Html {
-  return html`<section class="card empty"><h1>${title}</h1><p>${words}</p>${wayOut(visitor)}</section>`;
+function main(title: string, words: string, way: Html): Html {
+  return html`<section class="card empty"><h1>${title}</h1><p>${words}</p>${way}</section>`;
 }

@@ -81,7 +81,7 @@ ${reason === undefined ? null : notice(reason, 'idle')}
 <label class="label" for="key">API key</label>
 <input class="input" id="key" name="key" type="password" autocomplete="current-password" required autofocus spellcheck="false"${described}>
 ${problem === null ? null : fieldError(problem, 'key-problem')}
-<p class="hint" id="key-hint">Printed when Signpost first started. Lost it? Its operator can set <code class="nowrap">API_KEY</code> and restart.</p>
+<p class="hint" id="key-hint">A key that you were given. The first one is printed when Signpost starts for the first time; its operator can also set <code class="nowrap">API_KEY</code>.</p>
 </div>
 ${then === null ? null : html`<input type="hidden" name="then" value="${then}">`}
 <button class="btn primary">Sign in</button>

@@ -191,8 +191,11 @@ function wordsFor(refused: Unauthenticated): string {
 }
 
 /** RFC 6750, 3.1. */
-export function forbidden(scope: Scope): Refusal {
-  return refuse('insufficient_scope', `This operation requires a key with the scope ${scope}.`, {
+export function forbidden(
+  scope: Scope,
+  message = `This operation requires a key with the scope ${scope}.`,
+): Refusal {
+  return refuse('insufficient_scope', message, {
     'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`,
   });
 }

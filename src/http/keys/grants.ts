@@ -33,7 +33,8 @@ export function refuseGrant(
     return refuseField('invalid_body', `scopes[${managing}]`, message, 'not_allowed');
   }
   const missing = wanted.find((scope) => asking === null || !allows(asking, scope));
-  return missing === undefined ? null : forbidden(missing);
+  if (missing === undefined) return null;
+  return forbidden(missing, `A key can give only its own scopes, and yours lacks ${missing}.`);
 }
 
 const accountOnly: readonly Scope[] = ['keys:read', 'keys:write'];
@@ -57,7 +58,8 @@ export async function refuseStronger(
   if (found === null) return refuse('key_not_found');
   const known = scopes.filter((scope) => scopesOf(found).includes(scope));
   const missing = known.find((scope) => asking === null || !allows(asking, scope));
-  return missing === undefined ? null : forbidden(missing);
+  if (missing === undefined) return null;
+  return forbidden(missing, `That key has the scope ${missing}, which yours lacks.`);
 }
 
 /** PostgreSQL fails on a text with NUL. */

@@ -49,7 +49,9 @@ export function queryInteger({ min, max, default: value }: Bounds & { readonly d
 }
 
 export function uuid() {
-  return z.guid().register(wireTypes, { type: 'string', format: 'uuid' });
+  return z
+    .guid({ error: inTheseWords('must be a UUID') })
+    .register(wireTypes, { type: 'string', format: 'uuid' });
 }
 
 /** RFC 3339 in UTC, ending in `Z`. */
