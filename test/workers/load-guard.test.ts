@@ -2,23 +2,24 @@ import { describe, expect, it } from 'vitest';
 import { createLoadGuard, type Load, nextLimit } from '../../workers/running/load-guard.ts';
 
 describe('How many checks run at once', () => {
-  const several = { accounts: 2, active: 0, loopDelayMs: 0 };
+  const several = { accounts: 2, active: 0, loopDelayMs: 0, jobMs: 30 };
   const rows: readonly (readonly [string, Load, number])[] = [
     ['alone: all', { ...several, accounts: 1, limit: 8, loopDelayMs: 50 }, 500],
-    ['nobody lately: all', { ...several, accounts: 0, limit: 8 }, 500],
+    ['no account lately: all', { ...several, accounts: 0, limit: 8 }, 500],
     ['several, idle: unchanged', { ...several, limit: 500 }, 500],
     ['several, all places taken: more', { ...several, limit: 20, active: 20 }, 25],
     ['several, a place free: unchanged', { ...several, limit: 20, active: 19 }, 20],
     ['several, never more than all', { ...several, limit: 450, active: 450 }, 500],
-    ['several, a late loop: fewer', { ...several, limit: 20, active: 20, loopDelayMs: 1.1 }, 15],
-    ['several, a crowd and a late loop: few', { ...several, limit: 500, loopDelayMs: 9 }, 48],
-    ['several, always late: a few still', { ...several, limit: 9, loopDelayMs: 900 }, 8],
+    ['several, a late loop: fewer', { ...several, limit: 12, active: 12, loopDelayMs: 1.1 }, 9],
+    ['several, a crowd and a late loop: few', { ...several, limit: 500, loopDelayMs: 9 }, 12],
+    ['several, always late: two still', { ...several, limit: 2, loopDelayMs: 900 }, 2],
+    ['several, late, and slow: eight', { ...several, limit: 2, loopDelayMs: 900, jobMs: 1_001 }, 8],
   ];
   it.each(rows)('%s', (_what, load, limit) => {
     expect(nextLimit(load, 500)).toBe(limit);
   });
   it('is never more than the queue allows', () => {
-    expect(nextLimit({ ...several, limit: 4, loopDelayMs: 900 }, 4)).toBe(4);
+    expect(nextLimit({ ...several, limit: 4, loopDelayMs: 900, jobMs: 2_000 }, 4)).toBe(4);
   });
 });
 

@@ -13,7 +13,9 @@ const RESOLUTION_MS = 5;
 /** docs/measured/performance.md has the figures for it. */
 const BUSY_MS = 1;
 /** Jobs at once: never fewer, and no more when the loop is late. */
-const [LEAST, CROWD] = [8, 64];
+const [LEAST, CROWD] = [2, 16];
+/** Longer jobs wait for others, and not for this process: more at once do not delay them. */
+const [SLOW_MS, LEAST_SLOW] = [1_000, 8];
 /** An account with a pending domain has a check at least this often. */
 const RECENT_MS = 10 * MINUTE;
 
@@ -23,15 +25,19 @@ export type Load = {
   readonly active: number;
   /** Mean since the last call. */
   readonly loopDelayMs: number;
+  /** Mean of the jobs that ended since the last call, or before if none did. */
+  readonly jobMs: number;
   /** Accounts with a job in the last ten minutes. */
   readonly accounts: number;
 };
 
 /** Fewer while the event loop is late; more while all places are taken and it is not. */
-export function nextLimit({ limit, active, loopDelayMs, accounts }: Load, most: number): number {
+export function nextLimit(load: Load, most: number): number {
+  const { limit, active, loopDelayMs, jobMs, accounts } = load;
   if (accounts < 2) return most;
   if (loopDelayMs > BUSY_MS) {
-    return Math.min(most, Math.max(LEAST, Math.floor(Math.min(limit, CROWD) * 0.75)));
+    const least = jobMs > SLOW_MS ? LEAST_SLOW : LEAST;
+    return Math.min(most, Math.max(least, Math.floor(Math.min(limit, CROWD) * 0.75)));
   }
   return active >= limit ? Math.min(most, Math.ceil(limit * 1.25)) : limit;
 }
@@ -49,6 +55,8 @@ export type LoadGuard = {
 export function createLoadGuard(most: number): LoadGuard {
   const lastJobAt = new Map<string, number>();
   let active = 0;
+  let ended = { count: 0, ms: 0 };
+  let jobMs = 0;
   function countAccounts(): number {
     const since = performance.now() - RECENT_MS;
     for (const [account, at] of lastJobAt) if (at < since) lastJobAt.delete(account);
@@ -62,8 +70,10 @@ export function createLoadGuard(most: number): LoadGuard {
     },
     async count(run) {
       active += 1;
+      const began = performance.now();
       return run().finally(() => {
         active -= 1;
+        ended = { count: ended.count + 1, ms: ended.ms + performance.now() - began };
       });
     },
     adjust(worker, stop) {
@@ -72,7 +82,9 @@ export function createLoadGuard(most: number): LoadGuard {
       const timer = setInterval(() => {
         const loopDelayMs = Math.max(0, delay.mean / 1e6 - RESOLUTION_MS);
         delay.reset();
-        const load = { active, loopDelayMs, accounts: countAccounts() };
+        if (ended.count > 0) jobMs = ended.ms / ended.count;
+        ended = { count: 0, ms: 0 };
+        const load = { active, loopDelayMs, jobMs, accounts: countAccounts() };
         worker.concurrency = nextLimit({ limit: worker.concurrency, ...load }, most);
       }, EVERY_MS);
       timer.unref();
