@@ -72,7 +72,7 @@ describe('What belongs to an account does not exist for others', () => {
     }
   }, 60_000);
 
-  it('even after a cursor of the account, which starts a page of their own things', async () => {
+  it('even after a cursor of the account, which starts a page without them', async () => {
     for (const { from, to, cursors } of directions) {
       // Every list had a second page.
       expect([...cursors.keys()].sort()).toEqual(lists.map((one) => one.operationId).sort());

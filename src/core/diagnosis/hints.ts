@@ -138,13 +138,16 @@ export function hintsForAlias(input: DiagnosisInput, found: string): readonly Hi
   ];
 }
 
-/** The sibling is queried for A only. */
+/** The sibling is queried for A only. A name that has a CNAME gets nothing from a wildcard. */
 export function hintsForAddresses(
   input: DiagnosisInput,
   addresses: readonly string[],
 ): readonly Hint[] {
-  const beside = recordsOf(input.observation.nearby.sibling?.a ?? null);
-  const same = beside.length > 0 && beside.every((address) => addresses.includes(address));
+  const { nearby, servers } = input.observation;
+  const beside = recordsOf(nearby.sibling?.a ?? null);
+  const isOwn = servers.some(({ cname }) => cname.kind === 'records');
+  const same =
+    !isOwn && beside.length > 0 && beside.every((address) => addresses.includes(address));
   return [...wildcardHint(input, same), ...separateZone(input)];
 }
 

@@ -33,8 +33,8 @@ const TURN_MS = 60 * 60_000;
 
 /**
  * AAAA, MX and TXT in turns, if a full check queried all three. Some providers, such as Route 53, never
- * change a zone's serial number, so it does not show that MX or TXT have changed. AAAA records are in
- * the way, so their removal is noticed at once.
+ * change a zone's serial number, so it does not show that MX or TXT have changed. AAAA records
+ * have to go, so their removal is noticed at once.
  */
 function nextQuery(
   { parts: { besideTurns }, check: { hostname } }: ObservationContext,

@@ -77,6 +77,11 @@ function aliasOf(place: ChangePlace): string | undefined {
   );
 }
 
+function hasRecord({ servers, record }: ChangePlace): boolean {
+  const aliases = answersOf(servers, ({ cname }) => recordsOf(cname)).flat();
+  return aliases.some((alias) => isSameName(alias, record.value));
+}
+
 function conflicts(place: ChangePlace): readonly DnsChange[] {
   const { zone, observation, servers } = place;
   const hints = hintsAbout(place);
@@ -132,7 +137,8 @@ function deletions(
   const { servers, record } = place;
   const answers = answersOf(servers, answerOf);
   const all = unique(answers.flatMap((answer) => recordsOf(answer)));
-  const values = all.filter((value) => !isOfWildcard(place, value));
+  // A name with its own record gets nothing from a wildcard.
+  const values = hasRecord(place) ? all : all.filter((value) => !isOfWildcard(place, value));
   return values.slice(0, DELETIONS_MAX).map((value) => ({
     verb: 'delete',
     type,

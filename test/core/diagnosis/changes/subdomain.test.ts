@@ -116,6 +116,12 @@ describe('a subdomain', () => {
       { nearby: { ...nothingNearby, sibling: { cname: nxdomain, a: records('151.101.1.7') } } },
     ],
     [
+      'has the record beside an address that a wildcard has, too, so the address is its own',
+      [ns1({ ...right, ...old })],
+      ['delete A docs 151.101.1.7: to_do (ns1 to_do)', `${add}: done (ns1 done)`],
+      { nearby: { ...nothingNearby, sibling: { cname: nxdomain, a: records('151.101.1.7') } } },
+    ],
+    [
       'has the alias of a wildcard, which stays',
       [ns1({ cname: records('other.example') })],
       [`${add}: to_do (ns1 to_do)`],
