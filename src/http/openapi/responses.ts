@@ -1,5 +1,6 @@
 import { type ErrorCode, errors } from '../pipeline/errors.ts';
 import { takesIdempotencyKey } from '../pipeline/idempotency-rule.ts';
+import { isPaged } from '../pipeline/paging.ts';
 import type { Route, Success } from '../pipeline/route.ts';
 import { error } from '../schemas/common.ts';
 import type { SchemaWriter } from './json-schema.ts';
@@ -76,6 +77,7 @@ function successOf(route: Route, schemas: SchemaWriter): Response {
   const headers = headerRefs(
     ...always,
     ...(hasEntityTag(route) ? (['ETag'] as const) : []),
+    ...(isPaged(route) ? (['Link'] as const) : []),
     ...(takesIdempotencyKey(route) ? (['Idempotency-Replayed'] as const) : []),
   );
   const content = contentOf(success, schemas);
@@ -142,7 +144,6 @@ function refusal(status: string, codes: readonly ErrorCode[], schemas: SchemaWri
 function ownHeaders({ success, original, deprecated }: Route): Readonly<Record<string, Header>> {
   return Object.fromEntries(
     Object.entries(success.headers ?? {}).map(([name, description]) => {
-      // A link to the next page is optional.
       const required = deprecated === true || name === 'location';
       const header = {
         description,
@@ -191,6 +192,7 @@ const headers = {
     schema: text,
     example: '"key";r=5999;t=60',
   },
+  Link: { description: 'The next page as `rel="next"`, if there is one', schema: text },
   'Retry-After': { description: 'Seconds to wait', schema: seconds, example: 5 },
   'WWW-Authenticate': {
     description: 'The problem with the key (RFC 6750, 3)',

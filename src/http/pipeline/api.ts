@@ -16,6 +16,7 @@ import type { ApiResponse } from './errors.ts';
 import { completeRefusal, type Refusal, refuse } from './errors.ts';
 import { createIdempotency, type Idempotency, idempotencyKeyOf } from './idempotency.ts';
 import { takesIdempotencyKey } from './idempotency-rule.ts';
+import { withNextLink } from './paging.ts';
 import { parseQuery } from './query.ts';
 import { type RawResponse, render } from './render.ts';
 import type { ApiKeyIdentity, Headers, Route } from './route.ts';
@@ -247,7 +248,7 @@ async function perform(pipeline: Pipeline, raw: RawRequest, passed: Passed): Pro
   // Without an Idempotency-Key, each store commits before the handler answers.
   const answer = await prepared.run();
   await answer.afterCommit?.();
-  return answer;
+  return withNextLink(answer, passed);
 }
 
 /** The same request for another account is another one. */

@@ -10,7 +10,7 @@ export type Cors = {
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Signpost-Account, Traceparent, X-Request-Id';
 const EXPOSED_HEADERS =
-  'Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, Traceparent, WWW-Authenticate, X-Request-Id';
+  'Accept, Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, Traceparent, WWW-Authenticate, X-Request-Id';
 const MAX_AGE_SECONDS = '7200'; // Chromium's maximum
 
 const none = {};

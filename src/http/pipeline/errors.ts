@@ -20,6 +20,8 @@ export type ApiResponse = {
   readonly stream?: TextStream;
   /** Lower-case names. They override the standard headers. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of a list: the cursor of the next page, which becomes a `Link`; null on the last page. */
+  readonly next?: string | null;
   /**
    * Runs after the commit and before the response. Not called for replays or if the handler
    * rejects. If it rejects, the client gets an error although the change is committed.

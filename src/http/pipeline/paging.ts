@@ -4,11 +4,12 @@ import type { Page } from '../../db/page.ts';
 import { cursorAfterPlace, placeOfCursor } from './cursor.ts';
 import type { ApiResponse } from './errors.ts';
 import { queryInteger } from './json.ts';
+import type { Route } from './route.ts';
+import type { RouteMatch } from './router.ts';
+
+type RouteFound = Extract<RouteMatch, { kind: 'route' }>;
 
 const LIMIT_MAX = 100;
-
-/** Headers of a list's success. */
-export const pageHeaders = { link: 'The next page as `rel="next"`, if there is one' } as const;
 
 export function limitOf(what: string, fallback = LIMIT_MAX) {
   return queryInteger({ min: 1, max: LIMIT_MAX, default: fallback }).meta({
@@ -36,39 +37,27 @@ export function pageQuery(what: string) {
   return z.strictObject(pageFields(what));
 }
 
-/** Where the list is, and the query parameters that its next page repeats. */
-export type ListAddress = {
-  readonly path: string;
-  readonly filters: Readonly<Record<string, string | number | null | undefined>>;
-};
-
-export function pageAnswer<Row>(
-  page: Page<Row>,
-  address: ListAddress,
-  viewOf: (row: Row) => unknown,
-): ApiResponse {
-  return listAnswer(page.rows.map(viewOf), page.next && cursorAfterPlace(page.next), address);
+export function pageAnswer<Row>(page: Page<Row>, viewOf: (row: Row) => unknown): ApiResponse {
+  return {
+    status: 200,
+    body: page.rows.map(viewOf),
+    next: page.next && cursorAfterPlace(page.next),
+  };
 }
 
-/** `next`: the cursor of the next page; null on the last. */
-export function listAnswer(
-  body: readonly unknown[],
-  next: string | null,
-  { path, filters }: ListAddress,
+/** The `Link` to the next page repeats the request's query with another cursor. */
+export function withNextLink(
+  { next, ...answer }: ApiResponse,
+  { route, params, query }: Pick<RouteFound, 'route' | 'params' | 'query'>,
 ): ApiResponse {
-  if (next === null) return { status: 200, body };
-  return { status: 200, body, headers: nextPage(path, next, filters) };
+  if (next === null || next === undefined) return answer;
+  const path = route.path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(params[name] ?? ''));
+  const following = new URLSearchParams(query);
+  following.set('cursor', next);
+  return { ...answer, headers: { ...answer.headers, link: `<${path}?${following}>; rel="next"` } };
 }
 
-/** The Link to the next page; the filters stay. */
-export function nextPage(
-  path: string,
-  cursor: string,
-  filters: ListAddress['filters'],
-): { readonly link: string } {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ ...filters, cursor })) {
-    if (value !== null && value !== undefined) query.set(name, String(value));
-  }
-  return { link: `<${path}?${query}>; rel="next"` };
+/** Whether its success can link to a next page. */
+export function isPaged({ query }: Pick<Route, 'query'>): boolean {
+  return query instanceof z.ZodObject && 'cursor' in query.shape;
 }

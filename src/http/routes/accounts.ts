@@ -10,7 +10,7 @@ import { type Account, DEFAULT_ACCOUNT_ID } from '../../core/records.ts';
 import { countUsage } from '../../db/account-usage.ts';
 import type { Service } from '../../service/service.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
-import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   account,
@@ -62,12 +62,10 @@ function listAccounts(service: Service): Route {
       description: 'A page of accounts',
       schema: accountList,
       example: [docsDefaultAccount, docsAccount],
-      headers: pageHeaders,
     },
     handle: async ({ access, query: { limit, cursor = null } }) => {
       const page = await service.accounts.list(access, { after: cursor, limit });
-      const address = { path: accountsPath, filters: { limit } };
-      return pageAnswer(page, address, (one) => accountView(service, one));
+      return pageAnswer(page, (one) => accountView(service, one));
     },
   });
 }

@@ -3,7 +3,7 @@ import { isUuid } from '../../core/operations/jobs.ts';
 import type { Deploy } from '../../core/records.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse, refuseField } from '../pipeline/errors.ts';
-import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   deploy,
@@ -76,15 +76,13 @@ function listDeploys(service: Service): Route {
       description: 'A page of deploys',
       schema: deployList,
       example: [docsDeploy],
-      headers: pageHeaders,
     },
     refusals: ['project_not_found'],
     handle: async ({ access, params, query: { limit, cursor = null } }) => {
       const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
       const page = await service.deploys.list(access, project.id, { after: cursor, limit });
-      const address = { path: `/v1/projects/${project.id}/deploys`, filters: { limit } };
-      return pageAnswer(page, address, deployView);
+      return pageAnswer(page, deployView);
     },
   });
 }

@@ -9,12 +9,11 @@ import { eventView } from '../../events/event-stream.ts';
 import type { Service } from '../../service/service.ts';
 import { cursorAfter } from '../pipeline/cursor.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';
-import { listAnswer, pageAnswer, pageHeaders } from '../pipeline/paging.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { allDomainsQuery, domain, domainList, domainsQuery } from '../schemas/domains.ts';
 import { eventList, timelineQuery } from '../schemas/events.ts';
 import { docsDomain, docsEvents } from '../schemas/examples.ts';
-import { metadataParameters } from '../schemas/metadata.ts';
 import { domainView } from './domain-view.ts';
 import { withName } from './domains.ts';
 import { findProject } from './projects.ts';
@@ -42,14 +41,12 @@ function listDomains(service: Service): Route {
       description: 'A page of domains',
       schema: domainList,
       example: [docsDomain],
-      headers: pageHeaders,
     },
     refusals: ['project_not_found'],
     handle: async ({ access, params, query }) => {
       const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
-      const path = `/v1/projects/${project.id}/domains`;
-      return list(service, { access, path }, query, { projectId: project.id });
+      return list(service, access, query, { projectId: project.id });
     },
   });
 }
@@ -69,15 +66,13 @@ function listAllDomains(service: Service): Route {
       description: 'A page of domains',
       schema: domainList,
       example: [docsDomain],
-      headers: pageHeaders,
     },
     handle: async ({ access, query: { hostname, ...query } }) => {
-      const asked = { access, path: '/v1/domains' };
-      if (hostname === undefined) return list(service, asked, query, {});
+      if (hostname === undefined) return list(service, access, query, {});
       const named = parseHostname(hostname, service.config.platform.domain);
       // A name that cannot be added belongs to no project.
       if (!named.ok) return { status: 200, body: [] };
-      return list(service, asked, query, { hostname: named.hostname.ascii });
+      return list(service, access, query, { hostname: named.hostname.ascii });
     },
   });
 }
@@ -103,19 +98,15 @@ function getDomainById(service: Service): Route {
 
 async function list(
   service: Service,
-  { access, path }: { readonly access: Access; readonly path: string },
+  access: Access,
   { limit, cursor, status, search, metadata }: z.infer<typeof domainsQuery>,
   where: Pick<DomainFilters, 'projectId' | 'hostname'>,
 ): Promise<ApiResponse> {
   const part = search && partOfName(search);
   const filters = { ...where, status, search: part, metadata };
   const page = await service.domains.list(access, filters, { after: cursor ?? null, limit });
-  const { hostname } = where;
-  const repeated = { limit, hostname, status, search, ...metadataParameters(metadata) };
   const now = service.now();
-  return pageAnswer(page, { path, filters: repeated }, (row) =>
-    domainView(row, service.config.verifyWindowMs, now),
-  );
+  return pageAnswer(page, (row) => domainView(row, service.config.verifyWindowMs, now));
 }
 
 function getTimeline(service: Service): Route {
@@ -134,7 +125,6 @@ function getTimeline(service: Service): Route {
       description: 'A page of events',
       schema: eventList,
       example: docsEvents,
-      headers: pageHeaders,
     },
     refusals: ['project_not_found', 'domain_not_found'],
     handle: ({ access, params, query: { limit, cursor = null } }) =>
@@ -142,9 +132,8 @@ function getTimeline(service: Service): Route {
         const range = { after: cursor, limit };
         const page = await service.domains.timeline(access, projectId, hostname, range);
         if (page === null) return refuse('domain_not_found');
-        const path = `/v1/projects/${projectId}/domains/${hostname}/timeline`;
         const next = page.next === null ? null : cursorAfter(page.next);
-        return listAnswer(page.rows.map(eventView), next, { path, filters: { limit } });
+        return { status: 200, body: page.rows.map(eventView), next };
       }),
   });
 }

@@ -11,7 +11,6 @@ import type { Service } from '../../service/service.ts';
 import { cursorAfterPlace } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import { listAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   docsEscalation,
@@ -45,7 +44,6 @@ function listEscalations(service: Service): Route {
       description: 'A page of escalations',
       schema: escalationList,
       example: [docsEscalation],
-      headers: pageHeaders,
     },
     handle: ({ access, query: { limit, status = null, cursor = null } }) =>
       page(service, asInstallation(access), { limit, status, after: cursor }),
@@ -93,7 +91,5 @@ async function page(
 ): Promise<ApiResponse> {
   const { rows, next } = await loadEscalations(database.prisma, operator, query);
   const body = rows.flatMap((row) => projectEscalationView(row) ?? []);
-  const { limit, status } = query;
-  const address = { path: '/v1/escalations', filters: { limit, status } };
-  return listAnswer(body, next && cursorAfterPlace(next), address);
+  return { status: 200, body, next: next && cursorAfterPlace(next) };
 }

@@ -8,7 +8,6 @@ import { withinLimits } from '../limits/account-limits.ts';
 import { cursorAfterText } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
-import { listAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   key,
@@ -58,14 +57,12 @@ function listKeys({ apiKeys, now }: Service): Route {
       description: 'A page of keys',
       schema: keyList,
       example: [keyExample],
-      headers: pageHeaders,
     },
     handle: async ({ access, query: { limit, cursor = null } }) => {
       const at = now();
       const { rows, next } = await apiKeys.list(access, { after: cursor, limit });
       const body = rows.map((one) => keyView(one, at));
-      const address = { path: '/v1/keys', filters: { limit } };
-      return listAnswer(body, next && cursorAfterText(next), address);
+      return { status: 200, body: body, next: next && cursorAfterText(next) };
     },
   });
 }

@@ -6,7 +6,6 @@ import { cursorAfter } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { int64Of } from '../pipeline/json.ts';
-import { nextPage, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { listQuery, newPet, pet, petList, rex } from '../schemas/pets.ts';
 
@@ -34,7 +33,6 @@ function listPets({ pets }: PetService): Route {
       description: 'A page of pets',
       schema: petList,
       example: [rex],
-      headers: pageHeaders,
     },
     handle: ({ query }) => page(pets, query),
   });
@@ -121,9 +119,7 @@ async function page(pets: PetStore, query: z.infer<typeof listQuery>): Promise<A
     status: status ?? null,
     limit,
   });
-  if (next === null) return { status: 200, text: json };
-  const headers = nextPage('/v1/pets', cursorAfter(next), { limit, status });
-  return { status: 200, text: json, headers };
+  return { status: 200, text: json, next: next === null ? null : cursorAfter(next) };
 }
 
 /** An ID that is not in its shortest form is unknown, without a query. */

@@ -8,9 +8,9 @@ import { type Account, DEFAULT_ACCOUNT_ID, type Deploy, type Project } from '../
 import type { Service } from '../../service/service.ts';
 import { withinLimits } from '../limits/account-limits.ts';
 import { type ApiResponse, type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
-import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
-import { metadataParameters, tooManyKeys } from '../schemas/metadata.ts';
+import { tooManyKeys } from '../schemas/metadata.ts';
 import {
   docsProject,
   newProject,
@@ -44,7 +44,6 @@ function listProjects(service: Service): Route {
       description: 'A page of projects',
       schema: projectList,
       example: [docsProject],
-      headers: pageHeaders,
     },
     handle: async ({ access, query: { limit, cursor = null, hostname, metadata } }) => {
       const named =
@@ -55,10 +54,8 @@ function listProjects(service: Service): Route {
       if (named?.ok === false) return { status: 200, body: [] };
       const filters = { hostname: named?.hostname.ascii, metadata };
       const page = await service.projects.list(access, filters, { after: cursor, limit });
-      const repeated = { limit, hostname: filters.hostname, ...metadataParameters(metadata) };
       const rows = await withDeploys(service, access, page.rows);
-      const address = { path: projectsPath, filters: repeated };
-      return pageAnswer({ ...page, rows }, address, projectView);
+      return pageAnswer({ ...page, rows }, projectView);
     },
   });
 }

@@ -6,7 +6,6 @@ import type { Service } from '../../service/service.ts';
 import { cursorAfterDelivery } from '../pipeline/cursor.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
-import { listAnswer, pageHeaders } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import { docsProject } from '../schemas/projects.ts';
 import {
@@ -21,7 +20,7 @@ import {
 } from '../schemas/webhooks.ts';
 import { findProject } from './projects.ts';
 import type { SendTest } from './send-test.ts';
-import { deliveryView, type Owners, pathIn, withWebhook } from './webhook-owners.ts';
+import { deliveryView, type Owners, withWebhook } from './webhook-owners.ts';
 
 /** Covers a receiver that was down for a day, in one or two batches of the queue. */
 const REPLAYED_AT_ONCE = 1_000;
@@ -56,15 +55,16 @@ export function listDeliveries(service: Service, owners: Owners): Route {
       description: 'A page of deliveries',
       schema: deliveryList,
       example: [docsDelivery],
-      headers: pageHeaders,
     },
     refusals: [...owners.refusals, 'webhook_not_found'],
     handle: ({ access, params, query: { limit, cursor = null } }) =>
-      withWebhook(service, owners, { access, params }, async ({ id }, owner) => {
+      withWebhook(service, owners, { access, params }, async ({ id }) => {
         const { rows, next } = await service.deliveries.list(access, id, { after: cursor, limit });
-        const path = `${pathIn(owners, owner)}/${id}/deliveries`;
-        const address = { path, filters: { limit } };
-        return listAnswer(rows.map(deliveryView), next && cursorAfterDelivery(next), address);
+        return {
+          status: 200,
+          body: rows.map(deliveryView),
+          next: next && cursorAfterDelivery(next),
+        };
       }),
   });
 }

@@ -8,7 +8,7 @@ import { mintSecret } from '../../webhooks/message.ts';
 import { withinLimits } from '../limits/account-limits.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
 import { type Refusal, refuse, refuseField } from '../pipeline/errors.ts';
-import { pageAnswer, pageHeaders } from '../pipeline/paging.ts';
+import { pageAnswer } from '../pipeline/paging.ts';
 import { type Route, route } from '../pipeline/route.ts';
 import {
   docsSecret,
@@ -78,15 +78,13 @@ function listWebhooks(service: Service, owners: Owners): Route {
       description: 'A page of webhooks',
       schema: webhookList,
       example: [docsWebhook],
-      headers: pageHeaders,
     },
     refusals: owners.refusals,
     handle: async ({ access, params, query: { limit, cursor = null } }) => {
       const owner = await owners.ownerOf(access, params);
       if (owner === null) return refuse('project_not_found');
       const page = await service.webhooks.list(owner, { after: cursor, limit });
-      const address = { path: pathIn(owners, owner), filters: { limit } };
-      return pageAnswer(page, address, (row) => webhookView(row, service.now()));
+      return pageAnswer(page, (row) => webhookView(row, service.now()));
     },
   });
 }

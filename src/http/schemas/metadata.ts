@@ -1,6 +1,6 @@
 /** src/core/metadata.ts. */
 import { z } from 'zod';
-import { type Metadata, metadataMax } from '../../core/metadata.ts';
+import { metadataMax } from '../../core/metadata.ts';
 import { DISORDERLY } from '../../core/names/printable.ts';
 import { text, wireTypes } from '../pipeline/json.ts';
 
@@ -41,13 +41,6 @@ export const metadataFilter = recordOf(value)
 export const metadata = z
   .record(z.string(), z.string())
   .meta({ description: 'Your own data, as you set it' });
-
-/** Query parameters of a filter, for the Link to the next page. */
-export function metadataParameters(filter: Metadata | undefined): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(filter ?? {}).map(([name, given]) => [`metadata[${name}]`, given]),
-  );
-}
 
 /** Checks the keys first: `z.record` leaves out a key called `__proto__` without an error. */
 function recordOf<Value extends z.ZodType>(valueType: Value) {
