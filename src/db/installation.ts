@@ -1,9 +1,10 @@
 /** The state of the installation in numbers, for its metrics. */
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
-import type { QueueName } from '../core/operations/jobs.ts';
+import { type QueueName, queueNames, sweepQueues } from '../core/operations/jobs.ts';
+import { sweeps } from './domains/sweeps.ts';
 import { repairKinds } from './domains/waiting.ts';
-import type { PrismaClient } from './generated/client.ts';
+import { Prisma, type PrismaClient } from './generated/client.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 
@@ -53,6 +54,15 @@ type Read = {
 /** Directory URLs of the CAs in use; null is the local CA. */
 export type ExpectedAuthorities = readonly (string | null)[];
 
+const lateSweeps = Prisma.raw(
+  sweepQueues
+    .map((queue) => {
+      const { column } = sweeps[queue];
+      return `'${queue}', (SELECT extract(epoch FROM now() - min(${column})) FROM domain WHERE ${column} IS NOT NULL)`;
+    })
+    .join(),
+);
+
 /** Reads every domain once: some dozens of milliseconds for 100,000. */
 export async function readInstallation(
   prisma: PrismaClient,
@@ -77,8 +87,7 @@ export async function readInstallation(
         'check-dns', (SELECT extract(epoch FROM now() - due) FROM attached WHERE status = 'pending'),
         'issue-certificate', (SELECT extract(epoch FROM now() - due) FROM attached WHERE status = 'verified'),
         'escalate-certificate', (SELECT extract(epoch FROM now() - escalate_at) FROM attached WHERE status = 'verified'),
-        'recheck-live', (SELECT extract(epoch FROM now() - min(recheck_at)) FROM domain WHERE recheck_at IS NOT NULL),
-        'renew-certificate', (SELECT extract(epoch FROM now() - min(renew_at)) FROM domain WHERE renew_at IS NOT NULL),
+        ${lateSweeps},
         'deliver-webhook', (SELECT extract(epoch FROM now() - min(queued_at)) FROM webhook_delivery
           WHERE status = 'pending' AND queued_at IS NOT NULL)),
       'oldest', json_build_object(
@@ -108,17 +117,11 @@ export async function readInstallation(
 function complete(read: Read): InstallationState {
   const { certificates, oldest } = read;
   const none = { pending: 0, verified: 0, live: 0, drifted: 0, failed: 0 };
-  const overdue = (queue: QueueName) => Math.max(0, read.late[queue] ?? 0);
+  const overdue = queueNames.map((queue) => [queue, Math.max(0, read.late[queue] ?? 0)] as const);
   return {
     domains: { ...none, ...read.domains },
-    overdueSeconds: {
-      'check-dns': overdue('check-dns'),
-      'issue-certificate': overdue('issue-certificate'),
-      'escalate-certificate': overdue('escalate-certificate'),
-      'recheck-live': overdue('recheck-live'),
-      'renew-certificate': overdue('renew-certificate'),
-      'deliver-webhook': overdue('deliver-webhook'),
-    },
+    // Exactly the queues.
+    overdueSeconds: Object.fromEntries(overdue) as InstallationState['overdueSeconds'],
     oldestSeconds: { pending: oldest.pending ?? 0, verified: oldest.verified ?? 0 },
     escalationsOpen: read.escalations ?? {},
     certificates: {

@@ -25,8 +25,7 @@ import {
   edgeConnections,
 } from '../db/domains/edge-lookups.ts';
 import { createQuarantineStore, type QuarantineStore } from '../db/domains/quarantine.ts';
-import { createDueDomains, type DueDomains, type SweepName } from '../db/domains/sweeps.ts';
-import type { Database } from '../db/engine/client.ts';
+import { createDueBySweep, type DueBySweep } from '../db/domains/sweeps.ts';
 import { type AuthorityKeyStore, createAuthorityKeyStore } from '../db/issuance/authority-keys.ts';
 import { type CertificateStore, createCertificateStore } from '../db/issuance/certificates.ts';
 import type { Observer } from '../dns/observe/observe.ts';
@@ -83,7 +82,7 @@ export type Service = Opened &
     /** Checks whether a CA answers, if that is unknown; `health` has the result. */
     askAuthority(directoryUrl: string | null): Promise<void>;
     /** Of each sweep: the domains that are due. */
-    readonly due: { readonly [S in SweepName]: DueDomains };
+    readonly due: DueBySweep;
     readonly handshakes: Handshakes;
     /** What a certificate needs beside the DNS. */
     readonly examineReach: ExamineReachOf;
@@ -156,7 +155,7 @@ export function buildService(opened: Opened, replaced: Partial<Replaceable> = {}
     proofFor: createProofs(secrets.proof),
     signingKey: createSigningKeys(secrets.signing),
     bringNow: createBringNow({ queues, quarantine, now }),
-    due: dueDomainsOf(database),
+    due: createDueBySweep(database.prisma),
     deliverySlots: createKeyedCount({ total: Infinity, perKey: Infinity }),
     ...replaced,
     async close() {
@@ -184,15 +183,6 @@ function certificatesOf(
   const budgets = budgetsOf(authorities, config.acme);
   const store = createCertificateStore(database.prisma, config, budgets);
   return metrics === undefined ? store : countOrders(store, metrics.order);
-}
-
-function dueDomainsOf({ prisma }: Database): Service['due'] {
-  return {
-    'recheck-live': createDueDomains(prisma, 'recheck-live'),
-    'renew-certificate': createDueDomains(prisma, 'renew-certificate'),
-    'escalate-renewals': createDueDomains(prisma, 'escalate-renewals'),
-    'ask-renewals': createDueDomains(prisma, 'ask-renewals'),
-  };
 }
 
 function composeLookups({ database, secrets }: Opened) {

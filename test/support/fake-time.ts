@@ -11,7 +11,7 @@ import type {
 import { certificateFault } from '../../src/certificates/fault.ts';
 import type { DomainJob } from '../../src/core/operations/jobs.ts';
 import { createCheckStore } from '../../src/db/domains/checks.ts';
-import { createDueDomains } from '../../src/db/domains/sweeps.ts';
+import { createDueBySweep } from '../../src/db/domains/sweeps.ts';
 import type { Certificate, Domain, PrismaClient } from '../../src/db/generated/client.ts';
 import { createCertificateStore } from '../../src/db/issuance/certificates.ts';
 import type { Service } from '../../src/service/service.ts';
@@ -181,12 +181,7 @@ function serviceFor({ database }: StoredDomains, world: World): Service {
     },
     queues: { enqueue: async () => undefined, remove: async () => undefined },
     quarantine: { find: async () => null },
-    due: {
-      'recheck-live': createDueDomains(prisma, 'recheck-live'),
-      'renew-certificate': createDueDomains(prisma, 'renew-certificate'),
-      'escalate-renewals': createDueDomains(prisma, 'escalate-renewals'),
-      'ask-renewals': createDueDomains(prisma, 'ask-renewals'),
-    },
+    due: createDueBySweep(prisma),
     // An escalation wakes the order's job, which has ended when this does.
     bringNow: async (_queue: string, job: DomainJob) => void (await issueCertificate(service, job)),
     random: world.jitter,

@@ -5,7 +5,13 @@
  */
 
 import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
-import type { DueDomains, Lease, SweepName, TakenDomain } from '../../src/db/domains/sweeps.ts';
+import {
+  type DueDomains,
+  type Lease,
+  type SweepName,
+  sweeps,
+  type TakenDomain,
+} from '../../src/db/domains/sweeps.ts';
 import { isOutage } from '../../src/queue/outage.ts';
 import type { Service } from '../../src/service/service.ts';
 
@@ -122,7 +128,7 @@ export async function sweepDue(
   { lease, ...plan }: SweepPlan,
   stop: AbortSignal,
 ): Promise<void> {
-  const queue = name === 'recheck-live' ? name : 'renew-certificate';
+  const { queue } = sweeps[name];
   const onFault = (err: unknown, domainId: string) =>
     service.log.error({ err, queue, domainId }, 'sweep failed for one domain');
   const due = service.due[name];

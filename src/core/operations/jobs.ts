@@ -15,14 +15,9 @@ export type DeliveryJob = { readonly deliveryId: string };
 /** Empty: PostgreSQL has what is due. */
 type SweepJob = Readonly<Record<never, never>>;
 
-export type JobOf<N extends QueueName> = {
-  readonly 'check-dns': DomainJob;
-  readonly 'issue-certificate': DomainJob;
-  readonly 'escalate-certificate': DomainJob;
-  readonly 'recheck-live': SweepJob;
-  readonly 'renew-certificate': SweepJob;
-  readonly 'deliver-webhook': DeliveryJob;
-}[N];
+export type JobOf<N extends QueueName> = (Record<DomainQueue, DomainJob> &
+  Record<SweepQueue, SweepJob> &
+  Record<'deliver-webhook', DeliveryJob>)[N];
 export type AnyJob = JobOf<QueueName>;
 
 /** Deterministic, so adding a job twice has no effect. */

@@ -1,6 +1,7 @@
 /** Every take is counted until a save: a domain that crashes its worker is taken less often. */
 
 import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import type { SweepQueue } from '../../core/operations/jobs.ts';
 import { quarantine } from '../../core/operations/quarantine.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { served } from './commit.ts';
@@ -34,13 +35,35 @@ export type DueDomains = {
 
 /** A drifted domain is not renewed until its DNS is correct; its certificate still expires. */
 export const sweeps = {
-  'recheck-live': { field: 'recheckAt', column: 'recheck_at', statuses: [...served, 'failed'] },
-  'renew-certificate': { field: 'renewAt', column: 'renew_at', statuses: ['live'] },
-  'escalate-renewals': { field: 'escalateAt', column: 'escalate_at', statuses: served },
-  'ask-renewals': { field: 'renewalInfoAt', column: 'renewal_info_at', statuses: ['live'] },
+  'recheck-live': {
+    queue: 'recheck-live',
+    field: 'recheckAt',
+    column: 'recheck_at',
+    statuses: [...served, 'failed'],
+  },
+  'renew-certificate': {
+    queue: 'renew-certificate',
+    field: 'renewAt',
+    column: 'renew_at',
+    statuses: ['live'],
+  },
+  'escalate-renewals': {
+    queue: 'renew-certificate',
+    field: 'escalateAt',
+    column: 'escalate_at',
+    statuses: served,
+  },
+  'ask-renewals': {
+    queue: 'renew-certificate',
+    field: 'renewalInfoAt',
+    column: 'renewal_info_at',
+    statuses: ['live'],
+  },
 } as const satisfies Readonly<Record<string, Sweep>>;
 
 type Sweep = {
+  /** Its job runs the sweep; several share one. */
+  readonly queue: SweepQueue;
   readonly field: keyof Prisma.DomainUpdateInput;
   readonly column: string;
   readonly statuses: readonly DomainStatus[];
@@ -52,8 +75,14 @@ function rawOf(queue: SweepName) {
   return { column: Prisma.raw(column), statuses: Prisma.raw(list) };
 }
 
-/** The sweeps with their own job, and the two that run after the renewals. */
 export type SweepName = keyof typeof sweeps;
+export const sweepNames = Object.keys(sweeps) as readonly SweepName[];
+export type DueBySweep = { readonly [S in SweepName]: DueDomains };
+
+export function createDueBySweep(prisma: PrismaClient): DueBySweep {
+  const all = sweepNames.map((name) => [name, createDueDomains(prisma, name)] as const);
+  return Object.fromEntries(all) as DueBySweep; // exactly the names of `sweeps`
+}
 
 /** One per sweep and process: it remembers what it could not release. */
 export function createDueDomains(prisma: PrismaClient, queue: SweepName): DueDomains {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { domainQueues, queueNames } from '../../core/operations/jobs.ts';
 import type { OperatorTaskCode, Urgency } from '../../core/operations/operator-task.ts';
+import { sweepNames } from '../../db/domains/sweeps.ts';
 import { int64, queryInteger, text, time, uuid, wholeNumber } from '../pipeline/json.ts';
 import { actor, explainedEnum, sentence } from './common.ts';
 import { domain, domainStatus, escalationCause, findingCode, severity } from './domains.ts';
@@ -208,12 +209,7 @@ export const foundDomains = z
   });
 
 /** Queues with one job per domain, then sweeps that process many domains per run. */
-export const workplaces = [
-  ...domainQueues,
-  'recheck-live',
-  'renew-certificate',
-  'escalate-renewals',
-] as const;
+export const workplaces = [...domainQueues, ...sweepNames] as const;
 const workplace = z.enum(workplaces).meta({
   id: 'Workplace',
   description: 'Queue with one job per domain, or a sweep over many domains',
