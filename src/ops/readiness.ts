@@ -5,9 +5,11 @@ import { answersInTime } from '../net/deadline.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 
 /** `migrations`: whether the schema is up to date. */
-export type Dependency = 'database' | 'migrations' | 'queue';
+export const dependencyNames = ['database', 'migrations', 'queue'] as const;
+export type Dependency = (typeof dependencyNames)[number];
 /** `unknown`: could not be checked, because the database does not answer or is not open yet. */
-export type DependencyState = 'up' | 'down' | 'unknown';
+export const dependencyStates = ['up', 'down', 'unknown'] as const;
+export type DependencyState = (typeof dependencyStates)[number];
 
 export type Readiness = {
   /** `degraded`: part of the work waits for what is missing. */
@@ -68,8 +70,7 @@ export function decideReadiness(
 ): Readiness {
   const asksQueue = roles.includes('api') || roles.includes('worker');
   const dependencies: Readiness['dependencies'] = asksQueue ? { ...needed, queue } : needed;
-  const names = ['database', 'migrations', 'queue'] as const;
-  const missing = names.filter((name) => (dependencies[name] ?? 'up') !== 'up');
+  const missing = dependencyNames.filter((name) => (dependencies[name] ?? 'up') !== 'up');
   return { status: statusOf(roles, missing), dependencies, missing };
 }
 

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { METRICS_TYPE } from '../../ops/metrics/metrics.ts';
-import type { Dependency, Readiness, ReadReadiness } from '../../ops/readiness.ts';
+import {
+  type Dependency,
+  dependencyNames,
+  dependencyStates,
+  type Readiness,
+  type ReadReadiness,
+} from '../../ops/readiness.ts';
 import type { Service } from '../../service/service.ts';
 import { createIsMetricsToken } from '../keys/metrics-token.ts';
 import type { ApiResponse } from '../pipeline/errors.ts';
@@ -10,21 +16,19 @@ import { type Route, route } from '../pipeline/route.ts';
 const inCommon = { method: 'GET', scope: null, tag: 'Service', stability: 'stable' } as const;
 
 const alive = z.object({ status: z.literal('alive') });
-/** `unknown`: not checked yet, or the check was not possible. */
-const state = z.enum(['up', 'down', 'unknown']);
-const dependency = z.enum(['database', 'migrations', 'queue']);
+const state = z.enum(dependencyStates);
 /** `missing` lists everything that is not up. */
 const ready = z.object({
   status: z.enum(['ready', 'degraded']),
   dependencies: z.object({ database: state, migrations: state, queue: state.optional() }),
-  missing: z.array(dependency),
+  missing: z.array(z.enum(dependencyNames)),
 });
 
 const words = {
   database: { down: 'does not answer', unknown: 'not checked yet' },
   migrations: { down: 'the database schema is outdated', unknown: 'could not be checked' },
   queue: { down: 'does not answer', unknown: 'not checked yet' },
-} as const;
+} as const satisfies Readonly<Record<Dependency, object>>;
 
 /** Seconds. */
 const RETRY_SOON = { 'retry-after': '5' };
