@@ -178,6 +178,7 @@ describe('Signpost-Account', () => {
     });
     const foreign = await call('GET /v1/projects', naming(other.accountId));
     expect(foreign.body).toEqual(errorBody(404, 'account_not_found'));
+    expect(foreign.body).toMatchObject({ message: expect.stringContaining('Signpost-Account') });
     const own = await call('GET /v1/projects', naming(one.accountId.toUpperCase()));
     expect(own.status).toBe(200);
   });

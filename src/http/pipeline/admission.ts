@@ -100,6 +100,8 @@ function countAccount(
   return [limiter, limiter.take(accountId)];
 }
 
+const unknownAccount = 'There is no account with the ID in Signpost-Account.';
+
 /** An account's key can only name its own account: others do not exist. */
 async function accessFor(
   { accounts, accountLimits }: Checks,
@@ -111,10 +113,10 @@ async function accessFor(
   if (!takesAccount(route)) return refuse('account_unsupported');
   const id = account.toLowerCase();
   if (access.kind === 'account') {
-    return id === access.accountId ? access : refuse('account_not_found');
+    return id === access.accountId ? access : refuse('account_not_found', unknownAccount);
   }
   const found = isUuid(id) ? await accounts.find(wholeInstallation, id) : null;
-  if (found === null) return refuse('account_not_found');
+  if (found === null) return refuse('account_not_found', unknownAccount);
   return found.closedAt === null
     ? accessTo(found.id, null, limitsOf(found, accountLimits))
     : refuse('account_closed');
