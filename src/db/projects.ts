@@ -26,12 +26,12 @@ type ProjectChange = {
   readonly plan?: Plan | undefined;
   readonly metadata?: MetadataChange | undefined;
 };
-/** Missing filters match every project. */
+/** An undefined filter matches every project. */
 type ProjectFilters = {
   /** Attached to the project: exact, in A-labels and lower case. */
-  readonly hostname?: string | undefined;
+  readonly hostname: string | undefined;
   /** Every given key has the given value. */
-  readonly metadata?: Metadata | undefined;
+  readonly metadata: Metadata | undefined;
 };
 
 /** Ids must be UUIDs; otherwise the call rejects. Deleted projects are never found. */

@@ -84,6 +84,16 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       expect(await stored.events(domain)).toEqual(['domain.added', 'domain.findings_changed']);
     });
 
+    it('never lose an event: only changed findings fit a check without a change of status', async () => {
+      const domain = await stored.pending('events.shop.test');
+      const save = saveOf(domain, observed(1), missing);
+      const ended = { type: 'certificate.ended', expiresAt: noon } as const;
+      const events = [...save.outcome.events, ended];
+      await expect(one.save({ ...save, outcome: { ...save.outcome, events } })).rejects.toThrow();
+      expect((await loaded(one, domain)).version).toBe(0);
+      expect(await stored.events(domain)).toEqual(['domain.added']);
+    });
+
     it('never use an observation that another process has replaced', async () => {
       const domain = await stored.pending('replaced.shop.test');
       for (let round = 1; round <= 4; round += 1) {

@@ -12,7 +12,8 @@ import { noon } from '../support/builders.ts';
 import { databases, type FreshStorage, freshStorage } from '../support/storage.ts';
 
 async function slugsIn(store: ProjectStore): Promise<readonly string[]> {
-  const { rows } = await store.list(wholeInstallation, {}, { after: null, limit: 100 });
+  const all = { hostname: undefined, metadata: undefined };
+  const { rows } = await store.list(wholeInstallation, all, { after: null, limit: 100 });
   return rows.map(({ slug }) => slug).sort();
 }
 

@@ -84,11 +84,14 @@ function observationOf({ observed }: CheckSave) {
   return observed.kind === 'unchanged' ? undefined : observed.observation;
 }
 
+/** The only event of a check that changes no status. */
 function findingsChangedOf({ outcome }: CheckSave) {
-  const event = outcome.events.find(({ type }) => type === 'domain.findings_changed');
-  return event?.type === 'domain.findings_changed'
-    ? { appeared: event.appeared, cleared: event.cleared }
-    : undefined;
+  const [event, ...others] = outcome.events;
+  if (event === undefined) return undefined;
+  if (event.type !== 'domain.findings_changed' || others.length > 0) {
+    throw new Error(`a check that changes no status cannot store ${event.type}`);
+  }
+  return { appeared: event.appeared, cleared: event.cleared };
 }
 
 function text(time: Date | null): string | null {

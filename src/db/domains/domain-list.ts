@@ -6,16 +6,16 @@ import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { type ListPlace, type ListRange, type Page, pageOf, when } from '../page.ts';
 import { type DomainDetails, details } from './domain-details.ts';
 
-/** Missing filters match every domain. */
+/** An undefined filter matches every domain. All are named, so that no caller forgets one. */
 export type DomainFilters = {
-  readonly projectId?: string | undefined;
+  readonly projectId: string | undefined;
   /** Exact, in A-labels and lower case. */
-  readonly hostname?: string | undefined;
-  readonly status?: DomainStatus | undefined;
+  readonly hostname: string | undefined;
+  readonly status: DomainStatus | undefined;
   /** Part of the name, in A-labels and lower case. */
-  readonly search?: string | undefined;
+  readonly search: string | undefined;
   /** Every given key has the given value. */
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly metadata: Readonly<Record<string, string>> | undefined;
 };
 
 /** Two reads: a domain that is removed in between is missing from the page. */

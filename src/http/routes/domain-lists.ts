@@ -46,7 +46,7 @@ function listDomains(service: Service): Route {
     handle: async ({ access, params, query }) => {
       const project = await findProject(service, access, params.projectId);
       if (project === null) return refuse('project_not_found');
-      return list(service, access, query, { projectId: project.id });
+      return list(service, access, query, { projectId: project.id, hostname: undefined });
     },
   });
 }
@@ -68,11 +68,12 @@ function listAllDomains(service: Service): Route {
       example: [docsDomain],
     },
     handle: async ({ access, query: { hostname, ...query } }) => {
-      if (hostname === undefined) return list(service, access, query, {});
+      const whole = { projectId: undefined, hostname };
+      if (hostname === undefined) return list(service, access, query, whole);
       const named = parseHostname(hostname, service.config.platform.domain);
       // A name that cannot be added belongs to no project.
       if (!named.ok) return { status: 200, body: [] };
-      return list(service, access, query, { hostname: named.hostname.ascii });
+      return list(service, access, query, { ...whole, hostname: named.hostname.ascii });
     },
   });
 }
