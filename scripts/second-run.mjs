@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** With more failed files than this the change is broken, and second runs would only take time. */
+/** With more failed files than this, the change is broken and second runs are pointless. */
 const FILES_MAX = 10;
 
 const [whole, chosen] = splitAt(process.argv.slice(2), '--');
@@ -44,7 +44,7 @@ async function main() {
   return failed.length === 0 ? 0 : 1;
 }
 
-/** `report` is what test/support/not-run.ts wrote; null where the run ended before its tests did. */
+/** `report` is what test/support/not-run.ts wrote; null if the run ended before its tests. */
 async function run(...files) {
   const path = join(folder, `${performance.now()}.json`);
   child = spawn(command, [...args, ...files], {

@@ -25,7 +25,7 @@ const notes = at('node_modules', '.signpost');
 const stateFile = join(notes, 'state.json');
 const template = join(notes, 'postgres');
 
-/** In this order. `due` compares with what the last success noted; `act` throws when it fails. */
+/** In this order. `due` compares with the note of the last success; `act` throws on failure. */
 const steps = [
   {
     name: 'dependencies',
@@ -76,13 +76,13 @@ function anythingDue() {
 function runSteps() {
   for (const step of steps) {
     if (!step.due(readState())) {
-      writeState({ ...readState(), [step.name]: step.note() }); // somebody else has done it
+      writeState({ ...readState(), [step.name]: step.note() }); // another process did it
       continue;
     }
     process.stdout.write(`${step.label} … `);
-    const begun = performance.now();
+    const startedAt = performance.now();
     try {
-      writeState({ ...readState(), [step.name]: null }); // what fails half way is not what it was before
+      writeState({ ...readState(), [step.name]: null }); // a failed step runs again
       step.act();
     } catch (error) {
       console.log('failed');
@@ -91,7 +91,7 @@ function runSteps() {
       return;
     }
     writeState({ ...readState(), [step.name]: step.note() });
-    console.log(`${((performance.now() - begun) / 1000).toFixed(1)} s`);
+    console.log(`${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   }
 }
 
@@ -113,7 +113,7 @@ function lockHash() {
   return hash([readFileSync(at('package-lock.json'))]);
 }
 
-/** Whether somebody has run `npm ci` already: npm keeps a list of what it installed. */
+/** Whether `npm ci` has already run: npm keeps a list of what it installed. */
 function installedMatchesLock() {
   const list = at('node_modules', '.package-lock.json');
   if (!existsSync(list)) return false;
@@ -122,7 +122,7 @@ function installedMatchesLock() {
   return Object.entries(wanted).every(([path, { version, integrity, optional }]) => {
     if (path === '') return true;
     const there = installed[path];
-    // An optional one belongs to another platform.
+    // Optional packages can belong to another platform.
     if (there === undefined) return optional === true;
     return there.version === version && there.integrity === integrity && existsSync(at(path));
   });
@@ -156,7 +156,7 @@ function sourceHash() {
 
 function build() {
   node('node_modules/typescript/bin/tsc', ['-p', 'tsconfig.build.json']);
-  // What runs in a browser has other globals, and so a configuration of its own beside it.
+  // Code for browsers has other globals, and so a separate tsconfig.json beside it.
   for (const file of filesUnder(at('src'), ['generated']).filter((path) =>
     path.endsWith('tsconfig.json'),
   ))
@@ -177,7 +177,7 @@ function filesUnder(folder, except) {
     });
 }
 
-// --- What all of them need
+// --- Shared by all steps
 
 function node(script, args, env) {
   run(process.execPath, [at(script), ...args], env);
@@ -239,7 +239,7 @@ async function locked(act) {
   }
 }
 
-/** Unreadable means that its owner is just about to write it. */
+/** An unreadable lock is being written by its owner. */
 function abandoned(owner) {
   try {
     process.kill(Number(readFileSync(owner, 'utf8')), 0);

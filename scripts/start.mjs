@@ -1,15 +1,15 @@
-/** `npm start`: the set-up and then the service, in one process. */
+/** `npm start`: setup, then the service, in one process. */
 import './setup.mjs';
 
 const POLL_MS = 500;
 
-// A set-up that failed has said why.
+// A failed setup has printed why.
 if (process.exitCode === undefined) {
   endWithParent();
   await import('../dist/src/main.js');
 }
 
-/** npm passes a signal on to its shell, which ends without passing it on: the service would go on without anybody. */
+/** npm forwards signals to its shell, which exits without forwarding them; the service would keep running. */
 function endWithParent() {
   const parent = process.ppid;
   setInterval(() => {

@@ -13,10 +13,10 @@ import { fileURLToPath } from 'node:url';
  * quarter of all the processor's time.
  */
 const MEMORY = '/dev/shm';
-/** Several times what a run was seen to hold at once; a container's 64 MB are none of it. */
+/** Several times the measured need of a run. A container's default of 64 MB is too small. */
 const ROOM_BYTES = 6 * 1024 ** 3;
 
-/** How long Vitest may take to end what its tests have started. */
+/** Time for Vitest to end what its tests have started. */
 const GRACE_MS = 10_000;
 
 await import('./setup.mjs');
@@ -45,7 +45,7 @@ async function runVitest() {
 }
 
 function temporaryFiles() {
-  if (process.env.TMPDIR !== undefined) return tmpdir(); // somebody has chosen
+  if (process.env.TMPDIR !== undefined) return tmpdir(); // already chosen
   try {
     const { bavail, bsize } = statfsSync(MEMORY);
     return bavail * bsize >= ROOM_BYTES ? MEMORY : tmpdir();

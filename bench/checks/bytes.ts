@@ -1,4 +1,4 @@
-/** Bytes of a pending domain in PostgreSQL (rows, TOAST, indexes) and in Redis: when added, and after looks. */
+/** Bytes of a pending domain in PostgreSQL (rows, TOAST, indexes) and Redis: when added, and after checks. */
 import { numberFrom } from '../support/figures.ts';
 import { sleep, stop } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
@@ -7,7 +7,7 @@ import { checksSoFar, fill, type Servers } from './servers.ts';
 
 type Sizes = { readonly tables: ReadonlyMap<string, number>; readonly redis: number };
 
-/** Job logs keep fifty lines (workers/start.ts): after as many looks, nothing grows any more. */
+/** Job logs keep fifty lines (workers/start.ts), so after as many checks nothing grows. */
 const CHECKS = 60;
 
 export async function bytes(servers: Servers): Promise<readonly string[]> {
@@ -18,7 +18,7 @@ export async function bytes(servers: Servers): Promise<readonly string[]> {
   await addDomains(api.url, count);
   await stop(api.child);
   const added = await sizes(servers);
-  // A window in which every wait is the shortest that there is.
+  // A window in which every wait has its minimum.
   const worker = await startService(servers, {
     ROLE: 'worker',
     VERIFY_WINDOW: '10m',
@@ -35,7 +35,7 @@ export async function bytes(servers: Servers): Promise<readonly string[]> {
     '|---|---|---|---|',
     row('added', added),
     row('after the first check', afterOne),
-    row(`after ${CHECKS} looks, the job's log full`, settled),
+    row(`after ${CHECKS} checks, the job's log full`, settled),
   ];
 }
 
@@ -44,7 +44,7 @@ async function untilChecks(servers: Servers, checks: number): Promise<void> {
 }
 
 async function sizes({ pool, redis }: Servers): Promise<Sizes> {
-  // What PostgreSQL does some time after; dead rows are free space for those that follow.
+  // As autovacuum does later; the space of dead rows is free for new rows.
   await pool.query('VACUUM ANALYZE');
   const { rows } = await pool.query<{ name: string; bytes: string }>(
     `SELECT relname AS name, pg_total_relation_size(relid) AS bytes FROM pg_stat_user_tables`,

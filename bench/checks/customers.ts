@@ -1,10 +1,10 @@
-/** What customers do over HTTP: they add domains. */
+/** Adds domains over HTTP, as customers do. */
 import { addProject, post } from '../support/service.ts';
 import { hostnameOf } from './settings.ts';
 
 const AT_ONCE = 8;
 
-/** Adds so many domains, eight at a time, each with what adding one does: row, event, job. */
+/** Adds this many domains, eight at a time. Each addition writes a row, an event and a job. */
 export async function addDomains(url: string, count: number): Promise<void> {
   const projectId = await addProject(url, 'shop');
   let next = 0;

@@ -1,4 +1,4 @@
-/** How long the API takes to answer while very many looks fall due at once, beside the same API at rest. */
+/** API latency while thousands of checks are due at once, beside the same API at rest. */
 import { jobId } from '../../src/core/operations/jobs.ts';
 import { numberFrom, percentile } from '../support/figures.ts';
 import { sleep, stop } from '../support/processes.ts';
@@ -20,7 +20,7 @@ export async function latency(servers: Servers): Promise<readonly string[]> {
   for (const { title, roles } of casts)
     lines.push(...(await measure(servers, title, roles, count)));
   return [
-    `| ${count} looks due at once | operation | p50 at rest | p99 at rest | p50 | p99 | longest | answers |`,
+    `| ${count} checks due at once | operation | p50 at rest | p99 at rest | p50 | p99 | longest | answers |`,
     '|---|---|---|---|---|---|---|---|',
     ...lines,
   ];
@@ -47,7 +47,7 @@ async function measure(
   const took = (Date.now() - due) / 1_000;
   const answers = await requests.stop();
   for (const { child } of services) await stop(child);
-  process.stderr.write(`${title}: looked at within ${took.toFixed(1)} s\n`);
+  process.stderr.write(`${title}: checked within ${took.toFixed(1)} s\n`);
   return operations.map((name) => {
     const of = answers.filter(({ operation }) => operation === name);
     const calm = of.filter(({ at }) => at < due);
@@ -56,7 +56,7 @@ async function measure(
   });
 }
 
-/** Their jobs, due at the same moment; the domains say so, too, so that nobody takes them for lost. */
+/** Jobs that are due at once. The rows have the same due time, so the reconciler finds nothing to repair. */
 async function enqueue(servers: Servers, count: number, due: number): Promise<void> {
   await servers.pool.query('UPDATE domain SET next_check_at = $1 WHERE project_id = $2', [
     new Date(due),

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:checks`: what looking at domains costs, in one run; `npm run bench:checks -- rate bytes` only some of it.
- * Private Redis and PostgreSQL (durable: fsync on) and real name servers on loopback. ROUNDS, SECONDS, WARM_UP and DOMAINS
- * shorten it. A section that measured nothing fails the run.
+ * `npm run bench:checks`: the cost of checks, in one run. `npm run bench:checks -- rate bytes` selects sections.
+ * Uses a private Redis and PostgreSQL (fsync on) and real name servers on loopback. ROUNDS, SECONDS, WARM_UP and DOMAINS
+ * shorten it. A section without a measurement fails the run.
  */
 import { machine } from '../support/figures.ts';
 import { bytes } from './bytes.ts';

@@ -1,4 +1,4 @@
-/** The customers' name servers and the resolver that knows them, in a process of its own; says the port of all, and ends with its parent. */
+/** A process with the customers' name servers and their resolver. Prints the ports, and ends with its parent. */
 import { startDnsServer } from '../../src/lab/dns-server.ts';
 import { QUIET_ZONES, quietZoneOf, ZONES, zoneOf } from './settings.ts';
 

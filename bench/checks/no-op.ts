@@ -1,4 +1,4 @@
-/** The ceiling: BullMQ taking a job and putting it back, and nothing else. */
+/** The ceiling: BullMQ takes a job and delays it again. */
 import { DelayedError, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { setting } from '../support/processes.ts';

@@ -1,4 +1,4 @@
-/** Looks a second, beside BullMQ doing nothing and beside a textbook worker; one process a contender, in turns. */
+/** Checks per second, beside an empty BullMQ worker and a textbook worker: one process each, in turns. */
 import { median, numberFrom } from '../support/figures.ts';
 import { ended, run, saidUntil } from '../support/processes.ts';
 import { fill, type Servers } from './servers.ts';
@@ -6,7 +6,7 @@ import { DOMAINS, type Rate } from './settings.ts';
 
 const contenders = ['no-op', 'textbook', 'signpost'] as const;
 type Contender = (typeof contenders)[number];
-/** What contenders are told, as it was told here. */
+/** Environment of the contenders: the same as of this run. */
 const passed = ['SECONDS', 'WARM_UP'] as const;
 
 export async function rate(servers: Servers): Promise<readonly string[]> {

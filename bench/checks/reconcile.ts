@@ -1,11 +1,11 @@
-/** From the start of a worker, with an emptied Redis, until every pending domain has its job again. */
+/** Time from the start of a worker with an empty Redis until every pending domain has its job again. */
 import { numberFrom } from '../support/figures.ts';
 import { peakBytesOf, sleep, stop } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
 import { fill, jobsIn, queueOfChecks, type Servers } from './servers.ts';
 
 const GIVE_UP_MS = 300_000;
-/** As the ladder spreads domains that have waited for hours: their next checks lie within its longest wait. */
+/** Due times of domains that have waited for hours: spread over the longest wait between checks. */
 const SPREAD_MS = 300_000;
 
 export async function reconcile(servers: Servers): Promise<readonly string[]> {
@@ -17,7 +17,7 @@ export async function reconcile(servers: Servers): Promise<readonly string[]> {
   const ready = performance.now() - start;
   const first = await secondsUntil(async () => (await jobsIn(queue)) > 0, start);
   const all = await secondsUntil(async () => (await jobsIn(queue)) >= count, start);
-  await sleep(1_000); // what it counts is written after the last job
+  await sleep(1_000); // its count is written after the last job
   const repaired = await repairs(servers);
   const [process, redis] = [peakBytesOf(child.pid), await redisBytes(servers)];
   await queue.close();

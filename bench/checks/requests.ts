@@ -1,6 +1,6 @@
 /**
- * Requests at a steady rate, whether or not the ones before have been answered: who waits for an answer before the next
- * request asks least when it is slowest.
+ * Requests at a steady rate, even if earlier ones are not answered yet. A client that waits for each answer
+ * would send the fewest requests when the service is slowest.
  */
 import { headers } from '../support/service.ts';
 import { PROJECT_ID } from './servers.ts';
@@ -9,13 +9,13 @@ import { hostnameOf } from './settings.ts';
 export const operations = ['GET domain', 'GET pets', 'POST domain'] as const;
 export type Operation = (typeof operations)[number];
 
-/** `at`: when it was asked, by the clock; `ms`: until the answer had been read. */
+/** `at`: time of the request; `ms`: until the whole answer was read. */
 export type Answer = { readonly operation: Operation; readonly at: number; readonly ms: number };
 
-/** Of each operation. */
+/** By operation. */
 const PER_SECOND = 40;
 
-/** Asks until `stop`, which gives all answers; rejects where one was not a 2xx. */
+/** Sends requests until `stop`, which resolves to all answers and rejects unless all are 2xx. */
 export function startRequests(url: string, projectId: string) {
   const asked: Promise<Answer>[] = [];
   let count = 0;
@@ -23,7 +23,7 @@ export function startRequests(url: string, projectId: string) {
     count += 1;
     for (const operation of operations) {
       const answer = ask(operation, request(operation, url, projectId, count));
-      answer.catch(() => undefined); // `stop` tells
+      answer.catch(() => undefined); // `stop` reports it
       asked.push(answer);
     }
   }, 1_000 / PER_SECOND);

@@ -1,4 +1,4 @@
-/** What every section runs on: a Redis and a PostgreSQL (fsync on) of its own, the customers' name servers, and rows. */
+/** What every section uses: a private Redis and PostgreSQL (fsync on), the customers' name servers, and rows. */
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -36,7 +36,7 @@ export async function openServers() {
   };
 }
 
-/** Every section and contender begins with nothing but these pending domains, and no dead rows. */
+/** Every section and contender starts with only these pending domains, and without dead rows. */
 export async function fill(
   { pool, redis }: Servers,
   count: number,
@@ -60,18 +60,18 @@ export async function fill(
   await pool.query('CHECKPOINT');
 }
 
-/** Jobs that the queue of checks holds, in whatever state before their end. */
+/** Unfinished jobs of the queue of checks. */
 export async function jobsIn(queue: Queue): Promise<number> {
   const counts = await queue.getJobCounts('waiting', 'delayed', 'active', 'prioritized');
   return Object.values(counts).reduce((sum, some) => sum + some, 0);
 }
 
-/** The queue as the service names it (src/queue/backend.ts has the prefix). */
+/** The service's name of the queue; src/queue/backend.ts has the prefix. */
 export function queueOfChecks({ redisUrl }: Servers): Queue {
   return new Queue('check-dns', { connection: { url: redisUrl }, prefix: 'signpost' });
 }
 
-/** The domain with the fewest looks, and how many have had none; of one project, or of all. */
+/** The smallest number of checks of a domain, and the number of unchecked domains; of one project, or of all. */
 export async function checksSoFar(
   { pool }: Servers,
   projectId: string | null = null,

@@ -1,14 +1,14 @@
-/** What all contenders of the rate share: the same domains, the same queue, the same time until the next check. */
+/** What the contenders for the rate share: domains, queue, and the time until the next check. */
 import { numberFrom } from '../support/figures.ts';
 import { cpuUsOf, sleep } from '../support/processes.ts';
 
-/** Domains that wait, each with its job. Together they ask for 24,000 checks a second, more than anybody gives. */
+/** Pending domains, each with its job. Together they are due 24,000 times a second, more than any contender handles. */
 export const DOMAINS = 6_000;
-/** The shortest wait of a laboratory's ladder (src/core/life/ladder.ts). */
+/** The shortest wait between checks of a test lab (src/core/life/ladder.ts). */
 export const WAIT_MS = 250;
 /**
- * As many zones, each at a name server of its own: no more than two questions are under way to one of them at once
- * (src/dns/servers/throttle.ts), and customers are not all at one provider either.
+ * This many zones, each with a separate name server, which gets at most two queries at once
+ * (src/dns/servers/throttle.ts). Customers use many providers, too.
  */
 export const ZONES = 200;
 const WARM_UP_MS = 1_000 * numberFrom('WARM_UP', 4);
@@ -18,7 +18,7 @@ export function hostnameOf(index: number): string {
   return `docs-${index}.${zoneOf(index % ZONES)}`;
 }
 
-/** Of another account, whose customers' zones are at other servers. */
+/** Zones of another account's customers, on separate servers. */
 export const QUIET_ZONES = 40;
 
 export function quietNameOf(index: number): string {
@@ -33,10 +33,10 @@ export function zoneOf(index: number): string {
   return `shop-${index}.test`;
 }
 
-/** Looks a second, and the microseconds of CPU that this process takes for one: those vary less on a shared machine. */
+/** Checks per second, and CPU microseconds of this process per check, which vary less on a shared machine. */
 export type Rate = { readonly rate: number; readonly cpuUs: number };
 
-/** Over MEASURE_MS, after the warm-up, from a counter that only grows. */
+/** Measured over MEASURE_MS, after the warm-up, from a monotonic counter. */
 export async function measure(count: () => Promise<number>): Promise<Rate> {
   await sleep(WARM_UP_MS);
   const [from, start, cpu] = [await count(), performance.now(), cpuUsOf(process.pid)];

@@ -1,4 +1,4 @@
-/** Signpost's own worker, as production runs it, on domains whose record is missing. Counts committed rows. */
+/** Signpost's worker as in production, on domains whose record is missing. Counts committed rows. */
 import { destination, pino } from 'pino';
 import { loadConfig } from '../../src/config/config.ts';
 import { startSignpost } from '../../src/start.ts';
@@ -12,12 +12,12 @@ const result = loadConfig({
   ACME_DIRECTORY_URL: 'local',
   REDIS_URL: setting('REDIS_URL'),
   KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
-  API_KEY: 'a key that nobody uses',
+  API_KEY: 'an unused key',
   DNS_SERVERS: `127.0.0.1:${dnsPort}`,
   DNS_AUTHORITY_PORT: dnsPort,
   DNS_ALLOW_PRIVATE: 'true',
   UPSTREAM_NETWORKS: '127.0.0.0/8',
-  // Short enough that every wait is the ladder's floor, WAIT_MS.
+  // Short enough that every wait is the minimum, WAIT_MS.
   VERIFY_WINDOW: '10m',
   TIME_SCALE: '288',
 });
@@ -33,7 +33,7 @@ await service.queues.enqueue(
   domains.map(({ id, epoch }) => ({ job: { domainId: id, epoch }, runAt: now })),
 );
 
-// The first check at each is one in full; what is measured is what comes after.
+// The first check of each domain is a full one; later ones are measured.
 while ((await prisma.domain.count({ where: { attempts: 0 } })) > 0) await sleep(100);
 
 const rate = await measure(async () => {

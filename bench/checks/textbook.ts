@@ -1,4 +1,4 @@
-/** The worker that a textbook shows: read the row, ask the system's resolver, update the row, throw to be retried. */
+/** A textbook worker: reads the row, asks the system's resolver, updates the row, and throws to be retried. */
 import { Resolver } from 'node:dns/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Queue, Worker } from 'bullmq';

@@ -1,7 +1,7 @@
 /**
- * `npm run compare:diagnosis`: our diagnosis and that of GitHub's gem `github-pages-health-check` in the
+ * `npm run compare:diagnosis`: the diagnoses of Signpost and of GitHub's gem `github-pages-health-check` in the
  * zones of test/dns/unusual, as a table in Markdown. Needs the programs of `npm run test:long`, Ruby and
- * the gem; `RUBYLIB` can name a folder with its `lib`. Without the gem, only our column is printed.
+ * the gem; `RUBYLIB` can name a folder with its `lib`. Without the gem, only Signpost's column is printed.
  */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
@@ -12,7 +12,7 @@ import { families } from '../../test/dns/unusual/families.ts';
 import { startTree, type Tree } from '../../test/dns/unusual/tree.ts';
 
 const DRIVER = 'bench/diagnosis/pages_health_check.rb';
-/** As in the platform's zone of the tree. */
+/** As in the platform's zone of test/dns/unusual. */
 const ADDRESSES = ['203.0.113.10', '203.0.113.11', '2001:db8:1::10'];
 
 type Result = { readonly name: string; readonly right: boolean; readonly reason: string | null };
@@ -42,7 +42,7 @@ try {
   await tree.close();
 }
 
-/** `gem`: null if it was not asked. `miss`: what it said instead. */
+/** `gem`: null if it did not run. `miss`: its answer instead. */
 type CaseResult = {
   readonly verdict: boolean;
   readonly cause: boolean;
@@ -61,7 +61,7 @@ async function compareCase(
     verdict: (verdict === 'right') === isRight,
     cause: verdict === one.verdict && (findings[0]?.code ?? null) === one.leading,
   };
-  // It has no resolver of ours that could fail.
+  // The gem uses no resolver of ours.
   const result = one.resolver === undefined ? gem?.get(one.hostname) : undefined;
   if (result === undefined) return { ...own, gem: null, miss: [] };
   const agrees = result.right === isRight;
@@ -97,7 +97,7 @@ async function checkWithGem({ resolver }: Tree): Promise<ReadonlyMap<string, Res
   child.stdin.end(JSON.stringify({ resolver, target: TARGET, addresses: ADDRESSES, names }));
   const lines = (await text(child.stdout)).split('\n').filter((line) => line !== '');
   if (lines.length === 0) return null;
-  // Written by our driver.
+  // Written by pages_health_check.rb.
   const results = lines.map((line) => JSON.parse(line) as Result);
   return new Map(results.map((result) => [result.name, result]));
 }

@@ -1,4 +1,4 @@
-/** One attack on the edge, from an address of its own, until it is killed. Says `attacking` when it has begun. */
+/** Attacks the edge from a separate address until it is killed. Prints `attacking` when it has started. */
 import { readFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
 import { connect, createSecureContext, type TLSSocket } from 'node:tls';
@@ -24,7 +24,7 @@ export type AttackAsked = {
 };
 
 const LANES = 50;
-/** Visitors of the same machine come from 127.0.0.1. */
+/** Visitors on the same machine come from 127.0.0.1. */
 const ADDRESS = '127.0.0.66';
 
 if (process.env['ASKED'] !== undefined) await attackForEver(JSON.parse(setting('ASKED')));
@@ -47,7 +47,7 @@ async function attackForEver({ attack, port, rootFile, hostname }: AttackAsked):
   );
 }
 
-/** Until it is closed by one of the two. */
+/** Resolves when either side closes it. */
 function oneConnection(socket: TLSSocket, act: Act): Promise<void> {
   return new Promise((resolve) => {
     socket.once('secureConnect', () => void act(socket));

@@ -1,4 +1,4 @@
-/** What a visitor of one name feels while somebody attacks another: p50 and p99 of requests on a kept connection. */
+/** Latency (p50, p99) for visitors of one name during an attack on another, on a kept connection. */
 import { Agent, request } from 'node:https';
 import { median, percentile } from '../support/figures.ts';
 import { run, saidUntil, sleep, stop } from '../support/processes.ts';
@@ -10,7 +10,7 @@ import { openSites } from './sites.ts';
 
 type Felt = { readonly p50: number; readonly p99: number };
 
-/** Between two requests: a visitor asks, and does not load. */
+/** Between two requests, which are not meant as load. */
 const PAUSE_MS = 5;
 
 export async function attacks(servers: Servers): Promise<readonly string[]> {
@@ -53,7 +53,7 @@ async function measure(edge: Started, attack: Attack, rootFile: string): Promise
   }
 }
 
-/** Milliseconds of each answer. Rejects where one is no 200: a visitor must not notice. */
+/** Milliseconds of each answer. Rejects unless all are 200: visitors must not notice the attack. */
 async function visit(port: number, agent: Agent, seconds: number): Promise<readonly number[]> {
   const times: number[] = [];
   const end = performance.now() + seconds * 1_000;

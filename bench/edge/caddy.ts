@@ -1,4 +1,4 @@
-/** Caddy, as one process on one processor: by itself, with certificates from files that it reads at its start, and before an edge of ours. */
+/** Caddy as one process on one CPU: alone, with certificates from files read at its start, or in front of our edge. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PeerOptions, Sites } from './contest.ts';
@@ -19,8 +19,8 @@ export async function startCaddyBefore(
   });
 }
 
-/** By which the edge knows its Caddy. */
-export const EDGE_CADDY_SECRET = 'a-secret-of-the-laboratory-and-nobody-else';
+/** Token that Caddy sends to the edge. */
+export const EDGE_CADDY_SECRET = 'a-secret-of-this-bench';
 
 function oneProcessor(folder: string) {
   return { GOMAXPROCS: '1', XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder };
@@ -40,7 +40,7 @@ export async function startCaddyPeer(
     routes: [{ handle: [{ handler: 'reverse_proxy', upstreams }] }],
   };
   const tls = {
-    // By default it holds 10,000 and lets go of what it pleases.
+    // The default of 10,000 would evict some.
     cache: { capacity: hostnames.length + 1 },
     certificates: {
       load_files: hostnames.map((hostname) => ({

@@ -1,4 +1,4 @@
-/** The certificates that every contender gets: a P-256 key and a leaf for each name, all from one root. */
+/** The certificates of every contender: a P-256 key and a leaf for each name, all issued by one root. */
 import { createHash, type KeyObject, sign, X509Certificate } from 'node:crypto';
 import { signLeaf, signRoot } from '../../src/certificates/authorities/sign.ts';
 import {
@@ -26,9 +26,9 @@ export type Certificates = {
 const DAY_MS = 86_400_000;
 /** The uncompressed point at the end of a P-256 key's SubjectPublicKeyInfo. */
 const POINT_OCTETS = 65;
-/** SEQUENCE with two octets of length, which all that is longer than 255 octets has here. */
+/** SEQUENCE with two length octets, for contents over 255 octets. */
 const HEADER_OCTETS = 4;
-/** SEQUENCE of ecdsa-with-SHA256 alone. */
+/** SEQUENCE of only ecdsa-with-SHA256. */
 const ALGORITHM_OCTETS = 12;
 
 export async function makeCertificates(count: number): Promise<Certificates> {
@@ -49,7 +49,7 @@ export async function makeCertificates(count: number): Promise<Certificates> {
   return { root, sites, notBefore, notAfter };
 }
 
-/** Makes further leaves as the first one, octet for octet but for name, key and serial number: many times faster. */
+/** Copies the first leaf and replaces name, key and serial number, which is many times faster. */
 function copier(first: string, firstKey: KeyObject, rootKey: KeyObject) {
   const { raw, serialNumber } = new X509Certificate(first);
   const signed = raw.subarray(HEADER_OCTETS, 2 * HEADER_OCTETS + raw.readUInt16BE(6));
@@ -87,7 +87,7 @@ function pointOf(key: KeyObject): Buffer {
   return publicKeyInfo(key).subarray(-POINT_OCTETS);
 }
 
-/** RFC 5280, 4.2.1.2, its first way. */
+/** RFC 5280, 4.2.1.2, method 1. */
 function identifierOf(key: KeyObject): Buffer {
   return createHash('sha1').update(pointOf(key)).digest();
 }

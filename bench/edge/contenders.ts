@@ -1,4 +1,4 @@
-/** Those that are compared, each as one process that serves, with the same sites. */
+/** The contenders: each is one process that serves the same sites. */
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { caddyfile } from '../../src/edge/caddy/caddyfile.ts';
@@ -22,21 +22,21 @@ export type Contender = (typeof contenders)[number];
 export type Started = {
   readonly port: number;
   readonly pid: number | undefined;
-  /** What stands behind it, as a process of its own. */
+  /** The deploy behind it, a separate process. */
   readonly behindPid: number | undefined;
-  /** CPU that it has taken, in microseconds, and what PostgreSQL has taken meanwhile for whoever asks it. */
+  /** CPU time in microseconds of the contender and of PostgreSQL, which only it uses. */
   cpu(): { readonly own: number; readonly database: number };
   stop(): Promise<void>;
 };
 
-/** One that is started before another, and is behind it. */
+/** Started before another contender, as its backend. */
 type Behind = Program & { readonly behind?: Program };
 
 function cpuOf({ pid, behind }: Behind): number {
   return cpuUsOfTree(pid) + (behind === undefined ? 0 : cpuUsOfTree(behind.pid));
 }
 
-/** The peers have no limits for one address, from which all of a bench comes; neither has the edge, where `env` names none. */
+/** The peers have no limits per address, and all load comes from one. The edge has none either, unless `env` sets them. */
 const unlimited = {
   EDGE_CONNECTIONS_PER_ADDRESS: '10000',
   EDGE_HANDSHAKES_PER_SECOND: '1000000',
@@ -129,10 +129,10 @@ async function startSignpost(
   return { pid: child.pid, stop: () => stop(child) };
 }
 
-/** What /proc counts in: a process that hears a beat a second takes one now and then. */
+/** Resolution of /proc; a process with a timer uses a tick now and then. */
 const TICK_US = 10_000;
 
-/** Resolves when a process has nothing left to do: ours makes certificates ready after its start, the others before. */
+/** Resolves when a process is idle: our edge prepares certificates after its start, the others before. */
 async function idle(pid: number | undefined): Promise<void> {
   for (let before = 0, now = cpuUsOf(pid); now - before > TICK_US; now = cpuUsOf(pid)) {
     before = now;

@@ -1,4 +1,4 @@
-/** What every contender is given. */
+/** What every contender gets. */
 import type { Servers } from './servers.ts';
 
 export type Sites = {
@@ -12,5 +12,5 @@ export type Sites = {
   readonly servers: Servers;
 };
 
-/** Where a peer is to have its configuration, and the port where it is to serve. */
+/** Where a peer writes its configuration, and the port that it serves on. */
 export type PeerOptions = { readonly folder: string; readonly port: number };

@@ -1,4 +1,4 @@
-/** Handshakes one after the other on a number of lanes, each on a connection of its own, every certificate verified. Prints Handshakes as JSON. */
+/** Consecutive handshakes in several lanes, each on a new connection, every certificate verified. Prints Handshakes as JSON. */
 import { readFileSync } from 'node:fs';
 import { connect, createSecureContext } from 'node:tls';
 import { percentile } from '../support/figures.ts';
@@ -8,24 +8,24 @@ import { hostnameOf, visitorsTls } from './settings.ts';
 export type HandshakesAsked = {
   readonly port: number;
   readonly rootFile: string;
-  /** Names to draw from: the first so many. */
+  /** Number of names to choose from. */
   readonly names: number;
-  /** Each once, in a random order; or so many handshakes; or as many as there are in so many seconds, the names drawn. */
+  /** `each`: every name once, in random order; a number of handshakes, or of seconds: names chosen at random. */
   readonly until: 'each' | { readonly count: number } | { readonly seconds: number };
-  /** Whether visitors come back with the session of their last visit of a name; else every handshake is a whole one. */
+  /** Whether visitors resume the session of their last visit; otherwise every handshake is a full one. */
   readonly isResuming?: boolean;
 };
 
 export type Handshakes = {
   readonly count: number;
-  /** How many of them resumed a session. */
+  /** Resumed sessions. */
   readonly resumed: number;
-  /** Handshakes a second. */
+  /** Handshakes per second. */
   readonly rate: number;
-  /** From opening the connection to the end of the handshake, in milliseconds. */
+  /** Milliseconds from opening the connection to the end of the handshake. */
   readonly p50: number;
   readonly p99: number;
-  /** The share of a processor that this process has used: near 1, the rate is its own. */
+  /** This process's share of a CPU: near 1, the load generator limits the rate. */
   readonly busy: number;
 };
 
@@ -88,7 +88,7 @@ function visit(hostname: string): Promise<void> {
   });
 }
 
-/** Gives one name after the other, and undefined when it is enough. */
+/** Returns names until the load is done, then undefined. */
 function drawer(): () => string | undefined {
   if (until === 'each') {
     const left = shuffled(names);
@@ -106,7 +106,7 @@ function drawer(): () => string | undefined {
   return () => (left-- > 0 ? some() : undefined);
 }
 
-/** 0 to `count`, in a random order (Fisher and Yates). */
+/** 0 to `count` - 1 in random order (Fisher–Yates). */
 function shuffled(count: number): number[] {
   const places = Array.from({ length: count }, (_, index) => index);
   for (let last = count - 1; last > 0; last -= 1) {

@@ -1,4 +1,4 @@
-/** Handshakes a second: each name for the first time after the start, then names drawn at random, then with sessions resumed. */
+/** Handshakes per second: each name's first one after the start, then random names, then resumed sessions. */
 import { median } from '../support/figures.ts';
 import { type Contender, contenders, type Started, startContender } from './contenders.ts';
 import type { Sites } from './contest.ts';
@@ -47,7 +47,7 @@ async function measureOne(name: Contender, sites: Sites): Promise<Record<Pass, M
   }
 }
 
-/** Few names, so that nearly every visit is one after the first. */
+/** Few names, so nearly every visit is a repeated one. */
 const comingBack = { names: Math.min(CERTIFICATES, 20), isResuming: true } as const;
 
 async function measure(started: Started, asked: HandshakesAsked): Promise<Measured> {

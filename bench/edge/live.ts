@@ -1,6 +1,6 @@
 /**
- * From the moment when a domain's record is right to the first good HTTPS answer, certificates from Pebble. At Signpost nobody
- * visits before there is a certificate; at Caddy, with certificates on demand, the first visitor waits for it.
+ * Time from a correct DNS record to the first good HTTPS answer, with certificates from Pebble. Signpost obtains the
+ * certificate before the first visit; Caddy, with on-demand certificates, obtains it during the first visit.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,13 +16,13 @@ import { createVisitor, type Visitor } from './visitor.ts';
 import { PLATFORM, publish, ZONE } from './zone.ts';
 
 const DOMAINS = numberFrom('DOMAINS', 40);
-/** Records come as far apart as this on average, so that few visitors ask at once. */
+/** Average time between two records, so that few visitors come at once. */
 const APART_MS = 2_500;
-/** A page has been open for this long at least when the record comes, and for less than a step of its ladder more. */
+/** The page has been open for at least this long when the record appears, plus less than one wait between checks. */
 const OPEN_MS = 3_000;
 const STEP_MS = 5_000;
 
-/** What the customer does when the record is there. */
+/** What the customer does after adding the record. */
 const customers = ['does nothing', 'has the page open', 'presses verify'] as const;
 type Customer = (typeof customers)[number];
 
@@ -90,7 +90,7 @@ async function oneLife(
 ): Promise<number> {
   const hostname = `${label}.${ZONE}`;
   const { record } = await post(`${project}/domains`, { hostname });
-  const { value } = record as { value: string }; // our own API's shape
+  const { value } = record as { value: string }; // from our API
   await sleep(Math.random() * DOMAINS * APART_MS);
   const page = new AbortController();
   if (customer === 'has the page open') {
@@ -109,7 +109,7 @@ async function oneLife(
   return ms;
 }
 
-/** The first visitor comes when the record is right; one who comes before would have it ask in vain. */
+/** The first visitor comes when the record is correct; an earlier one would make Caddy ask without success. */
 async function measureCaddy(world: World): Promise<readonly number[]> {
   const ask = createServer((_request, response) => response.end());
   await new Promise<void>((resolve) => ask.listen(0, '127.0.0.1', resolve));

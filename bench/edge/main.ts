@@ -1,8 +1,8 @@
 /**
- * `npm run bench:edge`: the edge beside Caddy and nginx with the same certificates, and how soon a domain's traffic begins and
- * ends; `npm run bench:edge -- handshakes memory` only some of it. Private PostgreSQL (fsync on), Redis, Pebble and name
- * server. ROUNDS, SECONDS, WARM_UP, CERTIFICATES, DOMAINS, REMOVALS and RENEWALS shorten it. A section that measured nothing
- * fails the run.
+ * `npm run bench:edge`: the edge beside Caddy and nginx with the same certificates, and how soon a domain's traffic starts
+ * and ends; `npm run bench:edge -- handshakes memory` selects sections. Private PostgreSQL (fsync on), Redis, Pebble and
+ * name server. ROUNDS, SECONDS, WARM_UP, CERTIFICATES, DOMAINS, REMOVALS and RENEWALS shorten it. A section without a
+ * measurement fails the run.
  */
 import { machine } from '../support/figures.ts';
 import { attacks } from './attacks.ts';
@@ -18,7 +18,7 @@ import { openServers } from './servers.ts';
 
 const sections = { handshakes, requests, protocols, memory, live, removal, renewals, attacks };
 
-// What was started ends with `exit`, which a signal by itself would skip.
+// Started processes end on `exit`, which a signal would skip.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const asked = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /**
- * Memory for a thousand certificates: what a contender holds after a handshake with each name, beyond what it holds after
- * many with one. It is started again for each; those that read certificates at their start get one only for the second.
+ * Memory for a thousand certificates: the difference between a handshake with each name and as many with one name. Each
+ * measurement starts the contender again. Those that read certificates at their start get one for the second.
  */
 
 import { median } from '../support/figures.ts';
@@ -14,9 +14,9 @@ import { shakeHands } from './visitors.ts';
 
 type Measured = { readonly one: number; readonly all: number };
 
-/** With a `server` for each of fifty thousand names nginx reads for minutes, and takes gigabytes. */
+/** nginx with a `server` for each of 50,000 names reads its configuration for minutes and uses gigabytes. */
 const SERVERS_MAX = 10_000;
-/** With one name, where there are more than so many: its heap grows no more. */
+/** With one name and more handshakes than this, the heap stops growing. */
 const HANDSHAKES_MAX = 5_000;
 
 export async function memory(servers: Servers): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 /**
- * A way to PostgreSQL on which notifications can be lost without anybody noticing: a connection that has said LISTEN stays open,
- * and nothing that the server says on it arrives any more.
+ * A proxy to PostgreSQL that loses notifications unnoticed: a connection that sent LISTEN stays open, and nothing
+ * that the server sends on it arrives anymore.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -8,18 +8,18 @@ import { sleep } from '../support/processes.ts';
 
 export type MutedLine = {
   readonly url: string;
-  /** Resolves when so many connections listen, and have been told something; rejects after half a minute. */
+  /** Resolves when this many connections listen and got a notification; rejects after 30 seconds. */
   untilNotified(count: number): Promise<void>;
-  /** From now on, those that come later too. */
+  /** Mutes existing and later connections. */
   mute(): void;
-  /** Ends those connections, so that whoever listens does so again. */
+  /** Closes those connections, so that their clients listen again. */
   heal(): void;
   close(): Promise<void>;
 };
 
 type Line = { readonly client: Socket; isListener: boolean; chunks: number };
 
-/** The answer to LISTEN, and two of what each edge has itself told once a second. */
+/** The answer to LISTEN, and two of the notifications that each edge sends itself once a second. */
 const CHUNKS_MIN = 3;
 const GIVE_UP_MS = 30_000;
 

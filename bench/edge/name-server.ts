@@ -1,4 +1,4 @@
-/** The customers' name server and the only resolver, in a process of its own; says its port, adds records as it is told, and ends with its parent. */
+/** A process with the customers' name server, the only resolver. Prints its port, adds records on request, and ends with its parent. */
 import { startDnsServer } from '../../src/lab/dns-server.ts';
 import { PLATFORM, SITES, ZONE } from './zone.ts';
 
@@ -12,6 +12,6 @@ const dns = await startDnsServer({
 process.stdout.write(`${dns.port}\n`);
 process.on('message', (line) => {
   dns.edit(ZONE, { add: [String(line)] });
-  process.send?.(line); // it is answered from now on
+  process.send?.(line); // it is served from now on
 });
 process.on('disconnect', () => process.exit(0));

@@ -1,4 +1,4 @@
-/** nginx, as one worker: the deploy behind every contender, and two contenders. */
+/** nginx with one worker: the deploy behind every contender, and two contenders. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../test/support/servers.ts';
@@ -6,12 +6,12 @@ import type { PeerOptions, Sites } from './contest.ts';
 import { launch, type Program } from './programs.ts';
 
 /**
- * The two ways in which many certificates are served: a `server` with its certificate for each name, read at the start, which
- * is what generators of configurations write; or one `server` that reads the files of the name at each handshake.
+ * Two ways to serve many certificates: a `server` with its certificate for each name, read at the start, as
+ * configuration generators write it; or one `server` that reads the name's files at each handshake.
  */
 export type NginxWay = 'server each' | 'file by name';
 
-/** Answers everybody with a few bytes; it costs less than any contender. */
+/** A short, constant answer; it costs less than any contender. */
 export async function startDeploy(folder: string): Promise<{ url: string; program: Program }> {
   const port = await freePort();
   const program = await startNginx(join(folder, 'deploy'), port, [
@@ -57,7 +57,7 @@ async function startNginx(folder: string, port: number, http: readonly string[])
     'worker_rlimit_nofile 20000;',
     `pid ${join(folder, 'nginx.pid')};`,
     'error_log stderr warn;',
-    // Otherwise its worker could not read the folder.
+    // The worker must be able to read the folder.
     ...(process.getuid?.() === 0 ? ['user root;'] : []),
     'events { worker_connections 10000; }',
     'http {',

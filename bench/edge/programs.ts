@@ -1,4 +1,4 @@
-/** Programs that are not ours: started in a folder of their own, awaited, and ended by their process id. */
+/** Other programs: started in a separate folder, awaited, and ended by their process ID. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -8,7 +8,7 @@ import { sleep } from '../support/processes.ts';
 
 export type Program = { readonly pid: number | undefined; stop(): Promise<void> };
 
-/** Several minutes: fifty thousand certificates take one. */
+/** Several minutes: 50,000 certificates need one. */
 const START_MS_MAX = 300_000;
 
 export function pathOf(name: ProgramName): string {
@@ -25,7 +25,7 @@ export async function peerVersions(): Promise<string> {
   return `${nginx.stderr.replace('nginx version: ', '').trim()}, caddy/${caddy.stdout.split(' ')[0]?.trim()}`;
 }
 
-/** Resolves when it accepts connections at `port`; rejects, with what it said, where it ends before that. */
+/** Resolves when it accepts connections at `port`. Rejects with its output if it exits before that. */
 export async function launch(
   name: ProgramName,
   args: readonly string[],
@@ -38,7 +38,7 @@ export async function launch(
   });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    if (said.length < 10_000) said += chunk; // read on, or the program would stop at a full pipe
+    if (said.length < 10_000) said += chunk; // a full pipe would block the program
   });
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   const killAtExit = () => child.kill('SIGTERM');
@@ -52,7 +52,7 @@ export async function launch(
     pid: child.pid,
     async stop() {
       process.off('exit', killAtExit);
-      if (hasEnded()) throw new Error(`${name} ended by itself:\n${said}`);
+      if (hasEnded()) throw new Error(`${name} exited early:\n${said}`);
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
       await exited;

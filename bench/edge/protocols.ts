@@ -1,4 +1,4 @@
-/** What a request costs over HTTP/1.1, HTTP/2 and HTTP/3: Caddy by itself, and Caddy before an edge of ours. CPU of all processes that serve. */
+/** CPU per request over HTTP/1.1, HTTP/2 and HTTP/3: Caddy alone, and Caddy in front of our edge. Counts all serving processes. */
 import { execFile } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -18,10 +18,10 @@ const versions = ['h1', 'h2', 'h3'] as const;
 type Contender = (typeof contenders)[number];
 type Version = (typeof versions)[number];
 
-/** Under way at once. */
+/** Open at once. */
 const CONNECTIONS = 16;
 
-/** Resolves to how many requests were answered. */
+/** Resolves to the number of answered requests. */
 type Load = (port: number, sites: Sites, seconds: number) => Promise<number>;
 
 const loads: Readonly<Record<Version, Load>> = {
@@ -51,7 +51,7 @@ export async function protocols(servers: Servers): Promise<readonly string[]> {
   return report((name, version) => measured.get(`${name}/${version}`) ?? []);
 }
 
-/** Microseconds of CPU for a request. */
+/** CPU microseconds per request. */
 async function measureOne(name: Contender, version: Version, sites: Sites): Promise<number> {
   const started = await startContender(name, sites);
   try {
@@ -80,7 +80,7 @@ async function h2load(port: number, seconds: number, args: readonly string[]): P
   return Number(done);
 }
 
-/** By a browser, which alone speaks it here: how fast it is says nothing of the server, whose CPU does. */
+/** Sent by a browser, the only HTTP/3 client here. Only the server's CPU counts, not the browser's speed. */
 async function browse(port: number, { files }: Sites, seconds: number): Promise<number> {
   const origin = `${hostnameOf(0)}:${port}`;
   const leaf = new X509Certificate(await readFile(join(files, `${hostnameOf(0)}.crt`)));

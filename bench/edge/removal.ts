@@ -1,6 +1,6 @@
 /**
- * How long a removed domain still answers, seen from outside at each of two edges that know nothing of each other: visitors on a
- * kept connection and visitors who come again. First as it is, then with PostgreSQL's notification of it lost on its way.
+ * How long a removed domain still answers, seen from outside at two independent edges: visitors on a kept connection,
+ * and visitors on new ones. First as in production, then with PostgreSQL's notification lost.
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -18,9 +18,9 @@ import { createVisitor, type Visitor } from './visitor.ts';
 
 const REMOVALS = numberFrom('REMOVALS', 20);
 const EDGES = 2;
-/** Between two requests of one visitor, from an answer to the next question. */
+/** Between an answer and the next request of a visitor. */
 const ASK_EVERY_MS = 5;
-/** Who has had no good answer for so long gets none any more; asked for once more at the end. */
+/** After this long without a good answer, visits end, with one last request. */
 const QUIET_MS = 1_500;
 const GIVE_UP_MS = 30_000;
 
@@ -30,13 +30,13 @@ const words: Readonly<Record<Case, string>> = {
   notified: 'notifications arrive',
   lost: 'the notification is lost',
 };
-/** Half as many where it is lost: they take seconds each. */
+/** Half as many with a lost notification: each takes seconds. */
 const plan: readonly Case[] = [
   ...Array.from({ length: REMOVALS }, () => 'notified' as const),
   ...Array.from({ length: Math.ceil(REMOVALS / 2) }, () => 'lost' as const),
 ];
 
-/** Milliseconds to the last good answer, from the API's answer and from the commit; below 0: before it. */
+/** Milliseconds from the API's answer, and from the commit, to the last good answer; negative: before it. */
 type Removal = { readonly afterAnswer: number; readonly afterCommit: number };
 
 export async function removal(servers: Servers): Promise<readonly string[]> {
@@ -87,7 +87,7 @@ async function removeOne(
   const roots = readFileSync(rootFile, 'utf8');
   const visits = edges.map(({ port }) => startVisits(port, roots, hostname));
   await Promise.all(visits.map(({ isServed }) => isServed()));
-  // Removals come at any moment of whatever an edge does by the clock.
+  // Removals come at random times within an edge's intervals.
   await sleep(1_000 * Math.random());
   lose();
   const url = `${api.url}/v1/projects/${PROJECT_ID}/domains/${hostname}`;
@@ -102,7 +102,7 @@ async function removeOne(
   }));
 }
 
-/** By the clock that this process reads, too. */
+/** In this process's clock. */
 async function committed({ pool }: Servers, hostname: string): Promise<number> {
   const { rows } = await pool.query<{ at: Date }>(
     'SELECT pg_xact_commit_timestamp(xmin) AS at FROM domain WHERE hostname = $1 AND removed_at IS NOT NULL',
@@ -113,7 +113,7 @@ async function committed({ pool }: Servers, hostname: string): Promise<number> {
   return at;
 }
 
-/** Two visitors of one name at one edge, one on a kept connection. */
+/** Two visitors of one name at one edge, one of them on a kept connection. */
 function startVisits(port: number, roots: string, hostname: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: roots });
   const visitor = createVisitor(port, roots);
@@ -134,7 +134,7 @@ function startVisits(port: number, roots: string, hostname: string) {
         await sleep(ASK_EVERY_MS);
       }
     },
-    /** Ends the visits once the name has been quiet. */
+    /** Ends the visits after the last good answer. */
     async lastGood(since: number): Promise<number> {
       while (Date.now() - Math.max(since, ...lasts) < QUIET_MS) {
         if (Date.now() - since > GIVE_UP_MS) throw new Error(`${hostname} goes on answering`);

@@ -1,6 +1,6 @@
 /**
- * Renewals a second of one worker when many certificates are due at once, as when their authority is about to revoke them: with
- * the local authority, which says what they cost us, and with Pebble, where an order takes seconds, as it does in life.
+ * Renewals per second of one worker when many certificates are due at once, which happens if a CA will revoke them: with the local
+ * CA, to measure our own cost, and with Pebble, where an order takes seconds, as in production.
  */
 import { startPebble } from '../../test/support/pebble.ts';
 import { freePort } from '../../test/support/servers.ts';
@@ -11,14 +11,14 @@ import type { Servers } from './servers.ts';
 import { openSites } from './sites.ts';
 
 const RENEWALS = numberFrom('RENEWALS', 500);
-/** Before it validates, Pebble waits a random time of less than this. */
+/** Pebble waits a random time up to this before it validates. */
 const VALIDATION_SECONDS = 10;
 const GIVE_UP_MS = 30 * 60_000;
 
 const authorities = ['local', 'pebble'] as const;
 type Authority = (typeof authorities)[number];
 
-/** `orderMs`: from the opening of an order to its certificate, the median. CPU in microseconds, for each. */
+/** `orderMs`: median from opening an order to its certificate. CPU microseconds per renewal. */
 type Measured = {
   readonly rate: number;
   readonly orderMs: number;
@@ -84,7 +84,7 @@ function cpuOf({ postgresPid }: Servers, pid: number | undefined) {
   return { own: cpuUsOf(pid), database: cpuUsOfTree(postgresPid) };
 }
 
-/** Has them all due, and waits until each has its next certificate. Counted from the opening of the first order. */
+/** Makes all due, and waits for the next certificate of each. Starts at the opening of the first order. */
 async function renewAll({ pool }: Servers): Promise<Pick<Measured, 'rate' | 'orderMs'>> {
   const { rows: due } = await pool.query<{ at: Date }>(
     `WITH old AS (UPDATE certificate SET issued_at = now() - interval '80 days', expires_at = now() + interval '10 days'

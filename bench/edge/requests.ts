@@ -1,4 +1,4 @@
-/** Requests a second on kept connections to one name, by wrk. */
+/** Requests per second on kept connections to one name, sent by wrk. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { Servers } from './servers.ts';
 import { hostnameOf, ROUNDS, SECONDS, WARM_UP } from './settings.ts';
 import { openSites } from './sites.ts';
 
-/** Of nginx's two ways one: they differ in handshakes only. */
+/** Only one of nginx's two ways: they differ in handshakes only. */
 const contenders = ['signpost', 'nginx, server each', 'caddy'] as const;
 type Measured = {
   readonly rate: number;
@@ -22,7 +22,7 @@ type Measured = {
 };
 
 const CONNECTIONS = 64;
-/** The name stands in the URL, for SNI and Host; it is looked for on loopback. */
+/** The URL has the name, for SNI and Host; the address is a loopback one. */
 const loopback = `
 wrk.resolve = function(_, service)
   wrk.addrs = wrk.lookup("127.0.0.1", service)
@@ -76,7 +76,7 @@ async function load({ port, cpu }: Started, script: string, seconds: number): Pr
   };
 }
 
-/** wrk writes a time in the unit that suits it. */
+/** wrk chooses the unit of a time. */
 function millisecondsOf(said: string, share: string): number {
   const [, number, unit] = new RegExp(`^\\s+${share}\\s+([\\d.]+)(us|ms|s)$`, 'm').exec(said) ?? [];
   const units: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000 };

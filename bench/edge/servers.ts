@@ -1,4 +1,4 @@
-/** What the sections run on: PostgreSQL (fsync on) and Redis of their own, a name server, and a folder, all gone at the end. */
+/** What the sections use: a private PostgreSQL (fsync on) and Redis, a name server, and a folder; all removed at the end. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export async function openServers() {
   };
 }
 
-/** From then on PostgreSQL can say when a row's last writer committed. */
+/** From then on, PostgreSQL stores when a row's last writer committed. */
 async function rememberCommits(postgres: Awaited<ReturnType<typeof startPostgres>>): Promise<void> {
   const client = new pg.Client(postgres.url);
   await client.connect();
@@ -44,7 +44,7 @@ async function rememberCommits(postgres: Awaited<ReturnType<typeof startPostgres
   await postgres.restart();
 }
 
-/** The process that all of PostgreSQL's others come from. */
+/** Parent of all processes of PostgreSQL. */
 async function postmasterOf(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ data_directory: string }>('SHOW data_directory');
   const file = join(rows[0]?.data_directory ?? '', 'postmaster.pid');

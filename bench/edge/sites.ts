@@ -1,4 +1,4 @@
-/** The same sites for everybody: the same certificates, as rows and as files, and the same deploy behind them. */
+/** The sites of all contenders: the same certificates, as rows and as files, and the same deploy. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Certificates, makeCertificates } from './certificates.ts';

@@ -1,4 +1,4 @@
-/** Sites as Signpost holds them: live domains of one project with a deploy, and their certificates, sealed by the vault. */
+/** Sites as Signpost stores them: live domains of one project with a deploy, and their certificates, encrypted by the vault. */
 
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
@@ -10,7 +10,7 @@ import type { Certificates, SiteCertificate } from './certificates.ts';
 export const PROJECT_ID = '00000000-0000-4000-8000-00000000000a';
 const AT_ONCE = 5_000;
 
-/** Stores them; the project's deploy is at `upstream`. */
+/** Stores them. `upstream`: URL of the project's deploy. */
 export async function store(
   pool: pg.Pool,
   { sites, notBefore, notAfter }: Certificates,

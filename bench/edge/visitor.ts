@@ -1,4 +1,4 @@
-/** A visitor who asks for a page again and again, each time on a connection of their own, and trusts the given roots alone. */
+/** A visitor who requests a page repeatedly, each time on a new connection, and trusts only the given roots. */
 import { request } from 'node:http';
 import { connect, createSecureContext } from 'node:tls';
 import { sleep } from '../support/processes.ts';
@@ -8,9 +8,9 @@ const ASK_EVERY_MS = 20;
 const GIVE_UP_MS = 120_000;
 
 export type Visitor = {
-  /** When the first 200 with a good certificate came, by `performance.now()`; rejects after two minutes without. */
+  /** `performance.now()` of the first 200 with a valid certificate; rejects after two minutes. */
   untilGood(hostname: string): Promise<number>;
-  /** The status of one answer; null where the handshake or the connection failed. */
+  /** Status of one answer; null if the handshake or the connection failed. */
   ask(hostname: string): Promise<number | null>;
 };
 

@@ -1,8 +1,8 @@
-/** Visitors who only shake hands, in a process of their own. */
+/** A process with visitors that only do TLS handshakes. */
 import { ended, run, saidUntil } from '../support/processes.ts';
 import type { Handshakes, HandshakesAsked } from './handshakes-load.ts';
 
-/** Rejects where a single handshake failed, or showed a certificate that does not hold for its name. */
+/** Rejects if one handshake fails or a certificate is not valid for its name. */
 export async function shakeHands(asked: HandshakesAsked): Promise<Handshakes> {
   const child = run('./handshakes-load.js', import.meta.url, {
     env: { ASKED: JSON.stringify(asked) },

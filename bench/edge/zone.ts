@@ -1,13 +1,13 @@
-/** The customers' zone, and how a record comes into it. */
+/** The customers' zone, and adding a record to it. */
 import type { ChildProcess } from 'node:child_process';
 
 export const ZONE = 'shop.test';
-/** Where targets live; every name there has the edge's address. */
+/** Zone of the targets; every name there has the edge's address. */
 export const PLATFORM = 'edge.signpost.test';
-/** Where the names with certificates lie (hostnameOf), each with the record of its domain (stored.ts). */
+/** Zone of the names with certificates (hostnameOf), each with the record of its domain (stored.ts). */
 export const SITES = 'bench.test';
 
-/** Resolves when the name server answers with the record, a line of a zone file. */
+/** Resolves when the name server answers with the record, given as a line of a zone file. */
 export function publish(nameServer: ChildProcess, line: string): Promise<void> {
   return new Promise((resolve) => {
     const onMessage = (message: unknown) => {

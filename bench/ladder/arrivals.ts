@@ -1,7 +1,7 @@
 /**
- * When customers finish their DNS after adding a domain. An assumption until there are figures of one's own, and the same for
- * every ladder: 60 % within 1 to 30 minutes, 25 % within 30 minutes to 6 hours, 15 % within 6 to 47.5 hours, each on a
- * logarithmic scale.
+ * When customers finish their DNS after adding a domain. An assumption, the same for every schedule: 60 % within
+ * 1 to 30 minutes, 25 % within 30 minutes to 6 hours, 15 % within 6 to 47.5 hours, each on a logarithmic scale.
+ * Replace it with measured times when there are any.
  */
 
 const MINUTE = 60_000;
@@ -13,10 +13,10 @@ const mix = [
   { share: 0.15, from: 6 * HOUR, to: 47.5 * HOUR },
 ] as const;
 
-/** 0 to 1, another one at each call. */
+/** Returns another number from 0 to 1 at each call. */
 export type Draw = () => number;
 
-/** The same draws for the same seed, everywhere (mulberry32, public domain). */
+/** The same numbers for the same seed on every machine (mulberry32, public domain). */
 export function drawsFrom(seed: number): Draw {
   let state = seed;
   return () => {
@@ -28,8 +28,8 @@ export function drawsFrom(seed: number): Draw {
 }
 
 /**
- * The times in milliseconds after adding at which `count` customers have finished. One is drawn from each of as many equal
- * shares of the mix, so that few thousand give the figures of very many.
+ * Times in milliseconds after adding at which `count` customers have finished. One is drawn from each of `count` equal
+ * shares of the mix, so that a few thousand give the figures of millions.
  */
 export function arrivals(count: number, draw: Draw): readonly number[] {
   return mix.flatMap(({ share, from, to }) => {

@@ -1,4 +1,4 @@
-/** Our ladder and those of rivals, as their code or their documentation has them. */
+/** Our retry schedule and those of others, from their code or documentation. */
 
 import { checkDepthOf } from '../../src/core/diagnosis/check-depth.ts';
 import { whenNext } from '../../src/core/life/check.ts';
@@ -12,18 +12,18 @@ const DAY = 24 * HOUR;
 
 export type Ladder = {
   readonly name: string;
-  /** The age in milliseconds of the check after the `nth` one, which was at `ageMs`. The first, at 0, is everybody's. */
+  /** Age in milliseconds at the next check, after the `nth` one at `ageMs`. All start with a check at age 0. */
   next(ageMs: number, nth: number, draw: Draw): number;
-  /** Nobody looks after that. */
+  /** Age after which no check follows. */
   readonly untilMs: number;
-  /** For one domain in whose DNS nothing changes: tells how many questions its check at each further age asks. */
+  /** For one domain with unchanged DNS: returns the number of queries of its check at each later age. */
   startCounting(): (ageMs: number) => number;
 };
 
-/** Any moment; ages count from it. */
+/** An arbitrary time; ages count from it. */
 const added = new Date('2026-01-01T00:00:00Z');
 
-/** The service's own: what it calls after every check that moved nothing, jitter and the end of the window included. */
+/** The service's own schedule after a check without a change, with jitter and the end of the window. */
 export const ours: Ladder = {
   name: 'signpost',
   next(ageMs, _, draw) {
@@ -47,14 +47,14 @@ export const ours: Ladder = {
 };
 
 /**
- * Of our looks at a name that does not exist, in a zone with two name servers and no other customer's domain. Counted at
- * name servers by test/dns/observe-light.test.ts; the addresses of the name servers are known from their other zones.
+ * Queries of a check of a name that does not exist, in a zone with two name servers and only this customer's domain.
+ * test/dns/observe-light.test.ts counts them at name servers. Addresses of the name servers are cached.
  */
 export const questions = { light: 1, compare: 2, full: 12, delegation: 1 } as const;
-/** What a registry said of a delegation (src/dns/servers/zone.ts). */
+/** Cache time of a registry's delegation (src/dns/servers/zone.ts). */
 const REMEMBERED_MS = 10 * MINUTE;
 
-/** Nobody watches. */
+/** The domain's page is closed. */
 function depthAt(ageMs: number, checkedInFullAt: number) {
   const state = { status: 'pending', pendingSince: added } as const;
   const observation = { at: new Date(added.getTime() + checkedInFullAt).toISOString() };
@@ -62,7 +62,7 @@ function depthAt(ageMs: number, checkedInFullAt: number) {
   return checkDepthOf(earlier, new Date(added.getTime() + ageMs), VERIFY_WINDOW_MS);
 }
 
-/** Of a rival's check one question is counted, to a resolver: that is the least. What the resolver asks for it is not. */
+/** Lower bound for a rival's check: one query to a resolver, without the resolver's own queries. */
 const rival = (name: string, untilMs: number, waitMs: (age: number, nth: number) => number) => ({
   name,
   next: (ageMs: number, nth: number) => ageMs + waitMs(ageMs, nth),
@@ -70,17 +70,17 @@ const rival = (name: string, untilMs: number, waitMs: (age: number, nth: number)
   startCounting: () => () => 1,
 });
 
-/** Waits one after the other, and the last one again and again. */
+/** The waits in order; the last one repeats. */
 const listed = (waits: readonly number[]) => (_: number, nth: number) =>
   waits[Math.min(nth, waits.length - 1)] ?? 0;
 
 const times = (count: number, wait: number) => Array.from({ length: count }, () => wait);
 
-/** "60 × 1.05ⁿ" for ten looks, "60 × 1.15ⁿ" for the next thirty, then four hours; whole seconds. */
+/** "60 × 1.05ⁿ" for ten checks, "60 × 1.15ⁿ" for the next thirty, then four hours; whole seconds. */
 const cloudflareWait = (_: number, nth: number) =>
   nth < 40 ? Math.floor(60 * (nth < 10 ? 1.05 : 1.15) ** nth) * SECOND : 4 * HOUR;
 
-/** Retries of an ACME client; the first is a minute after the first try. */
+/** Retries of an ACME client; the first is a minute after the first attempt. */
 const certmagicWaits = [
   ...[1, 2, 2, 5, 10, 10, 10, ...times(4, 20), ...times(6, 30)].map((each) => each * MINUTE),
   ...[...times(3, 1), ...times(2, 2), ...times(2, 3), 6].map((each) => each * HOUR),
@@ -99,7 +99,7 @@ export const rivals: readonly Ladder[] = [
   rival('unkey', DAY, () => MINUTE),
   rival('stacker.news', 2 * DAY, (age) => (age < HOUR ? 30 * SECOND : 5 * MINUTE)),
   rival('vutuv', 30 * DAY, vutuvWait),
-  // A cron job, so that the first check comes at any minute of the hour.
+  // A cron job, so the first check comes at a random minute of the hour.
   {
     ...rival('dub', 30 * DAY, () => HOUR),
     next: (age, nth, draw) => age + (nth === 0 ? draw() : 1) * HOUR,

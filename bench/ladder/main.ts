@@ -1,6 +1,6 @@
 /**
- * `npm run sim:ladder`: how late our ladder and those of rivals notice that a domain's DNS is right, and how often they
- * ask for it. Every ladder meets the same domains (arrivals.ts).
+ * `npm run sim:ladder`: how late our retry schedule and those of others notice correct DNS, and how many queries
+ * they send. Every schedule gets the same domains (arrivals.ts).
  */
 import { type Ladder, ours, questions, rivals } from './ladders.ts';
 import { compare, type Figures, simulate } from './simulate.ts';
@@ -16,7 +16,7 @@ const lines = [
   row(ours, own, () => '–'),
   ...simulated.map(({ rival, figures }) => row(rival, figures, (by) => compare(own, figures, by))),
   '',
-  `Questions of our checks (two name servers): ${words(questions)}. 1 of a rival's look, which is the least.`,
+  `Questions of our checks (two name servers): ${words(questions)}. 1 of a rival's check, a lower bound.`,
   'Beaten is who asks as often or less, by either count, and is later both in the mean and at p95.',
 ];
 process.stdout.write(`${lines.join('\n')}\n`);

@@ -1,37 +1,37 @@
-/** What a ladder costs and how late it is. Pure: the same seed gives the same figures. */
+/** Cost and delay of a retry schedule. Pure: the same seed gives the same figures. */
 import { percentile } from '../support/figures.ts';
 import { arrivals, drawsFrom } from './arrivals.ts';
 import type { Ladder } from './ladders.ts';
 
 export type Figures = {
-  /** From the moment at which the DNS was right to the check that finds it, in milliseconds. */
+  /** Milliseconds from the moment of correct DNS to the check that finds it. */
   readonly meanMs: number;
   readonly medianMs: number;
   readonly p95Ms: number;
-  /** The share of domains that nobody looked at any more when they came. */
+  /** Share of domains that became correct after the last check. */
   readonly missed: number;
-  /** Looks until it is found, after the one at adding. */
+  /** Checks until it is found, without the one at adding. */
   readonly checks: number;
-  /** Looks in 48 hours at a domain that never comes. */
+  /** Checks within 48 hours of a domain that never becomes correct. */
   readonly checksNever: number;
-  /** The same two, counted in questions. */
+  /** The same two, in queries. */
   readonly questions: number;
   readonly questionsNever: number;
 };
 
 const WINDOW_MS = 48 * 3_600_000;
 const DOMAINS = 10_000;
-/** Walks down a ladder, each with draws of its own; jitter makes them differ. */
+/** Runs a schedule several times with different random numbers; jitter makes the runs differ. */
 const WALKS = 100;
 
-/** 10,000 domains that come, and some that never do; every ladder meets the same ones. */
+/** 10,000 domains that become correct, and some that never do; every schedule gets the same ones. */
 export function simulate(ladder: Ladder, seed = 1): Figures {
   const came = arrivals(DOMAINS, drawsFrom(seed));
   const draw = drawsFrom(seed + 1);
   const walks = Array.from({ length: WALKS }, () => walk(ladder, draw));
   const never = walks.map((walked) => walked.filter(({ age }) => age <= WINDOW_MS));
   const found = came.map((at, nth) => checkAfter(walks[nth % WALKS] ?? [], at));
-  // Given up before it came: found when the 48 hours are over, which is the least that it costs.
+  // After the last check: counted as found after 48 hours, the minimum delay.
   const lags = found.map(({ age }, nth) => (age ?? WINDOW_MS) - (came[nth] ?? 0));
   return {
     meanMs: mean(lags),
@@ -48,8 +48,8 @@ export function simulate(ladder: Ladder, seed = 1): Figures {
 export type Verdict = 'beaten' | 'asks more' | 'not beaten';
 
 /**
- * Whether our ladder is better than one that asks as often or less: in the mean and for the slowest twentieth. Asking less by
- * either count is asking less: until a domain is found, or in 48 hours for nothing.
+ * By mean and 95th percentile. `asks more`: the rival needs more, both until a domain is found and in 48 hours
+ * without success.
  */
 export function compare(
   ours: Figures,
@@ -61,10 +61,10 @@ export function compare(
   return ours.meanMs < rival.meanMs && ours.p95Ms < rival.p95Ms ? 'beaten' : 'not beaten';
 }
 
-/** `questions`: of this look and all before it. */
+/** `questions`: of this check and all before it. */
 type Step = { readonly age: number; readonly questions: number };
 
-/** The looks at a domain that has not come: in 48 hours, and the first one after them. */
+/** Checks of a domain that stays wrong: those within 48 hours, and the next one. */
 function walk({ next, untilMs, startCounting }: Ladder, draw: () => number): readonly Step[] {
   const count = startCounting();
   const steps: Step[] = [];
@@ -78,7 +78,7 @@ function walk({ next, untilMs, startCounting }: Ladder, draw: () => number): rea
   return steps;
 }
 
-/** The first check at or after `at`, and what there was by then; `age` is null where there is none. */
+/** The first check at or after `at`, and the counts until then; `age` is null if there is no such check. */
 function checkAfter(steps: readonly Step[], at: number) {
   const place = steps.findIndex(({ age }) => age >= at);
   const step = steps.at(place);

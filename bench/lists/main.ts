@@ -1,5 +1,5 @@
 /**
- * `npm run bench:lists`: pages of 100,000 domains over HTTP, the first page again and again, and every later page,
+ * `npm run bench:lists`: pages of 100,000 domains over HTTP: the first page repeatedly, and every later page,
  * in turns. DOMAINS and LIMIT change the size.
  */
 import pg from 'pg';
@@ -35,7 +35,7 @@ try {
   await Promise.all([redis.close(), postgres.close()]);
 }
 
-/** None of them is due for a check, so the service only answers. */
+/** All domains are due later, so the service runs no checks. */
 async function fill(projectId: string): Promise<void> {
   await pool.query(
     `INSERT INTO domain (id, project_id, hostname, target, status, added_at, pending_since, metadata)

@@ -1,4 +1,4 @@
-/** Starts contenders and the load, each as a process of its own. */
+/** Starts contenders and the load, each as a separate process. */
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,14 +14,14 @@ export type Servers = { readonly databaseUrl: string; readonly redisUrl: string 
 export type Started = {
   readonly url: string;
   readonly key: string;
-  /** CPU that its process has taken, in microseconds; NaN where there is no /proc. */
+  /** CPU time of its process in microseconds; NaN without /proc. */
   cpuUs(): number;
   stop(): Promise<void>;
 };
 
 const PEER_KEY = 'the only key that the peers know';
 
-/** Signpost's log goes to a file, as a machine's would. */
+/** Signpost's log goes to a file, as in production. */
 const logFile = join(tmpdir(), 'signpost-bench-pets.log');
 
 /** Starts a contender and waits until it answers. */
@@ -50,7 +50,7 @@ function runSignpost(name: Contender, port: string, servers: Servers): ChildProc
     const env = { PORT: port, ...signpostEnv(name, servers) };
     return run('../../src/main.js', import.meta.url, { env, stderr: log });
   } finally {
-    closeSync(log); // the process has its own
+    closeSync(log); // the process has a copy
   }
 }
 
@@ -59,7 +59,7 @@ function runPeer(name: Contender, port: string, { databaseUrl }: Servers): Child
   return run(`./${name}.js`, import.meta.url, { env });
 }
 
-/** From its first transaction on, which production has soon, Node keeps contexts for every request: 2 µs each. */
+/** From the first transaction on, Node keeps an async context for every request: 2 µs each. Production has it, too. */
 async function createOnce(url: string, key: string): Promise<void> {
   const { status } = await fetch(`${url}/v1/pets`, {
     method: 'POST',
@@ -73,7 +73,7 @@ async function createOnce(url: string, key: string): Promise<void> {
   if (status !== 201) throw new Error(`Signpost answered ${status} to the first request`);
 }
 
-/** As production sets it; only the limits are higher than a load from one address and one key could reach. */
+/** As in production, with higher limits: the load comes from one address with one key. */
 function signpostEnv(name: Contender, { databaseUrl, redisUrl }: Servers): Record<string, string> {
   return {
     ROLE: 'api',
@@ -86,7 +86,7 @@ function signpostEnv(name: Contender, { databaseUrl, redisUrl }: Servers): Recor
   };
 }
 
-/** Runs the load against one operation of a contender for so many seconds. */
+/** Runs the load against one operation of a contender for this many seconds. */
 export async function runLoad(
   contender: Contender,
   { url, key, cpuUs }: Started,
@@ -102,7 +102,7 @@ export async function runLoad(
     SECONDS: String(seconds),
   };
   const child = run('./load.js', import.meta.url, { env });
-  const load = JSON.parse(await saidUntil(child, /\n/)) as Load; // load.ts prints nothing else
+  const load = JSON.parse(await saidUntil(child, /\n/)) as Load; // load.ts prints only this
   const used = cpuUs() - before;
   await ended(child);
   return { ...load, cpuUs: Math.round(used / load.answered) };

@@ -1,13 +1,13 @@
 /**
- * The load, in a process of its own: autocannon's connections, each with requests of its own, so that none
- * ask for the same by chance more often than by design. Prints a Load as JSON; fails where an answer is not 2xx.
+ * A process that sends the load: autocannon's connections, each with different requests, so that repetitions are
+ * as frequent as designed. Prints a Load as JSON. Fails on any answer except 2xx.
  */
 import autocannon, { type Client, type Request } from 'autocannon';
 import { cursorAfter } from '../../src/http/pipeline/cursor.ts';
 import { setting } from '../support/processes.ts';
 import { CONNECTIONS, type Load, type Operation, type Page, PETS, statuses } from './settings.ts';
 
-const REQUESTS = 500; // of one connection, again and again
+const REQUESTS = 500; // of one connection; they repeat
 
 const operation = setting('OPERATION') as Operation; // main.ts sets one of them
 const headers = { authorization: `Bearer ${setting('KEY')}` };
@@ -17,10 +17,10 @@ function chance(count: number): number {
 }
 
 function oneOf<Item>(items: readonly Item[]): Item {
-  return items[chance(items.length)] as Item; // never asked of an empty list
+  return items[chance(items.length)] as Item; // the list is never empty
 }
 
-/** Mostly the default length, half of them the first page, half of them of one status. */
+/** Usually the default length; half ask for the first page, half for one status. */
 function somePage(): Page {
   return {
     limit: oneOf([5, 10, 20, 20, 20, 20, 50, 100]),
@@ -31,7 +31,7 @@ function somePage(): Page {
 
 function target({ limit, status, after }: Page): string {
   const query = new URLSearchParams({ limit: String(limit), ...(status && { status }) });
-  // Signpost's cursors are opaque, the others' are ids.
+  // Signpost's cursors are opaque; the others use IDs.
   const ids = setting('CONTENDER') === 'textbook' || setting('CONTENDER') === 'plain';
   if (after !== null) query.set('cursor', ids ? String(after) : cursorAfter(BigInt(after)));
   return `/v1/pets?${query}`;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:pets`: requests a second of the pets API, beside a textbook service and beside the least that
- * node:http and pg can do, in one run. ROUNDS, SECONDS and WARM_UP shorten it (`ROUNDS=1 SECONDS=3`).
+ * `npm run bench:pets`: requests per second of the pets API, beside a textbook service and beside the minimum that
+ * node:http and pg need, in one run. ROUNDS, SECONDS and WARM_UP shorten it (`ROUNDS=1 SECONDS=3`).
  */
 import pg from 'pg';
 import { migrate } from '../../src/db/engine/migrate.ts';
@@ -21,7 +21,7 @@ try {
   await migrate(pool);
   for (let round = 0; round < rounds; round += 1) {
     for (const place of contenders.keys()) {
-      // Another one begins each round: whoever comes later may meet a warmer or a busier machine.
+      // Each round starts with another one: the machine's temperature and load change during a round.
       const contender = contenders[(place + round) % contenders.length];
       if (contender !== undefined) await measure(contender, round);
     }
@@ -50,7 +50,7 @@ async function measure(contender: Contender, round: number): Promise<void> {
   }
 }
 
-/** Every contender begins with the same rows, a table without dead ones, and no key. */
+/** Every contender starts with the same rows, without dead rows and without a key. */
 async function fill(): Promise<void> {
   await pool.query('TRUNCATE pet RESTART IDENTITY');
   await pool.query('TRUNCATE api_key CASCADE');

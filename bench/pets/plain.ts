@@ -1,6 +1,6 @@
 /**
- * The least that answers the same requests: node:http, pg, one prepared statement each, JSON made by PostgreSQL.
- * No key, no validation, no next page, no log; what it is asked wrongly it answers wrongly.
+ * The minimum for the same requests: node:http, pg, one prepared statement each, JSON made by PostgreSQL.
+ * Without keys, validation, next pages and logs. Invalid requests get wrong answers.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';

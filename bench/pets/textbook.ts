@@ -1,4 +1,4 @@
-/** The service that a textbook shows: Fastify with JSON schemas, Prisma, one known bearer key. Its log is off. */
+/** A textbook service: Fastify with JSON schemas, Prisma, one fixed bearer key. Its log is off. */
 import { PrismaPg } from '@prisma/adapter-pg';
 import Fastify from 'fastify';
 import { type PetStatus, PrismaClient } from '../../src/db/generated/client.ts';

@@ -1,11 +1,11 @@
-/** Figures of several rounds, and the machine that they belong to. */
+/** Figures of several rounds, and the machine they were measured on. */
 import { cpus } from 'node:os';
 
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** The value that this share of them is below; NaN of nothing. */
+/** A percentile: this share of the values is below it. NaN without values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.floor(share * sorted.length)] ?? Number.NaN;

@@ -1,29 +1,29 @@
-/** Other programs of a bench, each a process of its own: started, listened to, ended, and what they have used. */
+/** Programs of a bench, each a separate process: starts and ends them, reads their output, CPU and memory. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** Those of `npm start` and of the image (Dockerfile). */
+/** As for `npm start` and in the image (Dockerfile). */
 export const nodeFlags = ['--enable-source-maps', '--max-semi-space-size=64'] as const;
 
 export type RunOptions = {
   readonly env: Readonly<Record<string, string>>;
-  /** A file descriptor; missing: where this process writes. */
+  /** A file descriptor; missing: the output of this process. */
   readonly stderr?: number;
 };
 
 /**
- * Runs a module beside `from` (an `import.meta.url`) with the environment given and no other. It ends with this process.
- * PROFILE=<folder> leaves a CPU profile of each that ends by itself or by SIGTERM.
+ * Runs a module beside `from` (an `import.meta.url`) with only the given environment. It ends with this process.
+ * PROFILE=<folder> writes a CPU profile of each process that exits or gets SIGTERM.
  */
 export function run(path: string, from: string, { env, stderr }: RunOptions): ChildProcess {
   const folder = process.env['PROFILE'];
   const profile = folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`];
   const file = fileURLToPath(new URL(path, from));
   const child = spawn(process.execPath, [...nodeFlags, ...profile, file], {
-    cwd: tmpdir(), // not the project, where a developer may have an .env
+    cwd: tmpdir(), // the project's folder can contain an .env
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', stderr ?? 'inherit', 'ipc'],
   });
@@ -33,32 +33,32 @@ export function run(path: string, from: string, { env, stderr }: RunOptions): Ch
   return child;
 }
 
-/** Resolves when it has ended. */
+/** Resolves when it has exited. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
-/** Asks it to end, and waits. */
+/** Sends SIGTERM and waits. */
 export async function stop(child: ChildProcess): Promise<void> {
   child.kill();
   await ended(child);
 }
 
-/** What a process has printed when `pattern` matches it. Rejects where it ends before that. */
+/** Output of a process up to the match of `pattern`. Rejects if it exits before that. */
 export async function saidUntil({ stdout }: ChildProcess, pattern: RegExp): Promise<string> {
   let said = '';
   const output = stdout?.setEncoding('utf8').iterator({ destroyOnReturn: false }) ?? [];
   for await (const chunk of output) {
     said += String(chunk);
     if (pattern.test(said)) {
-      stdout?.resume(); // read on, or the process would stop at a full pipe
+      stdout?.resume(); // a full pipe would block the process
       return said;
     }
   }
   throw new Error(`a process ended early; it said: ${said}`);
 }
 
-/** CPU that a process has taken, in microseconds; NaN where there is no /proc. */
+/** CPU time of a process in microseconds; NaN without /proc. */
 export function cpuUsOf(pid: number | undefined): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -70,11 +70,11 @@ export function cpuUsOf(pid: number | undefined): number {
   }
 }
 
-/** CPU of a process and of all that came from it, living or ended, in microseconds; NaN where there is no /proc. */
+/** CPU time of a process and its descendants, ended ones included, in microseconds; NaN without /proc. */
 export function cpuUsOfTree(pid: number | undefined): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // proc(5): as above, and the two fields after those hold what its children have taken that have ended.
+    // proc(5): as above; the next two fields are those of ended children.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
     return childrenOf(pid).reduce((sum, child) => sum + cpuUsOfTree(child), ticks * 10_000);
@@ -83,7 +83,7 @@ export function cpuUsOfTree(pid: number | undefined): number {
   }
 }
 
-/** Memory of a process and of all that came from it, in bytes, what several share counted once; NaN where there is no /proc. */
+/** Memory of a process and its descendants in bytes, shared memory counted once; NaN without /proc. */
 export function bytesOfTree(pid: number | undefined): number {
   try {
     const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
@@ -99,7 +99,7 @@ function childrenOf(pid: number | undefined): readonly number[] {
   return listed === '' ? [] : listed.split(' ').map(Number);
 }
 
-/** The most memory that a process has had so far, in bytes; NaN where there is no /proc. */
+/** Peak memory of a process in bytes; NaN without /proc. */
 export function peakBytesOf(pid: number | undefined): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -109,7 +109,7 @@ export function peakBytesOf(pid: number | undefined): number {
   }
 }
 
-/** A variable that the parent process has set. */
+/** A variable set by the parent process. */
 export function setting(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set; run the main.ts beside it`);

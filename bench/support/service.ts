@@ -1,4 +1,4 @@
-/** The service's own program on servers of the bench's own, and what its customers do over HTTP. */
+/** Runs the service on the bench's servers, and sends its customers' requests over HTTP. */
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { freePort } from '../../test/support/servers.ts';
 import { run, saidUntil } from './processes.ts';
 
 export const KEY = 'the only key of this bench, long enough to be accepted';
-/** What private keys at rest are encrypted with, and targets are derived from. */
+/** Encrypts private keys at rest; targets are derived from it. */
 export const KEY_ENCRYPTION_KEY = Buffer.alloc(32, 1);
 
 export const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -15,19 +15,19 @@ export const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'applic
 export type Backing = {
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  /** Of the only resolver, and of every name server. */
+  /** Port of the only resolver and of all name servers. */
   readonly dnsPort: string;
 };
 
 export type Service = { readonly child: ChildProcess; readonly url: string };
 
-/** As production runs it; only its limits are higher than one address could reach. */
+/** As in production, with higher limits: the load comes from one address. */
 export async function startService(
   { databaseUrl, redisUrl, dnsPort }: Backing,
   env: Readonly<Record<string, string>>,
 ): Promise<Service> {
   const port = String(await freePort());
-  // Its log goes to a file, as a machine's would.
+  // Its log goes to a file, as in production.
   const log = openSync(join(tmpdir(), 'signpost-bench.log'), 'a');
   const child = run('../../src/main.js', import.meta.url, {
     env: {
@@ -49,12 +49,12 @@ export async function startService(
     },
     stderr: log,
   });
-  closeSync(log); // the process has its own
+  closeSync(log); // the process has a copy
   await saidUntil(child, /\n/);
   return { child, url: `http://127.0.0.1:${port}` };
 }
 
-/** The id of a new project with a successful deploy. */
+/** ID of a new project with a successful deploy. */
 export async function addProject(
   url: string,
   name: string,
@@ -66,7 +66,7 @@ export async function addProject(
   return String(id);
 }
 
-/** What the API answers; rejects where that is no 2xx. */
+/** The API's answer. Rejects unless it is 2xx. */
 export async function post(url: string, body: object): Promise<Readonly<Record<string, unknown>>> {
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
   const said = await response.text();

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:wire`: DNS questions a second of CPU time, beside `node:dns` in the same run. Both ask the same name
- * server on loopback for the same names; one process a contender, in turns. ROUNDS, SECONDS and IN_FLIGHT may be set.
+ * `npm run bench:wire`: DNS queries per second of CPU time, beside `node:dns` in the same run. Both ask the same name
+ * server on loopback for the same names: one process each, in turns. ROUNDS, SECONDS and IN_FLIGHT can be set.
  */
 import { once } from 'node:events';
 import { machine, median, numberFrom } from '../support/figures.ts';
@@ -10,7 +10,7 @@ import { IN_FLIGHT, type Rates } from './settings.ts';
 const ROUNDS = numberFrom('ROUNDS', 5);
 const contenders = ['node-dns', 'wire'] as const;
 type Contender = (typeof contenders)[number];
-/** What contenders are told, as it was told here. */
+/** Environment of the contenders: the same as of this run. */
 const passed = Object.fromEntries(
   ['IN_FLIGHT', 'SECONDS', 'WARM_UP'].flatMap((name) => {
     const value = process.env[name];
@@ -46,7 +46,7 @@ function report(rounds: readonly Record<Contender, Rates>[]): void {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** Throws where a contender has not really asked the name server for what it counts. */
+/** Throws if the name server received fewer queries than the contender counts. */
 async function measured(contender: Contender, env: Record<string, string>): Promise<Rates> {
   const before = await questionsAsked();
   const child = run(`./${contender}.js`, import.meta.url, { env: { ...passed, ...env } });

@@ -1,10 +1,10 @@
 /**
- * The smallest name server that keeps up: header and question as they came, and one A record behind them. Says its port,
- * tells its parent on request how many questions it has had, and ends with it.
+ * A minimal, fast name server: it repeats header and question, and adds one A record. Prints its port,
+ * reports its number of queries to its parent on request, and ends with it.
  */
 import { createSocket } from 'node:dgram';
 
-/** A pointer to the question's name, A, IN, a TTL of 0 so that nobody keeps it, and 192.0.2.1. */
+/** A pointer to the question's name, A, IN, a TTL of 0 against caching, and 192.0.2.1. */
 const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 192, 0, 2, 1]);
 const HEADER_OCTETS = 12;
 

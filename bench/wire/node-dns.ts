@@ -1,4 +1,4 @@
-/** Node's own resolver (c-ares), as everybody uses it. */
+/** Node's resolver (c-ares). */
 import { Resolver } from 'node:dns/promises';
 import { setting } from '../support/processes.ts';
 import { measure } from './settings.ts';

@@ -1,4 +1,4 @@
-/** What both contenders share: the same names of one type, the same number in flight, the same name server. */
+/** What both contenders share: names of one type, the number of open queries, the name server. */
 
 import { numberFrom } from '../support/figures.ts';
 import { sleep } from '../support/processes.ts';
@@ -8,10 +8,10 @@ const NAMES = 10_000;
 const WARM_UP_MS = numberFrom('WARM_UP', 1) * 1_000;
 const MEASURE_MS = numberFrom('SECONDS', 3) * 1_000;
 
-/** What one run of a contender found: answers a second of its own CPU time (user and system), and of the clock. */
+/** Result of one run of a contender: answers per second of its CPU time (user and system), and per second. */
 export type Rates = { readonly perCpuSecond: number; readonly perSecond: number };
 
-/** Keeps IN_FLIGHT questions under way, and measures after a warm-up. `ask` rejects where no right answer came. */
+/** Keeps IN_FLIGHT queries open, and measures after a warm-up. `ask` rejects on a wrong answer. */
 export async function measure(ask: (name: string) => Promise<void>): Promise<Rates> {
   const names = Array.from({ length: NAMES }, (_, index) => `docs-${index}.customers.shop.test`);
   let [answers, running] = [0, true];

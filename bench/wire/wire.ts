@@ -1,4 +1,4 @@
-/** Signpost's own wire: EDNS, random case, ids and ports, every answer decoded. */
+/** Signpost's own DNS messages: EDNS, random case, IDs and ports; decodes every answer. */
 import { createWire } from '../../src/dns/wire/wire.ts';
 import { setting } from '../support/processes.ts';
 import { measure } from './settings.ts';
