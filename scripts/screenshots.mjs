@@ -10,7 +10,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
-import { PLATFORM_DOMAIN, startLaboratory, ZONE } from '../dist/src/cli/demo/laboratory.js';
+import { PLATFORM_DOMAIN, startTestLab, ZONE } from '../dist/src/cli/demo/test-lab.js';
 import { loadConfig } from '../dist/src/config/config.js';
 import { startSignpost } from '../dist/src/start.js';
 
@@ -25,10 +25,10 @@ try {
 }
 
 async function takePictures() {
-  const laboratory = await startLaboratory();
-  closings.push(laboratory.close);
-  const url = await startService(laboratory);
-  const path = await playShop(laboratory, url);
+  const testLab = await startTestLab();
+  closings.push(testLab.close);
+  const url = await startService(testLab);
+  const path = await playShop(testLab, url);
   const browser = await chromium.launch({
     executablePath: findChromium(),
     args: ['--no-sandbox', '--disable-gpu'],

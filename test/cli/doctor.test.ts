@@ -8,17 +8,17 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readReport } from '../../src/cli/shown.ts';
 import { program, signpost, spawnSignpost } from './cli.ts';
-import { type DoctorLaboratory, startDoctorLaboratory, target } from './doctor-laboratory.ts';
+import { type DoctorTestLab, startDoctorTestLab, target } from './doctor-test-lab.ts';
 
-let laboratory: DoctorLaboratory;
+let testLab: DoctorTestLab;
 beforeAll(async () => {
-  laboratory = await startDoctorLaboratory();
+  testLab = await startDoctorTestLab();
 });
-afterEach(() => laboratory.dns.heal());
-afterAll(() => laboratory.close());
+afterEach(() => testLab.dns.heal());
+afterAll(() => testLab.close());
 
 const doctor = (hostname: string, args: readonly string[] = [], env = {}) =>
-  signpost(['doctor', hostname, '--target', target, ...args], { ...laboratory.env, ...env });
+  signpost(['doctor', hostname, '--target', target, ...args], { ...testLab.env, ...env });
 
 describe('signpost doctor with a target', () => {
   it('exits with 0 and an empty standard error for a correct domain', async () => {
@@ -38,7 +38,7 @@ describe('signpost doctor with a target', () => {
   });
 
   it('exits with 2 when every server is silent', async () => {
-    laboratory.dns.fail('.shop.test', '*', 'timeout');
+    testLab.dns.fail('.shop.test', '*', 'timeout');
     const { code, stdout, stderr } = await doctor('docs.shop.test');
     expect([code, stderr]).toEqual([2, '']);
     expect(stdout).toMatch(/^\? docs\.shop\.test could not be checked\n/);
@@ -172,7 +172,7 @@ describe('signpost doctor with a second CA', () => {
 
 it('signpost doctor in a shell prints the same and exits with its code', async () => {
   const args = ['doctor', 'old.shop.test', '--target', target];
-  const { code, stdout, stderr } = await spawnSignpost(args, laboratory.env);
+  const { code, stdout, stderr } = await spawnSignpost(args, testLab.env);
   expect([code, stderr]).toEqual([1, '']);
   expect(stdout).toMatch(/^✗ old\.shop\.test is not set up correctly\n/);
   expect(stdout).toMatch(/\d+ queries, .*\n$/);
@@ -184,7 +184,7 @@ describe('A fault of signpost doctor exits with 2', () => {
     onTestFinished(() => rm(folder, { recursive: true }));
     await mkdir(join(folder, '.env'));
     const args = ['doctor', 'docs.shop.test', '--target', target];
-    const { code, stdout, stderr } = await spawnSignpost(args, laboratory.env, folder);
+    const { code, stdout, stderr } = await spawnSignpost(args, testLab.env, folder);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^signpost: [^\n]+\n$/);
   });
@@ -205,7 +205,7 @@ async function doctorInto(file: string | null, hostname: string) {
   const out = file === null ? 'pipe' : openSync(file, 'w');
   const child = spawn(process.execPath, [program, 'doctor', hostname, '--target', target], {
     cwd: tmpdir(),
-    env: { PATH: process.env['PATH'], ...laboratory.env },
+    env: { PATH: process.env['PATH'], ...testLab.env },
     stdio: ['ignore', out, 'pipe'],
   });
   child.stdout?.destroy();

@@ -39,7 +39,7 @@ export async function startServices(): Promise<Services> {
     for (const closing of closings.splice(0).toReversed()) await closing();
   };
   try {
-    const plain = await startPlain(closings, await startLaboratory(closings));
+    const plain = await startPlain(closings, await startTestLab(closings));
     const exhausted = await startExhausted(closings);
     const withoutDatabase = await startWithoutDatabase(closings);
     const after2030 = await startOnFreshStorage(closings, {}, () => new Date('2031-01-01'));
@@ -62,7 +62,7 @@ export async function startServices(): Promise<Services> {
 }
 
 /** The plain service's DNS: zones on loopback only. */
-async function startLaboratory(closings: Closings): Promise<Readonly<Record<string, string>>> {
+async function startTestLab(closings: Closings): Promise<Readonly<Record<string, string>>> {
   const zones = { 'shop.test': [], 'edge.signpost.test': ['* A 127.0.0.1'] };
   const dns = await startDnsServer({ zones });
   closings.push(() => dns.close());

@@ -95,10 +95,10 @@ describe('the CA of the next order is', () => {
   });
 
   it('the second, sooner with TIME_SCALE', () => {
-    const inLaboratory = { now: noon, timeScale: 100 };
-    expect(chooseAuthority([down(3 * SECOND), well], inLaboratory)?.index).toBe(1);
-    expect(chooseAuthority([down(2 * SECOND), well], inLaboratory)?.index).toBe(0);
-    expect(chooseAuthority([paused(4 * SECOND), well], inLaboratory)?.index).toBe(1);
+    const inTestLab = { now: noon, timeScale: 100 };
+    expect(chooseAuthority([down(3 * SECOND), well], inTestLab)?.index).toBe(1);
+    expect(chooseAuthority([down(2 * SECOND), well], inTestLab)?.index).toBe(0);
+    expect(chooseAuthority([paused(4 * SECOND), well], inTestLab)?.index).toBe(1);
   });
 });
 

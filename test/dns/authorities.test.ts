@@ -5,7 +5,7 @@ import { createHosts } from '../../src/dns/servers/hosts.ts';
 import { systemServers } from '../../src/dns/servers/recursive.ts';
 import { registrableDomain } from '../../src/dns/servers/zone.ts';
 import { defaultLimits, startBudget } from '../../src/dns/wire/budget.ts';
-import { asked, BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { asked, BRIEF_MS, closeAll, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -15,7 +15,7 @@ const right = 'CNAME p1.edge.test.';
 
 describe('finding the name servers of a name', () => {
   it('asks the resolver for the registry and its servers, and the registry for the domain', async () => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': ['docs A 192.0.2.1'] });
+    const { dns, observer } = await openTestLab({ 'shop.test': ['docs A 192.0.2.1'] });
     await observer.observe(checkTarget('docs.shop.test'));
     expect(asked(dns).slice(0, 6)).toEqual([
       'test NS rd',
@@ -35,7 +35,7 @@ describe('finding the name servers of a name', () => {
     ['a name in a delegated zone', 'b.shop.test', false],
     ['a name with another CNAME', 'docs.shop.test', false],
   ])('never asks a resolver about %s', async (_what, hostname, apex) => {
-    const { dns, observer } = await openLaboratory({
+    const { dns, observer } = await openTestLab({
       'shop.test': ['docs CNAME other.shop.test.', '@ A 192.0.2.1'],
       'b.shop.test': ['@ A 192.0.2.1'],
       'edge.test': ['p1 A 192.0.2.10'],
@@ -56,7 +56,7 @@ describe('finding the name servers of a name', () => {
   });
 
   it('asks resolvers about a name only after the zone’s servers answer correctly', async () => {
-    const { dns, observer } = await openLaboratory({
+    const { dns, observer } = await openTestLab({
       'shop.test': [`docs ${right}`],
       'edge.test': ['p1 A 192.0.2.10'],
     });
@@ -69,13 +69,13 @@ describe('finding the name servers of a name', () => {
   });
 
   it('reports an unregistered domain as nonexistent, as its registry says', async () => {
-    const { observer } = await openLaboratory({ 'shop.test': [] });
+    const { observer } = await openTestLab({ 'shop.test': [] });
     const { servers } = await observer.observe(checkTarget('docs.unsold.test'));
     expect(servers).toMatchObject([{ server: 'ns1.test', cname: { kind: 'nxdomain' } }]);
   });
 
   it('follows referrals and caches the delegations', async () => {
-    const { dns, observer } = await openLaboratory({
+    const { dns, observer } = await openTestLab({
       'shop.test': [],
       'b.shop.test': [],
       'c.b.shop.test': [`docs ${right}`],
@@ -93,7 +93,7 @@ describe('finding the name servers of a name', () => {
 
   it('looks up a zone once for concurrent checks', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
-    const { dns, observer } = await openLaboratory({
+    const { dns, observer } = await openTestLab({
       'shop.test': names.map((name) => `${name} TXT "hello"`),
     });
     await Promise.all(names.map((name) => observer.observe(checkTarget(`${name}.shop.test`))));
@@ -107,7 +107,7 @@ describe('finding the name servers of a name', () => {
   });
 
   it('asks the registry again after a failed lookup', async () => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': ['docs CNAME other.test.'] });
+    const { dns, observer } = await openTestLab({ 'shop.test': ['docs CNAME other.test.'] });
     dns.fail('docs.shop.test', 'A', 'refused');
     await observer.observe(checkTarget('docs.shop.test'));
     dns.heal();
@@ -146,7 +146,7 @@ describe('a zone with unhealthy servers', () => {
   const zone = (...lines: string[]) => ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', ...lines];
 
   it('has a failed view for each server when all fail', async () => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': zone('ns2 A 127.0.0.1') });
+    const { dns, observer } = await openTestLab({ 'shop.test': zone('ns2 A 127.0.0.1') });
     dns.fail('docs.shop.test', 'A', 'refused');
     const { servers } = await observer.observe(checkTarget('docs.shop.test'));
     expect(servers).toMatchObject([
@@ -156,7 +156,7 @@ describe('a zone with unhealthy servers', () => {
   });
 
   it('is lame and has no verdict when a server does not know it', async () => {
-    const { observer } = await openLaboratory({
+    const { observer } = await openTestLab({
       'shop.test': ['b NS ns1.b', 'ns1.b A 127.0.0.1'],
     });
     const { servers } = await observer.observe(checkTarget('docs.b.shop.test'));
@@ -169,7 +169,7 @@ describe('a zone with unhealthy servers', () => {
   it('is queried at four of its servers, and at the others if these fail', async () => {
     const numbers = [1, 2, 3, 4, 5, 6];
     const lines = numbers.flatMap((n) => [`@ NS ns${n}`, `ns${n} A 127.0.0.1`]);
-    const { dns, observer } = await openLaboratory({ 'shop.test': lines });
+    const { dns, observer } = await openTestLab({ 'shop.test': lines });
     expect((await observer.observe(checkTarget('docs.shop.test'))).servers).toHaveLength(4);
     dns.fail('docs.shop.test', 'A', 'servfail');
     expect((await observer.observe(checkTarget('docs.shop.test'))).servers).toHaveLength(6);
@@ -187,7 +187,7 @@ describe('a zone with unhealthy servers', () => {
       '::ffff:a00:1',
     ],
   ])('is not queried when its server %s', async (_what, lines, state, address) => {
-    const { dns, observer } = await openLaboratory(
+    const { dns, observer } = await openTestLab(
       { 'shop.test': ['@ NS ns1', ...lines, `docs ${right}`] },
       { allowPrivate: false },
     );
@@ -220,7 +220,7 @@ describe('a zone with unhealthy servers', () => {
 
 describe('resolvers that fail', () => {
   it.each(['servfail', 'refused', 'timeout'] as const)('are reported: %s', async (fault) => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { timeoutMs: BRIEF_MS });
+    const { dns, observer } = await openTestLab({ 'shop.test': [] }, { timeoutMs: BRIEF_MS });
     dns.fail('.', 'NS', fault, 'recursive');
     const { servers } = await observer.observe(checkTarget('docs.shop.test'));
     expect(servers).toMatchObject([{ server: '127.0.0.1', state: fault, cname: { kind: fault } }]);
@@ -231,7 +231,7 @@ describe('resolvers that fail', () => {
     const unsubscribed = await openDns({}, dns.port, '127.0.0.9');
     unsubscribed.fail('docs.shop.test', '*', 'refused');
     const servers = [unsubscribed, dns].map(({ address, port }) => ({ address, port }));
-    const { observer } = await openLaboratory({}, { servers, authoritative: false });
+    const { observer } = await openTestLab({}, { servers, authoritative: false });
     const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'records' } }]);
   });
@@ -242,7 +242,7 @@ describe('resolvers that fail', () => {
     silent.fail('.', '*', 'timeout');
     const servers = [silent, dns].map(({ address, port }) => ({ address, port }));
     const options = { servers, authorityPort: dns.port, timeoutMs: BRIEF_MS };
-    const { observer } = await openLaboratory({}, options);
+    const { observer } = await openTestLab({}, options);
     const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.servers).toMatchObject([{ server: 'ns1.shop.test', state: 'answers' }]);
     // One query, one retry, and one over TCP.
@@ -250,7 +250,7 @@ describe('resolvers that fail', () => {
   });
 
   it('a resolver still shows an alias whose target cannot be resolved', async () => {
-    const { dns, observer } = await openLaboratory(
+    const { dns, observer } = await openTestLab(
       { 'shop.test': [`docs ${right}`] },
       { authoritative: false },
     );

@@ -11,7 +11,7 @@ import {
   unlimited,
 } from '../../src/dns/wire/budget.ts';
 import { until } from '../support/world.ts';
-import { BRIEF_MS, closeAll, openLaboratory } from './laboratory.ts';
+import { BRIEF_MS, closeAll, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -24,7 +24,7 @@ describe('a check', () => {
   it('counts retries and queries over TCP', async () => {
     const zones = { 'shop.test': ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1'] };
     const limits = { ...defaultLimits, questions: 6 };
-    const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: BRIEF_MS });
+    const { dns, observer } = await openTestLab(zones, { limits, timeoutMs: BRIEF_MS });
     dns.fail('shop.test', 'NS', 'truncate');
     dns.fail(hostname, 'A', 'timeout');
     await observer.observe(subdomain);
@@ -38,7 +38,7 @@ describe('a check', () => {
   it('does not cache a failure for others when its own time ran out', async () => {
     const zones = { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge };
     const limits = { ...defaultLimits, ms: 1_500 }; // the second check has the same budget
-    const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
+    const { dns, observer } = await openTestLab(zones, { limits, timeoutMs: 60_000 });
     dns.fail('shop.test', 'NS', 'timeout');
     const late = await observer.observe(subdomain);
     expect(late.servers).toMatchObject([{ server: '127.0.0.1', cname: { kind: 'timeout' } }]);
@@ -50,7 +50,7 @@ describe('a check', () => {
   it('stops querying an address that floods it over TCP, under whatever names it has', async () => {
     const numbers = [1, 2, 3, 4];
     const lines = numbers.flatMap((n) => [`@ NS ns${n}`, `ns${n} A 127.0.0.1`]);
-    const { dns, observer } = await openLaboratory({ 'shop.test': lines });
+    const { dns, observer } = await openTestLab({ 'shop.test': lines });
     dns.fail(hostname, '*', 'flood'); // 40,000 octets each time
     const { servers } = await observer.observe(subdomain);
     const kinds = servers.map(({ cname }) => cname.kind);
@@ -66,7 +66,7 @@ describe('a check', () => {
   ])('with a record set of 14 KB %s: %i KiB allowed', async (_what, kib, kind) => {
     const lines = Array.from({ length: 23 }, (_, i) => `docs CAA 0 ca${i} "${'x'.repeat(600)}"`);
     const limits = { ...defaultLimits, bytes: kib * 1024 };
-    const { observer } = await openLaboratory({ 'shop.test': lines }, { limits });
+    const { observer } = await openTestLab({ 'shop.test': lines }, { limits });
     const levels = await observer.lookupCaa(hostname);
     expect(levels).toMatchObject([{ name: hostname, answer: { kind } }]);
   });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { CaaLevel } from '../../src/core/diagnosis/observation.ts';
 import { registrableDomain } from '../../src/dns/servers/zone.ts';
 import vectors from '../vectors/caa.json' with { type: 'json' };
-import { asked, closeAll, openLaboratory } from './laboratory.ts';
+import { asked, closeAll, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -16,7 +16,7 @@ const shown = (levels: readonly CaaLevel[] | null) =>
 
 describe.each([true, false])('CAA tree climbing (authoritative view: %s)', (authoritative) => {
   const open = (zones: Record<string, string[]>, timeoutMs = 2_000) =>
-    openLaboratory(zones, { authoritative, timeoutMs });
+    openTestLab(zones, { authoritative, timeoutMs });
 
   it.each<[string, Record<string, string[]>, string]>([
     [
@@ -148,7 +148,7 @@ describe.each([true, false])('CAA tree climbing (authoritative view: %s)', (auth
 describe('CAA climbing in a check, which assumes that the record exists', () => {
   const checkTarget = { hostname, target: 'p1.edge.test', apex: false };
   const climbOf = async (zones: Record<string, string[]>, authoritative = true) => {
-    const { dns, observer } = await openLaboratory(zones, { authoritative });
+    const { dns, observer } = await openTestLab(zones, { authoritative });
     const { caa } = await observer.observe(checkTarget);
     return { dns, levels: shown(caa) };
   };
@@ -185,7 +185,7 @@ describe('CAA climbing in a check, which assumes that the record exists', () => 
     ["the end of the target's alias", ['p1 CNAME lb', `lb ${issue}`], 'lb.edge.test'],
   ])('reports that its first level is published at %s', async (_where, edge, at) => {
     for (const authoritative of [true, false]) {
-      const { observer } = await openLaboratory(
+      const { observer } = await openTestLab(
         { 'shop.test': [], 'edge.test': edge },
         { authoritative },
       );
@@ -197,7 +197,7 @@ describe('CAA climbing in a check, which assumes that the record exists', () => 
 
   it('reports the publisher of a level that fails', async () => {
     const zones = { 'shop.test': [], 'edge.test': ['p1 CNAME lb'] };
-    const { dns, observer } = await openLaboratory(zones);
+    const { dns, observer } = await openTestLab(zones);
     dns.fail('.edge.test', 'CAA', 'servfail');
     expect((await observer.observe(checkTarget)).caa).toMatchObject([
       { name: hostname, publishedAt: 'p1.edge.test', answer: { kind: 'servfail' } },
@@ -210,7 +210,7 @@ describe('CAA climbing in a check, which assumes that the record exists', () => 
   });
 
   it('queries the target’s own servers when the resolver fails', async () => {
-    const { dns, observer } = await openLaboratory({
+    const { dns, observer } = await openTestLab({
       'shop.test': [],
       'edge.test': [`p1 ${issue}`],
     });
@@ -219,7 +219,7 @@ describe('CAA climbing in a check, which assumes that the record exists', () => 
   });
 
   it('for an apex starts with its own record set', async () => {
-    const { observer } = await openLaboratory({ 'shop.test': [`@ ${issue}`], 'edge.test': [] });
+    const { observer } = await openTestLab({ 'shop.test': [`@ ${issue}`], 'edge.test': [] });
     const seen = await observer.observe({ ...checkTarget, hostname: 'shop.test', apex: true });
     expect(shown(seen.caa)).toBe('shop.test: records');
   });
@@ -230,7 +230,7 @@ describe('CAA climbing in a check, which assumes that the record exists', () => 
   });
 
   it('is skipped when no server answered for the name', async () => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': [] });
+    const { dns, observer } = await openTestLab({ 'shop.test': [] });
     dns.fail(hostname, '*', 'refused');
     expect((await observer.observe(checkTarget)).caa).toBeNull();
   });
@@ -238,7 +238,7 @@ describe('CAA climbing in a check, which assumes that the record exists', () => 
 
 type Shared = (typeof vectors.vectors)[number];
 
-function laboratoryOf(vector: Shared) {
+function testLabOf(vector: Shared) {
   const zones: Record<string, string[]> = { [registrableDomain(vector.request)]: [] };
   const faults: [string, 'servfail' | 'timeout'][] = [];
   for (const [name, held] of Object.entries(vector.zone)) {
@@ -260,8 +260,8 @@ function laboratoryOf(vector: Shared) {
 
 describe('the shared CAA vectors', () => {
   it.each(vectors.vectors)('$id: the record set is found at $foundAt', async (vector) => {
-    const { zones, faults } = laboratoryOf(vector);
-    const { dns, observer } = await openLaboratory(zones, {
+    const { zones, faults } = testLabOf(vector);
+    const { dns, observer } = await openTestLab(zones, {
       timeoutMs: faults.length > 0 ? 50 : 2_000,
     });
     for (const [name, fault] of faults) dns.fail(name, 'CAA', fault);

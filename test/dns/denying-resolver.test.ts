@@ -1,7 +1,7 @@
 /** Filtering or broken resolvers deny names that exist; the zone's own servers outweigh them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LabFault } from '../../src/lab/faults.ts';
-import { closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { closeAll, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -29,7 +29,7 @@ async function openDenying(
     const [name = '', type = '*'] = one.split(' ');
     resolver.fail(name, type, fault);
   }
-  const { observer } = await openLaboratory(
+  const { observer } = await openTestLab(
     {},
     {
       servers: [{ address: resolver.address, port: resolver.port }],
@@ -114,7 +114,7 @@ describe('a resolver-only answer', () => {
       '127.0.0.9',
     );
     const servers = [{ address: resolver.address, port: resolver.port }];
-    const { observer } = await openLaboratory({}, { servers, authorityPort: honest.port });
+    const { observer } = await openTestLab({}, { servers, authorityPort: honest.port });
     const { caa } = await observer.observe(subdomain);
     expect(caa?.map(({ name, answer }) => `${name}: ${answer.kind}`)).toEqual([
       'docs.shop.test: nodata',
@@ -132,7 +132,7 @@ describe('a resolver-only answer', () => {
       '127.0.0.9',
     );
     const servers = [{ address: resolver.address, port: resolver.port }];
-    const { observer } = await openLaboratory({}, { servers, authorityPort: honest.port });
+    const { observer } = await openTestLab({}, { servers, authorityPort: honest.port });
     const levels = await observer.lookupCaa(subdomain.hostname);
     expect(levels.at(-1)).toEqual({ name: 'test', answer: { kind: 'nodata' } });
   });

@@ -1,7 +1,7 @@
 /** With hostile servers, a check ends in time and reports what it left out. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../src/dns/wire/budget.ts';
-import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { asked, closeAll, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -15,7 +15,7 @@ describe('a check', () => {
   it('sends at most the allowed number of queries and reports the rest as timeouts', async () => {
     const limits = { ...defaultLimits, questions: 5 };
     const zones = { 'shop.test': [right], 'edge.test': edge };
-    const { dns, observer } = await openLaboratory(zones, { limits });
+    const { dns, observer } = await openTestLab(zones, { limits });
     const { caa, servers, cost } = await observer.observe(checkTarget);
     expect(asked(dns)).toHaveLength(5);
     expect(cost.questions).toBe(5);
@@ -26,7 +26,7 @@ describe('a check', () => {
   it.each([0, 1, 2, 3, 4])('limited to %i queries has no verdict', async (questions) => {
     const limits = { ...defaultLimits, questions };
     const zones = { 'shop.test': [right], 'edge.test': edge };
-    const { dns, observer } = await openLaboratory(zones, { limits });
+    const { dns, observer } = await openTestLab(zones, { limits });
     const { servers, caa } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([{ cname: { kind: 'timeout' } }]);
     expect(caa).toBeNull();
@@ -36,7 +36,7 @@ describe('a check', () => {
   it('ends in time when servers delay their responses', async () => {
     const limits = { ...defaultLimits, ms: 1_500 }; // undelayed responses need time to arrive
     const zones = { 'shop.test': [right], 'edge.test': edge };
-    const { dns, observer } = await openLaboratory(zones, { limits, timeoutMs: 60_000 });
+    const { dns, observer } = await openTestLab(zones, { limits, timeoutMs: 60_000 });
     dns.fail('.', 'CAA', 'hold');
     dns.fail('shop.test', 'CAA', 'hold');
     const { servers, caa } = await observer.observe(checkTarget);
@@ -54,7 +54,7 @@ describe('a check', () => {
     }
     dns.fail(hostname, '*', 'flood');
     const servers = [{ address: dns.address, port: dns.port }];
-    const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
+    const { observer } = await openTestLab({}, { servers, authorityPort: dns.port });
     const seen = await observer.observe(checkTarget);
     expect(seen.servers).toHaveLength(4);
     expect(seen.servers.filter(({ cname }) => cname.kind === 'timeout').length).toBeGreaterThan(2);
@@ -66,7 +66,7 @@ describe('a check', () => {
     const zones = Object.fromEntries(
       labels.map((_, i) => [[...labels.slice(0, i).toReversed(), 'shop.test'].join('.'), []]),
     );
-    const { observer } = await openLaboratory(zones);
+    const { observer } = await openTestLab(zones);
     const deep = `${labels.slice(0, 11).toReversed().join('.')}.shop.test`;
     const { servers, cost } = await observer.observe({ ...checkTarget, hostname: `docs.${deep}` });
     expect(servers).toMatchObject([{ cname: { kind: 'servfail' } }]);

@@ -1,6 +1,6 @@
 /** The delegation of a hostname, by the parent zone and by the zone itself. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { asked, closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { asked, closeAll, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -22,14 +22,14 @@ async function openMoved(
     '127.0.0.9',
   );
   const servers = [{ address: recursive.address, port: recursive.port }];
-  const { observer } = await openLaboratory({}, { servers, authorityPort: parent.port });
+  const { observer } = await openTestLab({}, { servers, authorityPort: parent.port });
   return { parent, child, recursive, observer };
 }
 
 describe('a registered domain', () => {
   it('has its delegation at the registry and its own NS set reported', async () => {
     const lines = ['@ NS ns2', '@ NS ns1', 'ns1 A 127.0.0.1', 'ns2 A 127.0.0.1', right];
-    const { observer } = await openLaboratory({ 'shop.test': lines });
+    const { observer } = await openTestLab({ 'shop.test': lines });
     expect((await observer.observe(checkTarget('docs.shop.test'))).delegation).toEqual({
       kind: 'delegated',
       zone: 'shop.test',
@@ -84,7 +84,7 @@ describe('a registered domain', () => {
   });
 
   it('in a delegated zone has the zone above as its parent', async () => {
-    const { observer } = await openLaboratory({ 'shop.test': [], 'b.shop.test': [right] });
+    const { observer } = await openTestLab({ 'shop.test': [], 'b.shop.test': [right] });
     const { delegation } = await observer.observe(checkTarget('docs.b.shop.test'));
     expect(delegation).toMatchObject({
       zone: 'b.shop.test',
@@ -106,13 +106,13 @@ describe('a registered domain', () => {
   });
 
   it('below a suffix of two labels is looked up at the deepest zone above it', async () => {
-    const { observer } = await openLaboratory({ 'co.uk': [], 'shop.co.uk': [right] });
+    const { observer } = await openTestLab({ 'co.uk': [], 'shop.co.uk': [right] });
     const { delegation } = await observer.observe(checkTarget('docs.shop.co.uk'));
     expect(delegation).toMatchObject({ zone: 'shop.co.uk', parent: 'co.uk' });
   });
 
   it('is found by its registry even if resolvers deny the suffix above it', async () => {
-    const { dns, observer } = await openLaboratory({ 'co.uk': [], 'shop.co.uk': [right] });
+    const { dns, observer } = await openTestLab({ 'co.uk': [], 'shop.co.uk': [right] });
     dns.fail('co.uk', '*', 'nxdomain', 'recursive');
     const { delegation, servers } = await observer.observe(checkTarget('docs.shop.co.uk'));
     expect(delegation).toMatchObject({ zone: 'shop.co.uk', parent: 'uk' });
@@ -135,7 +135,7 @@ describe('an unregistered domain', () => {
     ['a name in it', 'docs.unsold.test', false],
     ['itself', 'unsold.test', true],
   ])('is reported by its registry for %s, without further queries', async (_what, name, apex) => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': [] });
+    const { dns, observer } = await openTestLab({ 'shop.test': [] });
     const seen = await observer.observe(checkTarget(name, apex));
     const nxdomain = { kind: 'nxdomain' };
     expect(seen).toMatchObject({
@@ -164,7 +164,7 @@ describe('an unregistered domain', () => {
   });
 
   it('is not assumed from a server that is not authoritative for the registry', async () => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': [right], 'edge.test': [] });
+    const { dns, observer } = await openTestLab({ 'shop.test': [right], 'edge.test': [] });
     dns.fail('shop.test', 'NS', 'not_authoritative', 'authority');
     const seen = await observer.observe(checkTarget('docs.shop.test'));
     expect(seen.delegation).toBeNull();

@@ -4,7 +4,7 @@ import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import { serverAddresses } from '../../src/dns/servers/select.ts';
 import type { ResourceRecord } from '../../src/dns/wire/records.ts';
 import { closeInternet, openInternet } from './findings/internet.ts';
-import { closeAll, openLaboratory } from './laboratory.ts';
+import { closeAll, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 afterEach(closeInternet);
@@ -46,7 +46,7 @@ describe('an NS set', () => {
 
   it('of 33 names from a resolver leaves no servers to query', async () => {
     const names = numbers(33).map((i) => `@ NS ${short(i)}.`);
-    const { observer } = await openLaboratory({ 'evil.test': [...names, right] });
+    const { observer } = await openTestLab({ 'evil.test': [...names, right] });
     const { servers } = await observer.observe(checkTarget);
     expect(servers).toMatchObject([{ cname: { kind: 'servfail' } }]);
   });
@@ -59,7 +59,7 @@ describe('the size of an observation is bounded', () => {
     ['long texts', (i: number) => `docs TXT "${i} ${'x'.repeat(240)}"`],
     ['long CAA records', (i: number) => `docs CAA 0 issue "${i}${'x'.repeat(240)}.test"`],
   ])('when a name has many %s', async (_what, line) => {
-    const { observer } = await openLaboratory({ 'evil.test': numbers(90).map(line) });
+    const { observer } = await openTestLab({ 'evil.test': numbers(90).map(line) });
     const seen = await observer.observe(checkTarget);
     expect(seen.servers).toMatchObject([{ state: 'answers' }]);
     expect(JSON.stringify(seen).length).toBeLessThan(10_000);
@@ -99,7 +99,7 @@ describe('a name server of two customers', () => {
 
 it('a name server without a route from this host is not queried and not blamed', async () => {
   const lines = ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', 'ns2 A 255.255.255.255', right];
-  const { observer } = await openLaboratory({
+  const { observer } = await openTestLab({
     'evil.test': lines,
     'edge.test': ['p1 A 192.0.2.1'],
   });
@@ -112,7 +112,7 @@ it('a name server without a route from this host is not queried and not blamed',
 
 it('a process without a route to any name server uses the resolver view', async () => {
   const nowhere = ['@ NS ns1', 'ns1 A 255.255.255.255'];
-  const { observer } = await openLaboratory({
+  const { observer } = await openTestLab({
     test: nowhere,
     'evil.test': [...nowhere, right],
     'edge.test': [...nowhere, 'p1 A 192.0.2.1'],

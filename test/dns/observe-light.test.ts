@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { questions } from '../../bench/ladder/ladders.ts';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
 import type { Earlier, Observer } from '../../src/dns/observe/observe.ts';
-import { asked, closeAll, comparedWith } from './laboratory.ts';
+import { asked, closeAll, comparedWith } from './test-lab.ts';
 import { checkTarget, hostname, openZone, right, unhealthy } from './two-servers.ts';
 
 afterEach(closeAll);

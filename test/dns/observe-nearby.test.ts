@@ -1,6 +1,6 @@
 /** Queries beside the hostname that explain what probably went wrong. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { asked, closeAll, openLaboratory } from './laboratory.ts';
+import { asked, closeAll, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -11,7 +11,7 @@ const right = 'docs CNAME p1.edge.test.';
 const isRandom = (one: string) => /^[a-z]{24}\.shop\.test A$/.test(one);
 
 async function observed(shop: string[], others: Record<string, string[]> = {}, what = checkTarget) {
-  const { dns, observer } = await openLaboratory({ 'shop.test': shop, 'edge.test': [], ...others });
+  const { dns, observer } = await openTestLab({ 'shop.test': shop, 'edge.test': [], ...others });
   return { dns, seen: await observer.observe(what) };
 }
 
@@ -43,7 +43,7 @@ describe('a random name beside the hostname', () => {
   });
 
   it('differs in each check', async () => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': [right], 'edge.test': [] });
+    const { dns, observer } = await openTestLab({ 'shop.test': [right], 'edge.test': [] });
     await observer.observe(checkTarget);
     await observer.observe(checkTarget);
     expect(new Set(asked(dns).filter(isRandom)).size).toBe(2);
@@ -156,7 +156,7 @@ describe('an alias to another name', () => {
     ],
     ['leads to a server that fails', ['docs CNAME a.silent.test.'], 'unknown', ['a.silent.test']],
   ])('%s', async (_where, shop, end, names) => {
-    const { dns, observer } = await openLaboratory({
+    const { dns, observer } = await openTestLab({
       'shop.test': shop,
       'other.test': ['a CNAME p1.edge.test.'],
       'silent.test': [],
@@ -177,7 +177,7 @@ describe('an alias to another name', () => {
 
   it('is followed by resolvers in the recursive view', async () => {
     const zones = { 'shop.test': ['docs CNAME mid', 'mid CNAME p1.edge.test.'], 'edge.test': [] };
-    const { dns, observer } = await openLaboratory(zones, { authoritative: false });
+    const { dns, observer } = await openTestLab(zones, { authoritative: false });
     const { nearby } = await observer.observe(checkTarget);
     expect(nearby.chain).toEqual({ names: ['mid.shop.test', target], end: 'target' });
     expect(asked(dns).filter((one) => one.startsWith('mid.'))).toEqual([]);

@@ -1,6 +1,6 @@
 /** Servers that only the zone's own NS set names: some resolvers query those as well. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { asked, closeAll, comparedWith, openDns, openLaboratory } from './laboratory.ts';
+import { asked, closeAll, comparedWith, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -31,7 +31,7 @@ async function open(
   const servers = [{ address: resolver.address, port: resolver.port }];
   // More than four take turns by the hour.
   const now = () => new Date(0);
-  const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port, now });
+  const { observer } = await openTestLab({}, { servers, authorityPort: dns.port, now });
   const all4 = [dns, zone, lagging, resolver];
   return {
     observer,

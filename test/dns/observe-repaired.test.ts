@@ -1,6 +1,6 @@
 /** The next check detects a repair, wherever it was. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { asked, BRIEF_MS, closeAll, comparedWith, openDns, openLaboratory } from './laboratory.ts';
+import { asked, BRIEF_MS, closeAll, comparedWith, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -12,7 +12,7 @@ const edge = ['p1 A 192.0.2.10'];
 
 describe('an apex', () => {
   it('whose target could not be resolved is checked again', async () => {
-    const { dns, observer } = await openLaboratory({
+    const { dns, observer } = await openTestLab({
       'shop.test': ['@ A 192.0.2.10'],
       'edge.test': edge,
     });
@@ -29,7 +29,7 @@ describe('an apex', () => {
     ['change to those of the record', ['p1 A 192.0.2.77'], false],
     ['do not change', edge, true],
   ])('is checked again when our addresses %s', async (_what, after, holds) => {
-    const { dns, observer } = await openLaboratory({
+    const { dns, observer } = await openTestLab({
       'shop.test': ['@ A 192.0.2.77'],
       'edge.test': edge,
     });
@@ -45,7 +45,7 @@ describe('an apex', () => {
     const dns = await openDns({ 'shop.test': two, 'edge.test': edge });
     const other = await openDns({ 'shop.test': two }, dns.port, '127.0.0.2');
     const servers = [{ address: dns.address, port: dns.port }];
-    const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
+    const { observer } = await openTestLab({}, { servers, authorityPort: dns.port });
     for (const one of [dns, other]) one.fail('shop.test', 'AAAA', 'servfail', 'authority');
     const before = await observer.observe(apex);
     expect(before.world).toEqual([]);
@@ -70,7 +70,7 @@ describe('invalid signatures', () => {
       ];
       const servers = [first, second].map(({ address, port }) => ({ address, port }));
       const options = { servers, authorityPort: dns.port, timeoutMs: BRIEF_MS };
-      const { observer } = await openLaboratory({}, options);
+      const { observer } = await openTestLab({}, options);
       first.fail(checkTarget.hostname, '*', fault, 'recursive');
       second.fail(checkTarget.hostname, '*', bogus, 'recursive');
       const before = await observer.observe(checkTarget);
@@ -85,7 +85,7 @@ describe('invalid signatures', () => {
   );
 
   it('reported by a resolver that is no longer configured are checked again', async () => {
-    const { dns, observer } = await openLaboratory(zones);
+    const { dns, observer } = await openTestLab(zones);
     dns.fail(checkTarget.hostname, 'A', bogus, 'recursive');
     const before = await observer.observe(checkTarget);
     const [view] = before.world;
@@ -102,7 +102,7 @@ describe('a name several levels deep', () => {
 
   it('is checked again when a closer CAA set permits issuance', async () => {
     const lines = ['docs.eu CNAME p1.edge.test.', `@ ${set}`];
-    const { dns, observer } = await openLaboratory({ 'shop.test': lines, 'edge.test': edge });
+    const { dns, observer } = await openTestLab({ 'shop.test': lines, 'edge.test': edge });
     const before = await observer.observe(deep);
     expect((await observer.observeAgain(deep, comparedWith(before))).kind).toBe('unchanged');
     dns.edit('shop.test', { add: ['eu CAA 0 issue "ca.example"'] });
@@ -115,10 +115,10 @@ describe('a name several levels deep', () => {
 
   it('in a delegated zone is compared correctly when only the parent zone is cached', async () => {
     const zones = { 'shop.test': [], 'eu.shop.test': ['docs A 198.51.100.1'], 'edge.test': edge };
-    const { dns, observer } = await openLaboratory(zones);
+    const { dns, observer } = await openTestLab(zones);
     const before = await observer.observe(deep);
     const config = { servers: [{ address: dns.address, port: dns.port }], authorityPort: dns.port };
-    const { observer: fresh } = await openLaboratory({}, config);
+    const { observer: fresh } = await openTestLab({}, config);
     expect((await fresh.observeAgain(deep, comparedWith(before))).kind).toBe('unchanged');
     dns.forget();
     dns.edit('eu.shop.test', { add: ['docs A 198.51.100.2'] });

@@ -1,7 +1,7 @@
 /** Every server of a zone is queried separately and reported with its state. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LabFault } from '../../src/lab/faults.ts';
-import { BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { BRIEF_MS, closeAll, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -16,7 +16,7 @@ async function openPair(first: readonly string[], second: readonly string[], tim
   const dns = await openDns({ 'shop.test': [...two, ...first], 'edge.test': ['p1 A 192.0.2.10'] });
   const other = await openDns({ 'shop.test': [...two, ...second] }, dns.port, '127.0.0.2');
   const servers = [{ address: dns.address, port: dns.port }];
-  const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port, timeoutMs });
+  const { observer } = await openTestLab({}, { servers, authorityPort: dns.port, timeoutMs });
   return { dns, other, observer };
 }
 
@@ -75,7 +75,7 @@ describe('a zone with two servers', () => {
 
   it('reports a server without an address and queries the other', async () => {
     const lines = ['@ NS ns1', '@ NS gone', 'ns1 A 127.0.0.1', right];
-    const { observer } = await openLaboratory({ 'shop.test': lines, 'edge.test': [] });
+    const { observer } = await openTestLab({ 'shop.test': lines, 'edge.test': [] });
     expect((await observer.observe(checkTarget)).servers).toMatchObject([
       { server: 'gone.shop.test', address: null, state: 'no_address', cname: { kind: 'servfail' } },
       { server: 'ns1.shop.test', state: 'answers' },
@@ -96,7 +96,7 @@ describe('a zone with two servers', () => {
     const dns = await openDns({ 'shop.test': lines, 'edge.test': [] });
     await openDns({ 'shop.test': lines }, dns.port, '::1');
     const servers = [{ address: dns.address, port: dns.port }];
-    const { observer } = await openLaboratory(
+    const { observer } = await openTestLab(
       {},
       { servers, authorityPort: dns.port, timeoutMs: BRIEF_MS },
     );
@@ -111,7 +111,7 @@ describe('a zone with two servers', () => {
     ['timeout', ['ns2 A 127.0.0.3'], { address: '127.0.0.3' }],
     ['no_address', ['ns2 TXT "none"'], { address: null }],
   ])('whose other server is unreachable reports %s for %j', async (state, lines, expected) => {
-    const { observer } = await openLaboratory(
+    const { observer } = await openTestLab(
       {
         'shop.test': ['@ NS ns1', '@ NS ns2', 'ns1 A 127.0.0.1', ...lines, right],
         'edge.test': [],
@@ -150,7 +150,7 @@ describe('a zone with two servers', () => {
 describe('a check and its own limits', () => {
   it('marks servers beyond the query limit as not queried, without blaming them', async () => {
     const { dns } = await openPair([right], [right]);
-    const { observer } = await openLaboratory(
+    const { observer } = await openTestLab(
       {},
       {
         servers: [{ address: dns.address, port: dns.port }],
@@ -169,7 +169,7 @@ describe('a check and its own limits', () => {
   it('reports its cost and its time', async () => {
     const now = () => new Date('2026-01-02T03:04:05Z');
     const zones = { 'shop.test': [right], 'edge.test': [] };
-    const { dns, observer } = await openLaboratory(zones, { now });
+    const { dns, observer } = await openTestLab(zones, { now });
     const { at, cost } = await observer.observe(checkTarget);
     expect(at).toBe('2026-01-02T03:04:05.000Z');
     expect(cost.questions).toBe(dns.questions.length);

@@ -1,7 +1,7 @@
 /** A zone delegated below the registrable domain: a name at its start is an apex. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { examine } from '../../src/dns/examine.ts';
-import { asked, closeAll, comparedWith, openLaboratory } from './laboratory.ts';
+import { asked, closeAll, comparedWith, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -12,7 +12,7 @@ const edge = ['p1 A 192.0.2.10'];
 const ca = { issuerDomains: ['ca.example'], accountUri: null, method: 'http-01' } as const;
 
 async function open(zones: Record<string, string[]>) {
-  return openLaboratory({ 'shop.test': [], 'edge.test': edge, ...zones });
+  return openTestLab({ 'shop.test': [], 'edge.test': edge, ...zones });
 }
 
 describe('a hostname at the start of a delegated zone', () => {

@@ -1,7 +1,7 @@
 /** The cost of a check, and when an earlier one is confirmed. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Observation } from '../../src/core/diagnosis/observation.ts';
-import { asked, closeAll, comparedWith, openLaboratory } from './laboratory.ts';
+import { asked, closeAll, comparedWith, openTestLab } from './test-lab.ts';
 import { checkTarget, hostname, openZone, right, target, unhealthy } from './two-servers.ts';
 
 afterEach(closeAll);
@@ -227,7 +227,7 @@ describe('an earlier check with a problem', () => {
 
   it('of four servers is compared at all of them', async () => {
     const four = [1, 2, 3, 4].flatMap((n) => [`@ NS s${n}`, `s${n} A 127.0.0.1`]);
-    const { dns, observer } = await openLaboratory({ 'shop.test': [...four, 'docs A 192.0.2.1'] });
+    const { dns, observer } = await openTestLab({ 'shop.test': [...four, 'docs A 192.0.2.1'] });
     const previous = await observer.observe(checkTarget);
     dns.forget();
     expect((await observer.observeAgain(checkTarget, comparedWith(previous))).kind).toBe(

@@ -5,7 +5,7 @@ import { createReachability } from '../../src/dns/servers/reachability.ts';
 import { defaultLimits } from '../../src/dns/wire/budget.ts';
 import type { Wire } from '../../src/dns/wire/wire.ts';
 import type { LabFault } from '../../src/lab/faults.ts';
-import { asked, BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { asked, BRIEF_MS, closeAll, openDns, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -36,13 +36,13 @@ async function openWithResolvers(
     resolvers.push(await openDns(dnsZones(), dns.port, `127.0.0.${n + 10}`, options));
   }
   const servers = resolvers.map(({ address, port }) => ({ address, port }));
-  const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
+  const { observer } = await openTestLab({}, { servers, authorityPort: dns.port });
   return { dns, resolvers, observer };
 }
 
 /** A resolver that changes its behavior from the first query with CD on. */
 async function openFickle(then: 'heal' | LabFault) {
-  const { dns, wire } = await openLaboratory(zones, { timeoutMs: BRIEF_MS });
+  const { dns, wire } = await openTestLab(zones, { timeoutMs: BRIEF_MS });
   const ask: Wire['ask'] = async (question, ...rest) => {
     const answer = await wire.ask(question, ...rest);
     if (question.checkingDisabled && then === 'heal') dns.heal();
@@ -151,7 +151,7 @@ describe('the resolver cross-check', () => {
 
 describe('a check in the recursive view', () => {
   it('has the same answer as the server’s view and as the cross-check', async () => {
-    const { observer } = await openLaboratory(zones, { authoritative: false });
+    const { observer } = await openTestLab(zones, { authoritative: false });
     expect(await observer.observe(checkTarget)).toMatchObject({
       view: 'recursive',
       whyRecursive: 'configured',
@@ -170,7 +170,7 @@ describe('a check in the recursive view', () => {
   });
 
   it('sends no queries around the name, as resolvers would cache negative answers', async () => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': [] }, { authoritative: false });
+    const { dns, observer } = await openTestLab({ 'shop.test': [] }, { authoritative: false });
     await observer.observe(checkTarget);
     const about = asked(dns).filter((one) => one.includes('shop.test') && !one.includes(' CAA'));
     expect(about).toEqual(['docs.shop.test A rd']);
@@ -181,7 +181,7 @@ describe('a check in the recursive view', () => {
     const bad = await openDns(zones, dns.port, '127.0.0.9');
     bad.fail(hostname, '*', { kind: 'bogus', errors: [{ code: 6, text: '' }] });
     const servers = [bad, dns].map(({ address, port }) => ({ address, port }));
-    const { observer } = await openLaboratory({}, { servers, authoritative: false });
+    const { observer } = await openTestLab({}, { servers, authoritative: false });
     const seen = await observer.observe(checkTarget);
     expect(seen.servers).toMatchObject([{ server: '127.0.0.1', state: 'answers' }]);
     expect(seen.world).toMatchObject([
@@ -201,7 +201,7 @@ describe('silent resolvers', () => {
       for (const dead of resolvers.slice(0, 2)) dead.fail('docs.shop.test', '*', 'timeout');
       const servers = resolvers.map(({ address, port }) => ({ address, port }));
       const options = { servers, authoritative, authorityPort: dns.port, timeoutMs: BRIEF_MS };
-      const { observer } = await openLaboratory({}, options);
+      const { observer } = await openTestLab({}, options);
       const before = await observer.observe(checkTarget);
       expect(before.world[0]).toMatchObject({ server: '127.0.0.10', a: { kind: 'timeout' } });
       for (const { forget } of resolvers) forget();
@@ -215,7 +215,7 @@ describe('silent resolvers', () => {
 
 describe('with port 53 blocked', () => {
   it('a check continues with resolvers if no name server has ever answered', async () => {
-    const { dns, observer } = await openLaboratory(zones, { timeoutMs: BRIEF_MS });
+    const { dns, observer } = await openTestLab(zones, { timeoutMs: BRIEF_MS });
     dns.fail('.', '*', 'timeout', 'authority');
     const seen = await observer.observe(checkTarget);
     expect(seen).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
@@ -225,7 +225,7 @@ describe('with port 53 blocked', () => {
   });
 
   it('a silent registry does not mean blocked once a name server has answered', async () => {
-    const { dns, observer } = await openLaboratory(
+    const { dns, observer } = await openTestLab(
       { ...zones, 'shop.example': [right] },
       { timeoutMs: BRIEF_MS },
     );
@@ -241,7 +241,7 @@ describe('with port 53 blocked', () => {
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       reachability.note(address, false);
     expect(reachability.mayProbe()).toBe(true);
-    const { dns, observer } = await openLaboratory(zones, { reachability });
+    const { dns, observer } = await openTestLab(zones, { reachability });
     expect(await observer.observe(checkTarget)).toMatchObject({ whyRecursive: 'port_53_blocked' });
     expect(asked(dns).every((one) => one.endsWith(' rd'))).toBe(true);
   });
@@ -252,7 +252,7 @@ describe('with port 53 blocked', () => {
       reachability.note(address, false);
     const limits = { ...defaultLimits, ms: 3_000 };
     const options = { reachability, limits, timeoutMs: 60_000 };
-    const { dns, observer } = await openLaboratory(zones, options);
+    const { dns, observer } = await openTestLab(zones, options);
     dns.fail('.', '*', 'timeout', 'authority');
     const seen = await observer.observe(checkTarget);
     expect(seen).toMatchObject({ view: 'recursive', whyRecursive: 'port_53_blocked' });
@@ -263,7 +263,7 @@ describe('with port 53 blocked', () => {
     const reachability = createReachability();
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       reachability.note(address, false);
-    const { observer } = await openLaboratory(zones, { reachability });
+    const { observer } = await openTestLab(zones, { reachability });
     expect(await observer.observe(checkTarget)).toMatchObject({ view: 'authoritative' });
     expect(reachability.isBlocked()).toBe(false);
   });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { DnsAnswer, ServerView } from '../../src/core/diagnosis/observation.ts';
-import { asked, BRIEF_MS, closeAll, openLaboratory } from './laboratory.ts';
+import { asked, BRIEF_MS, closeAll, openTestLab } from './test-lab.ts';
 
 afterEach(closeAll);
 
@@ -97,7 +97,7 @@ describe.each(['authoritative', 'recursive'] as const)('in the %s view', (view) 
   const authoritative = view === 'authoritative';
 
   it.each(table)('$title', async ({ zone, view: expected, questions }) => {
-    const { dns, observer } = await openLaboratory(
+    const { dns, observer } = await openTestLab(
       { 'shop.test': zone, 'edge.test': edge },
       { authoritative },
     );
@@ -126,7 +126,7 @@ describe.each(['authoritative', 'recursive'] as const)('in the %s view', (view) 
     ['wrong_id', 'servfail', 'malformed'],
     ['timeout', 'timeout', 'timeout'],
   ] as const)('a server with the fault %s is in state %s (%s)', async (fault, kind, state) => {
-    const { dns, observer } = await openLaboratory(
+    const { dns, observer } = await openTestLab(
       { 'shop.test': ['docs CNAME p1.edge.test.'] },
       { authoritative, timeoutMs: BRIEF_MS },
     );
@@ -137,7 +137,7 @@ describe.each(['authoritative', 'recursive'] as const)('in the %s view', (view) 
   });
 
   it('a truncated answer is completed', async () => {
-    const { dns, observer } = await openLaboratory(
+    const { dns, observer } = await openTestLab(
       { 'shop.test': ['docs CNAME p1.edge.test.'], 'edge.test': edge },
       { authoritative },
     );
@@ -147,7 +147,7 @@ describe.each(['authoritative', 'recursive'] as const)('in the %s view', (view) 
   });
 
   it('a failed AAAA query leaves the A answer valid', async () => {
-    const { dns, observer } = await openLaboratory(
+    const { dns, observer } = await openTestLab(
       { 'shop.test': ['docs A 192.0.2.1'] },
       { authoritative },
     );
@@ -164,7 +164,7 @@ describe('the apex of a domain', () => {
   const zones = { 'shop.test': ['@ A 192.0.2.10'], 'edge.test': edge };
 
   it('is compared with the addresses of the target', async () => {
-    const { observer } = await openLaboratory(zones);
+    const { observer } = await openTestLab(zones);
     const seen = await observer.observe(apex);
     expect(seen.targetAddresses).toEqual(ours);
     expect(seen.servers).toMatchObject([{ a: { kind: 'records', records: ['192.0.2.10'] } }]);
@@ -173,14 +173,14 @@ describe('the apex of a domain', () => {
 
   it('is compared with the configured addresses in normalized form', async () => {
     const platformAddresses = ['192.0.2.77', '2001:DB8:0:0::77'];
-    const { dns, observer } = await openLaboratory(zones, { platformAddresses });
+    const { dns, observer } = await openTestLab(zones, { platformAddresses });
     const seen = await observer.observe(apex);
     expect(seen.targetAddresses).toEqual(['192.0.2.77', '2001:db8::77']);
     expect(asked(dns).some((one) => one.startsWith(target))).toBe(false);
   });
 
   it("can have a real CNAME to the target, as some providers allow; the target's CAA applies", async () => {
-    const { observer } = await openLaboratory({
+    const { observer } = await openTestLab({
       ...zones,
       'shop.test': ['@ CNAME p1.edge.test.'],
     });
@@ -193,14 +193,14 @@ describe('the apex of a domain', () => {
   });
 
   it.each(['A', 'AAAA'])('has no target addresses when the %s half is missing', async (type) => {
-    const { dns, observer } = await openLaboratory(zones);
+    const { dns, observer } = await openTestLab(zones);
     dns.fail(target, type, 'servfail');
     const seen = await observer.observe(apex);
     expect(seen).toMatchObject({ targetAddresses: [], world: [] });
   });
 
   it('follows the aliases of the target into any zone', async () => {
-    const { observer } = await openLaboratory({
+    const { observer } = await openTestLab({
       ...zones,
       'edge.test': ['p1 CNAME lb', 'lb CNAME lb.cloud.test.'],
       'cloud.test': ['lb A 192.0.2.10'],
@@ -214,7 +214,7 @@ describe('the apex of a domain', () => {
     ['an AAAA record is foreign', ['@ A 192.0.2.10', '@ AAAA 2001:db8::bad']],
     ['it has no address', ['@ TXT "hello"']],
   ])('is not right, so that no resolver is queried, when %s', async (_why, zone) => {
-    const { dns, observer } = await openLaboratory({ ...zones, 'shop.test': zone });
+    const { dns, observer } = await openTestLab({ ...zones, 'shop.test': zone });
     expect(await observer.observe(apex)).toMatchObject({ world: [] });
     expect(asked(dns).filter((one) => /^shop\.test (?!SOA)\S+ rd$/.test(one))).toEqual([]);
   });

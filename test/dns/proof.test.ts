@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createReachability } from '../../src/dns/servers/reachability.ts';
 import { defaultLimits } from '../../src/dns/wire/budget.ts';
 import type { LabFault } from '../../src/lab/faults.ts';
-import { asked, BRIEF_MS, closeAll, openDns, openLaboratory } from './laboratory.ts';
+import { asked, BRIEF_MS, closeAll, openDns, openTestLab } from './test-lab.ts';
 
 const name = '_signpost.shop.test';
 const nothing = { questions: 0, bytes: 0, ms: 0 };
@@ -25,12 +25,12 @@ describe('the TXT records at a name', () => {
     ],
     ['a wildcard of the zone', ['* TXT "a"'], records('a')],
   ])('%s', async (_title, zone, expected) => {
-    const { observer } = await openLaboratory({ 'shop.test': zone });
+    const { observer } = await openTestLab({ 'shop.test': zone });
     expect(await observer.lookupTexts(name, nothing)).toEqual([expect.objectContaining(expected)]);
   });
 
   it('are queried at the zone’s own servers, so that resolvers cache no negative answer', async () => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': [] });
+    const { dns, observer } = await openTestLab({ 'shop.test': [] });
     await observer.lookupTexts(name, nothing);
     expect(asked(dns)).toContain(`${name} TXT`);
     expect(asked(dns)).not.toContain(`${name} TXT rd`);
@@ -38,7 +38,7 @@ describe('the TXT records at a name', () => {
 
   it('are queried at the resolvers in the recursive view', async () => {
     const zones = { 'shop.test': [`${name}. TXT "a"`] };
-    const { dns, observer } = await openLaboratory(zones, { authoritative: false });
+    const { dns, observer } = await openTestLab(zones, { authoritative: false });
     expect(await observer.lookupTexts(name, nothing)).toMatchObject([records('a')]);
     expect(asked(dns)).toEqual([`${name} TXT rd`]);
   });
@@ -46,7 +46,7 @@ describe('the TXT records at a name', () => {
   it('are queried at the resolvers when no name server is reachable', async () => {
     const zones = { 'shop.test': [`${name}. TXT "a"`] };
     const reachability = { ...createReachability(), isBlocked: () => true };
-    const { dns, observer } = await openLaboratory(zones, { reachability });
+    const { dns, observer } = await openTestLab(zones, { reachability });
     expect(await observer.lookupTexts(name, nothing)).toMatchObject([records('a')]);
     expect(asked(dns)).toEqual([`${name} TXT rd`]);
   });
@@ -58,7 +58,7 @@ describe('the TXT records at a name', () => {
     ['garbage', 'servfail'],
   ])('are unknown, never absent, after the fault %s', async (fault, kind) => {
     const zones = { 'shop.test': [`${name}. TXT "a"`] };
-    const { dns, observer } = await openLaboratory(zones, { timeoutMs: BRIEF_MS });
+    const { dns, observer } = await openTestLab(zones, { timeoutMs: BRIEF_MS });
     dns.fail(name, 'TXT', fault);
     expect(await observer.lookupTexts(name, nothing)).toEqual([{ kind }]);
   });
@@ -68,13 +68,13 @@ describe('the TXT records at a name', () => {
     const dns = await openDns({ 'shop.test': [...two, `${name}. TXT "a"`] });
     await openDns({ 'shop.test': two }, dns.port, '127.0.0.2');
     const servers = [{ address: dns.address, port: dns.port }];
-    const { observer } = await openLaboratory({}, { servers, authorityPort: dns.port });
+    const { observer } = await openTestLab({}, { servers, authorityPort: dns.port });
     const answers = await observer.lookupTexts(name, nothing);
     expect(answers).toMatchObject([records('a'), { kind: 'nxdomain' }]);
   });
 
   it('are limited by the remaining budget of the check', async () => {
-    const { dns, observer } = await openLaboratory({ 'shop.test': [`${name}. TXT "a"`] });
+    const { dns, observer } = await openTestLab({ 'shop.test': [`${name}. TXT "a"`] });
     const { questions } = defaultLimits;
     expect(await observer.lookupTexts(name, { ...nothing, questions })).toEqual([
       { kind: 'timeout' },
@@ -83,7 +83,7 @@ describe('the TXT records at a name', () => {
   });
 
   it('are not queried at a name that is too long for the DNS', async () => {
-    const { observer } = await openLaboratory({});
+    const { observer } = await openTestLab({});
     const long = `${'a'.repeat(63)}.`.repeat(4);
     expect(await observer.lookupTexts(`_signpost.${long}test`, nothing)).toEqual([]);
   });

@@ -1,5 +1,5 @@
 /** docs.shop.test in a zone on two name servers, and its possible problems. */
-import { asked, openDns, openLaboratory } from './laboratory.ts';
+import { asked, openDns, openTestLab } from './test-lab.ts';
 
 export const target = 'p1.edge.test';
 export const hostname = 'docs.shop.test';
@@ -14,7 +14,7 @@ export async function openZone(lines: string[], edgeLines = edge) {
   const dns = await openDns({ 'shop.test': shop, 'edge.test': edgeLines, 'other.test': others });
   const other = await openDns({ 'shop.test': shop }, dns.port, '127.0.0.2');
   const config = { servers: [{ address: dns.address, port: dns.port }], authorityPort: dns.port };
-  const openObserver = async () => (await openLaboratory({}, config)).observer;
+  const openObserver = async () => (await openTestLab({}, config)).observer;
   const both = [dns, other];
   return {
     observer: await openObserver(),

@@ -10,7 +10,7 @@ import { createProbes } from '../../src/certificates/served/probe.ts';
 import type { AddressReach } from '../../src/core/certificates/reach.ts';
 import type { Observer } from '../../src/dns/observe/observe.ts';
 import { closeInternet, diagnosed, openInternet, TARGET } from '../dns/findings/internet.ts';
-import { comparedWith } from '../dns/laboratory.ts';
+import { comparedWith } from '../dns/test-lab.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { localhostCertificate } from '../support/localhost-certificate.ts';
 import { type EdgeFixture, startEdgeFixture } from './support/fixture.ts';

@@ -4,7 +4,7 @@ import { createTargets } from '../../src/certificates/vault/derived-secrets.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { type UpstreamReach, upstreamReach } from '../../src/edge/proxy/upstream.ts';
 import { composeOwnAddresses } from '../../src/net/own-addresses.ts';
-import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
+import { asked, closeAll, openTestLab } from '../dns/test-lab.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { type EdgeFixture, replyTo, startDeploy, startEdgeFixture } from './support/fixture.ts';
 import { webSocketRequest } from './support/websocket.ts';
@@ -126,7 +126,7 @@ describe('A deploy at a blocked address', () => {
 describe('A deploy at the platform’s own public address', () => {
   /** As composed: neither the settings nor a network interface has the platform's address. */
   async function startBehindNat(env: Readonly<Record<string, string>> = {}) {
-    const { dns: lab, observer } = await openLaboratory({
+    const { dns: lab, observer } = await openTestLab({
       'edge.test': [`* A ${ours}`],
       'shop.test': [`deploy A ${ours}`],
     });

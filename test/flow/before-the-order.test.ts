@@ -1,7 +1,7 @@
 /** The checks right before an order on a real service: the challenge probe and the rate limits. */
 import { pino } from 'pino';
 import { describe, expect, it, type TestContext } from 'vitest';
-import { PLATFORM_DOMAIN } from '../../src/cli/demo/laboratory.ts';
+import { PLATFORM_DOMAIN } from '../../src/cli/demo/test-lab.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { authorityLimits } from '../../src/core/certificates/budget.ts';
 import { startSignpost } from '../../src/start.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { visit } from '../../src/cli/demo/laboratory.ts';
+import { visit } from '../../src/cli/demo/test-lab.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { age } from '../support/aged-certificate.ts';
@@ -19,7 +19,7 @@ import { startWorld, until, type World } from '../support/world.ts';
 
 const closings = closeAfterEach();
 
-type Laboratory = {
+type TestLab = {
   readonly world: World;
   readonly client: Client;
   readonly signpost: Signpost;
@@ -27,7 +27,7 @@ type Laboratory = {
   visit(hostname: string): ReturnType<typeof visit>;
 };
 
-async function startLaboratory(env: Readonly<Record<string, string>> = {}): Promise<Laboratory> {
+async function startTestLab(env: Readonly<Record<string, string>> = {}): Promise<TestLab> {
   const { storage, close } = await freshStorage();
   const folder = await mkdtemp(join(tmpdir(), 'external-'));
   const rootsFile = join(folder, 'roots.pem');
@@ -73,7 +73,7 @@ async function startService(world: World): Promise<Signpost> {
   return signpost;
 }
 
-async function addRight({ client, world }: Laboratory): Promise<void> {
+async function addRight({ client, world }: TestLab): Promise<void> {
   const { record } = await client.addDomain();
   await world.publish([`docs CNAME ${record.value}.`]);
 }
@@ -90,13 +90,13 @@ const without =
 
 describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
   it('a domain goes live and is no longer served after its removal', async () => {
-    const laboratory = await startLaboratory();
-    const { client, signpost, visit, world } = laboratory;
-    const first = await laboratory.caddy();
+    const testLab = await startTestLab();
+    const { client, signpost, visit, world } = testLab;
+    const first = await testLab.caddy();
     await world.publish(['nobody A 127.0.0.1']); // a public CA would issue
     await expect(visit(`nobody.${world.zone}`)).rejects.toThrow(/alert|disconnected/);
 
-    await addRight(laboratory);
+    await addRight(testLab);
     const { certificate } = await become(client, 'live');
     expect(certificate).toMatchObject({ status: 'issued', problem: null });
     expect(certificate.issuer).toMatch(/Pebble/);
@@ -117,14 +117,14 @@ describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
     expect((await client.call('DELETE', client.domainPath)).status).toBe(204);
     expect((await visit(world.hostname)).status).toBe(404);
     await first.close();
-    await laboratory.caddy();
+    await testLab.caddy();
     await expect(visit(world.hostname)).rejects.toThrow(/alert|disconnected/);
   });
 
   it('a domain without a served certificate is escalated with that cause, and goes live once it has one', async () => {
-    const laboratory = await startLaboratory({ ESCALATE_AFTER: '1s' });
-    const { client, visit, world } = laboratory;
-    await addRight(laboratory);
+    const testLab = await startTestLab({ ESCALATE_AFTER: '1s' });
+    const { client, visit, world } = testLab;
+    await addRight(testLab);
     const { escalation } = await until('the escalation', async () => {
       const domain = await client.domain();
       return domain.escalation?.cause === 'certificate_not_shown' && domain;
@@ -132,17 +132,17 @@ describe.skipIf(without)('with Caddy in front', { timeout: 180_000 }, () => {
     expect(escalation?.summary).toContain('127.0.0.1 refuses the connection');
     expect(escalation?.nextAction).toContain('The edge is checked again at');
 
-    await laboratory.caddy();
+    await testLab.caddy();
     expect((await client.call('POST', `${client.domainPath}/verify`)).status).toBe(202);
     expect((await become(client, 'live')).escalation).toBeNull();
     expect((await visit(world.hostname)).status).toBe(200);
   });
 
   it('a renewal places no order: it reads the certificate served by then', async () => {
-    const laboratory = await startLaboratory();
-    const { client, signpost, world } = laboratory;
-    await laboratory.caddy();
-    await addRight(laboratory);
+    const testLab = await startTestLab();
+    const { client, signpost, world } = testLab;
+    await testLab.caddy();
+    await addRight(testLab);
     const { certificate } = await become(client, 'live');
     const { database } = signpost.service;
     // As if Caddy had served another one until now.

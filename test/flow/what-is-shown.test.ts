@@ -4,7 +4,7 @@ import { createServer } from 'node:tls';
 import { expect, it } from 'vitest';
 import { signRoot } from '../../src/certificates/authorities/sign.ts';
 import { generatePrivateKey, privateKeyToPem } from '../../src/certificates/vault/keys.ts';
-import { PLATFORM_DOMAIN } from '../../src/cli/demo/laboratory.ts';
+import { PLATFORM_DOMAIN } from '../../src/cli/demo/test-lab.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { forward } from '../support/forward.ts';
 import { freePort } from '../support/servers.ts';

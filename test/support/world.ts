@@ -1,12 +1,12 @@
 /** A real service's surroundings: the customer's DNS and deploy, and a CA. */
 import { randomBytes } from 'node:crypto';
 import {
-  type Laboratory,
   PLATFORM_DOMAIN,
-  startLaboratory,
+  startTestLab,
+  type TestLab,
   visit,
   ZONE,
-} from '../../src/cli/demo/laboratory.ts';
+} from '../../src/cli/demo/test-lab.ts';
 import type { Storage } from '../../src/config/config.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 import { freePort } from './servers.ts';
@@ -23,7 +23,7 @@ export type World = {
   readonly apiUrl: string;
   readonly edgeHttpPort: number;
   readonly edgeHttpsPort: number;
-  readonly publish: Laboratory['publish'];
+  readonly publish: TestLab['publish'];
   /** The roots of the CA's certificates. */
   rootCertificates(localRoot: () => Promise<string | null>): Promise<string>;
   close(): Promise<void>;
@@ -41,7 +41,7 @@ export type WorldOptions = {
 
 export async function startWorld(options: WorldOptions): Promise<World> {
   const { storage, ca, env = {} } = options;
-  const laboratory = await startLaboratory();
+  const testLab = await startTestLab();
   const [port, edgeHttpPort, edgeHttpsPort] = [
     await freePort(),
     await freePort(),
@@ -52,7 +52,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     ca === 'Pebble'
       ? await pebbleFor(
           { httpPort: challengePort, tlsPort: edgeHttpsPort },
-          laboratory,
+          testLab,
           options.pebbleSleepSeconds,
         )
       : null;
@@ -60,12 +60,12 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   return {
     hostname: `docs.${ZONE}`,
     zone: ZONE,
-    upstream: laboratory.upstream,
+    upstream: testLab.upstream,
     apiKey,
     apiUrl: `http://127.0.0.1:${port}`,
     edgeHttpPort,
     edgeHttpsPort,
-    publish: laboratory.publish,
+    publish: testLab.publish,
     env: {
       ...storageEnv(storage),
       ...(pebble
@@ -79,8 +79,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       PUBLIC_HTTPS_PORT: String(edgeHttpsPort),
       API_KEY: apiKey,
       PLATFORM_DOMAIN,
-      DNS_SERVERS: `127.0.0.1:${laboratory.dnsPort}`,
-      DNS_AUTHORITY_PORT: String(laboratory.dnsPort),
+      DNS_SERVERS: `127.0.0.1:${testLab.dnsPort}`,
+      DNS_AUTHORITY_PORT: String(testLab.dnsPort),
       DNS_ALLOW_PRIVATE: 'true',
       UPSTREAM_NETWORKS: '127.0.0.0/8',
       KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
@@ -94,7 +94,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       pebble ? pebble.rootCertificates() : ((await localRoot()) ?? ''),
     async close() {
       await pebble?.close();
-      await laboratory.close();
+      await testLab.close();
     },
   };
 }
@@ -127,7 +127,7 @@ export async function until<T>(
 
 function pebbleFor(
   ports: { readonly httpPort: number; readonly tlsPort: number },
-  { dnsPort }: Laboratory,
+  { dnsPort }: TestLab,
   sleepSeconds: number | undefined,
 ): Promise<Pebble> {
   return startPebble({

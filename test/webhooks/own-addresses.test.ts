@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { composeOwnAddresses, rememberAddresses } from '../../src/net/own-addresses.ts';
 import { buildService } from '../../src/service/service.ts';
 import { webhookSender } from '../../src/service/webhook-sender.ts';
-import { asked, closeAll, openLaboratory } from '../dns/laboratory.ts';
+import { asked, closeAll, openTestLab } from '../dns/test-lab.ts';
 import { later, noon } from '../support/builders.ts';
 import { noBackend } from '../support/no-backend.ts';
 import { testVault } from '../support/plain-service.ts';
@@ -19,7 +19,7 @@ const edge = { four: '93.184.216.34', six: '2606:2800:220:1::1' } as const;
 const refused = { kind: 'unanswered', problem: 'address_refused' };
 
 async function world(env: Readonly<Record<string, string>> = {}) {
-  const { dns, observer } = await openLaboratory({
+  const { dns, observer } = await openTestLab({
     'edge.test': [`* A ${edge.four}`, `* AAAA ${edge.six}`],
     'shop.test': [`hooks A ${edge.four}`],
   });

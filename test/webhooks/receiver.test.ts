@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { addressesOf, isOwn, isPublic, urlProblem } from '../../src/net/destination.ts';
 
 const production = { allowPrivate: false };
-const laboratory = { allowPrivate: true };
+const testLab = { allowPrivate: true };
 
 describe('The URL of a webhook', () => {
   it.each([
@@ -58,7 +58,7 @@ describe('The URL of a webhook', () => {
   it.each(ports)('cannot have the port %d, except in a test lab', (port) => {
     const url = `https://hooks.example.com:${port}/`;
     expect(urlProblem(url, production)).toBe('must use port 443, or 1024 or higher');
-    expect(urlProblem(url, laboratory)).toBeNull();
+    expect(urlProblem(url, testLab)).toBeNull();
   });
 
   it.each([443, 1024, 8443, 65535])('can have the port %d', (port) => {
@@ -70,9 +70,9 @@ describe('The URL of a webhook', () => {
   });
 
   it('can be any http URL without credentials in a test lab', () => {
-    expect(urlProblem('http://127.0.0.1:3000/', laboratory)).toBeNull();
-    expect(urlProblem('http://localhost:3000/', laboratory)).toBeNull();
-    expect(urlProblem('http://a:b@localhost/', laboratory)).toBe('must not contain credentials');
+    expect(urlProblem('http://127.0.0.1:3000/', testLab)).toBeNull();
+    expect(urlProblem('http://localhost:3000/', testLab)).toBeNull();
+    expect(urlProblem('http://a:b@localhost/', testLab)).toBe('must not contain credentials');
   });
 });
 

@@ -170,9 +170,9 @@ describe('the reconciler', () => {
     const { service, pauses } = world(situation);
     expect(await reconcile(service, EVERY)).toMatchObject({ missing_job: 2 });
     expect(pauses).toEqual([5_000]);
-    const laboratory = world(situation);
-    await reconcile(laboratory.service, times(1_000));
-    expect(laboratory.pauses).toEqual([1_000]);
+    const testLab = world(situation);
+    await reconcile(testLab.service, times(1_000));
+    expect(testLab.pauses).toEqual([1_000]);
   });
 
   it('tolerates some delay in a test lab, too', async () => {

@@ -15,7 +15,7 @@ import {
   type DemoEvent,
 } from './customer.ts';
 import { keepRunning, type Running } from './keep.ts';
-import { type Laboratory, PLATFORM_DOMAIN, startLaboratory, visit, ZONE } from './laboratory.ts';
+import { PLATFORM_DOMAIN, startTestLab, type TestLab, visit, ZONE } from './test-lab.ts';
 
 const HOSTNAME = `docs.${ZONE}`;
 const ACT_DEADLINE_MS = 15_000;
@@ -30,14 +30,14 @@ export type DemoOptions = {
   readonly stop: AbortSignal;
   /** Keeps everything running after the tour, until `stop`. */
   readonly keep: boolean;
-  readonly start?: typeof startLaboratory;
+  readonly start?: typeof startTestLab;
 };
 
 /** Rejects if an act is late or a step fails. Always stops what it started and deletes its data. */
 export async function runDemo(write: Print, options: DemoOptions): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signpost-demo-'));
   try {
-    const lab = await (options.start ?? startLaboratory)();
+    const lab = await (options.start ?? startTestLab)();
     try {
       await playOn(lab, dataDir, write, options);
     } finally {
@@ -49,7 +49,7 @@ export async function runDemo(write: Print, options: DemoOptions): Promise<void>
 }
 
 async function playOn(
-  lab: Laboratory,
+  lab: TestLab,
   dataDir: string,
   write: Print,
   options: DemoOptions,
@@ -87,7 +87,7 @@ function once(signal: AbortSignal): Promise<void> {
 
 async function play(
   running: Running,
-  lab: Laboratory,
+  lab: TestLab,
   print: Print,
   { pauseMs, stop }: DemoOptions,
 ): Promise<void> {
@@ -164,7 +164,7 @@ function describe({ type, data }: DemoEvent): string[] {
   ];
 }
 
-function demoConfig({ dnsPort }: Laboratory, dataDir: string): Config {
+function demoConfig({ dnsPort }: TestLab, dataDir: string): Config {
   const result = loadConfig({
     PORT: '0',
     EDGE_HTTP_PORT: '0',

@@ -2,7 +2,7 @@
 import { parse } from 'tldts';
 
 /** Reserved for tests (RFC 6761, 6.2 and 6.5). Test labs use them, so they count as suffixes. */
-const laboratoryTlds: ReadonlySet<string> = new Set(['test', 'example']);
+const testLabTlds: ReadonlySet<string> = new Set(['test', 'example']);
 
 /** With the document that reserves it. Covers everything below the name. */
 const specialUse: ReadonlyMap<string, string> = new Map([
@@ -31,8 +31,8 @@ export type Suffix =
   | { readonly kind: 'special_use'; readonly tld: string; readonly source: string }
   | { readonly kind: 'unknown_tld'; readonly tld: string };
 
-export function isLaboratoryTld(tld: string): boolean {
-  return laboratoryTlds.has(tld);
+export function isTestLabTld(tld: string): boolean {
+  return testLabTlds.has(tld);
 }
 
 /** A-labels, lower case. Never throws. */
@@ -41,7 +41,7 @@ export function suffixOf(ascii: string): Suffix {
   const source = specialUse.get(tld);
   if (source !== undefined) return { kind: 'special_use', tld, source };
   const { isIcann, domain } = parse(ascii, icannOnly);
-  if (isIcann !== true && !isLaboratoryTld(tld)) return { kind: 'unknown_tld', tld };
+  if (isIcann !== true && !isTestLabTld(tld)) return { kind: 'unknown_tld', tld };
   return domain === null ? { kind: 'public_suffix' } : { kind: 'registrable' };
 }
 

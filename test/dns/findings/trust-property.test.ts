@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/dns/wire/budget.ts';
 import type { LabFault } from '../../../src/lab/faults.ts';
 import { sizeOfRun } from '../../support/run.ts';
-import { comparedWith } from '../laboratory.ts';
+import { comparedWith } from '../test-lab.ts';
 import {
   closeInternet,
   diagnosed,

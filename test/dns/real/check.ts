@@ -4,7 +4,7 @@ import { type Diagnosis, diagnose } from '../../../src/core/diagnosis/diagnosis.
 import type { Observation } from '../../../src/core/diagnosis/observation.ts';
 import { recordFor } from '../../../src/core/names/instructions.ts';
 import { createObserver } from '../../../src/dns/observe/observe.ts';
-import { comparedWith } from '../laboratory.ts';
+import { comparedWith } from '../test-lab.ts';
 import type { RealWorld } from './world.ts';
 
 export const TARGET = 'p1.edge.test';

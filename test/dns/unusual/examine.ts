@@ -3,8 +3,8 @@ import { splitAtZone } from '../../../src/core/names/zone.ts';
 import { type Examined, examine as examineOne } from '../../../src/dns/examine.ts';
 import { createObserver } from '../../../src/dns/observe/observe.ts';
 import { createWire } from '../../../src/dns/wire/wire.ts';
-import { comparedWith } from '../laboratory.ts';
 import { authority, TARGET } from '../real/check.ts';
+import { comparedWith } from '../test-lab.ts';
 import type { Case } from './case.ts';
 import type { Tree } from './tree.ts';
 

@@ -1,5 +1,5 @@
 /** Visits live domains through the load balancer, each visit on a new connection. */
-import { visit } from '../../../src/cli/demo/laboratory.ts';
+import { visit } from '../../../src/cli/demo/test-lab.ts';
 import type { Endings } from '../endings.ts';
 import type { Random } from '../random.ts';
 import { GREETING, type System } from '../system/system.ts';

@@ -1,5 +1,5 @@
 /** The CAA climb (RFC 8659, section 3): which names to query, and what the answers mean. */
-import { isLaboratoryTld } from '../../names/zone.ts';
+import { isTestLabTld } from '../../names/zone.ts';
 import { type CaaLevel, type CaaRecord, recordsOf, wasCutOff } from '../observation.ts';
 import type { QueryFailure } from '../server-pointing.ts';
 import {
@@ -160,7 +160,7 @@ function failureAt({ name, answer, endless }: CaaLevel): CaaFailure | undefined 
     case 'nxdomain':
       // Let's Encrypt does not issue below a removed top-level domain. Those of test labs never
       // exist.
-      return name.includes('.') || isLaboratoryTld(name) ? undefined : 'nxdomain';
+      return name.includes('.') || isTestLabTld(name) ? undefined : 'nxdomain';
     case 'servfail':
     case 'refused':
     case 'timeout':

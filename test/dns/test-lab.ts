@@ -50,7 +50,7 @@ export function comparedWith(observation: Observation): Earlier {
 }
 
 /** An observer whose recursive and authoritative servers are those of the test. */
-export async function openLaboratory(zones: Zones, options: Options = {}) {
+export async function openTestLab(zones: Zones, options: Options = {}) {
   const dns = await openDns(zones);
   const {
     limits,

@@ -12,7 +12,7 @@ export const ZONE = 'shop.test';
 export const PLATFORM_DOMAIN = 'edge.signpost.test';
 
 /** On free ports of 127.0.0.1. */
-export type Laboratory = {
+export type TestLab = {
   readonly dnsPort: number;
   /** The project's deploy, without a trailing slash. */
   readonly upstream: string;
@@ -21,7 +21,7 @@ export type Laboratory = {
   close(): Promise<void>;
 };
 
-export async function startLaboratory(): Promise<Laboratory> {
+export async function startTestLab(): Promise<TestLab> {
   const dns = await startDnsServer({
     zones: { [ZONE]: [], [PLATFORM_DOMAIN]: ['* A 127.0.0.1'] },
   });

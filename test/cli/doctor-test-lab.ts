@@ -3,7 +3,7 @@ import { type LabDnsServer, startDnsServer } from '../../src/lab/dns-server.ts';
 
 export const target = 'k3jw5xqm2c7rtzna.edge.signpost.test';
 
-export type DoctorLaboratory = {
+export type DoctorTestLab = {
   readonly dns: LabDnsServer;
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
@@ -18,7 +18,7 @@ const inCommon = [
 ];
 
 /** Both servers of shop.test have the record for `docs`; for `blog` the second is outdated. */
-export async function startDoctorLaboratory(): Promise<DoctorLaboratory> {
+export async function startDoctorTestLab(): Promise<DoctorTestLab> {
   const zoneWith = (...lines: readonly string[]) => ({ 'shop.test': [...inCommon, ...lines] });
   const right = [
     `docs CNAME ${target}.`,
