@@ -2,6 +2,7 @@
  * Requests a challenge from a host name's addresses, as a CA does (RFC 8555, 8.3), at the ports for
  * HTTP and HTTPS, and follows redirects as the CA would.
  */
+import { setMaxListeners } from 'node:events';
 import {
   type AddressReach,
   proxyIn,
@@ -43,6 +44,7 @@ export function reachAddresses(
   addresses: readonly string[],
   schemes: readonly AddressReach['scheme'][] = ['http', 'https'],
 ): Promise<readonly AddressReach[]> {
+  setMaxListeners(0, rules.signal); // one per request
   const asking = { ...rules, hostname };
   const distinct = addressesToAsk(addresses);
   return Promise.all(
