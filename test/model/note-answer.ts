@@ -74,7 +74,8 @@ function hasSaved(history: History, runRecord: RunRecord, saved: Named, answer: 
   if (entry.status !== 'pending' || before !== 'pending') history.sweepTimes = null;
   // The escalation and the way back to pending are one transaction.
   if (check.counted && runRecord.of === 'escalate-certificate') model.escalated(entry, cause);
-  const ended = before === 'live' && entry.status === 'verified';
+  // A drifted domain can recover in the check that finds its certificate expired.
+  const ended = (before === 'live' || before === 'drifted') && entry.status === 'verified';
   if (check.counted && ended) model.escalated(entry, cause);
 }
 
