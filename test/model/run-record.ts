@@ -8,6 +8,9 @@ export type Ended<T = JobResult> = {
   readonly runRecord: RunRecord;
 };
 
+/** An order takes time: two orders of a domain never end in the same millisecond. */
+const ORDER_MS = 1;
+
 /** Runs a worker's function, killed if the history says so. Faults need a concurrent action. */
 export async function recordRun<T>(
   history: History,
@@ -41,6 +44,8 @@ export async function recordRun<T>(
     if (!runRecord.disturbed) throw new Error(`${what} met a fault`, { cause: fault });
     history.log.push(`${what} met a fault: ${String(fault)}`);
     return { result: 'fault', runRecord };
+  } finally {
+    if (runRecord.orders.size > 0) history.system.setTime(history.system.now() + ORDER_MS);
   }
 }
 
