@@ -1,7 +1,7 @@
 /** Reports the stores' results for a worker to the model, which draws its own conclusions. */
 
 import type { MoveResult } from '../../src/db/domains/transitions.ts';
-import type { Entry } from './entry.ts';
+import type { Entry, Status } from './entry.ts';
 import type { History, RunRecord } from './history.ts';
 import type { StoreCall } from './system.ts';
 import { causeOf } from './verdict.ts';
@@ -75,8 +75,12 @@ function hasSaved(history: History, runRecord: RunRecord, saved: Named, answer: 
   // The escalation and the way back to pending are one transaction.
   if (check.counted && runRecord.of === 'escalate-certificate') model.escalated(entry, cause);
   // A drifted domain can recover in the check that finds its certificate expired.
-  const ended = (before === 'live' || before === 'drifted') && entry.status === 'verified';
+  const ended = isServed(before) && entry.status === 'verified';
   if (check.counted && ended) model.escalated(entry, cause);
+}
+
+function isServed(status: Status): boolean {
+  return status === 'live' || status === 'drifted';
 }
 
 /** The service reports the rival; the model says who may be one. */
