@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OnWire } from '../../src/dashboard/client.ts';
+import { sweepNames, sweeps } from '../../src/db/domains/sweeps.ts';
 import type { overviewView } from '../../src/http/routes/operations-view.ts';
 import { operatorsInTrouble } from '../../src/http/routes/operations-view.ts';
 import { API_KEY, type RunningDashboard, startDashboard } from '../dashboard/support/dashboard.ts';
@@ -9,6 +10,7 @@ import { everyLife } from '../dashboard/support/lives.ts';
 
 type Overview = OnWire<ReturnType<typeof overviewView>>;
 type Work = {
+  readonly isSweep: boolean;
   readonly queue: string;
   readonly dueAt: string | null;
   readonly job: Readonly<Record<string, unknown>> | null;
@@ -183,14 +185,15 @@ describe('POST /v1/operations/domains/{domainId}/run', () => {
     expect(overview.setAside.total).toBe(0);
   });
 
-  it('makes the next sweep take the domain', async () => {
+  it.each(sweepNames)('makes the next sweep %s take the domain', async (sweep) => {
     await prisma().domain.update({
       where: { id: idOf('www') },
-      data: { recheckAt: new Date(Date.now() + 3_600_000) },
+      data: { [sweeps[sweep].field]: new Date(Date.now() + 3_600_000) },
     });
-    expect((await run('www', 'recheck-live')).status).toBe(202);
-    const due = Date.parse((await workOf('www', 'recheck-live'))?.dueAt ?? '');
-    expect(due).toBeLessThanOrEqual(Date.now());
+    expect((await run('www', sweep)).status).toBe(202);
+    const work = await workOf('www', sweep);
+    expect(work?.isSweep).toBe(true);
+    expect(Date.parse(work?.dueAt ?? '')).toBeLessThanOrEqual(Date.now());
   });
 
   it('is rejected when the domain waits for nothing, and for a read-only key', async () => {

@@ -62,7 +62,7 @@ function listKeys({ apiKeys, now }: Service): Route {
       const at = now();
       const { rows, next } = await apiKeys.list(access, { after: cursor, limit });
       const body = rows.map((one) => keyView(one, at));
-      return { status: 200, body: body, next: next && cursorAfterText(next) };
+      return { status: 200, body, next: next && cursorAfterText(next) };
     },
   });
 }
