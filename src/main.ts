@@ -17,7 +17,7 @@ const STOP_DEADLINE_MS = 20_000;
 const READY_EVERY_MS = 250;
 const CANNOT_START = 'Signpost cannot start';
 
-// A reader of the output that goes away (EPIPE) ends neither the process nor its work.
+// If the reader of the output closes it (EPIPE), the process keeps running.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 if (existsSync('.env')) process.loadEnvFile('.env');

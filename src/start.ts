@@ -91,7 +91,7 @@ async function makeFirstKey({ apiKeys, config, now }: Service): Promise<string |
   return created;
 }
 
-/** Said by every process of a server, since a laptop is meant to use it. */
+/** On a laptop the local CA is intended, so only servers log this. */
 function warnOfLocalAuthority({ acme, certificates, storage }: Config, log: Logger): void {
   const isLocal = certificates.source === 'own' && acme.directoryUrl === undefined;
   if (!isLocal || storage.kind === 'embedded') return;

@@ -27,7 +27,7 @@ const GRACE_MS = 20_000;
 const GRACE_MS_MIN = 5_000;
 /** The next run takes more. */
 const PAGE = 1_000;
-/** A share of an interval, after which work in progress has been saved. */
+/** A suspect is checked again after this fraction of the interval: by then, work in progress is saved. */
 const CONFIRM_SHARE = 4;
 const CONFIRM_MS_MIN = 1_000;
 /** Equal counts can hide a missing job and an orphan. */

@@ -127,7 +127,7 @@ async function skewOf({ config, database }: Service): Promise<number> {
   return config.storage.kind === 'embedded' ? 0 : clockSkewMs(database.pool);
 }
 
-/** The only jobs that one account can have by the thousand and that need much of the CPU. */
+/** Only checks have a load guard: one account can have thousands, and they need much CPU. */
 function startChecks(service: Service, running: Running): AnyWorker {
   const most = checksAtOnce[service.config.storage.kind];
   const guard = createLoadGuard(most);
@@ -241,7 +241,7 @@ async function settle(
   }
 }
 
-/** Once in a job's life: it comes after jobs that have not run yet. */
+/** Lowers the priority once, so that the job comes after those that have not run yet. */
 async function takeLaterTurn(job: Job): Promise<void> {
   const priority = laterTurn(Number(job.priority));
   if (priority !== null) await job.changePriority({ priority });

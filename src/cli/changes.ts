@@ -19,7 +19,7 @@ export type ChangesShown = {
   readonly provider: { readonly name: string; readonly where: string } | null;
 };
 
-/** `isSaid`: a summary above says who acts, and whether now. */
+/** `isSaid`: the output above says who has to act. */
 export function changesTitle({ changes, provider }: ChangesShown, isSaid = false): string {
   const isTask = changes.some(({ verb, state }) => verb !== 'keep' && state === 'to_do');
   if (!isTask) return 'The DNS records';

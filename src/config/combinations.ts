@@ -89,7 +89,7 @@ function isSameUrl(one: string | undefined, other: string): boolean {
 }
 
 const DIRECTORY = 'ACME_DIRECTORY_URL';
-/** Said on servers, so that a process without the variable cannot issue untrusted certificates. */
+/** Servers must set it, so that one without the variable cannot issue untrusted certificates. */
 export const LOCAL_CA = 'local';
 export const directoryProblem = `must be a URL that starts with https://, or ${LOCAL_CA}`;
 

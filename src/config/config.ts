@@ -58,7 +58,7 @@ export type ApiConfig = {
   readonly trustedProxies: readonly string[];
   /** Requests per minute. */
   readonly rateLimits: { readonly perKey: number; readonly perAddress: number };
-  /** Of accounts without own ones. */
+  /** For accounts without limits of their own. */
   readonly accountLimits: Readonly<Record<AccountLimitName, number>>;
 };
 

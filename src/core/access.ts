@@ -1,4 +1,4 @@
-/** Whose projects a request sees. Every query of a project's things takes one. */
+/** Which projects a request can see. Every query of project data takes an `Access`. */
 import { type AccountLimits, noLimits } from './operations/account-limits.ts';
 import { DEFAULT_ACCOUNT_ID } from './records.ts';
 
@@ -7,7 +7,7 @@ declare const granted: unique symbol;
 /** Every account: operators, the platform's own backend, and work without a request. */
 export type Installation = { readonly kind: 'installation'; readonly [granted]: true };
 
-/** One account's projects, or only some of them. Everything else does not exist. */
+/** All or some of one account's projects. Everything else counts as not found. */
 export type AccountAccess = {
   readonly kind: 'account';
   readonly accountId: string;
@@ -41,7 +41,7 @@ export function asAccount(access: Access, accountId: string): string {
   throw new Error('an account must not reach another one');
 }
 
-/** Throws if the access is an account's: the pipeline refuses it before. */
+/** Throws for an account's access, which the request pipeline refuses earlier. */
 export function asInstallation(access: Access): Installation {
   if (access.kind === 'installation') return access;
   throw new Error('an account must not reach what belongs to the installation');

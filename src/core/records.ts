@@ -7,7 +7,7 @@ import type { DomainStatus } from './life/lifecycle.ts';
 export const plans = ['free', 'pro', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
-/** Has everything that existed before there were accounts, and projects for which no account is named. */
+/** Owns all projects from before accounts existed, and those created without an account. */
 export const DEFAULT_ACCOUNT_ID = '00000000-0000-4000-8000-000000000000';
 
 /** A customer of the platform, or the platform itself. */

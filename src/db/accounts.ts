@@ -22,8 +22,8 @@ export type AccountStore = {
   create(operator: Installation, account: NewAccount, at: Date): Promise<Account>;
   update(operator: Installation, id: string, change: AccountChange): Promise<Account | null>;
   /**
-   * Ends its keys; from then on it gets no key and no project. With projects, only if
-   * `withProjects`: the caller deletes them afterwards. Idempotent: the first time stays.
+   * Revokes its keys; afterwards it can get no keys and projects. If it has projects, only with
+   * `withProjects`: the caller deletes them afterwards. Idempotent: the first time of closing stays.
    */
   close(operator: Installation, id: string, how: CloseHow): Promise<Closing>;
   /** IDs of projects that are not deleted, oldest first. */
@@ -123,14 +123,14 @@ async function close(tx: Tx, id: string, { at, withProjects }: CloseHow): Promis
   return { kind: 'closed', endedKeys: ended.map((key) => key.id) };
 }
 
-/** As `keepOpen`, and no project is created in it until then. */
+/** As `keepOpen`, and prevents new projects until then. */
 export async function keepProjects(tx: Tx, id: string): Promise<boolean> {
   const rows = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM account WHERE id = ${id}::uuid AND closed_at IS NULL FOR UPDATE`;
   return rows.length > 0;
 }
 
-/** Until the transaction ends, it is not closed. False if it is, or if there is no such account. */
+/** Keeps the account open until the transaction ends. False if it is closed or unknown. */
 export async function keepOpen(tx: Tx, id: string): Promise<boolean> {
   const rows = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM account WHERE id = ${id}::uuid AND closed_at IS NULL FOR KEY SHARE`;

@@ -35,7 +35,7 @@ type NewKey = {
   readonly expiresAt?: Date | null;
 };
 
-/** `account_closed` also for an unknown one. Nothing is created but with `created`. */
+/** `account_closed`: also if it is unknown. Only `created` changes anything. */
 type KeyCreation =
   | { readonly kind: 'created'; readonly key: KeyDetails }
   | { readonly kind: 'account_closed' }
@@ -146,7 +146,6 @@ function rowOf({ scopes, accountId = null, projectIds = [], ...key }: NewKey) {
   };
 }
 
-/** Whatever the key's owner is. */
 export function scopesOf({
   accountId,
   scopes,
@@ -268,7 +267,7 @@ async function isLastAdmin(tx: Tx, { id, scopes }: ApiKey, now: Date): Promise<b
   return others === 0;
 }
 
-/** At any distance, since one in between can have expired. Rotated keys always expire. */
+/** Searches all predecessors, since one in between can have expired. Rotated keys always expire. */
 async function livePredecessor(tx: Tx, id: string, now: Date) {
   const [live] = await tx.$queryRaw<{ id: string; expiresAt: Date }[]>`
     WITH RECURSIVE line AS (

@@ -15,7 +15,7 @@ export type EventRow = {
   readonly type: string;
   readonly data: unknown;
   readonly at: Date;
-  /** Of this addition of the host name. */
+  /** A host name that is removed and added again gets a new ID. */
   readonly domainId: string;
   /** The domain's and the project's when it happened. */
   readonly metadata: unknown;

@@ -21,18 +21,18 @@ export type FleetStore = {
   register(process: NewProcess, isAlone: boolean): Promise<void>;
   /** Registers it again if its record was lost. */
   report(process: NewProcess, report: FleetReport): Promise<void>;
-  /** In place of the same refusal there: a supervisor tries again and again. */
+  /** Replaces earlier refusals of this role on this host, because supervisors restart a refused process. */
   refuse(process: NewProcess, problem: string): Promise<void>;
   /** Of this role on this host. */
   forgetRefused(process: NewProcess): Promise<void>;
   leave(id: string): Promise<void>;
   /** If no other process reported for `goneMs`: everything was stopped in between. */
   endAcceptance(id: string, goneMs: number): Promise<void>;
-  /** Without those that were refused, or seen for the last time, some time ago. */
+  /** Without processes that were refused over 15 minutes ago or last reported over an hour ago. */
   load(): Promise<{
     readonly now: Date;
     readonly processes: readonly FleetProcess[];
-    /** Empty if none are, or not since `acceptedForMs`. */
+    /** Empty unless settings were accepted within `acceptedForMs`. */
     readonly accepted: SharedSettings;
   }>;
   /** The settings of a refused process; null if there is no such record. */

@@ -120,7 +120,7 @@ async function create(tx: Tx, access: Access, project: NewProject): Promise<Proj
   return created ?? null;
 }
 
-/** A key that is restricted to projects makes no other ones. */
+/** A key that is restricted to some projects cannot create others. */
 function mayHave(access: Access, accountId: string): boolean {
   if (access.kind === 'installation') return true;
   return access.accountId === accountId && access.projectIds === null;

@@ -48,7 +48,7 @@ export const edgeLimits: EdgeLimits = {
   heldCheckMs: 1_000,
   // Many times the heartbeat of common libraries (socket.io 25 s, Phoenix 30 s).
   webSocketSilenceMs: 600_000,
-  // Together with routeFreshMs and half a second for the lookup: the 5 s of a removal.
+  // With routeFreshMs and half a second for the lookup, a removal takes effect within 5 s.
   recheckMs: 1_000,
   routeFreshMs: 3_000,
   routePatienceMs: 1_500,

@@ -17,7 +17,10 @@ export type EventStreamDeps = {
   readonly pageSize?: number;
 };
 
-/** `id`: of the addition whose checks are sent; events have the name in any of its additions. */
+/**
+ * `id`: the domain whose checks are sent. Events are sent for the host name, also from before it was
+ * removed and added again.
+ */
 export type StreamedDomain = { readonly id: string; readonly hostname: string };
 
 export type StreamRequest = {

@@ -8,7 +8,7 @@ export type TokenRate = { readonly perSecond: number; readonly burst: number };
 export type TokenBuckets = {
   /** Returns 0, or the milliseconds until there is a token. */
   take(key: string): number;
-  /** The token can be due later, after the callers before; returns the wait in ms. */
+  /** Takes a token, or reserves the next one in the order of calls. Returns the wait in ms. */
   reserve(key: string): number;
 };
 

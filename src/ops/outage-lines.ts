@@ -9,10 +9,9 @@ export const HOLD_MS = 12 * SECOND;
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
 
 /**
- * Keeps an outage at the line a minute that names the dependency (outages.ts): lines at `warn` and
- * `error` whose `err` is an outage are `debug`. Without such a line within
- * HOLD_MS before and after, the first is logged as it was, at most once a minute: the disk can be
- * full although the database answers.
+ * During an outage, outages.ts logs one line per minute that names the dependency. So lines at `warn`
+ * and `error` whose `err` is an outage become `debug`. If outages.ts logs no line within HOLD_MS, the
+ * first keeps its level, at most once a minute: the disk can be full although the database answers.
  */
 export function outageHook(): LogMethod {
   const away = new Set<unknown>();

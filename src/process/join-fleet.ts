@@ -24,8 +24,9 @@ import type { Service } from '../service/service.ts';
 type FleetParts = Pick<Service, 'config' | 'database' | 'backend' | 'secrets' | 'log' | 'metrics'>;
 
 /**
- * Resolves when the process can start: at once, or when those it disagrees with are known to be
- * gone. Rejects with the reason if it must not. The result stops reporting, and takes it off the list.
+ * Resolves when the process can start: at once, or when conflicting processes are known to be gone.
+ * Rejects with the reason if it must not start. The returned function stops the reports and removes
+ * the process from the list.
  */
 export async function joinFleet(service: FleetParts): Promise<() => Promise<void>> {
   const { config, log } = service;
@@ -59,7 +60,7 @@ function createMember(service: MemberParts): Member {
   const installation = installationOf(secrets.target);
   const readMark = (isNew: boolean): Promise<QueueMark> =>
     hasQueue ? backend.readMark(installation, 2 * goneMs, isNew) : Promise.resolve('ours');
-  // A pure worker can do nothing without its queue; the others go on and find out later.
+  // A process with only the worker role waits for its queue. The others start, and check it later.
   const needsQueue = rolesOf(config).every((role) => role === 'worker');
   let isQueueKnown = false;
   let lastProblem: string | null = null;

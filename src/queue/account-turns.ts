@@ -7,11 +7,11 @@ import type { QueueName } from '../core/operations/jobs.ts';
 import { SECOND } from '../core/time.ts';
 import type { AccountOf } from '../db/account-of.ts';
 
-/** An hour's worth of steps: after a burst, an account lets others go first for no longer. */
+/** The last place. After a burst, an account lets others go first for at most an hour. */
 const PLACES = 3_600;
 /**
- * How fast a line is assumed to move. Slower than workers are: an account that had many jobs lately
- * lets the others go first even when all of its jobs have run.
+ * The assumed time per job, longer than a job takes. After a burst, an account lets others go first
+ * even when all of its jobs have run.
  */
 const STEP_MS = SECOND;
 /** The lines unused for longest are forgotten, as if they were empty. */
@@ -24,7 +24,7 @@ export type AccountTurns = {
   next(queue: QueueName, jobs: readonly OfProject[]): Promise<readonly number[]>;
 };
 
-/** Of one process; several give the same place as often. `now`: monotonic, in milliseconds. */
+/** Per process: several processes give out the same places. `now`: monotonic, in milliseconds. */
 export function createAccountTurns(
   accountOf: AccountOf,
   now = () => performance.now(),

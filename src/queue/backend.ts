@@ -134,7 +134,7 @@ async function readMemory(client: Redis): Promise<QueueMemory | null> {
   return max === 0 ? null : { used: bytes('used_memory'), max };
 }
 
-/** `idle`: after a stop of everything, or a Redis used earlier, or a copy of one. */
+/** `idle`: no process used this Redis recently. All were stopped, or it is an old one or a copy. */
 async function readMark(
   client: Redis,
   ...[installation, aliveMs, isNew]: Parameters<QueueBackend['readMark']>

@@ -34,16 +34,16 @@ export type QueueCounts = {
   readonly isPaused: boolean;
 };
 
-/** `added`: jobs that were missing. `woken`: jobs that slept past their time. */
+/** `added`: jobs that were missing. `woken`: jobs that were delayed past their time. */
 export type Ensured = { readonly added: number; readonly woken: number };
 
 /** Every call rejects within seconds while the server is down, and works again afterwards. */
 export type Queues = {
   /** Adds missing jobs; existing ones stay unchanged in any state. */
   enqueue<N extends QueueName>(name: N, jobs: readonly QueuedJob<N>[]): Promise<void>;
-  /** Jobs that are missing, ended, or would sleep far past `runAt`. Changes nothing. */
+  /** Jobs that are missing, ended, or delayed far past `runAt`. Changes nothing. */
   astray(name: QueueName, jobs: readonly WantedJob[]): Promise<readonly WantedJob[]>;
-  /** Adds jobs that are missing or have ended; wakes those that would sleep far past `runAt`. */
+  /** Adds jobs that are missing or have ended; runs those that are delayed far past `runAt`. */
   ensure(name: QueueName, jobs: readonly WantedJob[]): Promise<Ensured>;
   /** Runs a delayed job at once. Does nothing if it is missing or not delayed. */
   promote<N extends QueueName>(name: N, job: JobOf<N>): Promise<void>;
@@ -73,7 +73,7 @@ const aliveStates = ['active', 'waiting', 'prioritized', 'delayed'] as const;
 const BATCH = 500;
 /** Ids per command; Redis blocks while it lists them. */
 const LIST = 10_000;
-/** A job that sleeps longer than this after its `runAt` was scheduled by mistake. */
+/** A job that is delayed this long past its `runAt` was scheduled by mistake. */
 const OVERSLEPT_MS = 20_000;
 
 /** Each queue connects at its first use. */
@@ -213,7 +213,7 @@ async function ensure(
   return { added, woken };
 }
 
-/** Removes an ended job, so that its id is free, and wakes one that sleeps too long. */
+/** Removes an ended job, so that its id is free, and runs one that is delayed too long. */
 async function makeWay(queue: AnyQueue, wanted: WantedJob): Promise<'missing' | 'woken' | 'there'> {
   const id = jobId(wanted.job);
   switch (await inspect(queue, wanted)) {
@@ -245,7 +245,7 @@ async function inspect(
   return oversleeps(job, wanted) && (await job.isDelayed()) ? 'asleep' : 'there';
 }
 
-/** A job with faults or outages sleeps on purpose. */
+/** A job with faults or outages is delayed on purpose. */
 function oversleeps(job: Job, { runAt }: WantedJob): boolean {
   const { data } = job;
   if (typeof data === 'object' && data !== null && ('faults' in data || 'outages' in data)) {

@@ -2,7 +2,7 @@ import { beforeDeadline } from '../net/deadline.ts';
 
 export type Closing = (deadlineMs: number) => Promise<void>;
 
-/** Beyond the deadline, for each: one that hangs does not keep the process. */
+/** Added to the deadline for each closing, so that one that hangs cannot block the stop. */
 const CLOSE_GRACE_MS = 5_000;
 
 /** In reverse order, within one deadline. Tries all, then rejects with the first error. */

@@ -91,10 +91,10 @@ async function goOn(
   return (isToBePlaced ? await whyUnreached(service, work) : null) ?? order;
 }
 
-/** A waiting job runs again a little after its time, and until then still waits. */
+/** A delayed job runs slightly after its time. Its project must not stop waiting before that. */
 const STILL_WAITING_MS = MINUTE;
 
-/** So that other accounts and projects take no more than their share until then. */
+/** Until then, other accounts and projects take only their share. */
 async function noteWaiting(
   { certificates }: Pick<Service, 'certificates'>,
   { domain }: OrderWork,

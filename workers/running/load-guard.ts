@@ -1,7 +1,7 @@
 /**
- * While several accounts have jobs, runs no more of them at once than the process keeps up with. On a
- * busy CPU many jobs at once are faster together, but each of them is slower, and so is a job whose
- * turn came early. An account that is alone delays no other.
+ * While several accounts have jobs, limits concurrent jobs to what the process keeps up with. On a
+ * busy CPU, more concurrent jobs raise the throughput but slow down each job, also one whose turn came
+ * early. The jobs of a single account have no such limit.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { MINUTE } from '../../src/core/time.ts';
@@ -12,9 +12,9 @@ const EVERY_MS = 100;
 const RESOLUTION_MS = 5;
 /** docs/measured/performance.md has the figures for it. */
 const BUSY_MS = 1;
-/** Jobs at once: never fewer, and no more when the loop is late. */
+/** The lowest limit, and the highest while the event loop is late. */
 const [LEAST, CROWD] = [2, 16];
-/** Longer jobs wait for others, and not for this process: more at once do not delay them. */
+/** Longer jobs mostly wait for the network, so more of them at once do not slow each other. */
 const [SLOW_MS, LEAST_SLOW] = [1_000, 8];
 /** An account with a pending domain has a check at least this often. */
 const RECENT_MS = 10 * MINUTE;
@@ -43,7 +43,7 @@ export function nextLimit(load: Load, most: number): number {
 }
 
 export type LoadGuard = {
-  /** The same function; the guard learns whose jobs run. */
+  /** Returns `accountOf`, and notes which accounts have jobs. */
   watch(accountOf: AccountOf): AccountOf;
   /** Runs a job, which the guard counts until it ends. */
   count<T>(run: () => Promise<T>): Promise<T>;

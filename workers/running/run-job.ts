@@ -102,7 +102,10 @@ async function runOnce<N extends QueueName>(
   }
 }
 
-/** Also if its worker crashed before the end of the job, which loses the probation. */
+/**
+ * Whether a quarantine may be recorded. A crash of the worker loses `probation`, so other failures
+ * count too.
+ */
 function mayBeNoted({ probation, faults, alone }: Trouble): boolean {
   return probation || faults > 0 || alone > 0;
 }

@@ -1,7 +1,6 @@
 import type { Config } from '../../src/config/config.ts';
 import type { SweepQueue } from '../../src/core/operations/jobs.ts';
 
-/** Milliseconds. */
 export type WorkTimes = {
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
   readonly reconcileEveryMs: number;

@@ -1,4 +1,4 @@
-/** Which CAs do not answer, in memory, so that one order's failure spares the next the wait. */
+/** Remembers in memory which CAs do not answer, so that the next order does not wait for them. */
 
 import { standIn } from '../../core/certificates/choose-authority.ts';
 import { MINUTE } from '../../core/time.ts';

@@ -104,7 +104,7 @@ function shownBy(socket: TLSSocket, address: string): ServedResult {
   return { address, outcome: 'certificate', certificate, refusal };
 }
 
-/** Our edge has the certificate in memory, and browsers don't wait longer either. */
+/** The edge has the certificate in memory, so a longer handshake is a failure. */
 const HANDSHAKE_MS = 5_000;
 /** Avoids repeated timeouts for the other domains of an unresponsive edge. */
 const SILENT_MS = 10_000;

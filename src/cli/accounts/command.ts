@@ -1,6 +1,5 @@
 import { jsonOption, notes, type Program, type Run, urlOption } from '../command.ts';
 
-/** `signpost accounts`. */
 export function defineAccounts(program: Program, run: Run): void {
   const accounts = program
     .command('accounts')

@@ -47,7 +47,7 @@ export async function whichDomain(
   return refused(wrongUsage(problem));
 }
 
-/** Projects of several accounts can have the slug: the attached one is meant. */
+/** Several accounts can use the same slug. Prefers the project that has the domain. */
 async function domainIn(
   call: Call,
   hostname: string,

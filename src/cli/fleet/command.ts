@@ -1,6 +1,5 @@
 import { jsonOption, notes, type Program, type Run, urlOption } from '../command.ts';
 
-/** `signpost fleet`. */
 export function defineFleet(program: Program, run: Run): void {
   const fleet = program
     .command('fleet')

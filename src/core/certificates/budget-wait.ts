@@ -1,6 +1,7 @@
 /**
- * What an order waits for. While others wait, no account and no project takes more than a quarter of
- * the orders that are left, unless all who wait have taken more lately; alone, it may take all.
+ * How long an order waits for the rate limits. While others wait, an account or project gets a quarter
+ * of the orders that are left, unless all that wait took more recently. Without others, it can take
+ * all.
  */
 import {
   authorityLimits,
@@ -16,13 +17,13 @@ import {
 
 /** The other accounts, or the other projects, that wait for an order. */
 type Others = {
-  /** The last of them. */
+  /** When the last of them stops waiting. */
   readonly until: Date;
-  /** Of the one that took least lately: when its share is full again. */
+  /** When the share of the one that recently took the least is full again. */
   readonly fullAt: Date;
 };
 
-/** Null: none waits. */
+/** By share. Null: no other account or project waits. */
 export type OthersWaiting = { readonly [L in ShareLimit]: Others | null };
 
 export const nobodyWaits: OthersWaiting = { account_share: null, project_share: null };
@@ -59,7 +60,7 @@ export function dependsOnOthers(buckets: readonly Bucket[], fullAt: FullAt, now:
 
 type State = { readonly buckets: readonly Bucket[]; readonly fullAt: FullAt; readonly now: Date };
 
-/** Who waits can change at any time: a waiting order looks again after three refills. */
+/** Others can start and stop waiting at any time, so an order checks again after three refills. */
 const LONGEST_WAIT_MS = 3 * refillMs('orders');
 
 function turnAt(limit: ShareLimit, bucket: Bucket, state: State, others: Others | null): Date {
@@ -72,10 +73,10 @@ function turnAt(limit: ShareLimit, bucket: Bucket, state: State, others: Others 
   return new Date(Math.min(at.getTime(), others.until.getTime(), longest));
 }
 
-/** For each order that its owner took lately, this many must be left: a quarter is its own. */
+/** For each order that the owner recently took, three must be left. This limits it to a quarter. */
 const LEFT_PER_TAKEN = 3;
 
-/** When its owner has taken less than a quarter of the sum of what it took and what is left. */
+/** When the owner's recent orders are below a quarter of these orders and those that are left. */
 function shareAt(limit: ShareLimit, { key }: Bucket, { buckets, fullAt, now }: State): Date {
   const ofAll = buckets.find((one) => one.limit === 'orders')?.key ?? '';
   const taken = tokensMissing(limit, fullAt.get(key) ?? now, now);

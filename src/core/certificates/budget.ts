@@ -11,8 +11,8 @@ import type { RenewalWindow } from './plan.ts';
 export const authorityLimits = {
   orders: { tokens: 300, windowMs: 3 * HOUR },
   /**
-   * Our own: what each took of `orders` lately (budget-wait.ts). An order counts for 19 minutes, in
-   * which the account gets 32: that many accounts take turns exactly.
+   * Signpost's own limit: how many of `orders` each account recently took (budget-wait.ts). A token
+   * refills in 19 minutes. In that time, `orders` refills 32, so up to 32 accounts take turns exactly.
    */
   account_share: { tokens: 75, windowMs: DAY },
   project_share: { tokens: 75, windowMs: DAY },

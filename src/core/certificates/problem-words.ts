@@ -117,7 +117,7 @@ const words = {
 
 export type ProblemType = keyof typeof words;
 
-/** Types that every new order meets until the customer acts; others can pass. */
+/** Every new order gets these until the customer acts. The others can pass. */
 const lasting: ReadonlySet<string> = new Set<ProblemType>([
   'caa',
   'rejected_identifier',

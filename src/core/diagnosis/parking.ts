@@ -12,11 +12,10 @@ type ParkingRule = {
   readonly suffixes: readonly string[];
 };
 
-/** Only names from this list that serve nothing else. */
+/** The source. Its general DNS services are left out: their customers have their own records. */
 const misp =
   'https://github.com/MISP/misp-warninglists/blob/84f0610aaf3b32159285c9b85510d0f415ea6b27/lists/parking-domain-ns/list.json';
 
-/** Never a general DNS service, although such lists have some: its customers have their own records. */
 export const parkingRules: readonly ParkingRule[] = [
   parked('Sedo', 'sedoparking.com'),
   parked('Bodis', 'bodis.com'),

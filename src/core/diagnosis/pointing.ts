@@ -212,7 +212,7 @@ function conflictingAtApex<C extends ConflictCode>(
   return { code, ...input.wanted, addresses: found.addresses, ours: [] };
 }
 
-/** An ALIAS shows only its addresses, so one to a missing name looks like none. */
+/** An ALIAS to a missing name returns no addresses, so it looks like a missing record. */
 function ifPresent({ provider }: PointingFinding & { readonly code: 'record_missing' }): string {
   const hasAlias = provider === undefined || providerNamed(provider)?.apex !== null;
   return hasAlias

@@ -65,7 +65,7 @@ export function proxyInTheWay(
   return by === null || addresses.some(input.isOwn) ? undefined : { by, addresses };
 }
 
-/** Resolvers do not show whose the zone is, but a challenge that is passed on does. */
+/** Resolvers do not show who operates the zone. A challenge that reaches us through the proxy does. */
 export function isProxiedHere(input: DiagnosisInput): boolean {
   const { observation } = input;
   const passage = observation.view === 'recursive' ? passageOf(observation.proxy) : undefined;

@@ -44,7 +44,7 @@ export function isRelativeTarget(found: string, target: string, zones: readonly 
   return zones.some((zone) => isSameName(found, `${target}.${zone}`));
 }
 
-/** Examples: a scheme, a path, a port, quotes, spaces, commas, dots; a zone can also be added. */
+/** The target with a scheme, a path, a port, quotes, spaces, commas or dots, and perhaps a zone appended. */
 export function isTargetWithJunk(found: string, target: string, zones: readonly string[]): boolean {
   if (isSameName(found, target) || isRelativeTarget(found, target, zones)) return false;
   const text = unescaped(found).toLowerCase();
@@ -90,7 +90,7 @@ function hasDoubledEnd(typed: string, target: string): boolean {
   return end !== '' && (target === end || target.endsWith(`.${end}`));
 }
 
-/** In the same place, with one other label: the platform has a target there for each domain. */
+/** The target's parent with another label: probably the target of another domain. */
 function isBeside(typed: string, target: string): boolean {
   if (splitAtZone(target).apex || isSameName(typed, target)) return false;
   const above = target.slice(target.indexOf('.'));
@@ -98,7 +98,7 @@ function isBeside(typed: string, target: string): boolean {
   return typed.endsWith(above) && label !== '' && !/[.*]/.test(label);
 }
 
-/** Longer labels are random, so one that differs in one character is a misspelling. */
+/** Longer labels are random, so one that differs in one character is a typo. */
 const COUNTED_MAX = 6;
 
 /** Such as `p2.edge.test` beside `p1.edge.test`. */

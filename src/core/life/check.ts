@@ -158,7 +158,7 @@ function isOnlyForNextCertificate(finding: Finding): boolean {
   return finding.code === 'caa_blocks' || finding.code === 'caa_unknown';
 }
 
-/** Our own certificate can be the problem of the proxy. */
+/** A proxy can fail because Signpost has no certificate yet. Then the domain keeps its status. */
 function isTolerated({ status }: DomainState, finding: Finding): boolean {
   if (finding.code === 'proxied') return finding.passage === 'no_certificate';
   return toleratedFindings[status].includes(finding.code);

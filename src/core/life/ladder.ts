@@ -1,4 +1,4 @@
-/** A wait is a share of the time already waited, so it delays a customer by at most 5 %. */
+/** Backoff between checks: a share of the time since the window started, within limits, with jitter. */
 import { HOUR, MINUTE, SECOND, scaledMs, WAIT_MS_MIN } from '../time.ts';
 import { drift } from './lifecycle.ts';
 

@@ -94,8 +94,9 @@ export type JoinDecision =
   | { readonly kind: 'refuse'; readonly problem: string; readonly advice: string };
 
 /**
- * A process gives way to those that started before it, if they still run: a crashed one stays in
- * the list, and an emptied Redis gets its mark again, until the next report.
+ * Refuses a process whose settings conflict with an earlier one that still runs. It waits until that
+ * is known: a crashed process stays in the list for a while, and running ones restore the mark of an
+ * emptied Redis with their next report.
  */
 export function decideJoin(joining: Joining): JoinDecision {
   const { self, queue } = joining;
@@ -118,7 +119,7 @@ export function decideJoin(joining: Joining): JoinDecision {
   return isUnmarked ? decideUnmarked(earlier, joining) : { kind: 'join' };
 }
 
-/** The queue is new, was emptied or idle, or is another than that of the others. */
+/** For a queue without a current mark: it is new, emptied, idle, or another than the other processes use. */
 function decideUnmarked(
   earlier: readonly FleetProcess[],
   joining: Pick<Joining, 'self' | 'queue' | 'now' | 'goneMs'>,
@@ -127,7 +128,7 @@ function decideUnmarked(
   const sharing = earlier.filter(({ settings }) => (settings.REDIS_URL ?? NOT_SET) !== NOT_SET);
   const marked = sharing.find(({ queueSeenAt }) => queueSeenAt && queueSeenAt > self.startedAt);
   if (marked) return refuse(otherQueue(self, marked), advice.otherQueue);
-  // An idle one follows a stop or crash of everything, which must not delay the start.
+  // An idle queue means that all processes stopped: only those that still report delay the start.
   const isOpen = sharing.some((other) =>
     queue === 'idle' ? isReporting(other, now, goneMs) : isStillPossible(other, joining),
   );
@@ -139,7 +140,7 @@ function startedBefore(other: FleetProcess, self: FleetProcess): boolean {
   return other.refusedAt === null && (apart < 0 || (apart === 0 && other.id < self.id));
 }
 
-/** While the others' reports could have been lost, as in an outage of the database. */
+/** Whether it can still run: an outage of the database delays reports. */
 function isStillPossible(
   other: FleetProcess,
   { self, now, goneMs }: Pick<Joining, 'self' | 'now' | 'goneMs'>,
@@ -156,7 +157,7 @@ function conflictsWith(other: FleetProcess, joining: Joining): SettingDifference
   );
 }
 
-/** A newer version replaces the others, or is replacing them: the previous one can still restart. */
+/** Allows another schema during a rolling upgrade: a process of the previous version can still restart. */
 function isRolling(schema: string, other: FleetProcess, joining: Joining): boolean {
   return (
     schema > (other.settings.SCHEMA ?? '') ||
@@ -183,7 +184,7 @@ export function processInWords({ role, host }: Pick<FleetProcess, 'role' | 'host
   return role === 'all' ? `the process on ${host}` : `${role} on ${host}`;
 }
 
-/** For the log of a process that was refused. A queue cannot be accepted: jobs would be in two. */
+/** For the log of a refused process. Another queue cannot be accepted, because jobs would be split. */
 const advice = {
   setting: 'Set the same value. If the change is intended, accept it with `signpost fleet accept`.',
   otherQueue: 'Set the same value. To move to another Redis, stop every process first.',

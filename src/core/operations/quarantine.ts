@@ -2,7 +2,7 @@
 import { HOUR, MINUTE, SECOND, scaledMs } from '../time.ts';
 
 export const quarantine = {
-  /** In a row; with the backoff, about a quarter of an hour. */
+  /** Faults in a row. With the backoff, the last one comes after about nine minutes. */
   faultsMax: 10,
   /** Worker crashes in a row. Several jobs run at a crash, so a suspect then runs alone. */
   deathsSuspicious: 2,

@@ -17,7 +17,6 @@ export type Remembered = {
   readonly isOutdated: boolean;
 };
 
-/** Milliseconds. */
 export type MemoryTimes = {
   /** After the last time at which the answer is known to be correct. */
   readonly freshMs: number;

@@ -25,7 +25,7 @@ export function isAccountScope(scope: string): boolean {
   return accountScopes.some((one) => one === scope);
 }
 
-/** With `domains:write`, a key of the installation also has `projects:write`: it is newer than such keys. */
+/** `projects:write` was added later, so installation keys with `domains:write` have it too. */
 export function withImplied<Own extends string>(
   ofInstallation: readonly Own[],
 ): readonly (Own | 'projects:write')[] {

@@ -4,7 +4,7 @@ import type { QueueName } from './jobs.ts';
 export const thresholds = {
   /** Since the last run of the reconciler, which is due every 20 s. */
   turnAgeSeconds: 120,
-  /** Customers wait for the first three; the others have days. */
+  /** Customers wait for the first three queues. */
   overdueSeconds: {
     'check-dns': 300,
     'issue-certificate': 300,

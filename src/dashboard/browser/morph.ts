@@ -27,7 +27,7 @@ function following(from: ChildNode | null, wanted: ChildNode): ChildNode | null 
   return null;
 }
 
-/** Elements with another ID, first class or `data-key` are other things. */
+/** Two nodes match only if their name, ID, first class and `data-key` are equal. */
 function kindOf(node: ChildNode): string {
   if (!(node instanceof Element)) return node.nodeName;
   return `${node.nodeName} ${node.id} ${node.classList[0] ?? ''} ${node.getAttribute('data-key') ?? ''}`;

@@ -1,4 +1,4 @@
-/** Adding a domain: one line, and for an apex or its `www` the other one in the same step. */
+/** Adds a domain by name. For an apex or its `www`, offers to add both in one step. */
 import type { ErrorBody } from '../../http/pipeline/errors.ts';
 import { type Html, html } from '../../net/html.ts';
 import type { ApiAnswer, Domain, HostnameReading, ProjectView, Settings } from '../client.ts';
@@ -171,7 +171,10 @@ function toDomain(projectId: string, hostname: string): PageAnswer {
   return { kind: 'see_other', path: domainPath(projectId, hostname) };
 }
 
-/** The form can be old: the other name may be in use by now. Sent twice, it asks for what is stored. */
+/**
+ * The form can be outdated: the other name may be in use by now. A repeated form stays valid if its
+ * choice is stored.
+ */
 async function isStillOffered(
   asked: SignedInRequest,
   hostname: string,

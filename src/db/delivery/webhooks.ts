@@ -131,7 +131,10 @@ async function update(
   return updated;
 }
 
-/** `waits`: end deliveries first, elsewhere: a delivery is locked before its webhook. */
+/**
+ * `waits`: the caller must end deliveries in a transaction before, because deliveries are locked
+ * before webhooks.
+ */
 async function write(
   tx: Tx,
   which: Which,

@@ -26,7 +26,10 @@ type DomainName = { readonly projectId: string; readonly hostname: string };
 
 type RemovalHow = {
   readonly at: Date;
-  /** Settings that refer to it; default: refuse. The last one keeps a live or drifted domain. */
+  /**
+   * What to do with settings that refer to the domain; default `refuse`. `drop_unless_served` refuses
+   * a live or drifted domain.
+   */
   readonly orphans?: 'refuse' | 'drop' | 'drop_unless_served' | undefined;
 };
 

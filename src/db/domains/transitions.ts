@@ -109,19 +109,19 @@ type Taken = {
 };
 const nobodyHadIt: Taken = { kind: 'taken', events: [], lost: null };
 
-/** To the project that the DNS proves; another project's hold ends with an event. */
+/** Gives the name to the project whose ownership the DNS proves. Another holder loses it, with an event. */
 async function takeName(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere> {
   const rival = await findRival(tx, move);
   if (rival === null) return refuseFormer(tx, move);
   const proof = proofOf(move, rival.projectId);
   if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
-  // Others hold nothing to take; a pending one's own next check finds the name held.
+  // A rival that does not hold the name loses nothing. Its own next check finds the name held.
   return isHolding(rival) ? takeFrom(tx, move, rival, proof) : nobodyHadIt;
 }
 
 /**
- * The A record of a customer who left can still lead here, so the addresses of a name that another
- * account ever held prove nothing.
+ * A former customer's A record can still point here. So the addresses of a name prove nothing if
+ * another account ever held it.
  */
 async function refuseFormer(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere> {
   if (!isUnheld(move) || isProvenByCname(move)) return nobodyHadIt;
@@ -153,7 +153,7 @@ function isHolding({ status, removedAt }: Row): boolean {
 type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
 type Proof = 'cname' | 'txt';
 
-/** Its project holds nothing that another one could claim. */
+/** The domain is pending or failed, so its project does not hold the name. */
 function isUnheld({ domain: { state } }: CheckSave): boolean {
   return state.status === 'pending' || state.status === 'failed';
 }

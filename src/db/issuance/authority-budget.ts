@@ -75,7 +75,7 @@ export async function findBudgetWaits(
   return Promise.all(each.map((buckets) => findWait(prisma, buckets, fullAt, now)));
 }
 
-/** Asks who else waits only where it matters. */
+/** Loads the others that wait only if they can change the result. */
 async function findWait(
   prisma: Pick<PrismaClient, '$queryRaw'>,
   buckets: readonly Bucket[],
@@ -185,7 +185,7 @@ async function change(
   await keep(tx, rows);
 }
 
-/** They equal missing ones. Skips locked ones. */
+/** A missing row means a full bucket. Skips locked rows. */
 export async function dropFullBuckets(prisma: PrismaClient, now: Date): Promise<void> {
   await prisma.$executeRaw`
     DELETE FROM authority_budget WHERE key IN (

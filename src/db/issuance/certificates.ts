@@ -53,7 +53,7 @@ export type CertificateStore = {
     order: NewOrder,
     at: Date,
   ): Promise<Certificate | BudgetWait | null>;
-  /** Until then, others take no more than their share. `authority`: its directory. */
+  /** Until then, others take only their share of the orders. `authority`: the directory's URL. */
   noteWaiting(domain: LoadedDomain, authority: string, until: Date): Promise<void>;
   /**
    * Counts an order that is about to be placed, again if it was opened more than a minute ago.

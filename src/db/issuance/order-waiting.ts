@@ -1,4 +1,4 @@
-/** Whose orders wait for a CA's limits. It decides only how much others may take. */
+/** Projects whose orders wait for a CA's rate limit. It only decides how much others can take. */
 import {
   type Bucket,
   isShare,

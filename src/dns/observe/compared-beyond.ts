@@ -14,7 +14,10 @@ import { stillFails } from './signatures.ts';
 import { pointingOfViews } from './target.ts';
 import { askResolver } from './world.ts';
 
-/** Bad signatures always; if the record was right, DNSSEC or CAA was the problem, so that is queried again. */
+/**
+ * Repeats queries with bad signatures. If the record was right, DNSSEC or CAA was the problem, so it
+ * repeats those too.
+ */
 export async function isSameBeyond(
   context: ObservationContext,
   zone: Zone,

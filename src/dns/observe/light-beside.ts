@@ -34,7 +34,7 @@ const TURN_MS = 60 * 60_000;
 /**
  * AAAA, MX and TXT in turns, if a full check queried all three. Some providers, such as Route 53, never
  * change a zone's serial number, so it does not show that MX or TXT have changed. AAAA records
- * have to go, so their removal is noticed at once.
+ * that the customer has to delete are queried in every check.
  */
 function nextQuery(
   { parts: { besideTurns }, check: { hostname } }: ObservationContext,

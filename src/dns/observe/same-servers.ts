@@ -96,7 +96,7 @@ async function askForOwner(
   return { value: zone.name, ttlMs, failed: false };
 }
 
-/** Its servers hide what the zone above says about the delegation. */
+/** The same servers answer for both zones, so the parent's delegation cannot be queried. */
 function below(zone: Zone, name: string): Zone {
   const { delegation, servers } = zone;
   const atParent = delegation?.atParent ?? servers.map((server) => server.name);

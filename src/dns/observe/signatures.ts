@@ -164,7 +164,7 @@ function isSigned({ check }: ObservationContext, { view, reply }: ResolverSeen):
   );
 }
 
-/** No proof that another name is missing can deny a name that exists. */
+/** Without records, resolvers could conclude from a signed denial that the name does not exist (RFC 8198). */
 function isThere({ state, cname, a, aaaa }: ServerView): boolean {
   return state !== 'answers' || [cname, a, aaaa].some((answer) => recordsOf(answer).length > 0);
 }

@@ -25,7 +25,7 @@ export async function targetAddressesOf(
   return context.check.apex || shown ? lookupTarget(context, recursively) : [];
 }
 
-/** Whatever the host name shows. */
+/** As `targetAddressesOf`, also if the host name has no addresses. */
 export async function lookupTarget(
   context: ObservationContext,
   recursively = false,

@@ -21,7 +21,10 @@ const hopByHop: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Clients cannot make claims about themselves. `Expect` is answered before forwarding. */
+/**
+ * Fields that apply to one hop, or with which a client could fake its address. `Expect` is answered
+ * before forwarding.
+ */
 const ofRequests: ReadonlySet<string> = new Set([
   ...hopByHop,
   'expect',

@@ -178,7 +178,7 @@ function answer(exchange: Exchange, incoming: IncomingMessage): void {
   const { response } = exchange;
   const { statusCode = 0 } = incoming;
   try {
-    // Node.js treats a 101 without an upgrade as a response; to the visitor, it switches.
+    // Node.js treats a 101 without an upgrade as a response; the visitor would switch protocols.
     if (statusCode < 200) throw new RangeError('no final status code');
     response.writeHead(statusCode, clientHeaders(incoming, response));
   } catch {

@@ -124,8 +124,8 @@ function nameOf({ hostname, projectId, certificateId }: Site): string {
 
 /**
  * Frees OpenSSL's memory, as Node.js does for a single connection's context (lib/_tls_wrap.js): V8
- * underestimates its size. Connections hold their own reference; a caller that has just received
- * the server goes first.
+ * underestimates its size. Connections hold their own reference. Waits for callers that have just
+ * received the server.
  */
 function letGo({ server }: Made): void {
   const { context } = contextOf(server);

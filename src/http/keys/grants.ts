@@ -47,7 +47,7 @@ export function refuseProject(
   return refuseField('invalid_body', field, 'is not a project of this account');
 }
 
-/** A key that can do more than the one that asks would be a way to gain its scopes. */
+/** Prevents a caller from gaining scopes through another key. */
 export async function refuseStronger(
   apiKeys: Pick<ApiKeyStore, 'get'>,
   access: Access,

@@ -27,7 +27,7 @@ export async function withinLimits(
       const reached = await findReached(prisma, access, account.id, limits, now());
       return reached === null ? add() : refuseReached(reached, now());
     });
-  // With an Idempotency-Key, it has a connection that the one whose turn it is could be waiting for.
+  // With an Idempotency-Key, this request holds a connection: waiting for a turn could deadlock.
   return inTransaction() ? addNow() : inTurn(account.id, addNow);
 }
 

@@ -1,4 +1,4 @@
-/** Checks the limit per address, the key, its limit, the scope and the account, in this order. */
+/** Checks, in this order: the address's limit, the key, its limit, its scope, the account and its limit. */
 
 import type { ApiConfig } from '../../config/config.ts';
 import { type Access, accessTo, noAccess, wholeInstallation } from '../../core/access.ts';

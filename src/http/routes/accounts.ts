@@ -1,4 +1,4 @@
-/** Accounts: whose the projects and their keys are. */
+/** Accounts, which own projects and keys. */
 import { type Access, accessTo, asInstallation } from '../../core/access.ts';
 import {
   type AccountLimitName,

@@ -156,7 +156,7 @@ function accountIdOf(access: Access): string {
   return access.kind === 'account' ? access.accountId : DEFAULT_ACCOUNT_ID;
 }
 
-/** To which projects and keys can be added. */
+/** The account, if it is open: projects and keys can be added to it. */
 export async function openAccount(
   { accounts }: Pick<Service, 'accounts'>,
   access: Access,

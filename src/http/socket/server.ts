@@ -36,7 +36,7 @@ const defaultTimeouts = {
   headersMs: 10_000,
   requestMs: 30_000,
   checkIntervalMs: 2_000,
-  keepAliveMs: 65_000, // longer than the usual 60 s of a load balancer, so that it closes first
+  keepAliveMs: 65_000, // longer than the usual 60 s of a load balancer, so that the load balancer closes first
   sendMs: 30_000, // a response gets as long as its request
   lingerMs: 1_000,
 };

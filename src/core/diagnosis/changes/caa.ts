@@ -26,7 +26,7 @@ export function caaChanges(place: ChangePlace): readonly DnsChange[] {
   const progress = { state: servers.length === 0 ? ('to_do' as const) : stateOf(servers), servers };
   const toRemove = block.toRemove ?? [];
   const kept = block.records.filter((record) => !toRemove.includes(record));
-  // Once that record is gone, the others allow us, or none is left that forbids.
+  // Deleting them is enough: the other records allow our CA, or none of them restricts it.
   const isEnough =
     toRemove.length > 0 &&
     (kept.includes(block.toAdd) || !kept.some((record) => / issue /i.test(record)));
@@ -78,7 +78,7 @@ function fieldsOf(record: string): string | undefined {
     : `In three fields: flags ${flags}, tag ${tag}, value ${value}.`;
 }
 
-/** Of a name outside of the zone, the servers were not queried by name. */
+/** Empty for a name outside of the zone: its servers were not queried individually. */
 function serversAt(place: ChangePlace, at: string, block: CaaBlock): readonly ServerChange[] {
   if (block.differ !== undefined) {
     return block.differ.servers.map(({ server, records, allows }) => ({

@@ -81,7 +81,7 @@ export function wasRight({ status }: ChangesInput): boolean {
   return status === 'live' || status === 'verified';
 }
 
-/** A server that lacks the change gets it only by hand, or has lost it. */
+/** Whether servers without the change need an edit by hand, because no provider copies it to them. */
 export function isNotComing({ findings, status }: ChangesInput): boolean {
   const isSeveralProviders = findings.some(
     (finding) => finding.code === 'name_servers_disagree' && actorOf(finding) === 'customer',

@@ -53,7 +53,7 @@ const toDo: { readonly [V in ChangeVerb]: (where: string) => string } = {
   keep: () => 'Not found yet',
 };
 
-/** Where the change stays away from some. */
+/** For a change that some servers have and the others will not copy. */
 function lacking(verb: ChangeVerb, { all, done, noun }: Counts): string {
   const where = `${all - done} of ${all} ${noun}s`;
   if (verb === 'delete') return `Still on ${where}`;

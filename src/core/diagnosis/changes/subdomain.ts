@@ -103,7 +103,7 @@ function conflicts(place: ChangePlace): readonly DnsChange[] {
   ];
 }
 
-/** A server that has both answers with the alias, so the text does no harm. */
+/** Null beside an alias: the server answers with the alias, so its TXT record has no effect. */
 function besideAlias({ cname, txt }: ServerView): ServerView['txt'] {
   return cname.kind === 'nodata' || cname.kind === 'nxdomain' ? txt : null;
 }

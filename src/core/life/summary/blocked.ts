@@ -36,7 +36,7 @@ function atProvider(leading: LeadingFinding, input: SummaryInput): Situation {
   if (leading.code !== 'name_servers_disagree') {
     return isSpreading(input.changes) ? spreading(leading, input) : providers(leading, input);
   }
-  // One server has some changes; the rest is still to be made.
+  // Some changes are on a server already, others are still missing.
   return hasToDo(input.changes)
     ? customers({ ...leading, actor: 'customer' }, input)
     : spreading(leading, input);
@@ -46,7 +46,7 @@ function isOutsideDns({ code, isWithoutProof }: LeadingFinding): boolean {
   return code === 'plan_required' || isWithoutProof;
 }
 
-/** “Nothing to do” never stands above a change to make. */
+/** Adds “Nothing to do.” unless a change can be missing. */
 function calm({ changes }: SummaryInput, words: string): string {
   return mayBeMissing(changes) ? words : `Nothing to do. ${words}`;
 }

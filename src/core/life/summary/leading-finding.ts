@@ -17,13 +17,13 @@ export type LeadingFinding = {
   readonly isWithoutProof: boolean;
 };
 
-/** What the customer has to do comes first. Null if no finding asks for anything. */
+/** Findings that block the customer come first. Null if all findings are harmless. */
 export function headlineOf({ findings }: Pick<SummaryInput, 'findings'>): LeadingFinding | null {
   const all = leadingIn(findings);
   return all.find(isCustomersBlock) ?? all[0] ?? null;
 }
 
-/** What asks for something beside what we have to do ourselves. */
+/** As `headlineOf`, without findings that the platform has to fix. */
 export function othersThanOurs({ findings }: Pick<SummaryInput, 'findings'>) {
   const all = leadingIn(findings).filter(({ actor }) => actor !== 'platform');
   return all.find(isCustomersBlock) ?? all[0] ?? null;

@@ -61,7 +61,7 @@ export function expired(input: SummaryInput, leading: LeadingFinding | null): Si
   };
 }
 
-/** Whose address it is only a person can tell. A reset of one address is not an outage for all. */
+/** Only a person can tell who operates the address. One failing address does not affect all visitors. */
 function notServed({
   isOther,
   summary,

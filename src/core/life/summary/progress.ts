@@ -1,18 +1,18 @@
 /** Sentences about the progress of the changes at the DNS provider. */
 import { type ChangeVerb, type DnsChange, isOpen } from '../../diagnosis/changes/change.ts';
 
-/** Every change is made, and not every name server has it. */
+/** Every open change is on some name servers, but not on all. */
 export function isSpreading(changes: readonly DnsChange[]): boolean {
   const open = changes.filter(isOpen);
   return open.length > 0 && open.every(({ state }) => state === 'spreading');
 }
 
-/** What no check has seen in place. */
+/** Whether a check did not see an open change, or could not query it. */
 export function mayBeMissing(changes: readonly DnsChange[]): boolean {
   return changes.some((change) => isOpen(change) && change.state !== 'spreading');
 }
 
-/** What a check has seen missing. */
+/** Whether a check found that an open change is missing. */
 export function hasToDo(changes: readonly DnsChange[]): boolean {
   return changes.some((change) => isOpen(change) && change.state === 'to_do');
 }
@@ -23,7 +23,7 @@ export function alsoToDo(changes: readonly DnsChange[]): string {
   return left.length === 0 ? '' : ` Also ${listed(left.map(inWords))}.`;
 }
 
-/** `1 of 2 changes left: add the CNAME record.` Null if none was made yet. */
+/** `1 of 2 changes left: add the CNAME record.` Null if all changes are left, or none. */
 export function changesLeft(changes: readonly DnsChange[]): string | null {
   const all = changes.filter(({ verb }) => verb !== 'keep');
   const left = all.filter(({ state }) => state === 'to_do');

@@ -1,4 +1,4 @@
-/** One situation per domain: the first that applies, from the gravest to live. */
+/** Chooses the text of the summary by the domain's status, then by its findings. */
 import type { Actor } from '../../diagnosis/findings.ts';
 import { blockedBy, waitingFor } from './blocked.ts';
 import { dateInWords, spanInWords } from './dates.ts';
@@ -66,7 +66,7 @@ function notSetUp({ nextCheckAt, windowMs }: SummaryInput): string {
     : `Not set up within ${window}`;
 }
 
-/** What needed action is what failed. */
+/** Shows a step that needed action (`warn`) as failed (`bad`). */
 function stepsOf(
   blocked: Situation | null,
   wasLive: boolean,

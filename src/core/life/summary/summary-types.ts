@@ -3,7 +3,10 @@ import type { Actor, Finding } from '../../diagnosis/findings.ts';
 import type { Observation } from '../../diagnosis/observation.ts';
 import type { DomainStatus } from '../lifecycle.ts';
 
-/** `ok`: works. `wait`: nothing to do. `warn`: someone has to act. `bad`: visitors are affected. */
+/**
+ * `ok`: works. `wait`: nothing to do. `warn`: someone has to act. `bad`: visitors are affected.
+ * `idle`: not started or not used.
+ */
 export type Tone = 'ok' | 'wait' | 'warn' | 'bad' | 'idle';
 
 export const badges = [

@@ -57,7 +57,7 @@ function isInRows({ changes }: Domain, { code, actor }: FindingView): boolean {
   );
 }
 
-/** Where another row alone would not say what to do: records that may be of a wildcard have none. */
+/** Findings that need a row of this type. Records that a wildcard can answer have no row of their own. */
 const rowTypes: { readonly [C in FindingView['code']]?: string } = {
   conflicting_a: 'A',
   conflicting_aaaa: 'AAAA',

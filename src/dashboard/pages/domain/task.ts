@@ -1,4 +1,4 @@
-/** The page's one card: what to do, where, and its progress. */
+/** The page's main card: what to do, where, and its progress. */
 import { type Html, html } from '../../../net/html.ts';
 import type { Domain } from '../../client.ts';
 import { domainPath, projectPath } from '../../client.ts';
