@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { queueNames } from '../src/core/operations/jobs.ts';
 import { quarantine } from '../src/core/operations/quarantine.ts';
-import { deliveryWaitsMs } from '../src/core/operations/webhook-plan.ts';
+import { DELIVERIES_KEPT_MS, deliveryWaitsMs } from '../src/core/operations/webhook-plan.ts';
 import { repairKinds } from '../src/db/domains/waiting.ts';
+import { workTimes } from '../workers/running/work-times.ts';
 
 const root = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -110,6 +111,25 @@ describe('The documentation of the queues', () => {
   it('states when a delivery is abandoned', () => {
     const hours = deliveryWaitsMs.reduce((sum, ms) => sum + ms, 0) / HOUR;
     expect(unwrapped(text)).toContain(`for ${hours.toFixed(1)} hours`);
+  });
+
+  it('states how often the sweeps run', () => {
+    const { 'recheck-live': recheck, 'renew-certificate': renew } = workTimes({
+      timeScale: 1,
+    }).sweepEveryMs;
+    expect(text).toMatch(
+      new RegExp(`^\\| \`recheck-live\` .* every ${recheck / 1_000} s \\|$`, 'm'),
+    );
+    expect(renew).toBe(MINUTE);
+    expect(text).toMatch(/^\| `renew-certificate` .* every minute \|$/m);
+    expect(read('docs/understand/life-of-a-domain.md')).toContain(
+      `\`recheck-live\` runs every ${recheck / 1_000} s`,
+    );
+  });
+
+  it('states how long deliveries are kept', () => {
+    const days = DELIVERIES_KEPT_MS / (24 * HOUR);
+    expect(read('docs/integrate/webhooks.md')).toContain(`kept for ${days} days`);
   });
 });
 

@@ -1,30 +1,30 @@
 /**
  * Moves due deliveries to the queue, a few of each webhook at a time and in turns of accounts: the
- * backlog of a slow receiver delays no other. Runs on a timer in every worker process. Rows are marked before their
- * jobs are added, since a job could finish before a later mark; marked rows whose jobs are lost are
- * queued again.
+ * backlog of a slow receiver delays no other. Runs on a timer in every worker process. Rows are marked
+ * before their jobs are added, since a job could finish before a later mark; marked rows whose jobs
+ * are lost are queued again.
  */
+import { DELIVERIES_KEPT_MS } from '../src/core/operations/webhook-plan.ts';
+import { MINUTE, SECOND, scaledMs } from '../src/core/time.ts';
 import type { QueuedDelivery } from '../src/db/delivery/delivery-times.ts';
 import type { Service } from '../src/service/service.ts';
 import { deliveriesInFlight } from './deliver-webhook.ts';
 
 /** Much longer than the time after which another worker takes over a dead worker's job. */
-const [LOST_AFTER_MS, LOST_AFTER_MS_MIN] = [120_000, 5_000];
+const [LOST_AFTER_MS, LOST_AFTER_MS_MIN] = [2 * MINUTE, 5 * SECOND];
 /** Per command to the queue. */
 const BATCH = 500;
 /** A fast receiver gets its next deliveries without waiting for the timer. */
 const ROUNDS = 5;
 const ROUND_MS = 90;
-/** docs/integrate/webhooks.md states it. */
-const KEPT_MS = 30 * 24 * 3_600_000;
 /**
  * PostgreSQL deletes 80,000 rows a second on 2 cores, so one run per minute keeps up with 1,300
  * attempts a second. Replays add rows no faster than workers process them.
  */
-const PRUNE_EVERY_MS = 60_000;
+const PRUNE_EVERY_MS = MINUTE;
 const PRUNED_AT_ONCE = 5_000;
 /** No delivery is queued during a pruning. */
-const PRUNING_MS = 1_000;
+const PRUNING_MS = SECOND;
 /** How often within `lostAfterMs` it looks for lost jobs and disabled webhooks. */
 const TEND_SHARE = 6;
 
@@ -59,7 +59,7 @@ export function createRelay(service: Service): (stop?: AbortSignal) => Promise<n
 
 /** A job without progress for this long is lost, and queued again. */
 function lostAfterMs({ config }: Service): number {
-  return Math.max(LOST_AFTER_MS_MIN, LOST_AFTER_MS / config.timeScale);
+  return scaledMs(LOST_AFTER_MS, config.timeScale, LOST_AFTER_MS_MIN);
 }
 
 /** Adds the missing jobs, due at `at`. */
@@ -98,7 +98,7 @@ async function tend(service: Service, stop: AbortSignal): Promise<number> {
 }
 
 async function prune(service: Service, now: Date, stop: AbortSignal): Promise<void> {
-  const before = new Date(now.getTime() - KEPT_MS);
+  const before = new Date(now.getTime() - DELIVERIES_KEPT_MS);
   while (
     !stop.aborted &&
     (await service.deliveries.prune(before, PRUNED_AT_ONCE)) === PRUNED_AT_ONCE

@@ -115,7 +115,7 @@ export type Config = {
   readonly upstreams: { readonly networks: readonly string[] };
   /** How long a pending domain is checked before it fails. */
   readonly verifyWindowMs: number;
-  /** Divides every wait. For test labs only. */
+  /** Divides every wait except those between orders. For test labs only. */
   readonly timeScale: number;
   /** How long after verification a missing certificate triggers an operator notification. */
   readonly escalateAfterMs: number;

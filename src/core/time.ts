@@ -18,7 +18,7 @@ export function parseDuration(text: string): number | null {
 /** The shortest wait, whatever TIME_SCALE is. */
 export const WAIT_MS_MIN = 250;
 
-/** A wait divided by TIME_SCALE. */
-export function scaledMs(ms: number, timeScale: number): number {
-  return Math.round(Math.max(WAIT_MS_MIN, ms / timeScale));
+/** A wait divided by TIME_SCALE, at least `leastMs`. */
+export function scaledMs(ms: number, timeScale: number, leastMs = WAIT_MS_MIN): number {
+  return Math.round(Math.max(leastMs, ms / timeScale));
 }

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { createTicketKeys } from '../certificates/vault/derived-secrets.ts';
 import type { RouteNotification } from '../core/operations/edge-route.ts';
 import { countConnections, listenFault } from '../net/connections.ts';
+import { limitedLog } from '../ops/limited-log.ts';
 import { type EdgeCounters, uncounted } from '../ops/metrics/traffic.ts';
 import { BUNDLES_MAX, createBundles, createGateway } from './caddy/gateway.ts';
 import type { EdgeLog, EdgeService } from './edge-service.ts';
@@ -241,38 +242,4 @@ function open(
   return listener.listen(host, port).catch((cause: unknown) => {
     throw listenFault(variable, host, port, cause);
   });
-}
-
-const EVERY_MS = 5_000;
-
-/** The first message of a kind at once, then the latest with a `count`. Use few kinds. */
-export function limitedLog(log: EdgeLog, everyMs: number = EVERY_MS): EdgeLog {
-  const held = new Map<string, { count: number; fields: object }>();
-
-  function say(fields: object, kind: string): void {
-    log.error(fields, kind);
-    const more = { count: 0, fields };
-    held.set(kind, more);
-    setTimeout(() => {
-      held.delete(kind);
-      if (more.count > 0) say({ ...more.fields, count: more.count }, kind);
-    }, everyMs).unref();
-  }
-
-  function error(fields: object, kind: string): void {
-    const more = held.get(kind);
-    if (more === undefined) {
-      say(fields, kind);
-    } else {
-      more.count += 1;
-      more.fields = fields;
-    }
-  }
-
-  return {
-    debug: log.debug.bind(log),
-    warn: log.warn.bind(log),
-    error: (fields: unknown, kind: unknown = '') =>
-      error(typeof fields === 'object' && fields !== null ? fields : { err: fields }, String(kind)),
-  };
 }

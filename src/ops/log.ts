@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
-import { type Logger, type LoggerOptions, stdSerializers } from 'pino';
+import { type LoggerOptions, stdSerializers } from 'pino';
 import type { Config } from '../config/config.ts';
 import { projectVersion } from '../config/root-folder.ts';
+import { withoutSecrets } from '../core/secrets.ts';
 import { outageHook } from './outage-lines.ts';
 
 /** Codes and names; never arguments, parameters or rows. */
@@ -15,24 +16,6 @@ export function logOptions({ logLevel, role }: Pick<Config, 'logLevel' | 'role'>
   const base = { pid: process.pid, hostname: hostname(), role, version: projectVersion() };
   const hooks = { logMethod: outageHook() };
   return { level: logLevel, base, serializers: { err: errorInLog }, hooks };
-}
-
-const MINUTE_MS = 60_000;
-
-/** Logs the first call at once, and later ones in one line a minute; `times` counts them. */
-export function createMinuteLog(log: Pick<Logger, 'warn'>, line: string): (fields: object) => void {
-  let times = 0;
-  let isQuiet = false;
-  return (fields) => {
-    times += 1;
-    if (isQuiet) return;
-    isQuiet = true;
-    log.warn({ ...fields, times }, line);
-    times = 0;
-    setTimeout(() => {
-      isQuiet = false;
-    }, MINUTE_MS).unref();
-  };
 }
 
 /** Foreign errors contain data: ioredis command arguments, Prisma row values. */
@@ -49,12 +32,4 @@ function errorInLog(fault: unknown): object {
     stack: withoutSecrets(stack),
     ...Object.fromEntries(kept),
   };
-}
-
-/** Replaces passwords in URLs, our own keys and secrets, and private keys with `…`. */
-function withoutSecrets(text: string): string {
-  return text
-    .replace(/(\w:\/\/[^\s:/@]*:)[^\s/@]+@/g, '$1…@')
-    .replace(/\b(signpost_|whsec_)[\w+/=]+/g, '$1…')
-    .replace(/-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*/g, '…');
 }

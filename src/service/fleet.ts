@@ -37,7 +37,7 @@ export function fleetStore({ config, database }: FleetParts): FleetStore {
 /** How often a process reports, and after how long without a report it counts as gone. */
 export function fleetTimes({ timeScale }: Pick<Config, 'timeScale'>) {
   return {
-    beatMs: Math.max(SECOND, BEAT_MS / timeScale),
-    goneMs: Math.max(SECOND * (GONE_MS / BEAT_MS), GONE_MS / timeScale),
+    beatMs: scaledMs(BEAT_MS, timeScale, SECOND),
+    goneMs: scaledMs(GONE_MS, timeScale, SECOND * (GONE_MS / BEAT_MS)),
   };
 }

@@ -3,6 +3,7 @@
  * committed before its job is added. So a first check only suspects, and a second one, some seconds
  * later, repairs.
  */
+import { chunksOf } from '../../src/core/chunks.ts';
 import { jobId, type QueueName, rowIdIn } from '../../src/core/operations/jobs.ts';
 import type { WaitingJob, WaitingQueue } from '../../src/db/domains/waiting.ts';
 import type { WantedJob } from '../../src/queue/queues.ts';
@@ -59,13 +60,13 @@ export async function confirm(
   stop: AbortSignal,
 ): Promise<Confirmed> {
   let [added, woken, removed] = [0, 0, 0];
-  for (const keys of pages(missing)) {
+  for (const keys of chunksOf(missing, PAGE)) {
     if (stop.aborted) break;
     const ensured = await addMissing(service, queue, keys);
     added += ensured.added;
     woken += ensured.woken;
   }
-  for (const ids of pages(orphaned)) {
+  for (const ids of chunksOf(orphaned, PAGE)) {
     if (stop.aborted) break;
     removed += await removeOrphans(service, queue, ids);
   }
@@ -93,12 +94,6 @@ async function removeOrphans(
   return queues.removeIdle(
     queue,
     ids.filter((id) => !wanted.has(id)),
-  );
-}
-
-function pages<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / PAGE) }, (_, index) =>
-    items.slice(index * PAGE, (index + 1) * PAGE),
   );
 }
 

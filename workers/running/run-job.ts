@@ -1,5 +1,6 @@
 /** The only place that catches a job's faults. */
 
+import { failureReason } from '../../src/core/operations/failure-reason.ts';
 import {
   type AnyJob,
   domainIdIn,
@@ -13,7 +14,6 @@ import {
   isSuspect,
   outageWaitMs,
   quarantineWaitsMs,
-  reasonOf,
 } from '../../src/core/operations/quarantine.ts';
 import { SECOND, scaledMs } from '../../src/core/time.ts';
 import type { JobOutcome } from '../../src/ops/metrics/work.ts';
@@ -131,7 +131,9 @@ async function afterFault<N extends QueueName>(
   const faults = trouble.faults + 1;
   const waitMs = faultWaitMs(faults, timeScale);
   log.error({ err: fault, ...ids, faults, waitMs }, 'job failed: internal error');
-  const reason = reasonOf(fault instanceof Error ? fault : { name: 'Thrown', message: `${fault}` });
+  const reason = failureReason(
+    fault instanceof Error ? fault : { name: 'Thrown', message: `${fault}` },
+  );
   const later = toStored(job, { ...survived, faults, outages: 0 });
   const { probation } = trouble;
   // A sweep serves all domains and is never quarantined: its rows are leased, so a bad row affects

@@ -1,7 +1,7 @@
 /** Keeps a worker whose server fails from retrying without delay. */
 
 import type { Logger } from 'pino';
-import { createMinuteLog } from '../../src/ops/log.ts';
+import { createMinuteLog } from '../../src/ops/limited-log.ts';
 
 /** The part of a BullMQ Worker that the spin guard uses. */
 export type Pausable = {

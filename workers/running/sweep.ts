@@ -4,7 +4,9 @@
  * processed last and alone, since it can crash the worker.
  */
 
-import { quarantine, reasonOf, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
+import { failureReason } from '../../src/core/operations/failure-reason.ts';
+import { quarantine, sweepLeasesMs } from '../../src/core/operations/quarantine.ts';
+import { scaledMs } from '../../src/core/time.ts';
 import {
   type DueDomains,
   type Lease,
@@ -94,7 +96,8 @@ async function workOnOne(
   } catch (fault) {
     if (isOutage(fault)) throw fault;
     onFault(fault, id);
-    if (takes >= quarantine.takesSuspicious) await due.noteReason(id, reasonOf(errorOf(fault)));
+    if (takes >= quarantine.takesSuspicious)
+      await due.noteReason(id, failureReason(errorOf(fault)));
     return;
   }
   // The first take is settled by the save.
@@ -116,7 +119,7 @@ function leaseNow(
   { usualMs, leastMs }: UsualLease,
 ): Lease {
   const now = clock();
-  return { now, leasesMs: sweepLeasesMs(Math.max(leastMs, usualMs / timeScale), timeScale) };
+  return { now, leasesMs: sweepLeasesMs(scaledMs(usualMs, timeScale, leastMs), timeScale) };
 }
 
 type SweepPlan = Pick<Sweep, 'work' | 'batch' | 'atOnce'> & { readonly lease: UsualLease };

@@ -1,5 +1,6 @@
 import type { Config } from '../../src/config/config.ts';
 import type { SweepQueue } from '../../src/core/operations/jobs.ts';
+import { MINUTE, SECOND, scaledMs } from '../../src/core/time.ts';
 
 export type WorkTimes = {
   readonly sweepEveryMs: { readonly [N in SweepQueue]: number };
@@ -7,18 +8,18 @@ export type WorkTimes = {
 };
 
 /** One of the worker processes reconciles this often. */
-const RECONCILE_EVERY_MS = 20_000;
+const RECONCILE_EVERY_MS = 20 * SECOND;
 /** Each run costs the queue and the database a few milliseconds, even in a test lab. */
-const SWEEP_MS_MIN = 1_000;
+const SWEEP_MS_MIN = SECOND;
 /** In test labs, where more runs would only cost time. */
-const RECONCILE_MS_MIN = 3_000;
+const RECONCILE_MS_MIN = 3 * SECOND;
 
 export function workTimes({ timeScale }: Pick<Config, 'timeScale'>): WorkTimes {
   return {
     sweepEveryMs: {
-      'recheck-live': Math.max(SWEEP_MS_MIN, 10_000 / timeScale),
-      'renew-certificate': Math.max(SWEEP_MS_MIN, 60_000 / timeScale),
+      'recheck-live': scaledMs(10 * SECOND, timeScale, SWEEP_MS_MIN),
+      'renew-certificate': scaledMs(MINUTE, timeScale, SWEEP_MS_MIN),
     },
-    reconcileEveryMs: Math.max(RECONCILE_MS_MIN, RECONCILE_EVERY_MS / timeScale),
+    reconcileEveryMs: scaledMs(RECONCILE_EVERY_MS, timeScale, RECONCILE_MS_MIN),
   };
 }

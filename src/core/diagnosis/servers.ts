@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js';
+import { counted } from '../words.ts';
 import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput, listedIn, type OwnZone, ownZoneIn } from './input.ts';
 import type { ServerState } from './observation.ts';
 import {
-  counted,
   deleteOwnZone,
   foreign,
   keeperOf,

@@ -63,10 +63,6 @@ export function addressRecords(addresses: readonly string[]): string {
   return listed(addresses.map((one) => `${one.includes(':') ? 'AAAA' : 'A'} ${one}`));
 }
 
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** `CNAME docs → x.edge.test, TTL 3600`, with the zone if it is not the registrable domain. */
 export function recordIn(finding: Wanted): string {
   const { type, name, value, ttl } = recordFor(finding);

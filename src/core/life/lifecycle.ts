@@ -25,7 +25,7 @@ export type Verdict = 'right' | 'wrong' | 'unknown';
 export type CheckTimes = {
   /** How long a domain can stay pending (VERIFY_WINDOW). */
   readonly windowMs: number;
-  /** Divides every wait (TIME_SCALE); 1 except in test labs. */
+  /** Divides waits (TIME_SCALE); 1 except in test labs. */
   readonly timeScale: number;
 };
 

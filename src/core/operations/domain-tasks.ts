@@ -1,8 +1,9 @@
 /** Tasks about domains and certificates. */
 import { shortList } from '../names/printable.ts';
+import { counted } from '../words.ts';
 import { processInWords } from './fleet.ts';
 import { queueNames } from './jobs.ts';
-import { countOf, secondsInWords, type TaskRule } from './operator-task.ts';
+import { secondsInWords, type TaskRule } from './operator-task.ts';
 import { thresholds } from './thresholds.ts';
 
 /** A worker that reports it, or enough domains. In a small installation, half of all. */
@@ -17,7 +18,7 @@ export const resolversSilent: TaskRule = ({ ofOurResolvers: domains, attached, f
   return {
     code: 'resolvers_silent',
     urgency: 'act',
-    summary: `Our resolvers${whose} couldn’t check ${countOf(domains, 'domain', 'domains')}.`,
+    summary: `Our resolvers${whose} couldn’t check ${counted(domains, 'domain')}.`,
     action:
       'Query each of DNS_SERVERS (default: the system’s) from the worker’s machine. Fix or replace the ones that fail. Domains keep their state, and are checked again within a minute of the repair.',
   };
@@ -46,7 +47,7 @@ export const certificatesEnded: TaskRule = ({ certificates: { ended } }) => {
   return {
     code: 'certificates_ended',
     urgency: 'act',
-    summary: `${countOf(ended, 'served domain has', 'served domains have')} an expired certificate. Visitors see a warning.`,
+    summary: `${counted(ended, 'served domain has', 'served domains have')} an expired certificate. Visitors see a warning.`,
     action: 'Start with those that expired first, below. Each says why it was not renewed.',
   };
 };
@@ -56,7 +57,7 @@ export const openEscalations: TaskRule = ({ escalationsOpen }) => {
   return {
     code: 'escalations_open',
     urgency: 'act',
-    summary: `The certificate of ${countOf(escalationsOpen, 'domain', 'domains')} could not be issued or renewed.`,
+    summary: `The certificate of ${counted(escalationsOpen, 'domain')} could not be issued or renewed.`,
     action:
       'Each shows its cause and the next automatic step. Act on those caused by this platform.',
   };
@@ -67,7 +68,7 @@ export const quarantinedJobs: TaskRule = ({ jobsSetAside }) => {
   return {
     code: 'jobs_set_aside',
     urgency: 'act',
-    summary: `${countOf(jobsSetAside, 'job', 'jobs')} failed repeatedly and ${jobsSetAside === 1 ? 'was' : 'were'} quarantined.`,
+    summary: `${counted(jobsSetAside, 'job')} failed repeatedly and ${jobsSetAside === 1 ? 'was' : 'were'} quarantined.`,
     action:
       'The reason is a fault in this platform. Fix it, then retry the job on the domain’s page.',
   };
@@ -78,7 +79,7 @@ export const certificatesEndSoon: TaskRule = ({ certificates: { day } }) => {
   return {
     code: 'certificates_end_soon',
     urgency: 'act',
-    summary: `${countOf(day, 'certificate expires', 'certificates expire')} within a day.`,
+    summary: `${counted(day, 'certificate expires', 'certificates expire')} within a day.`,
     action:
       'Certificates are renewed with a third of their lifetime left. Start with those that expire first, below.',
   };
@@ -90,7 +91,7 @@ export const unexpectedAuthority: TaskRule = ({ certificatesUnexpected: found })
   return {
     code: 'certificates_unexpected',
     urgency: 'act',
-    summary: `${countOf(found, 'certificate', 'certificates')} of the last day ${found === 1 ? 'is' : 'are'} from a CA that is not configured. Browsers can reject ${found === 1 ? 'it' : 'them'}.`,
+    summary: `${counted(found, 'certificate')} of the last day ${found === 1 ? 'is' : 'are'} from a CA that is not configured. Browsers can reject ${found === 1 ? 'it' : 'them'}.`,
     action:
       'Compare ACME_DIRECTORY_URL and ACME_FALLBACK_DIRECTORY_URL of all workers. If you changed the CA today, this ends within a day.',
   };

@@ -1,4 +1,6 @@
 /** The queues and their job data: ids only, never state. */
+import { uuidPattern } from '../uuid.ts';
+
 /** One job per domain and epoch in each. */
 export const domainQueues = ['check-dns', 'issue-certificate', 'escalate-certificate'] as const;
 /** One recurring job each: a run processes the rows that are due in PostgreSQL. */
@@ -25,15 +27,6 @@ export function jobId(job: AnyJob): string {
   if ('domainId' in job) return `${job.domainId}.${job.epoch}`;
   if ('deliveryId' in job) return job.deliveryId;
   return 'sweep';
-}
-
-/** No capture groups. */
-const uuidPattern = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-
-const wholeUuid = new RegExp(`^${uuidPattern}$`);
-
-export function isUuid(text: string): boolean {
-  return wholeUuid.test(text);
 }
 
 const ofRow = new RegExp(`^(${uuidPattern})(?:\\.\\d+)?$`);

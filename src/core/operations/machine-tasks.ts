@@ -1,7 +1,8 @@
 /** Tasks about processes, queue and storage. */
 import { shortList } from '../names/printable.ts';
+import { counted } from '../words.ts';
 import { processInWords, troubledIn } from './fleet.ts';
-import { countOf, secondsInWords, type TaskRule } from './operator-task.ts';
+import { secondsInWords, type TaskRule } from './operator-task.ts';
 import { thresholds } from './thresholds.ts';
 
 export const queueAway: TaskRule = ({ queueAnswers }) => {
@@ -48,7 +49,7 @@ export const refusedProcesses: TaskRule = ({ fleet }) => {
   return {
     code: 'process_refused',
     urgency: 'act',
-    summary: `The configuration of ${processInWords(first)} differs: ${first.problem}${others === 0 ? '' : ` ${countOf(others, 'other differs', 'others differ')}, too.`}`,
+    summary: `The configuration of ${processInWords(first)} differs: ${first.problem}${others === 0 ? '' : ` ${counted(others, 'other differs', 'others differ')}, too.`}`,
     action:
       'Set the same value there. If the change is intended, see docs/run/fleet.md: a setting can be accepted, another Redis needs every process stopped.',
   };

@@ -1,3 +1,4 @@
+import { counted } from '../words.ts';
 import type { SeenProcess } from './fleet.ts';
 import type { QueueName } from './jobs.ts';
 import type { Role } from './roles.ts';
@@ -63,11 +64,6 @@ export type OperatorTask = {
 /** Null: nothing to do. */
 export type TaskRule = (vitals: Vitals) => OperatorTask | null;
 
-/** `2 jobs`. */
-export function countOf(number: number, one: string, many: string): string {
-  return `${number} ${number === 1 ? one : many}`;
-}
-
 /** In the largest unit with a value of at least two, rounded down: `119 seconds`. */
 export function secondsInWords(seconds: number): string {
   const units = [
@@ -76,6 +72,5 @@ export function secondsInWords(seconds: number): string {
     [60, 'minute'],
   ] as const;
   const [size, name] = units.find(([length]) => seconds >= length * 2) ?? [1, 'second'];
-  const number = Math.floor(seconds / size);
-  return `${number} ${name}${number === 1 ? '' : 's'}`;
+  return counted(Math.floor(seconds / size), name);
 }

@@ -18,7 +18,6 @@ export const quarantine = {
 const faultWait = { firstMs: SECOND, maxMs: 5 * MINUTE } as const;
 /** For an outage of Redis or PostgreSQL: the backlog drains soon after it. */
 const outageWait = { firstMs: SECOND, maxMs: 30 * SECOND } as const;
-const REASON_MAX = 300;
 
 export type Misfortune = {
   /** In a row, without outages. */
@@ -69,28 +68,4 @@ function doubled(
 ): number {
   const ms = Math.min(maxMs, firstMs * 2 ** Math.min(30, Math.max(0, times - 1)));
   return scaledMs(ms, timeScale);
-}
-
-/**
- * One line of at most 300 characters without credentials, keys and long random text. Keeps the last
- * paragraph: Prisma's messages start with source code.
- */
-export function reasonOf({ name, message }: { readonly name: string; readonly message: string }) {
-  const said =
-    withoutSecrets(message)
-      .trim()
-      .split(/\n\s*\n/)
-      .at(-1) ?? '';
-  return `${name}: ${said.replace(/\s+/g, ' ')}`.slice(0, REASON_MAX);
-}
-
-/** Ids are not secrets. */
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-function withoutSecrets(message: string): string {
-  return message
-    .slice(0, 10_000)
-    .replace(/-----BEGIN [^-]*-----[\s\S]*?(-----END [^-]*-----|$)/g, '…')
-    .replace(/\/\/[^/\s]*@/g, '//…@')
-    .replace(/[\w+/=-]{32,}/g, (text) => (UUID.test(text) ? text : '…'));
 }

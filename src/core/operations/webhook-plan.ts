@@ -21,6 +21,7 @@ const RETRY_AFTER_MS_MAX = DAY;
 export const OLD_SECRET_MS = DAY;
 /** A webhook without a successful delivery for this long is disabled. */
 export const FAILING_MS = 5 * DAY;
+export const DELIVERIES_KEPT_MS = 30 * DAY;
 
 /**
  * No other part of the response is stored. `name_not_resolved`: no address. `name_not_told`: the

@@ -1,6 +1,7 @@
 import { hasProblem, type ServedCheck } from '../../core/certificates/served.ts';
 import type { Finding } from '../../core/diagnosis/findings.ts';
 import { recheckWaits } from '../../core/life/ladder.ts';
+import { scaledMs } from '../../core/time.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { schedule } from './commit.ts';
 
@@ -37,7 +38,7 @@ export function createServedCertificateStore(
       return rows.flatMap(({ chain }) => chain ?? []);
     },
     async save({ id, epoch }, shown) {
-      const waitMs = recheckWaits.notServedMs / timeScale;
+      const waitMs = scaledMs(recheckWaits.notServedMs, timeScale);
       const again = hasProblem(shown) ? new Date(shown.checkedAt.getTime() + waitMs) : null;
       await prisma.$executeRaw`
         UPDATE domain SET shown = ${shown}::jsonb

@@ -7,7 +7,7 @@ import type { EdgeCertificate } from '../../certificates/served/proof-certificat
 import { clientAddress } from '../../net/client-address.ts';
 import type { ConnectionCount } from '../../net/connections.ts';
 import { isSameSecret } from '../../net/constant-time.ts';
-import { createMinuteLog } from '../../ops/log.ts';
+import { createMinuteLog } from '../../ops/limited-log.ts';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
 import type { EdgeLog } from '../edge-service.ts';
 import type { OpenConnections } from '../open-connections.ts';

@@ -3,7 +3,7 @@
 import type { ApiConfig } from '../../config/config.ts';
 import { type Access, accessTo, noAccess, wholeInstallation } from '../../core/access.ts';
 import { limitsOf } from '../../core/operations/account-limits.ts';
-import { isUuid } from '../../core/operations/jobs.ts';
+import { isUuid } from '../../core/uuid.ts';
 import type { AccountStore } from '../../db/accounts.ts';
 import { type Authenticate, allows, forbidden, unauthorized } from '../keys/auth.ts';
 import type { KeyUsage } from '../keys/key-usage.ts';

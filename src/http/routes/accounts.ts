@@ -5,8 +5,8 @@ import {
   accountLimitNames,
   limitsOf,
 } from '../../core/operations/account-limits.ts';
-import { isUuid } from '../../core/operations/jobs.ts';
 import { type Account, DEFAULT_ACCOUNT_ID } from '../../core/records.ts';
+import { isUuid } from '../../core/uuid.ts';
 import { countUsage } from '../../db/account-usage.ts';
 import type { Service } from '../../service/service.ts';
 import { type ApiResponse, refuse } from '../pipeline/errors.ts';

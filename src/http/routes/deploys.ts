@@ -1,6 +1,7 @@
 /** A project's deploys. Adding a domain requires one that succeeded. */
-import { isUuid } from '../../core/operations/jobs.ts';
+
 import type { Deploy } from '../../core/records.ts';
+import { isUuid } from '../../core/uuid.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse, refuseField } from '../pipeline/errors.ts';
 import { pageAnswer } from '../pipeline/paging.ts';

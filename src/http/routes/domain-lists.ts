@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Access } from '../../core/access.ts';
 import { parseHostname } from '../../core/names/hostname.ts';
 import { partOfName } from '../../core/names/idna.ts';
-import { isUuid } from '../../core/operations/jobs.ts';
+import { isUuid } from '../../core/uuid.ts';
 import type { DomainFilters } from '../../db/domains/domain-list.ts';
 import { eventView } from '../../events/event-stream.ts';
 import type { Service } from '../../service/service.ts';

@@ -1,6 +1,6 @@
 /** Escalations of all projects, for operators. */
 import { asInstallation, type Installation } from '../../core/access.ts';
-import { isUuid } from '../../core/operations/jobs.ts';
+import { isUuid } from '../../core/uuid.ts';
 import {
   closeForOperator,
   type EscalationQuery,

@@ -1,6 +1,6 @@
 /** The processes of the installation, for operators. */
 import type { SeenProcess } from '../../core/operations/fleet.ts';
-import { isUuid } from '../../core/operations/jobs.ts';
+import { isUuid } from '../../core/uuid.ts';
 import { fleetStore, loadFleet } from '../../service/fleet.ts';
 import type { InstallationOverview } from '../../service/overview.ts';
 import type { Service } from '../../service/service.ts';

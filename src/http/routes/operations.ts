@@ -3,13 +3,9 @@
 import { type Access, asInstallation, wholeInstallation } from '../../core/access.ts';
 import { followUps } from '../../core/life/follow-ups.ts';
 import { partOfName } from '../../core/names/idna.ts';
-import {
-  type DomainJob,
-  type DomainQueue,
-  domainQueues,
-  isUuid,
-} from '../../core/operations/jobs.ts';
+import { type DomainJob, type DomainQueue, domainQueues } from '../../core/operations/jobs.ts';
 import type { Quarantine } from '../../core/records.ts';
+import { isUuid } from '../../core/uuid.ts';
 import type { DomainDetails } from '../../db/domains/domain-details.ts';
 import type { SweepName } from '../../db/domains/sweeps.ts';
 import { loadTimeline } from '../../db/events.ts';

@@ -1,7 +1,7 @@
 /** The secret that signs the edge's requests to a project's deploys. */
 import { oldKeyEndsAt } from '../../core/operations/edge-route.ts';
-import { isUuid } from '../../core/operations/jobs.ts';
 import type { Project } from '../../core/records.ts';
+import { isUuid } from '../../core/uuid.ts';
 import type { Service } from '../../service/service.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';

@@ -1,6 +1,7 @@
 /** Opens event streams, rechecks their keys, and releases everything when they end. */
 import { type Access, wholeInstallation } from '../../core/access.ts';
 import { ladder } from '../../core/life/ladder.ts';
+import { scaledMs } from '../../core/time.ts';
 import {
   createWatchedDomainStore,
   type WatchedDomainStore,
@@ -112,7 +113,7 @@ function watchingOf(
     promote: (domain) => queues.promote('check-dns', domain),
     now,
     log,
-    checkEveryMs: ladder.watchedWaitMs / config.timeScale,
+    checkEveryMs: scaledMs(ladder.watchedWaitMs, config.timeScale),
   });
 }
 

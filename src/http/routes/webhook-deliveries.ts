@@ -1,6 +1,7 @@
 import type { Access } from '../../core/access.ts';
-import { outcomeOf } from '../../core/operations/webhook-plan.ts';
+import { DELIVERIES_KEPT_MS, outcomeOf } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
+import { DAY } from '../../core/time.ts';
 import type { ReplayedEvents } from '../../db/delivery/replay-deliveries.ts';
 import type { Service } from '../../service/service.ts';
 import { cursorAfterDelivery } from '../pipeline/cursor.ts';
@@ -47,8 +48,7 @@ export function listDeliveries(service: Service, owners: Owners): Route {
     stability,
     operationId: owners.named('list', 'WebhookDeliveries'),
     summary: 'List deliveries',
-    description:
-      'Lists deliveries in pages, those of the newest events first. Deliveries are kept for 30 days.',
+    description: `Lists deliveries in pages, those of the newest events first. Deliveries are kept for ${DELIVERIES_KEPT_MS / DAY} days.`,
     query: deliveriesQuery,
     success: {
       status: 200,

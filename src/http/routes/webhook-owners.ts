@@ -1,8 +1,8 @@
 /** A project owns its webhooks; operators' webhooks get the events of every project. */
 import { type Access, asInstallation, wholeInstallation } from '../../core/access.ts';
-import { isUuid } from '../../core/operations/jobs.ts';
 import type { Scope } from '../../core/operations/scopes.ts';
 import type { Account, Webhook } from '../../core/records.ts';
+import { isUuid } from '../../core/uuid.ts';
 import type { DeliveryRow } from '../../db/delivery/deliveries.ts';
 import type { WebhookOwner } from '../../db/delivery/webhooks.ts';
 import type { Service } from '../../service/service.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { isUuid } from '../../core/operations/jobs.ts';
 import { OLD_SECRET_MS } from '../../core/operations/webhook-plan.ts';
 import type { Webhook } from '../../core/records.ts';
+import { isUuid } from '../../core/uuid.ts';
 import { urlProblem } from '../../net/destination.ts';
 import type { Service } from '../../service/service.ts';
 import { mintSecret } from '../../webhooks/message.ts';

@@ -1,3 +1,6 @@
+import { HOUR, MINUTE, SECOND } from '../../time.ts';
+import { counted } from '../../words.ts';
+
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** `Nov 22`, with the year if it is not this one. In UTC. */
@@ -6,15 +9,9 @@ export function dateInWords(at: Date, now: Date): string {
   return at.getUTCFullYear() === now.getUTCFullYear() ? text : `${text}, ${at.getUTCFullYear()}`;
 }
 
-const HOUR_MS = 3_600_000;
-
 /** `48 hours`, `90 minutes`, `20 seconds`: the largest unit with a whole number. */
 export function spanInWords(ms: number): string {
-  if (ms >= HOUR_MS && ms % HOUR_MS === 0) return counted(ms / HOUR_MS, 'hour');
-  if (ms >= 60_000 && ms % 60_000 === 0) return counted(ms / 60_000, 'minute');
-  return counted(Math.round(ms / 1_000), 'second');
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  if (ms >= HOUR && ms % HOUR === 0) return counted(ms / HOUR, 'hour');
+  if (ms >= MINUTE && ms % MINUTE === 0) return counted(ms / MINUTE, 'minute');
+  return counted(Math.round(ms / SECOND), 'second');
 }

@@ -1,5 +1,6 @@
 /** Sentences about the progress of the changes at the DNS provider. */
 import { type ChangeVerb, type DnsChange, isOpen } from '../../diagnosis/changes/change.ts';
+import { counted } from '../../words.ts';
 
 /** Every open change is on some name servers, but not on all. */
 export function isSpreading(changes: readonly DnsChange[]): boolean {
@@ -70,10 +71,6 @@ function onItsWay({ verb, type }: DnsChange): string {
 
 function inWords({ verb, type }: DnsChange): string {
   return `${verbs[verb].toLowerCase()} the ${type} record`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function listed(texts: readonly string[]): string {
