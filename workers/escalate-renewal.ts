@@ -13,6 +13,7 @@
 
 import { mayWake, type NextAttempt, nextAttempt } from '../src/core/certificates/escalation.ts';
 import { escalateRenewalAt } from '../src/core/certificates/plan.ts';
+import { isServed } from '../src/core/life/lifecycle.ts';
 import {
   loadOpenEscalation,
   openRenewalEscalation,
@@ -90,7 +91,6 @@ async function escalate(service: Service, id: string): Promise<void> {
 
 /** Another run can have renewed it. Null if not served: recheck-live handles expiry. */
 function plannedAt({ domain: { state }, usable }: IssueWork): Date | null {
-  const served = state.status === 'live' || state.status === 'drifted';
-  if (!served || usable === null || !usable.issuedAt || !usable.expiresAt) return null;
+  if (!isServed(state) || usable === null || !usable.issuedAt || !usable.expiresAt) return null;
   return escalateRenewalAt({ issuedAt: usable.issuedAt, expiresAt: usable.expiresAt });
 }

@@ -9,6 +9,7 @@
  */
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observed } from '../src/core/diagnosis/observation.ts';
+import { isServed } from '../src/core/life/lifecycle.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import { inSpan } from '../src/net/tracing.ts';
 import type { Service } from '../src/service/service.ts';
@@ -51,8 +52,8 @@ async function recheck(service: Service, id: string): Promise<void> {
   if (outcome?.to.status === 'live') await service.handshakes.recordServed(domain);
 }
 
-function isSettled({ state: { status } }: LoadedDomain): boolean {
-  return status === 'live' || status === 'drifted' || status === 'failed';
+function isSettled({ state }: LoadedDomain): boolean {
+  return isServed(state) || state.status === 'failed';
 }
 
 /** Unchanged confirms a success or a miss. A miss of a live domain needs a full observation. */

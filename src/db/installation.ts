@@ -2,6 +2,7 @@
 
 import type { DomainStatus } from '../core/life/lifecycle.ts';
 import { type QueueName, queueNames, sweepQueues } from '../core/operations/jobs.ts';
+import { servedInSql } from './domains/status-list.ts';
 import { sweeps } from './domains/sweeps.ts';
 import { repairKinds } from './domains/waiting.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
@@ -74,12 +75,12 @@ export async function readInstallation(
     WITH attached AS MATERIALIZED (
       SELECT status::text AS status, count(*) AS count, min(next_check_at) AS due, min(escalate_at) AS escalate_at,
         min(pending_since) AS pending_since, min(verified_at) AS verified_at,
-        min(certificate_ends_at) FILTER (WHERE status IN ('live', 'drifted')) AS ends_at,
-        count(*) FILTER (WHERE status IN ('live', 'drifted') AND certificate_ends_at <= now()) AS ended,
-        count(*) FILTER (WHERE status IN ('live', 'drifted') AND certificate_ends_at <= now() + interval '1 day') AS day,
-        count(*) FILTER (WHERE status IN ('live', 'drifted') AND certificate_ends_at <= now() + interval '7 days') AS week,
-        count(*) FILTER (WHERE status IN ('live', 'drifted') AND certificate_ends_at <= now() + interval '30 days') AS month,
-        count(*) FILTER (WHERE status IN ('live', 'drifted') AND certificate_ends_at IS NOT NULL) AS served
+        min(certificate_ends_at) FILTER (WHERE status IN (${servedInSql})) AS ends_at,
+        count(*) FILTER (WHERE status IN (${servedInSql}) AND certificate_ends_at <= now()) AS ended,
+        count(*) FILTER (WHERE status IN (${servedInSql}) AND certificate_ends_at <= now() + interval '1 day') AS day,
+        count(*) FILTER (WHERE status IN (${servedInSql}) AND certificate_ends_at <= now() + interval '7 days') AS week,
+        count(*) FILTER (WHERE status IN (${servedInSql}) AND certificate_ends_at <= now() + interval '30 days') AS month,
+        count(*) FILTER (WHERE status IN (${servedInSql}) AND certificate_ends_at IS NOT NULL) AS served
       FROM domain WHERE removed_at IS NULL GROUP BY status)
     SELECT json_build_object(
       'domains', (SELECT json_object_agg(status, count) FROM attached),

@@ -7,6 +7,7 @@ import type { Quarantine } from '../core/records.ts';
 import { DAY } from '../core/time.ts';
 import { schedule } from './domains/commit.ts';
 import { type DomainDetails, details } from './domains/domain-details.ts';
+import { servedInSql } from './domains/status-list.ts';
 import { type SweepName, sweeps } from './domains/sweeps.ts';
 import type { PrismaClient } from './generated/client.ts';
 
@@ -111,7 +112,7 @@ function longestWaiting(prisma: PrismaClient): Promise<WaitingDomain[]> {
 function endingSoonest(prisma: PrismaClient): Promise<EndingDomain[]> {
   return prisma.$queryRaw`
     SELECT id::text, hostname, project_id::text AS "projectId", certificate_ends_at AS "endsAt"
-    FROM domain WHERE removed_at IS NULL AND status IN ('live', 'drifted') AND certificate_ends_at IS NOT NULL
+    FROM domain WHERE removed_at IS NULL AND status IN (${servedInSql}) AND certificate_ends_at IS NOT NULL
     ORDER BY certificate_ends_at, id LIMIT ${LISTED}`;
 }
 

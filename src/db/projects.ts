@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Access } from '../core/access.ts';
+import { servedStatuses } from '../core/life/lifecycle.ts';
 import { type Metadata, type MetadataChange, mergeMetadata, metadataIn } from '../core/metadata.ts';
 import { DEFAULT_ACCOUNT_ID, type Plan, type Project } from '../core/records.ts';
 import { andVisible, ofVisibleProject, visibleInSql, visibleProject } from './access.ts';
 import { keepOpen, keepProjects } from './accounts.ts';
 import { deletedColumns } from './delivery/webhooks.ts';
-import { served } from './domains/commit.ts';
 import { lockProject } from './domains/domain-settings.ts';
 import type { Tx } from './engine/transaction.ts';
 import { Prisma, type PrismaClient } from './generated/client.ts';
@@ -80,7 +80,7 @@ export function createProjectStore(prisma: PrismaClient): ProjectStore {
       return rotated ?? null;
     },
     async servedDomains(access, id, limit) {
-      const where = { ...attached(access, id), status: { in: [...served] } };
+      const where = { ...attached(access, id), status: { in: [...servedStatuses] } };
       const count = await prisma.domain.count({ where });
       const rows = await prisma.domain.findMany({
         where,

@@ -8,6 +8,7 @@ import { type Eagerness, nextWaitMs, recheckAt, recheckWaits, windowEnd } from '
 import {
   type CheckTimes,
   type DomainState,
+  isServed,
   type Transition,
   transition,
   type Verdict,
@@ -82,10 +83,6 @@ function escalateAt(
 ): Date | null {
   if (to.status === 'verified') return new Date(to.verifiedAt.getTime() + escalateAfterMs);
   return isServed(to) ? domain.escalateAt : null;
-}
-
-function isServed({ status }: DomainState): boolean {
-  return status === 'live' || status === 'drifted';
 }
 
 type Step = Exclude<Transition, { kind: 'refused' }> & {

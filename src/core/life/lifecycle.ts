@@ -19,6 +19,23 @@ export type DomainState =
 
 export type DomainStatus = DomainState['status'];
 
+/** The edge serves the domain if it has a certificate. */
+export const servedStatuses = ['live', 'drifted'] as const satisfies readonly DomainStatus[];
+
+/** The project holds the host name: another project has to prove ownership to get it. */
+export const heldStatuses = [
+  'verified',
+  ...servedStatuses,
+] as const satisfies readonly DomainStatus[];
+
+export function isServed({ status }: { readonly status: DomainStatus }): boolean {
+  return servedStatuses.some((one) => one === status);
+}
+
+export function holdsName({ status }: { readonly status: DomainStatus }): boolean {
+  return heldStatuses.some((one) => one === status);
+}
+
 /** The result of a DNS check. `unknown` changes no state. */
 export type Verdict = 'right' | 'wrong' | 'unknown';
 

@@ -1,6 +1,6 @@
 /** The only writer of a domain's state, epoch and times, apart from batches in checks.ts. */
 import type { DomainChange } from '../../core/life/change.ts';
-import type { DomainState, DomainStatus } from '../../core/life/lifecycle.ts';
+import type { DomainState } from '../../core/life/lifecycle.ts';
 import type { Metadata } from '../../core/metadata.ts';
 import type { Tx } from '../engine/transaction.ts';
 import type { Prisma } from '../generated/client.ts';
@@ -67,8 +67,6 @@ export async function schedule(
   });
   return count > 0;
 }
-
-export const served = ['live', 'drifted'] satisfies readonly DomainStatus[];
 
 /** Null if removed. Before ending an order, lock its domain first, to avoid deadlocks. */
 export async function loadLocked(tx: Tx, id: string): Promise<DomainRow | null> {

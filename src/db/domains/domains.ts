@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Access, Installation } from '../../core/access.ts';
 import { decide, firstChange } from '../../core/life/decide.ts';
+import { isServed } from '../../core/life/lifecycle.ts';
 import {
   type Metadata,
   type MetadataChange,
@@ -16,11 +17,12 @@ import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
 import { endOrders, lockOrders } from '../issuance/orders.ts';
 import type { ListRange, Page } from '../page.ts';
-import { commit, commitFirst, loadLocked, saveMetadata, served } from './commit.ts';
+import { commit, commitFirst, loadLocked, saveMetadata } from './commit.ts';
 import { type DomainDetails, details, detailsIn } from './domain-details.ts';
 import { type DomainFilters, loadDomainPage } from './domain-list.ts';
 import type { DomainRow } from './domain-row.ts';
 import { dropFromSettings, loadSettings, lockProject } from './domain-settings.ts';
+import { heldInSql } from './status-list.ts';
 
 type DomainName = { readonly projectId: string; readonly hostname: string };
 
@@ -218,8 +220,7 @@ async function removeDomain(
     const known = await tx.domain.findFirst({ where, select: { id: true } });
     return known === null ? null : { kind: 'removed_before' };
   }
-  const isServed = served.some((status) => status === row.state.status);
-  if (isServed && orphans === 'drop_unless_served') return { kind: 'served' };
+  if (isServed(row.state) && orphans === 'drop_unless_served') return { kind: 'served' };
   await lockOrders(tx, row.id, at); // before the project, as a refusal does
   await lockProject(tx, access, projectId);
   const uses = usesOf(await loadSettings(tx, access, projectId), hostname);
@@ -232,7 +233,7 @@ async function removeDomain(
   return { kind: 'removed', id: row.id, epoch: row.epoch };
 }
 
-/** It is `verified`, `live` or `drifted` in a project. Not cached. */
+/** A project holds the host name. Not cached. */
 export async function isHeld(
   prisma: PrismaClient,
   _edge: Installation,
@@ -241,7 +242,7 @@ export async function isHeld(
   const rows = await prisma.$queryRaw<unknown[]>`
     SELECT 1 FROM domain
     WHERE hostname = ${hostname} AND removed_at IS NULL
-      AND status IN ('verified', 'live', 'drifted')`;
+      AND status IN (${heldInSql})`;
   return rows.length > 0;
 }
 
@@ -254,7 +255,7 @@ export async function findAttached(
   const rows = await prisma.$queryRaw<{ id: string; target: string }[]>`
     SELECT id::text AS id, target FROM domain
     WHERE hostname = ${hostname} AND removed_at IS NULL ${andVisible(access, Prisma.sql`project_id`)}
-    ORDER BY status IN ('verified', 'live', 'drifted') DESC, added_at DESC, id
+    ORDER BY status IN (${heldInSql}) DESC, added_at DESC, id
     LIMIT 1`;
   return rows[0] ?? null;
 }

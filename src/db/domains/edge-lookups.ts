@@ -1,6 +1,6 @@
 /** Not cached here, so a removal takes effect at its commit. The edge caches. */
 
-import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import { heldStatuses } from '../../core/life/lifecycle.ts';
 import { type EdgeRoute, hstsField, oldKeyEndsAt } from '../../core/operations/edge-route.ts';
 import type { Database, PoolOptions } from '../engine/client.ts';
 import {
@@ -10,6 +10,7 @@ import {
   shareReads,
 } from '../engine/statements.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
+import { statusList } from './status-list.ts';
 
 /** Each answer is from a query that started after the call. Rejects without an answer. */
 export type EdgeLookups = {
@@ -90,8 +91,7 @@ async function findTlsChallenges(
   prisma: PrismaClient,
   hostnames: readonly string[],
 ): Promise<readonly (string | null)[]> {
-  const held: DomainStatus[] = ['verified', 'live', 'drifted'];
-  const domain = { removedAt: null, status: { in: held } };
+  const domain = { removedAt: null, status: { in: [...heldStatuses] } };
   const open = await prisma.challenge.findMany({
     where: {
       hostname: { in: [...hostnames] },
@@ -125,7 +125,7 @@ async function loadCertificates(run: RunStatement, ids: readonly string[]) {
 const names: Statement = {
   name: 'edge_names',
   text: `SELECT hostname FROM domain
-    WHERE removed_at IS NULL AND status IN ('verified', 'live', 'drifted') LIMIT $1`,
+    WHERE removed_at IS NULL AND status IN (${statusList(heldStatuses)}) LIMIT $1`,
 };
 
 const upstreamCas: Statement = {
@@ -164,7 +164,7 @@ const routes: Statement = {
       AND redirect.from_hostname = domain.hostname
     LEFT JOIN hsts ON hsts.domain_id = domain.id
     WHERE domain.hostname = ANY($1::text[]) AND domain.removed_at IS NULL
-      AND domain.status IN ('verified', 'live', 'drifted')`,
+      AND domain.status IN (${statusList(heldStatuses)})`,
 };
 
 type RouteRow = Omit<EdgeRoute, 'redirect' | 'signing' | 'hsts'> & {

@@ -1,10 +1,10 @@
 /** Every take is counted until a save: a domain that crashes its worker is taken less often. */
 
-import type { DomainStatus } from '../../core/life/lifecycle.ts';
+import { type DomainStatus, servedStatuses } from '../../core/life/lifecycle.ts';
 import type { SweepQueue } from '../../core/operations/jobs.ts';
 import { quarantine } from '../../core/operations/quarantine.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
-import { served } from './commit.ts';
+import { statusList } from './status-list.ts';
 
 export type Lease = {
   readonly now: Date;
@@ -39,7 +39,7 @@ export const sweeps = {
     queue: 'recheck-live',
     field: 'recheckAt',
     column: 'recheck_at',
-    statuses: [...served, 'failed'],
+    statuses: [...servedStatuses, 'failed'],
   },
   'renew-certificate': {
     queue: 'renew-certificate',
@@ -51,7 +51,7 @@ export const sweeps = {
     queue: 'renew-certificate',
     field: 'escalateAt',
     column: 'escalate_at',
-    statuses: served,
+    statuses: servedStatuses,
   },
   'ask-renewals': {
     queue: 'renew-certificate',
@@ -71,8 +71,7 @@ type Sweep = {
 
 function rawOf(queue: SweepName) {
   const { column, statuses } = sweeps[queue];
-  const list = statuses.map((status) => `'${status}'`).join(', ');
-  return { column: Prisma.raw(column), statuses: Prisma.raw(list) };
+  return { column: Prisma.raw(column), statuses: Prisma.raw(statusList(statuses)) };
 }
 
 export type SweepName = keyof typeof sweeps;

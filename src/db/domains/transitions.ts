@@ -2,6 +2,7 @@ import type { Observation, Observed } from '../../core/diagnosis/observation.ts'
 import { passageOf } from '../../core/diagnosis/proxies.ts';
 import type { DomainChange } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
+import { heldStatuses, holdsName } from '../../core/life/lifecycle.ts';
 import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
 import { proofNameOf } from '../../core/names/proof.ts';
 import { about, type NewEvent, recordEvents } from '../events.ts';
@@ -144,10 +145,8 @@ async function findFormerHolder(
   return former?.projectId ?? null;
 }
 
-const holding = ['verified', 'live', 'drifted'] as const satisfies readonly Row['status'][];
-
-function isHolding({ status, removedAt }: Row): boolean {
-  return removedAt === null && holding.some((one) => one === status);
+function isHolding(row: Row): boolean {
+  return row.removedAt === null && holdsName(row);
 }
 
 type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
@@ -155,7 +154,7 @@ type Proof = 'cname' | 'txt';
 
 /** The domain is pending or failed, so its project does not hold the name. */
 function isUnheld({ domain: { state } }: CheckSave): boolean {
-  return state.status === 'pending' || state.status === 'failed';
+  return !holdsName(state);
 }
 
 /**
@@ -168,7 +167,7 @@ async function findRival(tx: Tx, move: CheckSave): Promise<Row | null> {
   const { id, projectId, hostname } = domain;
   const other = { hostname, id: { not: id }, projectId: { not: projectId } };
   const rival = await tx.domain.findFirst({
-    where: { ...other, status: { in: ['pending', ...holding] }, removedAt: null },
+    where: { ...other, status: { in: ['pending', ...heldStatuses] }, removedAt: null },
     // In the enum's order: `pending` is the lowest.
     orderBy: [{ status: 'desc' }, { addedAt: 'asc' }, { id: 'asc' }],
   });

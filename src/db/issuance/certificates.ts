@@ -3,8 +3,9 @@ import type { BudgetWait, PlacedAs } from '../../core/certificates/budget.ts';
 import type { Renewable } from '../../core/certificates/plan.ts';
 import type { DomainChange } from '../../core/life/change.ts';
 import { decide } from '../../core/life/decide.ts';
+import { isServed, servedStatuses } from '../../core/life/lifecycle.ts';
 import type { Certificate } from '../../core/records.ts';
-import { commit, loadLocked, schedule, served } from '../domains/commit.ts';
+import { commit, loadLocked, schedule } from '../domains/commit.ts';
 import type { DomainRow, LoadedDomain } from '../domains/domain-row.ts';
 import type { Tx } from '../engine/transaction.ts';
 import { about, type NewEvent, recordEvents } from '../events.ts';
@@ -247,8 +248,8 @@ async function endOrder(
 
 async function postpone(tx: Tx, domain: LoadedDomain, at: Date): Promise<boolean> {
   const { id, epoch, version } = domain;
-  return served.some((status) => status === domain.state.status)
-    ? schedule(tx, { id, epoch, status: { in: served } }, { renewAt: at })
+  return isServed(domain.state)
+    ? schedule(tx, { id, epoch, status: { in: [...servedStatuses] } }, { renewAt: at })
     : // Verify makes the job due at once; a running order's plan must not delay that.
       schedule(tx, { id, epoch, version, status: 'verified' }, { nextCheckAt: at });
 }

@@ -4,8 +4,10 @@ import { randomUUID } from 'node:crypto';
 import type { Installation } from '../../core/access.ts';
 import type { EscalationCause, EscalationEvidence } from '../../core/certificates/escalation.ts';
 import type { EscalationEnd } from '../../core/life/events.ts';
+import { servedStatuses } from '../../core/life/lifecycle.ts';
 import type { Escalation } from '../../core/records.ts';
-import { schedule, served } from '../domains/commit.ts';
+import { schedule } from '../domains/commit.ts';
+import { servedInSql } from '../domains/status-list.ts';
 import type { Tx } from '../engine/transaction.ts';
 import { type NewEvent, recordEvents } from '../events.ts';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
@@ -71,7 +73,7 @@ export function openRenewalEscalation(
   return prisma.$transaction(async (tx) => {
     const served = await tx.$queryRaw<unknown[]>`
       SELECT 1 FROM domain WHERE id = ${id}::uuid AND epoch = ${epoch} AND removed_at IS NULL
-        AND status IN ('live', 'drifted') AND certificate_ends_at = ${certificateEndsAt} FOR UPDATE`;
+        AND status IN (${servedInSql}) AND certificate_ends_at = ${certificateEndsAt} FOR UPDATE`;
     if (served.length === 0) return 'gone';
     await schedule(tx, { id, epoch }, { escalateAt: againAt, ...(wakes && { renewAt: at }) });
     const events = await placeEscalation(tx, id, escalation, at);
@@ -86,7 +88,7 @@ export async function postponeRenewalEscalation(
   { id, epoch }: ServedDomain,
   at: Date,
 ): Promise<void> {
-  await schedule(prisma, { id, epoch, status: { in: served } }, { escalateAt: at });
+  await schedule(prisma, { id, epoch, status: { in: [...servedStatuses] } }, { escalateAt: at });
 }
 
 /** The caller holds the domain's row and records the returned events. */
