@@ -108,7 +108,7 @@ async function keepEscalation(service: Service, found: Found): Promise<JobResult
     hasOrder: order !== null,
     nextCheckAt: domain.nextCheckAt,
     ...chooseFor(service, { ...work, forbidden: diagnosis.forbidden }),
-    setAsideUntil: quarantine?.until ?? null,
+    quarantinedUntil: quarantine?.until ?? null,
   };
   const { escalateAfterMs } = service.config;
   const isNew = isWorthATry(open, { cause, evidence }, { now, escalateAfterMs });

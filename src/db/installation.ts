@@ -23,7 +23,7 @@ export type InstallationState = {
   /** Negative if a certificate has expired; null if no domain is served. */
   readonly soonestEndSeconds: number | null;
   /** Currently quarantined, by queue or sweep; those without any are missing. */
-  readonly setAside: Numbers;
+  readonly quarantined: Numbers;
   /** By kind. */
   readonly repairs: Numbers;
   /** Since the last run of the reconciler; null if it never ran. */
@@ -45,7 +45,7 @@ type Read = {
   readonly escalations: Numbers | null;
   readonly certificates: Partial<InstallationState['certificates']> | null;
   readonly soonest: number | null;
-  readonly aside: Numbers | null;
+  readonly quarantined: Numbers | null;
   readonly repairs: Numbers | null;
   readonly turn: number | null;
   readonly unexpected: number;
@@ -99,8 +99,8 @@ export async function readInstallation(
       'certificates', (SELECT json_build_object('ended', sum(ended), '1', sum(day - ended), '7', sum(week - day),
         '30', sum(month - week), 'more', sum(served - month)) FROM attached),
       'soonest', (SELECT extract(epoch FROM min(ends_at) - now()) FROM attached),
-      'aside', (SELECT json_object_agg(queue, count) FROM
-        (SELECT queue, count(*) FROM quarantine WHERE until > now() GROUP BY queue) AS aside),
+      'quarantined', (SELECT json_object_agg(queue, count) FROM
+        (SELECT queue, count(*) FROM quarantine WHERE until > now() GROUP BY queue) AS quarantined),
       'repairs', (SELECT json_object_agg(kind, count) FROM repair),
       'unexpected', (SELECT count(*) FROM certificate
         WHERE status = 'issued' AND ended_at > now() - interval '1 day' AND sealed_key IS NOT NULL
@@ -133,7 +133,7 @@ function complete(read: Read): InstallationState {
       more: certificates?.more ?? 0,
     },
     soonestEndSeconds: read.soonest,
-    setAside: read.aside ?? {},
+    quarantined: read.quarantined ?? {},
     repairs: { ...Object.fromEntries(repairKinds.map((kind) => [kind, 0])), ...read.repairs },
     turnAgeSeconds: read.turn,
     certificatesUnexpected: read.unexpected,

@@ -23,7 +23,7 @@ type WaitingDomain = Listed & {
 type EndingDomain = Listed & { readonly endsAt: Date };
 
 /** A quarantined job, or a quarantined domain of a sweep. */
-type AsideJob = {
+type QuarantinedJob = {
   readonly queue: string;
   readonly domainId: string | null;
   readonly hostname: string | null;
@@ -57,7 +57,7 @@ export type OperationsReads = {
   /** Served domains, the first to expire first. */
   readonly ending: readonly EndingDomain[];
   /** Newest first. */
-  readonly setAside: readonly AsideJob[];
+  readonly quarantined: readonly QuarantinedJob[];
   /** In no order. */
   readonly untold: readonly UntoldDomain[];
   readonly recent: RecentEvents;
@@ -72,7 +72,7 @@ export type OperationsReads = {
 };
 
 const LISTED = 10;
-const ASIDE_LISTED = 20;
+const QUARANTINED_LISTED = 20;
 /** Enough domains to identify their DNS operators. */
 const UNTOLD_MAX = 2_000;
 
@@ -85,12 +85,12 @@ export async function readOperations(
   const findings = await countFindings(prisma);
   const waiting = await longestWaiting(prisma);
   const ending = await endingSoonest(prisma);
-  const setAside = await newestAside(prisma, now);
+  const quarantined = await newestQuarantined(prisma, now);
   const untold = await untoldDomains(prisma);
   const recent = await recentEvents(prisma, now);
   const repairs = await prisma.repair.findMany({ orderBy: { kind: 'asc' } });
   const turns = await prisma.turn.findMany({ orderBy: { name: 'asc' } });
-  return { findings, waiting, ending, setAside, untold, recent, repairs, turns };
+  return { findings, waiting, ending, quarantined, untold, recent, repairs, turns };
 }
 
 function countFindings(prisma: PrismaClient): Promise<OperationsReads['findings']> {
@@ -116,11 +116,11 @@ function endingSoonest(prisma: PrismaClient): Promise<EndingDomain[]> {
     ORDER BY certificate_ends_at, id LIMIT ${LISTED}`;
 }
 
-function newestAside(prisma: PrismaClient, now: Date): Promise<AsideJob[]> {
+function newestQuarantined(prisma: PrismaClient, now: Date): Promise<QuarantinedJob[]> {
   return prisma.$queryRaw`
     SELECT queue, domain_id::text AS "domainId", hostname, reason, times, since, until
     FROM quarantine LEFT JOIN domain ON domain.id = domain_id
-    WHERE until > ${now}::timestamptz ORDER BY since DESC, queue, job_id LIMIT ${ASIDE_LISTED}`;
+    WHERE until > ${now}::timestamptz ORDER BY since DESC, queue, job_id LIMIT ${QUARANTINED_LISTED}`;
 }
 
 async function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {

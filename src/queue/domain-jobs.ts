@@ -38,8 +38,8 @@ export function createBringNow(deps: {
   return async (queue, job) => {
     const runAt = deps.now();
     // First, since otherwise the reconciler would remove the job as quarantined.
-    const wasSetAside = await deps.quarantine.endAt(queue, jobId(job), runAt);
-    await deps.queues.ensure(queue, [{ job, runAt, ...(wasSetAside && { probation: true }) }]);
+    const wasQuarantined = await deps.quarantine.endAt(queue, jobId(job), runAt);
+    await deps.queues.ensure(queue, [{ job, runAt, ...(wasQuarantined && { probation: true }) }]);
     await deps.queues.promote(queue, job);
   };
 }

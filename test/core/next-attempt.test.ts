@@ -11,7 +11,7 @@ describe('the next attempt', () => {
     refusals: 0,
     recentRefusals: [],
     budgetUntil: null,
-    setAsideUntil: null,
+    quarantinedUntil: null,
   };
   const inMinutes = (minutes: number) => later(noon, minutes * MINUTE);
   const at = (minutes: number) => inMinutes(minutes).toISOString();
@@ -39,9 +39,9 @@ describe('the next attempt', () => {
   });
 
   it('of a quarantined job is at its end, unless woken', () => {
-    const aside = { ...plan, setAsideUntil: inMinutes(55) };
-    expect(nextAttempt(aside, false, noon).at).toBe(at(55));
-    expect(nextAttempt(aside, true, noon).at).toBe(at(0));
+    const quarantined = { ...plan, quarantinedUntil: inMinutes(55) };
+    expect(nextAttempt(quarantined, false, noon).at).toBe(at(55));
+    expect(nextAttempt(quarantined, true, noon).at).toBe(at(0));
   });
 
   it('of an open order waits when the CA postponed it', () => {

@@ -22,7 +22,7 @@ const well: Vitals = {
   queueAnswers: true,
   overdueSeconds: onTime,
   escalationsOpen: 0,
-  jobsSetAside: 0,
+  jobsQuarantined: 0,
   certificates: { ended: 0, day: 0 },
   certificatesUnexpected: 0,
   redisMemory: { used: 90, max: 100 },
@@ -124,8 +124,8 @@ const table: readonly (readonly [what: string, Partial<Vitals>, OperatorTaskCode
   ],
   [
     'jobs are quarantined',
-    { jobsSetAside: 2 },
-    'jobs_set_aside',
+    { jobsQuarantined: 2 },
+    'jobs_quarantined',
     '2 jobs failed repeatedly and were quarantined.',
   ],
   [

@@ -99,14 +99,14 @@ for (const { name, available } of databasesOfRun()) {
         await prisma.escalation.create({ data: { ...row, ...escalated } });
       }
       const suspect = { queue: 'check-dns', jobId: 'x', domainId: null, reason: 'no' } as const;
-      await createQuarantineStore(prisma).setAside(suspect, inDays(0), [DAY]);
+      await createQuarantineStore(prisma).add(suspect, inDays(0), [DAY]);
       const over = { ...suspect, jobId: 'y' };
-      await createQuarantineStore(prisma).setAside(over, inDays(-2), [DAY]);
+      await createQuarantineStore(prisma).add(over, inDays(-2), [DAY]);
       await countRepairs(prisma, 'missing_job', 3);
       await createWaitingStore(prisma).takeTurn('reconcile', 1_000);
-      const { escalationsOpen, setAside, repairs, turnAgeSeconds } = await read();
+      const { escalationsOpen, quarantined, repairs, turnAgeSeconds } = await read();
       expect(escalationsOpen).toEqual({ platform_fault: 1 });
-      expect(setAside).toEqual({ 'check-dns': 1 });
+      expect(quarantined).toEqual({ 'check-dns': 1 });
       expect(repairs).toMatchObject({ missing_job: 3, orphaned_job: 0 });
       expect(turnAgeSeconds).toBeLessThan(60);
     });

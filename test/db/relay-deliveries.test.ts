@@ -122,14 +122,14 @@ describe.each(databasesOfRun())('the relay on $name', ({ name, available }) => {
     await expect(away.run()).rejects.toThrow('closed');
     expect(await relay().run()).toBe(3);
     expect(await relay({ at: later(noon, 2 * MINUTE) }).run()).toBe(0);
-    const [aside = '', ...lost] = await idsOf(id);
+    const [quarantined = '', ...lost] = await idsOf(id);
     const suspect = {
       queue: 'deliver-webhook',
-      jobId: aside,
+      jobId: quarantined,
       domainId: null,
       reason: 'x',
     } as const;
-    await createQuarantineStore(db.prisma).setAside(suspect, noon, [DAY]);
+    await createQuarantineStore(db.prisma).add(suspect, noon, [DAY]);
     const late = relay({ at: later(noon, 2 * MINUTE + 1) });
     expect(await late.run()).toBe(2);
     expect(late.queued.sort()).toEqual(lost.sort());

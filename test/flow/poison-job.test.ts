@@ -59,12 +59,12 @@ async function start(name: StorageName) {
   return service;
 }
 
-function setAside({ signpost }: RunningService) {
+function quarantined({ signpost }: RunningService) {
   return signpost.service.database.prisma.quarantine.findMany({ orderBy: { reason: 'asc' } });
 }
 
 /** As if their quarantines were over, which are five minutes after the third time. */
-async function endTimesAside({ signpost }: RunningService): Promise<void> {
+async function endQuarantines({ signpost }: RunningService): Promise<void> {
   await signpost.service.database.prisma.quarantine.updateMany({ data: { until: new Date() } });
 }
 
@@ -92,11 +92,11 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
 
       await until(
         'both are quarantined',
-        async () => (await setAside(service)).length === 2,
+        async () => (await quarantined(service)).length === 2,
         PATIENCE_MS,
       );
       await until('the others', async () => (await countLive(signpost.service, others)) === 10);
-      const rows = await setAside(service);
+      const rows = await quarantined(service);
       expect(rows.map(({ domainId, reason }) => ({ domainId, reason }))).toEqual([
         { domainId: faulty.id, reason: 'TypeError: this domain is a mistake of ours' },
         {
@@ -113,13 +113,13 @@ describe.each(servers)('on $name, poison', ({ name, available }) => {
       await until(
         'all live',
         async () => {
-          await endTimesAside(service);
+          await endQuarantines(service);
           return (await countLive(signpost.service, domains)) === 12;
         },
         PATIENCE_MS,
       );
       expect(await stories(signpost.service, domains)).toEqual({ [lifeStory]: 12 });
-      await until('forgotten', async () => (await setAside(service)).length === 0);
+      await until('forgotten', async () => (await quarantined(service)).length === 0);
     },
     600_000,
   );
@@ -169,7 +169,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
       // An innocent one that was taken along twice is noted until its own check is saved.
       const rows = await until('these two alone, and the reason of the faulty one', async () => {
         await prisma.domain.updateMany({ where: due, data: { recheckAt: new Date() } });
-        const noted = await setAside(service);
+        const noted = await quarantined(service);
         const known = noted[0]?.reason === 'TypeError: this domain is a mistake of ours';
         return known && noted.length === 2 && noted;
       });
@@ -200,7 +200,7 @@ describe.each(onRedis)('on $name, poison among live domains', ({ name, available
       closings.push(cured.stop);
       await until('forgotten', async () => {
         // Ends their long leases, also of one whose count was reset while its note was kept.
-        const noted = (await setAside(service)).flatMap(({ domainId }) => domainId ?? []);
+        const noted = (await quarantined(service)).flatMap(({ domainId }) => domainId ?? []);
         const due = { recheckAt: new Date() };
         await prisma.domain.updateMany({ where: { id: { in: noted } }, data: due });
         return noted.length === 0;

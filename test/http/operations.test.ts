@@ -14,7 +14,7 @@ type Work = {
   readonly queue: string;
   readonly dueAt: string | null;
   readonly job: Readonly<Record<string, unknown>> | null;
-  readonly setAside: { readonly reason: string } | null;
+  readonly quarantined: { readonly reason: string } | null;
 };
 type Watched = {
   readonly id: string;
@@ -136,7 +136,7 @@ describe('GET /v1/operations/domains/{domainId}', () => {
     expect(shown.work.find(({ queue }) => queue === 'check-dns')).toMatchObject({
       dueAt: expect.any(String),
       job: { state: 'waiting', attempts: 0, failedReason: null, log: [] },
-      setAside: null,
+      quarantined: null,
     });
     expect(shown.work.find(({ queue }) => queue === 'recheck-live')?.dueAt).toBeNull();
     expect((await workOf('www', 'recheck-live'))?.dueAt).toEqual(expect.any(String));
@@ -167,22 +167,22 @@ describe('POST /v1/operations/domains/{domainId}/run', () => {
 
   it('retries a quarantined job early', async () => {
     const since = new Date();
-    const aside = { jobId: `${idOf('split')}.1`, domainId: idOf('split'), since };
+    const quarantined = { jobId: `${idOf('split')}.1`, domainId: idOf('split'), since };
     await prisma().quarantine.create({
       data: {
-        ...aside,
+        ...quarantined,
         queue: 'check-dns',
         reason: 'Error: broken',
         until: new Date(since.getTime() + 3_600_000),
       },
     });
-    expect((await workOf('split', 'check-dns'))?.setAside).toMatchObject({
+    expect((await workOf('split', 'check-dns'))?.quarantined).toMatchObject({
       reason: 'Error: broken',
     });
     expect((await run('split', 'check-dns')).status).toBe(202);
-    expect((await workOf('split', 'check-dns'))?.setAside).toBeNull();
+    expect((await workOf('split', 'check-dns'))?.quarantined).toBeNull();
     const overview = await service.api<Overview>('GET', '/v1/operations/overview');
-    expect(overview.setAside.total).toBe(0);
+    expect(overview.quarantined.total).toBe(0);
   });
 
   it.each(sweepNames)('makes the next sweep %s take the domain', async (sweep) => {

@@ -16,7 +16,7 @@ export const nothing: InstallationState = {
   escalationsOpen: {},
   certificates: { ended: 0, '1': 0, '7': 0, '30': 0, more: 0 },
   soonestEndSeconds: null,
-  setAside: {},
+  quarantined: {},
   repairs: {},
   turnAgeSeconds: null,
   certificatesUnexpected: 0,

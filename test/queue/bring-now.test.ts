@@ -6,13 +6,13 @@ import { noon } from '../support/builders.ts';
 
 const job = { domainId: randomUUID(), epoch: 3 };
 
-async function bring(wasSetAside: boolean) {
+async function bring(wasQuarantined: boolean) {
   const did: unknown[] = [];
   const bringNow = createBringNow({
     quarantine: {
       endAt: async (queue, jobId, at) => {
         did.push(['end', queue, jobId, at]);
-        return wasSetAside;
+        return wasQuarantined;
       },
     },
     queues: {

@@ -23,7 +23,7 @@ type Rows = Partial<Record<WaitingQueue, WaitingJob[]>>;
 type Situation = {
   readonly rows?: Rows;
   readonly jobs?: Partial<Record<QueueName, string[]>>;
-  readonly aside?: ReadonlyMap<string, Date>;
+  readonly quarantined?: ReadonlyMap<string, Date>;
   readonly turn?: boolean;
   readonly full?: boolean;
   /** Sweeps that sleep past their interval. */
@@ -31,7 +31,7 @@ type Situation = {
   readonly meanwhile?: (rows: Rows, jobs: Map<QueueName, Set<string>>) => void;
 };
 
-function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }: Situation) {
+function world({ rows = {}, jobs = {}, quarantined = new Map(), turn = true, ...rest }: Situation) {
   const queues = new Map<QueueName, Set<string>>([
     ['recheck-live', new Set(['sweep'])],
     ['renew-certificate', new Set(['sweep'])],
@@ -44,7 +44,7 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
   };
   const probations: string[] = [];
   const runAts: Date[] = [];
-  const isAside = (job: WaitingJob, now: Date) => (aside.get(idOf(job)) ?? now) > now;
+  const isQuarantined = (job: WaitingJob, now: Date) => (quarantined.get(idOf(job)) ?? now) > now;
   const rowsOf = (queue: WaitingQueue) => rows[queue] ?? [];
   const pauses: number[] = [];
   let overslept = rest.overslept ?? 0;
@@ -56,9 +56,9 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
       rest.meanwhile?.(rows, queues);
     },
     waiting: {
-      count: async (queue, now) => rowsOf(queue).filter((job) => !isAside(job, now)).length,
+      count: async (queue, now) => rowsOf(queue).filter((job) => !isQuarantined(job, now)).length,
       overdue: async (queue, dueBefore, now) =>
-        rowsOf(queue).filter((job) => job.runAt < dueBefore && !isAside(job, now)),
+        rowsOf(queue).filter((job) => job.runAt < dueBefore && !isQuarantined(job, now)),
       page: async (queue, after) =>
         rowsOf(queue)
           .filter(({ key }) => after === null || key > after)
@@ -90,7 +90,7 @@ function world({ rows = {}, jobs = {}, aside = new Map(), turn = true, ...rest }
       },
     },
     quarantine: {
-      untils: async (_, ids) => new Map([...aside].filter(([one]) => ids.includes(one))),
+      untils: async (_, ids) => new Map([...quarantined].filter(([one]) => ids.includes(one))),
       dropBefore: async () => {},
     },
   });
@@ -218,12 +218,12 @@ describe('the reconciler', () => {
 
   it('leaves a quarantined job alone until its time', async () => {
     const overdue = waits(1, later(noon, -60_000));
-    const aside = new Map([[idOf(overdue), later(noon, 1_000)]]);
-    const { service, jobsIn } = world({ rows: { 'check-dns': [overdue] }, aside });
+    const quarantined = new Map([[idOf(overdue), later(noon, 1_000)]]);
+    const { service, jobsIn } = world({ rows: { 'check-dns': [overdue] }, quarantined });
     expect(await reconcile(service, EVERY)).toEqual(nothing);
     expect(jobsIn('check-dns')).toEqual([]);
     // Nor while it compares for another reason.
-    const both = world({ rows: { 'check-dns': [overdue, waits(2)] }, aside });
+    const both = world({ rows: { 'check-dns': [overdue, waits(2)] }, quarantined });
     expect(await reconcile(both.service, EVERY)).toEqual({ ...nothing, missing_job: 1 });
     expect(both.jobsIn('check-dns')).toEqual([idOf(waits(2))]);
   });
@@ -232,7 +232,7 @@ describe('the reconciler', () => {
     const overdue = waits(1, later(noon, -60_000));
     const { service, probations } = world({
       rows: { 'check-dns': [overdue] },
-      aside: new Map([[idOf(overdue), later(noon, -1_000)]]),
+      quarantined: new Map([[idOf(overdue), later(noon, -1_000)]]),
     });
     await reconcile(service, EVERY);
     expect(probations).toEqual([idOf(overdue)]);

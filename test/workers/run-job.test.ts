@@ -11,14 +11,15 @@ const job = { domainId, epoch: 1 };
 const again: JobResult = { kind: 'again', at: later(noon, 60_000), note: 'record_missing' };
 
 function world() {
-  const aside: { queue: string; jobId: string; domainId: string | null; reason: string }[] = [];
+  const quarantined: { queue: string; jobId: string; domainId: string | null; reason: string }[] =
+    [];
   const forgotten: string[] = [];
   const noted: unknown[] = [];
   const updateData = async (data: unknown) => void noted.push(data);
   const service = plainService({
     quarantine: {
-      async setAside(suspect) {
-        aside.push(suspect);
+      async add(suspect) {
+        quarantined.push(suspect);
         return { times: 1, until: later(noon, 300_000) };
       },
       forget: async (_, jobId) => void forgotten.push(jobId),
@@ -27,7 +28,7 @@ function world() {
   const attempts = createAttempts(service);
   const attempt = (raw: Partial<RawJob>, run: () => Promise<JobResult> = async () => again) =>
     attempts('check-dns', { id, data: job, stalledCounter: 0, updateData, ...raw }, run);
-  return { attempts, attempt, aside, forgotten, noted, updateData };
+  return { attempts, attempt, quarantined, forgotten, noted, updateData };
 }
 
 const fault = async (): Promise<JobResult> => {
@@ -43,7 +44,7 @@ describe('an attempt', () => {
   });
 
   it('that meets a fault waits with the reason', async () => {
-    const { attempt, aside } = world();
+    const { attempt, quarantined } = world();
     const { result, store } = await attempt({ data: { ...job, faults: 2 } }, fault);
     expect(result).toEqual({
       kind: 'again',
@@ -51,15 +52,15 @@ describe('an attempt', () => {
       note: 'fault 3: TypeError: x is not a function',
     });
     expect(store).toEqual({ ...job, faults: 3 });
-    expect(aside).toEqual([]);
+    expect(quarantined).toEqual([]);
   });
 
   it('that meets the tenth fault in a row is the last for now', async () => {
-    const { attempt, aside } = world();
+    const { attempt, quarantined } = world();
     const { result } = await attempt({ data: { ...job, faults: 9 } }, fault);
     const reason = 'TypeError: x is not a function';
     expect(result).toEqual({ kind: 'over', reason });
-    expect(aside).toEqual([{ queue: 'check-dns', jobId: id, domainId, reason }]);
+    expect(quarantined).toEqual([{ queue: 'check-dns', jobId: id, domainId, reason }]);
   });
 
   it('that succeeds resets the fault count', async () => {
@@ -80,17 +81,17 @@ describe('an attempt', () => {
   });
 
   it('that meets an outage is not counted as a fault', async () => {
-    const { attempt, aside } = world();
+    const { attempt, quarantined } = world();
     const { result, store } = await attempt({ data: { ...job, faults: 9, outages: 99 } }, outage);
     expect(result).toMatchObject({ kind: 'again', at: later(noon, 30_000) });
     expect(store).toEqual({ ...job, faults: 9, outages: 100 });
-    expect(aside).toEqual([]);
+    expect(quarantined).toEqual([]);
   });
 
   it('of a job back from quarantine is judged by its first fault', async () => {
-    const { attempt, aside, forgotten } = world();
+    const { attempt, quarantined, forgotten } = world();
     await attempt({ data: { ...job, probation: true } }, fault);
-    expect(aside).toHaveLength(1);
+    expect(quarantined).toHaveLength(1);
     expect(forgotten).toEqual([]);
   });
 
@@ -118,17 +119,17 @@ describe('a job whose worker dies', () => {
   });
 
   it('is quarantined after three crashes alone', async () => {
-    const { attempt, aside } = world();
+    const { attempt, quarantined } = world();
     const raw = { stalledCounter: 5, data: { ...job, alone: 3 } };
     const { result } = await attempt(raw, () => Promise.reject(new Error('unexpected run')));
     expect(result).toEqual({ kind: 'over', reason: 'the worker crashed 5 times during this job' });
-    expect(aside).toHaveLength(1);
+    expect(quarantined).toHaveLength(1);
   });
 
   it('is not blamed for crashes beside another job', async () => {
-    const { attempt, aside } = world();
+    const { attempt, quarantined } = world();
     expect((await attempt({ stalledCounter: 50 })).result).toEqual(again);
-    expect(aside).toEqual([]);
+    expect(quarantined).toEqual([]);
   });
 
   it('is cleared by a completed attempt, even with a fault', async () => {
@@ -158,14 +159,14 @@ describe('a job whose worker dies', () => {
   });
 
   it('back from quarantine runs alone and is quarantined again by one crash', async () => {
-    const { attempt, aside, noted } = world();
+    const { attempt, quarantined, noted } = world();
     const data = { ...job, probation: true };
     await attempt({ data }, fault);
     expect(noted).toEqual([{ ...data, alone: 1 }]);
-    aside.length = 0;
+    quarantined.length = 0;
     const { result } = await attempt({ data: { ...data, alone: 1 }, stalledCounter: 1 });
     expect(result).toEqual({ kind: 'over', reason: 'the worker crashed once during this job' });
-    expect(aside).toHaveLength(1);
+    expect(quarantined).toHaveLength(1);
   });
 });
 
@@ -177,17 +178,17 @@ describe('an invalid job', () => {
     ['no epoch', { domainId }, 'epoch invalid_type'],
     ['another job’s', { domainId, epoch: 2 }, 'foreign id'],
   ])('%s: is rejected at once with the reason', async (_, data, why) => {
-    const { attempt, aside } = world();
+    const { attempt, quarantined } = world();
     const { result } = await attempt({ data }, fault);
     expect(result).toEqual({ kind: 'over', reason: `not a job of this queue: ${why}` });
-    expect(aside).toHaveLength(1);
+    expect(quarantined).toHaveLength(1);
   });
 
   it('is never a quarantined sweep, as all domains need it', async () => {
-    const { attempts, aside, updateData } = world();
+    const { attempts, quarantined, updateData } = world();
     const raw = { id: 'sweep', data: { faults: 50 }, stalledCounter: 50, updateData };
     const { result } = await attempts('recheck-live', raw, fault);
     expect(result).toMatchObject({ kind: 'again', at: later(noon, 300_000) });
-    expect(aside).toEqual([]);
+    expect(quarantined).toEqual([]);
   });
 });

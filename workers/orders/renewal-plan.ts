@@ -4,11 +4,11 @@ import { chooseFor, type OrderWork } from './choose-authority.ts';
 
 /** What happens next to a renewal. */
 export function renewalPlanOf(service: Service, work: OrderWork, quarantine: Quarantined | null) {
-  const setAsideUntil = quarantine?.until ?? null;
+  const quarantinedUntil = quarantine?.until ?? null;
   return {
     ...chooseFor(service, work),
     hasOrder: work.order !== null,
     nextCheckAt: work.renewAt,
-    setAsideUntil,
+    quarantinedUntil,
   };
 }

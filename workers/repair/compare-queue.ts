@@ -74,7 +74,7 @@ export async function confirm(
 }
 
 async function addMissing(service: Comparing, queue: WaitingQueue, keys: readonly string[]) {
-  const wanted = await withoutSetAside(service, queue, await service.waiting.among(queue, keys));
+  const wanted = await withoutQuarantined(service, queue, await service.waiting.among(queue, keys));
   const astray = await service.queues.astray(queue, wanted);
   if (astray.length === 0) return { added: 0, woken: 0 };
   // Read again after the queue, since a job can have finished and its row no longer waits.
@@ -98,7 +98,7 @@ async function removeOrphans(
 }
 
 /** Quarantined jobs are left out until their time is over, then return on probation. */
-async function withoutSetAside(
+async function withoutQuarantined(
   { quarantine, now }: Comparing,
   queue: QueueName,
   jobs: readonly WaitingJob[],

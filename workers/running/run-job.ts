@@ -49,7 +49,7 @@ export function createAttempts(service: Running): Attempts {
 
   return async (name, raw, run) => {
     const parsed = parseJob(name, raw);
-    if (!parsed.ok) return setAside(service, name, raw, parsed.reason);
+    if (!parsed.ok) return quarantineJob(service, name, raw, parsed.reason);
     const { job, trouble } = parsed;
     const started = { name, raw, job, trouble };
     const deaths = raw.stalledCounter - trouble.forgiven;
@@ -57,7 +57,12 @@ export function createAttempts(service: Running): Attempts {
       return runOnce(service, started, run);
     }
     if (isPoison({ faults: 0, deathsAlone: trouble.alone, probation: trouble.probation })) {
-      return setAside(service, name, raw, `the worker crashed ${times(deaths)} during this job`);
+      return quarantineJob(
+        service,
+        name,
+        raw,
+        `the worker crashed ${times(deaths)} during this job`,
+      );
     }
     if (aloneTaken) return { result: itsTurnLater(service) };
     aloneTaken = true;
@@ -97,7 +102,7 @@ async function runOnce<N extends QueueName>(
   } catch (fault) {
     const attempt = await afterFault(service, started, fault);
     const wentOn = isOutage(fault) ? 'outage' : 'fault';
-    count(attempt.result.kind === 'over' ? 'set_aside' : wentOn);
+    count(attempt.result.kind === 'over' ? 'quarantined' : wentOn);
     return attempt;
   }
 }
@@ -139,7 +144,7 @@ async function afterFault<N extends QueueName>(
   // A sweep serves all domains and is never quarantined: its rows are leased, so a bad row affects
   // only itself.
   if (!isSweepQueue(name) && isPoison({ faults, deathsAlone: 0, probation })) {
-    return setAside(service, name, raw, reason).catch((unnoted: unknown) => {
+    return quarantineJob(service, name, raw, reason).catch((unnoted: unknown) => {
       if (!isOutage(unnoted)) throw unnoted;
       return put(service, waitMs, `fault ${faults}, and an outage`, later);
     });
@@ -147,7 +152,7 @@ async function afterFault<N extends QueueName>(
   return put(service, waitMs, `fault ${faults}: ${reason}`, later);
 }
 
-async function setAside(
+async function quarantineJob(
   { config: { timeScale }, quarantine: store, log, now }: Running,
   queue: QueueName,
   raw: RawJob,
@@ -156,8 +161,8 @@ async function setAside(
   const jobId = raw.id ?? '';
   const domainId = domainIdIn(jobId);
   const suspect = { queue, jobId, domainId, reason };
-  const aside = await store.setAside(suspect, now(), quarantineWaitsMs(timeScale));
-  log.error({ queue, jobId, ...(domainId && { domainId }), reason, ...aside }, 'job quarantined');
+  const times = await store.add(suspect, now(), quarantineWaitsMs(timeScale));
+  log.error({ queue, jobId, ...(domainId && { domainId }), reason, ...times }, 'job quarantined');
   return { result: { kind: 'over', reason } };
 }
 

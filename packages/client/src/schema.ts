@@ -1991,7 +1991,7 @@ export interface components {
                 /** @description Its last attempts, newest first */
                 log: string[];
             } | null;
-            setAside: {
+            quarantined: {
                 reason: string;
                 times: number;
                 /** Format: date-time */
@@ -3098,7 +3098,7 @@ export interface components {
                 cause: components["schemas"]["EscalationCause"];
                 open: number;
             }[];
-            setAside: {
+            quarantined: {
                 total: number;
                 /** @description The newest, at most twenty */
                 newest: {
@@ -3228,7 +3228,7 @@ export interface components {
          * @description Type of the problem
          * @enum {string}
          */
-        OperatorTaskCode: "queue_away" | "no_worker" | "process_cut_off" | "role_missing" | "process_refused" | "processes_differ" | "queue_paused" | "resolvers_silent" | "work_overdue" | "certificates_ended" | "escalations_open" | "jobs_set_aside" | "certificates_end_soon" | "certificates_unexpected" | "redis_full" | "connections_exhausted" | "dns_operator_silent";
+        OperatorTaskCode: "queue_away" | "no_worker" | "process_cut_off" | "role_missing" | "process_refused" | "processes_differ" | "queue_paused" | "resolvers_silent" | "work_overdue" | "certificates_ended" | "escalations_open" | "jobs_quarantined" | "certificates_end_soon" | "certificates_unexpected" | "redis_full" | "connections_exhausted" | "dns_operator_silent";
         /** @description A pet in the store */
         Pet: {
             /**
@@ -11679,7 +11679,7 @@ export interface operations {
                      *           "open": 1
                      *         }
                      *       ],
-                     *       "setAside": {
+                     *       "quarantined": {
                      *         "total": 0,
                      *         "newest": []
                      *       },
@@ -12007,7 +12007,7 @@ export interface operations {
                      *               "2026-11-20T12:00:16.000Z wrong: record_missing"
                      *             ]
                      *           },
-                     *           "setAside": null
+                     *           "quarantined": null
                      *         }
                      *       ],
                      *       "timeline": [

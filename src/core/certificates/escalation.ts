@@ -169,7 +169,7 @@ type Plan = {
   readonly refusals: number;
   readonly recentRefusals: readonly OrderRefusal[];
   readonly budgetUntil: Date | null;
-  readonly setAsideUntil: Date | null;
+  readonly quarantinedUntil: Date | null;
 };
 
 /** Not if the CA postponed an open order. */
@@ -185,8 +185,8 @@ export function mayWake(
 
 /** `woken`: the job was made due now, ahead of its plan. */
 export function nextAttempt(plan: Plan, woken: boolean, now: Date): NextAttempt {
-  const { hasOrder, nextCheckAt, refusals, recentRefusals, budgetUntil, setAsideUntil } = plan;
-  const planned = woken ? now : later(later(now, nextCheckAt ?? now), setAsideUntil ?? now);
+  const { hasOrder, nextCheckAt, refusals, recentRefusals, budgetUntil, quarantinedUntil } = plan;
+  const planned = woken ? now : later(later(now, nextCheckAt ?? now), quarantinedUntil ?? now);
   if (hasOrder) return { order: 'open', at: planned.toISOString(), thenAt: null };
   const at = later(later(planned, mayOrderAt(recentRefusals)), budgetUntil ?? planned);
   const thenAt = nextAttemptAt(refusals + 1, at, null).toISOString();

@@ -136,8 +136,8 @@ const work: readonly AlertRule[] = [
     summary: '{{ $labels.queue }} is {{ $value | humanizeDuration }} late',
   },
   {
-    name: 'SignpostJobsSetAside',
-    expr: 'max by (queue) (signpost_jobs_set_aside) > 0',
+    name: 'SignpostJobsQuarantined',
+    expr: 'max by (queue) (signpost_jobs_quarantined) > 0',
     severity: 'warning',
     summary: 'Quarantined jobs of {{ $labels.queue }}: {{ $value }}',
   },

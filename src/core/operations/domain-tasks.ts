@@ -63,12 +63,12 @@ export const openEscalations: TaskRule = ({ escalationsOpen }) => {
   };
 };
 
-export const quarantinedJobs: TaskRule = ({ jobsSetAside }) => {
-  if (jobsSetAside === 0) return null;
+export const quarantinedJobs: TaskRule = ({ jobsQuarantined }) => {
+  if (jobsQuarantined === 0) return null;
   return {
-    code: 'jobs_set_aside',
+    code: 'jobs_quarantined',
     urgency: 'act',
-    summary: `${counted(jobsSetAside, 'job')} failed repeatedly and ${jobsSetAside === 1 ? 'was' : 'were'} quarantined.`,
+    summary: `${counted(jobsQuarantined, 'job')} failed repeatedly and ${jobsQuarantined === 1 ? 'was' : 'were'} quarantined.`,
     action:
       'The reason is a fault in this platform. Fix it, then retry the job on the domain’s page.',
   };

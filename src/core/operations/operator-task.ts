@@ -12,7 +12,7 @@ export type Vitals = {
   /** Of the most overdue item. */
   readonly overdueSeconds: { readonly [N in QueueName]: number };
   readonly escalationsOpen: number;
-  readonly jobsSetAside: number;
+  readonly jobsQuarantined: number;
   /** Served domains by their certificate's remaining lifetime. Each domain counts once. */
   readonly certificates: { readonly ended: number; readonly day: number };
   /** Of the last day, from a CA that is not configured. */
@@ -47,7 +47,7 @@ export type OperatorTaskCode =
   | 'certificates_ended'
   | 'certificates_end_soon'
   | 'escalations_open'
-  | 'jobs_set_aside'
+  | 'jobs_quarantined'
   | 'dns_operator_silent'
   | 'processes_differ';
 

@@ -10,14 +10,14 @@ type Suspect = {
 };
 
 /** `times`: in a row, including this time. */
-type SetAside = { readonly times: number; readonly until: Date };
+type QuarantineTimes = { readonly times: number; readonly until: Date };
 
 export type Quarantined = { readonly reason: string; readonly until: Date };
 
 /** One record per job. It stays until the job succeeds, even after the quarantine ends. */
 export type QuarantineStore = {
   /** For the next of `waitsMs`, by how often in a row; the last value repeats. */
-  setAside(job: Suspect, at: Date, waitsMs: readonly number[]): Promise<SetAside>;
+  add(job: Suspect, at: Date, waitsMs: readonly number[]): Promise<QuarantineTimes>;
   /** For a job that succeeded; resets `times`. */
   forget(queue: QueueName, jobId: string): Promise<void>;
   /** Null if it is not quarantined now. */
@@ -33,8 +33,8 @@ export type QuarantineStore = {
 /** Each call is one statement; all times come from the caller's clock. */
 export function createQuarantineStore(prisma: PrismaClient): QuarantineStore {
   return {
-    async setAside({ queue, jobId, domainId, reason }, at, waitsMs) {
-      const [row] = await prisma.$queryRaw<SetAside[]>`
+    async add({ queue, jobId, domainId, reason }, at, waitsMs) {
+      const [row] = await prisma.$queryRaw<QuarantineTimes[]>`
         INSERT INTO quarantine AS q (queue, job_id, domain_id, reason, times, since, until)
         VALUES (${queue}, ${jobId}, ${domainId}::uuid, ${reason}, 1, ${at}::timestamptz,
           ${at}::timestamptz + make_interval(secs => (${waitsMs}::float8[])[1] / 1000))

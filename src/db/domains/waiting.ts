@@ -81,7 +81,7 @@ function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
   const waits = waitingDomains[queue];
   const due =
     queue === 'escalate-certificate' ? Prisma.sql`escalate_at` : Prisma.sql`next_check_at`;
-  const notAside = (now: Date) => Prisma.sql`NOT EXISTS (
+  const notQuarantined = (now: Date) => Prisma.sql`NOT EXISTS (
     SELECT FROM quarantine WHERE queue = ${queue} AND until > ${now}
       AND quarantine.domain_id = domain.id AND job_id = domain.id || '.' || domain.epoch)`;
   const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
@@ -92,9 +92,12 @@ function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
     return rows.flatMap((row) => jobOf(row, queue));
   };
   return {
-    count: (now) => countRows(prisma, Prisma.sql`FROM domain WHERE ${waits} AND ${notAside(now)}`),
+    count: (now) =>
+      countRows(prisma, Prisma.sql`FROM domain WHERE ${waits} AND ${notQuarantined(now)}`),
     overdue: (dueBefore, now, limit) =>
-      jobs(Prisma.sql`${due} < ${dueBefore} AND ${notAside(now)} ORDER BY ${due} LIMIT ${limit}`),
+      jobs(
+        Prisma.sql`${due} < ${dueBefore} AND ${notQuarantined(now)} ORDER BY ${due} LIMIT ${limit}`,
+      ),
     page: (afterKey, limit) =>
       jobs(Prisma.sql`id > ${afterKey ?? FIRST}::uuid ORDER BY id LIMIT ${limit}`),
     among: (keys) => jobs(Prisma.sql`id = ANY(${keys}::uuid[])`),
@@ -113,7 +116,7 @@ function jobOf(row: DomainRow, queue: DomainQueue): readonly WaitingJob[] {
 /** Deliveries that the relay has queued; the others wait in their table. */
 function deliveryJobs(prisma: PrismaClient): OneQueue {
   const waits = Prisma.sql`status = 'pending' AND queued_at IS NOT NULL`;
-  const notAside = (now: Date) => Prisma.sql`NOT EXISTS (
+  const notQuarantined = (now: Date) => Prisma.sql`NOT EXISTS (
     SELECT FROM quarantine WHERE queue = 'deliver-webhook' AND until > ${now}
       AND job_id = webhook_delivery.id::text)`;
   const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
@@ -123,9 +126,12 @@ function deliveryJobs(prisma: PrismaClient): OneQueue {
   };
   return {
     count: (now) =>
-      countRows(prisma, Prisma.sql`FROM webhook_delivery WHERE ${waits} AND ${notAside(now)}`),
+      countRows(
+        prisma,
+        Prisma.sql`FROM webhook_delivery WHERE ${waits} AND ${notQuarantined(now)}`,
+      ),
     overdue: (dueBefore, now, limit) =>
-      jobs(Prisma.sql`queued_at < ${dueBefore} AND ${notAside(now)}
+      jobs(Prisma.sql`queued_at < ${dueBefore} AND ${notQuarantined(now)}
         ORDER BY queued_at LIMIT ${limit}`),
     page: (afterKey, limit) =>
       jobs(Prisma.sql`id > ${afterKey ?? FIRST}::uuid ORDER BY id LIMIT ${limit}`),

@@ -31,9 +31,9 @@ export function overviewView(overview: Overview) {
     })),
     queues: queues && Object.entries(queues).map(([queue, counts]) => ({ queue, ...counts })),
     escalations: byCount(state.escalationsOpen).map(([cause, open]) => ({ cause, open })),
-    setAside: {
-      total: totalOf(state.setAside),
-      newest: overview.setAside,
+    quarantined: {
+      total: totalOf(state.quarantined),
+      newest: overview.quarantined,
     },
     findings: overview.findings.filter(isKnown).map(({ code, domains }) => ({
       code,
@@ -64,7 +64,7 @@ function attention(
     queueAnswers: queues !== null,
     overdueSeconds: state.overdueSeconds,
     escalationsOpen: totalOf(state.escalationsOpen),
-    jobsSetAside: totalOf(state.setAside),
+    jobsQuarantined: totalOf(state.quarantined),
     certificates: {
       ended: certificates.ended,
       day: certificates['1'],

@@ -241,7 +241,7 @@ async function watchedView(service: Service, found: OperationsDomain) {
       isSweep: !isDomainQueue(queue),
       dueAt: dueAt(found, queue),
       job: jobs?.get(queue) ?? null,
-      setAside: asideView(noteOf(queue), service.now()),
+      quarantined: quarantineView(noteOf(queue), service.now()),
     })),
     timeline: events.map(eventView),
   };
@@ -259,7 +259,7 @@ function dueAt(found: OperationsDomain, queue: DomainQueue | SweepName): Date | 
 }
 
 /** Null if not quarantined, or if the quarantine is over. */
-function asideView(note: Quarantine | undefined, now: Date) {
+function quarantineView(note: Quarantine | undefined, now: Date) {
   if (note === undefined || note.until <= now) return null;
   const { reason, times, since, until } = note;
   return { reason, times, since, until };

@@ -172,7 +172,7 @@ export const overviewExample = {
     { queue: 'deliver-webhook', ...noJobs },
   ],
   escalations: [{ cause: 'challenge_unreachable', open: 1 }],
-  setAside: { total: 0, newest: [] },
+  quarantined: { total: 0, newest: [] },
   findings: [{ code: 'record_missing', severity: 'blocks', actor: 'customer', domains: 9 }],
   dnsOperators: [{ operator: 'ns.example', domains: 2, hostnames: ['a.example', 'b.example'] }],
   certificates: {
@@ -222,7 +222,7 @@ export const watchedExample = {
         failedReason: null,
         log: ['2026-11-20T12:00:16.000Z wrong: record_missing'],
       },
-      setAside: null,
+      quarantined: null,
     },
   ],
   timeline: docsEvents,

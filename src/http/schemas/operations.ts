@@ -29,7 +29,7 @@ const attention = z
       work_overdue: 'Jobs run later than planned',
       certificates_ended: 'Domains are served with an expired certificate',
       escalations_open: 'Certificates could not be issued or renewed',
-      jobs_set_aside: 'Jobs failed repeatedly and were quarantined',
+      jobs_quarantined: 'Jobs failed repeatedly and were quarantined',
       certificates_end_soon: 'Certificates expire within a day',
       certificates_unexpected: 'New certificates are from a CA that is not configured',
       redis_full: 'Redis has little memory left',
@@ -48,7 +48,7 @@ const attention = z
 const queueName = z.enum(queueNames).meta({ id: 'QueueName', description: 'Name of a queue' });
 
 /** Retried at growing intervals until it succeeds. */
-const setAsideJob = z.object({
+const quarantinedJob = z.object({
   queue: z.string().meta({ description: 'Its queue, or the sweep that skips the domain' }),
   domainId: z.nullable(domainId).meta({ description: 'Null if the job is not about a domain' }),
   hostname: z.nullable(hostname),
@@ -119,9 +119,9 @@ export const operationsOverview = z
       )
       .meta({ description: 'Jobs by state; null if Redis does not answer' }),
     escalations: z.array(z.object({ cause: escalationCause, open: count() })),
-    setAside: z.object({
+    quarantined: z.object({
       total: count(),
-      newest: z.array(setAsideJob).meta({ description: 'The newest, at most twenty' }),
+      newest: z.array(quarantinedJob).meta({ description: 'The newest, at most twenty' }),
     }),
     findings: z
       .array(z.object({ code: findingCode, severity, actor, domains: count() }))
@@ -234,7 +234,7 @@ const work = z
         }),
       )
       .meta({ description: 'Null if there is no job or Redis does not answer' }),
-    setAside: z.nullable(
+    quarantined: z.nullable(
       z.object({ reason: z.string(), times: count(), since: time(), until: time() }),
     ),
   })

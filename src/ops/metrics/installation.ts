@@ -85,7 +85,7 @@ const labelled = [
     'Served domains, by days until their certificate expires: 7 means 1 to less than 7 days',
     'days_left',
   ],
-  ['setAside', 'signpost_jobs_set_aside', 'Quarantined jobs, by queue', 'queue'],
+  ['quarantined', 'signpost_jobs_quarantined', 'Quarantined jobs, by queue', 'queue'],
   [
     'postgresConnections',
     'signpost_postgres_connections',

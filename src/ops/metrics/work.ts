@@ -3,8 +3,8 @@ import { type FindingCode, severities } from '../../core/diagnosis/findings.ts';
 import type { CheckResult } from '../../core/life/check.ts';
 import { type QueueName, queueNames } from '../../core/operations/jobs.ts';
 
-const outcomes = ['done', 'again', 'over', 'fault', 'outage', 'set_aside'] as const;
-/** `fault`, `outage` and `set_aside` are errors; the others are regular results. */
+const outcomes = ['done', 'again', 'over', 'fault', 'outage', 'quarantined'] as const;
+/** `fault`, `outage` and `quarantined` are errors; the others are regular results. */
 export type JobOutcome = (typeof outcomes)[number];
 
 export type CountJob = (queue: QueueName, outcome: JobOutcome, seconds: number) => void;
@@ -14,7 +14,7 @@ export function createJobMetrics(registry: Registry): CountJob {
   const registers = [registry];
   const jobs = new Counter({
     name: 'signpost_jobs_total',
-    help: 'Finished attempts of jobs, by queue and outcome: again waits for its next run; fault, outage and set_aside are errors',
+    help: 'Finished attempts of jobs, by queue and outcome: again waits for its next run; fault, outage and quarantined are errors',
     labelNames: ['queue', 'outcome'],
     registers,
   });

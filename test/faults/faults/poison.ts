@@ -35,7 +35,7 @@ export const poisonedJob: Fault = {
     try {
       const reason = await until(
         'the job is quarantined',
-        () => setAside(world, row.id),
+        () => quarantined(world, row.id),
         PATIENCE_MS,
       );
       const deaths = poisoned.reduce((sum, one) => sum + one.deaths(), 0);
@@ -47,7 +47,7 @@ export const poisonedJob: Fault = {
   },
 };
 
-async function setAside({ system }: World, domainId: string): Promise<string | undefined> {
+async function quarantined({ system }: World, domainId: string): Promise<string | undefined> {
   const [row] = await system.sql<{ reason: string }>(
     'SELECT reason FROM quarantine WHERE domain_id = $1',
     [domainId],

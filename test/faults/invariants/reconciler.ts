@@ -48,7 +48,7 @@ function changes(
 }
 
 async function backlog({ system }: World): Promise<readonly string[]> {
-  const [row] = await system.sql<{ domains: string; deliveries: string; aside: string }>(
+  const [row] = await system.sql<{ domains: string; deliveries: string; quarantined: string }>(
     `SELECT
        (SELECT count(*) FROM domain WHERE removed_at IS NULL AND
          coalesce(recheck_at, next_check_at) < now() - make_interval(secs => ${LATE_SECONDS})
@@ -56,12 +56,12 @@ async function backlog({ system }: World): Promise<readonly string[]> {
        (SELECT count(*) FROM webhook_delivery WHERE status = 'pending' AND
          coalesce(next_attempt_at, queued_at) < now() - make_interval(secs => ${LATE_SECONDS})
        ) AS deliveries,
-       (SELECT count(*) FROM quarantine WHERE until > now() + interval '5 minutes') AS aside`,
+       (SELECT count(*) FROM quarantine WHERE until > now() + interval '5 minutes') AS quarantined`,
   );
   const late = [
     { what: 'domains are overdue', count: row?.domains },
     { what: 'deliveries are overdue', count: row?.deliveries },
-    { what: 'jobs are quarantined', count: row?.aside },
+    { what: 'jobs are quarantined', count: row?.quarantined },
   ];
   return late.flatMap(({ what, count }) => (count === '0' ? [] : [`${count} ${what}`]));
 }

@@ -55,9 +55,9 @@ export function escalationsSection(
 /** Null if no job is quarantined. */
 export function quarantineSection(
   { link, now }: SignedInRequest,
-  { setAside }: OverviewView,
+  { quarantined }: OverviewView,
 ): Html | null {
-  if (setAside.newest.length === 0) return null;
+  if (quarantined.newest.length === 0) return null;
   const rows = table(
     'Quarantined jobs, newest first',
     [
@@ -72,9 +72,9 @@ export function quarantineSection(
       { heading: 'Times', cell: ({ times }) => String(times) },
       { heading: 'Next retry', cell: ({ until }) => relativeTime(until, now, 'to-come') },
     ],
-    setAside.newest,
+    quarantined.newest,
   );
-  return panel('set-aside', 'Quarantined jobs', rows);
+  return panel('quarantined', 'Quarantined jobs', rows);
 }
 
 /** Null if no domain is waiting. */

@@ -106,10 +106,10 @@ function workSection(asked: SignedInRequest, watched: WatchedDomainView): Html {
   const { id, queueAnswers } = watched;
   // Rows without due work and without a job are hidden.
   const shown = watched.work.filter(
-    ({ dueAt, job, setAside }) => dueAt !== null || job !== null || setAside !== null,
+    ({ dueAt, job, quarantined }) => dueAt !== null || job !== null || quarantined !== null,
   );
-  const run = ({ queue, setAside }: Work) =>
-    html`<a href="${link(`${watchedPath(id)}/run?queue=${queue}`)}">${setAside === null ? 'Run now' : 'Retry'}<span class="unseen"> ${queue}</span></a>`;
+  const run = ({ queue, quarantined }: Work) =>
+    html`<a href="${link(`${watchedPath(id)}/run?queue=${queue}`)}">${quarantined === null ? 'Run now' : 'Retry'}<span class="unseen"> ${queue}</span></a>`;
   const mayRun = (row: Work) => row.dueAt !== null && offers(session, 'admin');
   return html`<h2 class="section-title">Jobs</h2>
 ${queueAnswers ? null : html`<p>The queue doesn’t answer, so its jobs aren’t shown. The database knows when they are due.</p>`}
@@ -135,16 +135,16 @@ ${
 }
 
 /** Without a job, what it waits for. */
-function jobCell({ job, setAside, isSweep }: Work, now: Date): Html {
-  const aside =
-    setAside &&
-    html`<p>${badge('bad', 'Quarantined')} ${setAside.reason}; next retry ${relativeTime(setAside.until, now, 'to-come')} (${setAside.times} ${setAside.times === 1 ? 'time' : 'times'} so far)</p>`;
+function jobCell({ job, quarantined, isSweep }: Work, now: Date): Html {
+  const inQuarantine =
+    quarantined &&
+    html`<p>${badge('bad', 'Quarantined')} ${quarantined.reason}; next retry ${relativeTime(quarantined.until, now, 'to-come')} (${quarantined.times} ${quarantined.times === 1 ? 'time' : 'times'} so far)</p>`;
   if (job === null) {
-    return html`${aside}${isSweep ? 'processed with others when due' : 'not in the queue'}`;
+    return html`${inQuarantine}${isSweep ? 'processed with others when due' : 'not in the queue'}`;
   }
   const { state, attempts, runAt, failedReason, log } = job;
   const wakes = runAt === null ? null : html` ${relativeTime(runAt, now, 'to-come')}`;
-  return html`${aside}${stateWords[state]}${wakes} · ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}
+  return html`${inQuarantine}${stateWords[state]}${wakes} · ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}
 ${failedReason === null ? null : html`<p>${failedReason}</p>`}
 ${log.length === 0 ? null : html`<details><summary>Its log</summary><ol class="log">${log.map((line) => html`<li>${line}</li>`)}</ol></details>`}`;
 }

@@ -84,7 +84,7 @@ const places = {
   work_overdue: 'queues',
   certificates_ended: 'certificates',
   escalations_open: 'escalations',
-  jobs_set_aside: 'set-aside',
+  jobs_quarantined: 'quarantined',
   certificates_end_soon: 'certificates',
   dns_operator_silent: 'dns-operators',
 } as const satisfies Readonly<Record<OverviewView['attention'][number]['code'], string>>;

@@ -14,7 +14,7 @@ const quiet = {
 
 describe('the next action of a quarantined job', () => {
   const quarantine = { reason: 'Error: secret?', until: '2026-11-20T13:00:00.000Z' };
-  const aside = (at: string) =>
+  const quarantined = (at: string) =>
     escalationWords('platform_fault', {
       ...quiet,
       quarantine,
@@ -22,18 +22,18 @@ describe('the next action of a quarantined job', () => {
     });
 
   it('says until when it is quarantined', () => {
-    expect(aside(quarantine.until).nextAction).toBe(
+    expect(quarantined(quarantine.until).nextAction).toBe(
       'Its job failed repeatedly and was quarantined until 2026-11-20 13:00 UTC; then it runs again.',
     );
   });
 
   it('says when it runs before that time', () => {
-    expect(aside('2026-11-20T12:00:00.000Z').nextAction).toBe(
+    expect(quarantined('2026-11-20T12:00:00.000Z').nextAction).toBe(
       'Its job failed repeatedly and was quarantined. It runs once more at 2026-11-20 12:00 UTC. If that fails, it is quarantined again, for longer.',
     );
   });
 
   it('does not show internal errors to the customer', () => {
-    expect(JSON.stringify(aside(quarantine.until))).not.toContain('secret');
+    expect(JSON.stringify(quarantined(quarantine.until))).not.toContain('secret');
   });
 });
