@@ -26,11 +26,11 @@ export async function checkDns(service: Service, job: DomainJob): Promise<JobRes
 
   const observed = await observeAgain(service, domain);
   const result = await diagnosed(service, domain, observed);
-  const outcome = await saveCheck(service, { domain, observed }, result);
-  if (outcome === null) return retryNow(service.now());
-  if (outcome.kind === 'stayed') return again(outcome, service.now());
-  return outcome.to.status === 'failed'
-    ? { kind: 'over', reason: `window ended: ${codes(outcome)}` }
+  const change = await saveCheck(service, { domain, observed }, result);
+  if (change === null) return retryNow(service.now());
+  if (change.kind === 'stayed') return again(change, service.now());
+  return change.to.status === 'failed'
+    ? { kind: 'over', reason: `window ended: ${codes(change)}` }
     : done;
 }
 
@@ -55,9 +55,9 @@ async function resumeAfterMove(service: Service, domain: LoadedDomain): Promise<
   return done;
 }
 
-function again(outcome: DomainChange, now: Date): JobResult {
-  const at = outcome.nextCheckAt ?? now;
-  return { kind: 'again', at, note: codes(outcome) };
+function again(change: DomainChange, now: Date): JobResult {
+  const at = change.nextCheckAt ?? now;
+  return { kind: 'again', at, note: codes(change) };
 }
 
 function codes({ findings }: DomainChange): string {

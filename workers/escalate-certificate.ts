@@ -60,14 +60,14 @@ export async function escalateCertificate(service: Service, job: DomainJob): Pro
     diagnosis.verdict === 'right' ? await service.handshakes.probe(domain.hostname) : [];
   const open = await loadOpenEscalation(prisma, domain.id);
   const now = service.now();
-  const outcome = decide(
+  const change = decide(
     domain,
     { kind: 'checked', ...diagnosis, ...checkRules(service, now) },
     now,
   );
-  if (outcome.kind === 'moved') {
+  if (change.kind === 'moved') {
     const observed = { kind: 'observed', observation } as const;
-    const check = { domain, observed, outcome, at: now };
+    const check = { domain, observed, change, at: now };
     return goBack(service, check, escalationOf(evidenceOf(work, diagnosis, probes)), open);
   }
   const quarantine = await service.quarantine.find('issue-certificate', jobId(job), now);
@@ -81,11 +81,11 @@ async function goBack(
   escalation: NewEscalation,
   open: OpenEscalation | null,
 ): Promise<JobResult> {
-  const { domain, outcome, at } = check;
+  const { domain, change, at } = check;
   const result = await service.checks.save({ ...check, escalation });
   if (result.kind !== 'saved') return retryNow(at);
   if (open?.cause !== escalation.cause) logEscalation(service, domain, escalation);
-  await enqueueFollowUps(service, { ...domain, epoch: result.epoch }, outcome);
+  await enqueueFollowUps(service, { ...domain, epoch: result.epoch }, change);
   return done;
 }
 

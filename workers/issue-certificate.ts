@@ -50,11 +50,11 @@ async function preflight(
   const diagnosis = await diagnoseDomain(service, domain, observation);
   if (diagnosis.verdict === 'right') return { kind: 'right', forbidden: diagnosis.forbidden };
   const observed = { kind: 'observed', observation } as const;
-  const outcome = await saveCheck(service, { domain, observed }, diagnosis);
-  if (outcome === null) return retryNow(now);
-  if (outcome.kind === 'moved') return done;
+  const change = await saveCheck(service, { domain, observed }, diagnosis);
+  if (change === null) return retryNow(now);
+  if (change.kind === 'moved') return done;
   const note = 'could not check whether the DNS is still correct';
-  return { kind: 'again', at: outcome.nextCheckAt ?? now, note };
+  return { kind: 'again', at: change.nextCheckAt ?? now, note };
 }
 
 /** An external edge must serve it again first, and the CA can be about to revoke it. */

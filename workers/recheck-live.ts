@@ -48,8 +48,8 @@ async function recheck(service: Service, id: string): Promise<void> {
   // If another save came first, it has set the next check.
   const atEnd = () => escalationAtEnd(service, domain, diagnosis);
   const seen = { domain, observed, escalationAtEnd: atEnd };
-  const outcome = await saveCheck(service, seen, diagnosis);
-  if (outcome?.to.status === 'live') await service.handshakes.recordServed(domain);
+  const change = await saveCheck(service, seen, diagnosis);
+  if (change?.to.status === 'live') await service.handshakes.recordServed(domain);
 }
 
 function isSettled({ state }: LoadedDomain): boolean {

@@ -63,7 +63,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
         findings: missing.findings,
         observation: observed(7),
         lastCheckedAt: save.at,
-        nextCheckAt: save.outcome.nextCheckAt,
+        nextCheckAt: save.change.nextCheckAt,
       };
       expect(await loaded(one, domain)).toEqual(expected);
       expect(await loaded(other, domain)).toEqual(expected);
@@ -88,8 +88,8 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       const domain = await stored.pending('events.shop.test');
       const save = saveOf(domain, observed(1), missing);
       const ended = { type: 'certificate.ended', expiresAt: noon } as const;
-      const events = [...save.outcome.events, ended];
-      await expect(one.save({ ...save, outcome: { ...save.outcome, events } })).rejects.toThrow();
+      const events = [...save.change.events, ended];
+      await expect(one.save({ ...save, change: { ...save.change, events } })).rejects.toThrow();
       expect((await loaded(one, domain)).version).toBe(0);
       expect(await stored.events(domain)).toEqual(['domain.added']);
     });

@@ -113,9 +113,9 @@ describe.each(databasesOfRun())('saving checks on $name', ({ name, available }) 
     const delegation = { kind: 'delegated', zone: hostname, ...zone } as const;
     const observation = { ...anObservation(), delegation };
     const to = { status: 'verified', verifiedAt: noon } as const;
-    const outcome = aChange({ kind: 'moved', to });
+    const change = aChange({ kind: 'moved', to });
     const observed = { kind: 'observed', observation } as const;
-    const move = { domain: other, observed, outcome, at: noon };
+    const move = { domain: other, observed, change, at: noon };
     expect(await moveDomain(stored.database.prisma, move)).toMatchObject({
       kind: 'held_elsewhere',
     });

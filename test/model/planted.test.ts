@@ -33,7 +33,7 @@ const plants: readonly Planted<'sabotage'>[] = [
     1,
     saving((service, save) => async (check) => {
       const saved = await save(check);
-      if (saved.kind === 'saved' && check.outcome.kind === 'moved')
+      if (saved.kind === 'saved' && check.change.kind === 'moved')
         await recordAgain(service, check);
       return saved;
     }),
@@ -65,8 +65,8 @@ const plants: readonly Planted<'sabotage'>[] = [
     'a second miss is ignored',
     12,
     saving((_parts, save) => async (check) => {
-      const { domain, outcome } = check;
-      const isSecond = domain.state.status === 'live' && outcome.to.status === 'drifted';
+      const { domain, change } = check;
+      const isSecond = domain.state.status === 'live' && change.to.status === 'drifted';
       return isSecond ? { kind: 'saved', epoch: domain.epoch } : save(check);
     }),
     /"status":"live".*"status":"drifted"/,
@@ -182,9 +182,9 @@ function changed(what: 'create' | 'findFirst', other: (tx: Tx) => (asked: never)
 
 async function recordAgain(
   { database }: Service,
-  { domain, outcome, at }: CheckSave,
+  { domain, change, at }: CheckSave,
 ): Promise<void> {
-  const type = outcome.events.at(-1)?.type;
+  const type = change.events.at(-1)?.type;
   const repeated = JSON.stringify([{ domain_id: domain.id, type, data: {}, at }]);
   await database.prisma.$executeRaw`SELECT record_events(${repeated}::jsonb)`;
 }

@@ -17,7 +17,7 @@ const pending = (sinceMs: number, lastMs: number | null) =>
   });
 const check = (parts: Partial<SavedCheck>): SavedCheck => ({
   domain: pending(-60_000, null),
-  outcome: stayed,
+  change: stayed,
   at: noon,
   verdict: 'wrong',
   ...parts,
@@ -38,7 +38,7 @@ describe('The metrics of a saved check', () => {
       countedCheckOf(
         check({
           verdict: 'unknown',
-          outcome: {
+          change: {
             ...stayed,
             findings: [
               {
@@ -66,7 +66,7 @@ describe('The metrics of a saved check', () => {
   ] as const;
   it.each(lags)('measure the time to verification from %s', (_, since, last, seconds) => {
     const counted = countedCheckOf(
-      check({ domain: pending(since, last), outcome: verified, verdict: 'right' }),
+      check({ domain: pending(since, last), change: verified, verdict: 'right' }),
     );
     expect(counted.unseenSeconds).toBe(seconds);
   });

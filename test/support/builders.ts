@@ -139,7 +139,7 @@ export function aCheckSave(
   at = noon,
   observation = anObservation(),
 ): CheckSave {
-  const outcome = decide(domain, { kind: 'checked', ...result, ...checkRules(at) }, at);
+  const change = decide(domain, { kind: 'checked', ...result, ...checkRules(at) }, at);
   const kind = observation === domain.observation ? 'unchanged' : 'observed';
-  return { domain, observed: { kind, observation }, outcome, at };
+  return { domain, observed: { kind, observation }, change, at };
 }

@@ -64,7 +64,7 @@ describe('a check of a pending domain', () => {
   it('verifies it when the DNS is right, and enqueues its order', async () => {
     const { service, saves, jobs } = world({ seen: 'right' });
     expect(await checkDns(service, job)).toEqual({ kind: 'done' });
-    expect(saves[0]?.outcome).toMatchObject({
+    expect(saves[0]?.change).toMatchObject({
       kind: 'moved',
       to: { status: 'verified', verifiedAt: noon },
       events: [{ type: 'domain.verified' }],
@@ -84,7 +84,7 @@ describe('a check of a pending domain', () => {
     const { service, saves } = world({ domain, unchanged: true });
     const outcome = await checkDns(service, job);
     expect(outcome).toEqual({ kind: 'again', at: later(noon, 15_000), note: 'record_missing' });
-    expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', events: [] });
+    expect(saves[0]?.change).toMatchObject({ kind: 'stayed', events: [] });
   });
 
   it('retries the claim of a name held elsewhere even if its DNS is unchanged', async () => {
@@ -93,14 +93,14 @@ describe('a check of a pending domain', () => {
     const domain = aDomain({ observation, findings });
     const { service, saves } = world({ domain, unchanged: true });
     await checkDns(service, job);
-    expect(saves[0]?.outcome).toMatchObject({ to: { status: 'verified' } });
+    expect(saves[0]?.change).toMatchObject({ to: { status: 'verified' } });
   });
 
   it('stores the finding and schedules the next check', async () => {
     const { service, saves } = world({ seen: 'missing' });
     const at = later(noon, 15_000);
     expect(await checkDns(service, job)).toEqual({ kind: 'again', at, note: 'record_missing' });
-    expect(saves[0]?.outcome).toMatchObject({
+    expect(saves[0]?.change).toMatchObject({
       kind: 'stayed',
       findings: missing.findings,
       events: [{ type: 'domain.findings_changed', appeared: missing.findings, cleared: [] }],
@@ -112,13 +112,13 @@ describe('a check of a pending domain', () => {
     const domain = aDomain({ findings: missing.findings });
     const { service, saves } = world({ domain, seen: 'missing' });
     await checkDns(service, job);
-    expect(saves[0]?.outcome.events).toEqual([]);
+    expect(saves[0]?.change.events).toEqual([]);
   });
 
   it('does not move it when the DNS is unknown', async () => {
     const { service, saves } = world({ seen: 'unknown' });
     expect(await checkDns(service, job)).toMatchObject({ kind: 'again', note: 'dns_unknown' });
-    expect(saves[0]?.outcome).toMatchObject({ kind: 'stayed', to: { status: 'pending' } });
+    expect(saves[0]?.change).toMatchObject({ kind: 'stayed', to: { status: 'pending' } });
   });
 
   it('fails it after 48 hours, with the reason', async () => {
@@ -127,7 +127,7 @@ describe('a check of a pending domain', () => {
       kind: 'over',
       reason: 'window ended: record_missing',
     });
-    expect(saves[0]?.outcome).toMatchObject({ to: { status: 'failed' }, nextCheckAt: null });
+    expect(saves[0]?.change).toMatchObject({ to: { status: 'failed' }, nextCheckAt: null });
   });
 
   it('never schedules a check past the end of the window', async () => {
@@ -147,7 +147,7 @@ describe('a check of a pending domain', () => {
     const finding = { code: 'held_elsewhere', hostname: 'docs.shop.test' } as const;
     const { service, saves } = world({ saved: [held] });
     expect(await checkDns(service, job)).toMatchObject({ kind: 'again', note: 'held_elsewhere' });
-    expect(saves[1]?.outcome).toMatchObject({ kind: 'stayed', findings: [finding] });
+    expect(saves[1]?.change).toMatchObject({ kind: 'stayed', findings: [finding] });
     expect(saves[1]).not.toHaveProperty('provenAgainst');
   });
 
@@ -161,7 +161,7 @@ describe('a check of a pending domain', () => {
     const saved = [held, { kind: 'saved', epoch: 1, lost } as const];
     const { service, saves, jobs } = world({ saved, proofs: [ours] });
     expect(await checkDns(service, job)).toEqual({ kind: 'done' });
-    expect(saves[1]).toMatchObject({ provenAgainst: 'another', outcome: { kind: 'moved' } });
+    expect(saves[1]).toMatchObject({ provenAgainst: 'another', change: { kind: 'moved' } });
     expect(jobs.map((one) => one.split(' at ')[0])).toEqual([
       'check-dns theirs.4',
       ...domainQueues.map((queue) => `remove ${queue} theirs.3`),

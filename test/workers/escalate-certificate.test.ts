@@ -175,7 +175,7 @@ describe('30 minutes after verification without a certificate', () => {
 
   it('a changed DNS takes it back to pending, together with the escalation', async () => {
     const { result, done, saves } = await run({ seen: 'missing' });
-    expect(saves[0]?.outcome.to.status).toBe('pending');
+    expect(saves[0]?.change.to.status).toBe('pending');
     expect(saves[0]?.escalation).toMatchObject({
       cause: 'dns_changed',
       evidence: { findings: missing.findings, nextAttempt: null },

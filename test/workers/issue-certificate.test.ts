@@ -149,7 +149,7 @@ describe('the certificate of a verified domain', () => {
   it('is not ordered when the DNS has changed: the domain is pending again', async () => {
     const { service, did, saves } = world({ seen: 'missing' });
     expect(await issueCertificate(service, job)).toEqual({ kind: 'done' });
-    expect(saves[0]?.outcome).toMatchObject({ kind: 'moved', to: { status: 'pending' } });
+    expect(saves[0]?.change).toMatchObject({ kind: 'moved', to: { status: 'pending' } });
     expect(did).toEqual([`check-dns ${job.domainId}.2`, 'forget the escalation']);
   });
 
@@ -157,7 +157,7 @@ describe('the certificate of a verified domain', () => {
     const { service, did, saves } = world({ seen: 'unknown' });
     expect(await issueCertificate(service, job)).toMatchObject({ at: later(noon, MINUTE) });
     expect(did).toEqual([]);
-    expect(saves[0]?.outcome).toMatchObject({
+    expect(saves[0]?.change).toMatchObject({
       kind: 'stayed',
       findings: unknown.findings,
       nextCheckAt: later(noon, MINUTE),

@@ -135,7 +135,7 @@ describe('a batch check', () => {
   it.each(table)('of %s', async (_title, situation, to) => {
     const { service, saves, asked, unasked } = world(situation);
     expect(await recheckLive(service, running)).toEqual({ kind: 'done' });
-    expect(saves.map(({ outcome }) => outcome.to)).toEqual([to]);
+    expect(saves.map(({ change }) => change.to)).toEqual([to]);
     expect(unasked).toEqual([]);
     // The first may be light; a repeated one is full.
     expect(asked).toEqual(['cheaply', 'in full'].slice(0, situation.checks.length));
@@ -174,7 +174,7 @@ describe('a batch check', () => {
       saved: [{ kind: 'held_elsewhere', holderProjectId: 'another' }],
     });
     await recheckLive(service, running);
-    expect(saves[1]?.outcome).toMatchObject({
+    expect(saves[1]?.change).toMatchObject({
       to: failed,
       findings: [{ code: 'held_elsewhere' }],
     });

@@ -116,7 +116,7 @@ describe('a renewal that is due', () => {
   it('is not ordered when CAA forbids it: the customer gets a finding, and the domain stays live', async () => {
     const code = 'caa_blocks';
     const { did, saves, postponed } = await renewed({ seen: 'forbidden' });
-    expect(saves[0]?.outcome).toMatchObject({
+    expect(saves[0]?.change).toMatchObject({
       kind: 'stayed',
       to: { status: 'live', missedAt: null },
       findings: [{ code }],
@@ -127,13 +127,13 @@ describe('a renewal that is due', () => {
 
   it('counts a wrong check as a first miss', async () => {
     const { did, saves } = await renewed({ seen: 'missing' });
-    expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: noon });
+    expect(saves[0]?.change.to).toEqual({ status: 'live', missedAt: noon });
     expect(did).toEqual(['postpone']);
   });
 
   it('waits when the DNS is unknown', async () => {
     const { did, saves } = await renewed({ seen: 'unknown' });
-    expect(saves[0]?.outcome.to).toEqual({ status: 'live', missedAt: null });
+    expect(saves[0]?.change.to).toEqual({ status: 'live', missedAt: null });
     expect(did).toEqual(['postpone']);
   });
 });

@@ -1,7 +1,7 @@
 /** What the sweeps share: limits, and progress despite single failures. */
 import { describe, expect, it } from 'vitest';
 import type { Lease, TakenDomain } from '../../src/db/domains/sweeps.ts';
-import { type Sweep, sweep } from '../../workers/running/sweep.ts';
+import { type SweepRun, sweep } from '../../workers/running/sweep.ts';
 import { noon } from '../support/builders.ts';
 
 const running = new AbortController().signal;
@@ -18,7 +18,7 @@ function world(due: readonly string[], suspects: readonly string[] = []) {
   const batches: number[] = [];
   let underWay = 0;
   let mostUnderWay = 0;
-  const given: Sweep = {
+  const given: SweepRun = {
     due: {
       take: async ({ limit, suspects: ofSuspects }): Promise<TakenDomain[]> => {
         if (ofSuspects) {

@@ -4,16 +4,15 @@ import type { LoadedDomain } from '../../src/db/domains/domain-row.ts';
 import type { CheckSave } from '../../src/db/domains/transitions.ts';
 import type { CountedCheck } from '../../src/ops/metrics/work.ts';
 
-export type SavedCheck = Pick<CheckSave, 'domain' | 'outcome' | 'at'> &
-  Pick<CheckResult, 'verdict'>;
+export type SavedCheck = Pick<CheckSave, 'domain' | 'change' | 'at'> & Pick<CheckResult, 'verdict'>;
 
 /** What metrics derive from a check that a worker has saved. */
-export function countedCheckOf({ domain, outcome, at, verdict }: SavedCheck): CountedCheck {
-  const changed = outcome.events.find((event) => event.type === 'domain.findings_changed');
-  const isVerified = outcome.to.status === 'verified' && domain.state.status !== 'verified';
+export function countedCheckOf({ domain, change, at, verdict }: SavedCheck): CountedCheck {
+  const changed = change.events.find((event) => event.type === 'domain.findings_changed');
+  const isVerified = change.to.status === 'verified' && domain.state.status !== 'verified';
   return {
     verdict,
-    isOurTrouble: outcome.findings.some(isOurTrouble),
+    isOurTrouble: change.findings.some(isOurTrouble),
     appeared: (changed?.appeared ?? []).map(({ code }) => code),
     unseenSeconds: isVerified ? Math.max(0, (at.getTime() - lastSeen(domain)) / 1_000) : null,
   };

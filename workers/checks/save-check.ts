@@ -24,12 +24,12 @@ export async function saveCheck(
 ): Promise<DomainChange | null> {
   const { domain, observed } = seen;
   const at = service.now();
-  const outcome = decide(domain, { kind: 'checked', ...result, ...checkRules(service, at) }, at);
-  const ended = outcome.events.some(({ type }) => type === 'certificate.ended');
+  const change = decide(domain, { kind: 'checked', ...result, ...checkRules(service, at) }, at);
+  const ended = change.events.some(({ type }) => type === 'certificate.ended');
   const escalation = ended ? await escalationAtEnd?.() : undefined;
   const saved = await service.checks.save({
     ...seen,
-    outcome,
+    change,
     at,
     ...(escalation && { escalation }),
   });
@@ -45,13 +45,13 @@ export async function saveCheck(
       ? saveCheck(service, { domain, observed, provenAgainst }, result)
       : saveCheck(service, { domain, observed }, claim.result);
   }
-  service.metrics?.check(countedCheckOf({ domain, outcome, at, verdict: result.verdict }));
+  service.metrics?.check(countedCheckOf({ domain, change, at, verdict: result.verdict }));
   if (saved.lost !== undefined) await enqueueFollowUps(service, saved.lost, saved.lost.change);
-  if (outcome.kind === 'moved') {
+  if (change.kind === 'moved') {
     const { id, projectId } = domain;
-    await enqueueFollowUps(service, { id, projectId, epoch: saved.epoch }, outcome);
+    await enqueueFollowUps(service, { id, projectId, epoch: saved.epoch }, change);
   }
-  return outcome;
+  return change;
 }
 
 function planRequired({ hostname }: LoadedDomain): CheckResult {

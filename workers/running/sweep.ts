@@ -17,7 +17,7 @@ import {
 import { isOutage } from '../../src/queue/outage.ts';
 import type { Service } from '../../src/service/service.ts';
 
-export type Sweep = {
+export type SweepRun = {
   readonly due: DueDomains;
   /** Called for every batch. */
   lease(): Lease;
@@ -32,13 +32,17 @@ export type Sweep = {
  * Returns the number of processed domains. After `stop` is aborted running work finishes. An outage
  * is thrown, since every other domain would fail, too. Unprocessed domains are released.
  */
-export async function sweep(given: Sweep, stop: AbortSignal): Promise<number> {
+export async function sweep(given: SweepRun, stop: AbortSignal): Promise<number> {
   const together = await sweepThrough(given, false, stop);
   const alone = await sweepThrough({ ...given, batch: 1, atOnce: 1 }, true, stop);
   return together + alone;
 }
 
-async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal): Promise<number> {
+async function sweepThrough(
+  given: SweepRun,
+  suspects: boolean,
+  stop: AbortSignal,
+): Promise<number> {
   const { due, lease, batch, atOnce } = given;
   /** Taken, not yet processed. */
   const open = new Set<string>();
@@ -88,7 +92,7 @@ async function sweepThrough(given: Sweep, suspects: boolean, stop: AbortSignal):
 
 /** Throws outages only. */
 async function workOnOne(
-  { due, lease, work, onFault }: Sweep,
+  { due, lease, work, onFault }: SweepRun,
   { id, takes }: TakenDomain,
 ): Promise<void> {
   try {
@@ -122,7 +126,7 @@ function leaseNow(
   return { now, leasesMs: sweepLeasesMs(scaledMs(usualMs, timeScale, leastMs), timeScale) };
 }
 
-type SweepPlan = Pick<Sweep, 'work' | 'batch' | 'atOnce'> & { readonly lease: UsualLease };
+type SweepPlan = Pick<SweepRun, 'work' | 'batch' | 'atOnce'> & { readonly lease: UsualLease };
 
 /** As `sweep`, over the domains that are due. Faults of single domains are logged. */
 export async function sweepDue(

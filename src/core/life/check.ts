@@ -135,6 +135,7 @@ type Diagnosed = { readonly verdict: Verdict; readonly findings: readonly Findin
 /** `unchanged`: the earlier observation holds, so findings and state stay. */
 export type CheckResult = { readonly verdict: 'unchanged' } | Diagnosed;
 
+/** For the state, `unchanged` and `unknown` are equal: neither changes it. */
 function asDiagnosed({ findings }: CheckedDomain, result: CheckResult): Diagnosed {
   return result.verdict === 'unchanged' ? { verdict: 'unknown', findings } : result;
 }

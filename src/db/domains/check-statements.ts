@@ -55,14 +55,14 @@ const fences: SavedColumns = {
   id: { type: 'uuid', of: ({ domain }) => domain.id },
   epoch: { type: 'int', of: ({ domain }) => domain.epoch },
   version: { type: 'int', of: ({ domain }) => domain.version },
-  status: { type: 'domain_status', of: ({ outcome }) => outcome.to.status },
+  status: { type: 'domain_status', of: ({ change }) => change.to.status },
 };
 
 const written: SavedColumns = {
-  missed_at: { type: 'timestamptz', of: ({ outcome }) => text(missedAt(outcome)) },
+  missed_at: { type: 'timestamptz', of: ({ change }) => text(missedAt(change)) },
   last_checked_at: { type: 'timestamptz', of: ({ at }) => text(at) },
-  next_check_at: { type: 'timestamptz', of: ({ outcome }) => text(outcome.nextCheckAt) },
-  recheck_at: { type: 'timestamptz', of: ({ outcome }) => text(outcome.recheckAt) },
+  next_check_at: { type: 'timestamptz', of: ({ change }) => text(change.nextCheckAt) },
+  recheck_at: { type: 'timestamptz', of: ({ change }) => text(change.recheckAt) },
 };
 
 /** Undefined: stays as it is. */
@@ -76,8 +76,8 @@ function missedAt({ to }: DomainChange): Date | null {
   return to.status === 'live' ? to.missedAt : null;
 }
 
-function findingsOf({ domain, outcome }: CheckSave) {
-  return areEqual(outcome.findings, domain.findings) ? undefined : outcome.findings;
+function findingsOf({ domain, change }: CheckSave) {
+  return areEqual(change.findings, domain.findings) ? undefined : change.findings;
 }
 
 function observationOf({ observed }: CheckSave) {
@@ -85,8 +85,8 @@ function observationOf({ observed }: CheckSave) {
 }
 
 /** The only event of a check that changes no status. */
-function findingsChangedOf({ outcome }: CheckSave) {
-  const [event, ...others] = outcome.events;
+function findingsChangedOf({ change }: CheckSave) {
+  const [event, ...others] = change.events;
   if (event === undefined) return undefined;
   if (event.type !== 'domain.findings_changed' || others.length > 0) {
     throw new Error(`a check that changes no status cannot store ${event.type}`);

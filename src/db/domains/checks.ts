@@ -46,7 +46,7 @@ export function createCheckStore(database: Pick<Database, 'prisma' | 'pool'>): C
   return {
     load,
     async save(check) {
-      if (check.outcome.kind === 'moved') return moveDomain(database.prisma, check);
+      if (check.change.kind === 'moved') return moveDomain(database.prisma, check);
       const saved = await savers[savesOnlyTimes(check) ? 'times' : 'everything'](check);
       return saved ? { kind: 'saved', epoch: check.domain.epoch } : { kind: 'stale' };
     },

@@ -59,9 +59,9 @@ export const sweeps = {
     column: 'renewal_info_at',
     statuses: ['live'],
   },
-} as const satisfies Readonly<Record<string, Sweep>>;
+} as const satisfies Readonly<Record<string, SweepRow>>;
 
-type Sweep = {
+type SweepRow = {
   /** Its job runs the sweep; several share one. */
   readonly queue: SweepQueue;
   readonly field: keyof Prisma.DomainUpdateInput;
@@ -69,8 +69,8 @@ type Sweep = {
   readonly statuses: readonly DomainStatus[];
 };
 
-function rawOf(queue: SweepName) {
-  const { column, statuses } = sweeps[queue];
+function rawOf(sweep: SweepName) {
+  const { column, statuses } = sweeps[sweep];
   return { column: Prisma.raw(column), statuses: Prisma.raw(statusList(statuses)) };
 }
 
@@ -84,26 +84,26 @@ export function createDueBySweep(prisma: PrismaClient): DueBySweep {
 }
 
 /** One per sweep and process: it remembers what it could not release. */
-export function createDueDomains(prisma: PrismaClient, queue: SweepName): DueDomains {
+export function createDueDomains(prisma: PrismaClient, sweep: SweepName): DueDomains {
   let owed: readonly string[] = [];
   async function payBack({ now, leasesMs: [usualMs = 0] }: Lease): Promise<void> {
     if (owed.length === 0) return;
-    await untake(prisma, queue, owed, new Date(now.getTime() + usualMs));
+    await untake(prisma, sweep, owed, new Date(now.getTime() + usualMs));
     owed = [];
   }
   return {
     async take(taking) {
       await payBack(taking);
-      return take(prisma, queue, taking);
+      return take(prisma, sweep, taking);
     },
     settle: (id, { now, leasesMs: [usualMs = 0] }) =>
-      settle(prisma, queue, id, new Date(now.getTime() + usualMs)),
+      settle(prisma, sweep, id, new Date(now.getTime() + usualMs)),
     async giveBack(taken, lease) {
       owed = [...owed, ...taken];
       await payBack(lease);
     },
     async noteReason(jobId, reason) {
-      await prisma.quarantine.updateMany({ where: { queue, jobId }, data: { reason } });
+      await prisma.quarantine.updateMany({ where: { queue: sweep, jobId }, data: { reason } });
     },
   };
 }
@@ -116,15 +116,15 @@ const reason = 'taken repeatedly without a save: its worker crashed each time';
  */
 function take(
   prisma: PrismaClient,
-  queue: SweepName,
+  sweep: SweepName,
   { now, leasesMs, limit, suspects }: Taking,
 ): Promise<readonly TakenDomain[]> {
-  const { column, statuses } = rawOf(queue);
+  const { column, statuses } = rawOf(sweep);
   const most = quarantine.takesSuspicious;
   return prisma.$queryRaw<TakenDomain[]>`
     WITH due AS MATERIALIZED (
       SELECT domain.id, GREATEST(leases + 1, note.times + ${most}::int) AS takes
-      FROM domain LEFT JOIN quarantine AS note ON note.queue = ${queue} AND note.job_id = domain.id::text
+      FROM domain LEFT JOIN quarantine AS note ON note.queue = ${sweep} AND note.job_id = domain.id::text
       WHERE ${column} <= ${now} AND status IN (${statuses}) AND removed_at IS NULL
         AND (leases + 1 >= ${most}::int OR note.times IS NOT NULL) = ${suspects}
       ORDER BY ${column} LIMIT ${limit} FOR UPDATE OF domain SKIP LOCKED
@@ -135,7 +135,7 @@ function take(
       RETURNING domain.id, takes, ${column} AS until
     ), noted AS (
       INSERT INTO quarantine (queue, job_id, domain_id, reason, times, since, until)
-      SELECT ${queue}, id::text, id, ${reason}, takes - ${most}::int + 1, ${now}::timestamptz, until
+      SELECT ${sweep}, id::text, id, ${reason}, takes - ${most}::int + 1, ${now}::timestamptz, until
       FROM taken WHERE takes >= ${most}::int
       ON CONFLICT (queue, job_id) DO UPDATE SET
         times = EXCLUDED.times, since = EXCLUDED.since, until = EXCLUDED.until
@@ -144,17 +144,17 @@ function take(
 }
 
 /** A save has set the next time; otherwise a suspect's long lease ends here. */
-async function settle(prisma: PrismaClient, queue: SweepName, id: string, until: Date) {
-  const { column } = rawOf(queue);
+async function settle(prisma: PrismaClient, sweep: SweepName, id: string, until: Date) {
+  const { column } = rawOf(sweep);
   await prisma.$executeRaw`
     WITH well AS (
       UPDATE domain SET leases = 0, ${column} = LEAST(${column}, ${until})
       WHERE id = ${id}::uuid AND leases > 0)
-    DELETE FROM quarantine WHERE queue = ${queue} AND job_id = ${id}`;
+    DELETE FROM quarantine WHERE queue = ${sweep} AND job_id = ${id}`;
 }
 
-async function untake(prisma: PrismaClient, queue: SweepName, ids: readonly string[], until: Date) {
-  const { column } = rawOf(queue);
+async function untake(prisma: PrismaClient, sweep: SweepName, ids: readonly string[], until: Date) {
+  const { column } = rawOf(sweep);
   await prisma.$executeRaw`
     WITH given AS (
       SELECT id FROM domain WHERE id = ANY(${ids}::uuid[]) AND leases > 0 ORDER BY id FOR NO KEY UPDATE
@@ -163,7 +163,7 @@ async function untake(prisma: PrismaClient, queue: SweepName, ids: readonly stri
       FROM given WHERE domain.id = given.id
     ), counted AS (
       UPDATE quarantine SET times = times - 1
-      WHERE queue = ${queue} AND job_id = ANY(${ids}::text[]) AND times > 1
+      WHERE queue = ${sweep} AND job_id = ANY(${ids}::text[]) AND times > 1
     )
-    DELETE FROM quarantine WHERE queue = ${queue} AND job_id = ANY(${ids}::text[]) AND times <= 1`;
+    DELETE FROM quarantine WHERE queue = ${sweep} AND job_id = ANY(${ids}::text[]) AND times <= 1`;
 }

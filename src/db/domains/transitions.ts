@@ -16,7 +16,7 @@ import type { LoadedDomain } from './domain-row.ts';
 export type CheckSave = {
   readonly domain: LoadedDomain;
   readonly observed: Observed;
-  readonly outcome: DomainChange;
+  readonly change: DomainChange;
   readonly at: Date;
   /** The other project whose claim or hold gives way to this domain's TXT record. */
   readonly provenAgainst?: string;
@@ -63,29 +63,29 @@ export async function moveDomain(prisma: PrismaClient, move: CheckSave): Promise
 }
 
 async function saveMove(tx: Tx, move: CheckSave): Promise<MoveResult> {
-  const { domain, outcome, at, observed } = move;
+  const { domain, change, at, observed } = move;
   if (isNew(move) && (await isFree(tx, domain.projectId))) return { kind: 'plan_required' };
-  const taken = outcome.to.status === 'verified' ? await takeName(tx, move) : nobodyHadIt;
+  const taken = change.to.status === 'verified' ? await takeName(tx, move) : nobodyHadIt;
   if (taken.kind === 'held_elsewhere') return taken;
-  if (!(await commit(tx, domain, outcome, at))) throw new Stale();
+  if (!(await commit(tx, domain, change, at))) throw new Stale();
   if (observed.kind === 'observed') await storeObservation(tx, domain.id, observed.observation);
   const closed =
-    outcome.closes === null ? [] : await closeEscalation(tx, domain.id, outcome.closes, at);
+    change.closes === null ? [] : await closeEscalation(tx, domain.id, change.closes, at);
   const { escalation } = move;
   const opened =
     escalation === undefined ? [] : await placeEscalation(tx, domain.id, escalation, at);
   await recordEvents(
     tx,
-    [...taken.events, ...about(domain.id, outcome.events), ...closed, ...opened],
+    [...taken.events, ...about(domain.id, change.events), ...closed, ...opened],
     at,
   );
-  const epoch = outcome.epoch === 'next' ? domain.epoch + 1 : domain.epoch;
+  const epoch = change.epoch === 'next' ? domain.epoch + 1 : domain.epoch;
   return { kind: 'saved', epoch, ...(taken.lost && { lost: taken.lost }) };
 }
 
 /** A domain that was served before keeps its place, also without a certificate. */
 function isNew(move: CheckSave): boolean {
-  return isUnheld(move) && move.outcome.to.status === 'verified';
+  return isUnheld(move) && move.change.to.status === 'verified';
 }
 
 async function isFree(tx: Tx, projectId: string): Promise<boolean> {
