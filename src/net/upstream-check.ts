@@ -1,5 +1,6 @@
 /** Whether the edge will connect to a deploy, as far as its address shows when it is reported. */
 import { isIP } from 'node:net';
+import { beforeDeadline } from './deadline.ts';
 import { addressesOf, hostOf, isPublic, type Lookup } from './destination.ts';
 
 /** What visitors would meet. `message` tells what to do. */
@@ -31,16 +32,22 @@ export async function checkUpstream(
 ): Promise<UpstreamCheck> {
   const url = new URL(upstream);
   const host = hostOf(url);
-  const timeout = new Promise<null>((resolve) => {
-    setTimeout(() => resolve(null), LOOKUP_MS).unref();
-  });
-  const own = (await Promise.race([ownAddresses().catch(() => null), timeout])) ?? [];
+  const inTime = <T>(found: Promise<T>) =>
+    beforeDeadline(
+      LOOKUP_MS,
+      found.catch(() => null),
+      null,
+    );
+  const isAddress = isIP(host) !== 0;
+  const [own, found] = await Promise.all([
+    inTime(ownAddresses()),
+    isAddress ? [] : inTime(addressesOf(url, lookup)),
+  ]);
   const isAllowed = (address: string) =>
-    isNamed(address) || (isPublic(address) && !own.includes(address));
-  if (isIP(host) !== 0) {
+    isNamed(address) || (isPublic(address) && !own?.includes(address));
+  if (isAddress) {
     return isAllowed(host) ? accepted() : { kind: 'refused', problem: privateWords(host) };
   }
-  const found = await Promise.race([addressesOf(url, lookup).catch(() => null), timeout]);
   if (found === null) return accepted('lookup_failed', `${host} could not be resolved now.`);
   if (found.length === 0) return accepted('no_address', `${host} has no address.`);
   const refused = found.find(({ address }) => !isAllowed(address));

@@ -38,7 +38,7 @@ export function createSender(deps: SenderDeps): Send {
     if (urlProblem(outgoing.url, deps) !== null) return unanswered('url_refused');
     const url = new URL(outgoing.url);
     const late = AbortSignal.timeout(outgoing.timeoutMs ?? TIMEOUT_MS);
-    const addresses = await within(late, addressesOf(url, deps.lookup));
+    const addresses = await beforeAbort(late, addressesOf(url, deps.lookup));
     if (addresses === 'late') return unanswered('timed_out');
     if (addresses === 'untold') return unanswered('name_not_told');
     if (addresses.length === 0) return unanswered('name_not_resolved');
@@ -150,7 +150,7 @@ function isVetted(
 }
 
 /** `untold`: the DNS query failed. `late`: the attempt timed out. */
-async function within(
+async function beforeAbort(
   late: AbortSignal,
   found: Promise<readonly LookupAddress[]>,
 ): Promise<readonly LookupAddress[] | 'late' | 'untold'> {

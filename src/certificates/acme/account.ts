@@ -1,5 +1,6 @@
 /** Requests signed with our ACME account, which is registered at its first use (RFC 8555, 7.3). */
 import type { KeyObject } from 'node:crypto';
+import { createSingleFlight } from '../../net/single-flight.ts';
 import { certificateFault, isCertificateFault } from '../fault.ts';
 import type { AcmePost, AcmeRefusal, AcmeReply, AcmeSession } from './session.ts';
 import { type ExternalAccount, signBinding } from './session.ts';
@@ -45,8 +46,7 @@ type Registered = { readonly kind: 'registered'; readonly url: string };
 export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): AcmeAccount {
   const { contact } = deps;
   let loaded: { readonly key: KeyObject; url: string | null; contact: string | null } | null = null;
-  let updating: Promise<void> | null = null;
-  let registering: Promise<Registered | AcmeRefusal> | null = null;
+  const share = createSingleFlight<Registered | AcmeRefusal>();
 
   const state = async () => {
     loaded ??= { ...(await deps.load()) };
@@ -62,29 +62,18 @@ export function createAccount(session: AcmeSession, deps: AcmeAccountDeps): Acme
     return registered;
   }
 
-  async function update(url: string): Promise<void> {
+  async function update(url: string): Promise<Registered> {
     const account = await state();
     const reply = await updateContact(session, { key: account.key, accountUrl: url }, contact);
-    if (reply === null) return;
-    account.contact = contact;
-    if (reply.kind === 'answer') await deps.save({ url, contact });
+    if (reply !== null) account.contact = contact;
+    if (reply?.kind === 'answer') await deps.save({ url, contact });
+    return { kind: 'registered', url };
   }
 
   async function ensure(): Promise<Registered | AcmeRefusal> {
     const { url, contact: stored } = await state();
-    if (url !== null) {
-      if (stored !== contact) {
-        updating ??= update(url).finally(() => {
-          updating = null;
-        });
-        await updating;
-      }
-      return { kind: 'registered', url };
-    }
-    registering ??= register().finally(() => {
-      registering = null;
-    });
-    return registering;
+    if (url === null) return share('register', register);
+    return stored === contact ? { kind: 'registered', url } : share('update', () => update(url));
   }
 
   async function post(request: AcmePost): Promise<AcmeReply> {

@@ -106,12 +106,12 @@ async function ask(
   if (isSpent(budget)) return NOT_ASKED;
   if (!circuits.admits(key, zone)) return TIMEOUT;
   // The key includes the operator, so that queues of operators are separate.
-  return within(places, `${operator} ${key}`, budget, async () => {
+  return inPlace(places, `${operator} ${key}`, budget, async () => {
     if (!circuits.admits(key, zone)) return TIMEOUT;
     // Before taking a slot at the server, so that waiting for one operator does not block others at
     // the same address.
     if (!(await rates.take(operator, budget))) return NOT_ASKED;
-    return within(places, key, budget, async () => {
+    return inPlace(places, key, budget, async () => {
       // The state can have changed while waiting.
       if (!circuits.admits(key, zone)) return TIMEOUT;
       if (isSpent(budget)) return NOT_ASKED;
@@ -120,7 +120,7 @@ async function ask(
   });
 }
 
-async function within(
+async function inPlace(
   places: Places,
   key: string,
   budget: QueryBudget,

@@ -7,6 +7,7 @@ import type { EdgeCertificate } from '../../certificates/served/proof-certificat
 import { clientAddress } from '../../net/client-address.ts';
 import type { ConnectionCount } from '../../net/connections.ts';
 import { isSameSecret } from '../../net/constant-time.ts';
+import { loadOnce } from '../../net/load-once.ts';
 import { createMinuteLog } from '../../ops/limited-log.ts';
 import type { EdgeCounters } from '../../ops/metrics/traffic.ts';
 import type { EdgeLog } from '../edge-service.ts';
@@ -16,7 +17,6 @@ import { pages, sendPage } from '../proxy/pages.ts';
 import { asksForWebSocket } from '../proxy/websocket.ts';
 import { canonicalHostname } from '../routes/redirect.ts';
 import type { LoadCertificate } from '../tls/certificates.ts';
-import { loadOnce } from '../tls/load-once.ts';
 
 /** Caddy overwrites the visitor's values, and the edge removes them. */
 export const gatewayFields = {

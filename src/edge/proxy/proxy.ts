@@ -5,9 +5,9 @@ import { createSecureContext, TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { printable } from '../../core/names/printable.ts';
 import type { EdgeLookups } from '../../db/domains/edge-lookups.ts';
+import { loadOnce } from '../../net/load-once.ts';
 import type { EdgeLog, EdgeService } from '../edge-service.ts';
 import type { EdgeLimits } from '../limits.ts';
-import { loadOnce } from '../tls/load-once.ts';
 import { clientHeaders, isLoop } from './forwarded-headers.ts';
 import { type ErrorPage, pages, sendPage } from './pages.ts';
 import {

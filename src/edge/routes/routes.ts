@@ -2,6 +2,7 @@
 import type { EdgeRoute, RouteNotification } from '../../core/operations/edge-route.ts';
 import type { EdgeLookups } from '../../db/domains/edge-lookups.ts';
 import { createAwayProbe } from '../../db/engine/unavailable.ts';
+import { beforeDeadline } from '../../net/deadline.ts';
 import type { EdgeService } from '../edge-service.ts';
 import type { EdgeLimits } from '../limits.ts';
 import {
@@ -48,7 +49,7 @@ export function createRoutes(
     const flight = flights.join(hostname);
     const route = await (spare === null
       ? flight.answer
-      : within(limits.routePatienceMs, flight.answer, outage.begin).catch(async () =>
+      : answeredWithin(limits.routePatienceMs, flight.answer, outage.begin).catch(async () =>
           (await outage.mayBridge(spare.verdict)) ? spare.route : flight.answer,
         ));
     return flight.isOutdated ? find(hostname) : route;
@@ -104,14 +105,19 @@ function createFlights(
   };
 }
 
-/** `onLate` is called on a timeout. */
-function within<T>(ms: number, answer: Promise<T>, onLate: (fault: Error) => void): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      const fault = new Error(`no answer within ${ms} ms`);
-      onLate(fault);
-      reject(fault);
-    }, ms);
-    void answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+/** Rejects after `ms`, and calls `onLate` before. */
+async function answeredWithin<T>(
+  ms: number,
+  answer: Promise<T>,
+  onLate: (fault: Error) => void,
+): Promise<T> {
+  const found = await beforeDeadline(
+    ms,
+    answer.then((value) => ({ value })),
+    null,
+  );
+  if (found !== null) return found.value;
+  const fault = new Error(`no answer within ${ms} ms`);
+  onLate(fault);
+  throw fault;
 }

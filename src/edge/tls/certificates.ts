@@ -2,8 +2,8 @@
 import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
 import { sealOf } from '../../certificates/vault/keys.ts';
+import { loadOnce } from '../../net/load-once.ts';
 import type { EdgeService } from '../edge-service.ts';
-import { loadOnce } from './load-once.ts';
 
 /** Null: it does not exist (anymore). */
 export type LoadCertificate = (certificateId: string) => Promise<EdgeCertificate | null>;

@@ -6,8 +6,8 @@ import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
 import type { TicketKeys } from '../../certificates/vault/derived-secrets.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
+import { loadOnce } from '../../net/load-once.ts';
 import type { LoadCertificate } from './certificates.ts';
-import { loadOnce } from './load-once.ts';
 
 /** Cached servers. One with a P-256 chain takes about 45 KiB (measured, Node 20). */
 export const SERVERS_MAX = 1_000;

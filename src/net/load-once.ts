@@ -1,8 +1,8 @@
 import type { LRUCache } from 'lru-cache';
-import { createSingleFlight } from '../../net/single-flight.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 /** Concurrent calls share one load, including its error. Null is not cached. */
-export function loadOnce<Asked, Value extends object>(
+export function loadOnce<Asked, Value extends object | string>(
   kept: LRUCache<string, Value>,
   load: (asked: Asked) => Promise<Value | null>,
   nameOf: (asked: Asked) => string = String,
