@@ -36,7 +36,7 @@ const [batch, atOnce] = [50, 10];
 /** A request takes up to 10 s. After a crash, taken domains are due again. */
 const lease = { usualMs: 5 * 60_000, leastMs: 30_000 };
 /** Limits the run, because the next renewals wait for it. */
-const TURN_MS = 60_000;
+const RUN_MS_MAX = 60_000;
 
 /**
  * For about a minute; the rest stays due. A CA that fails to answer is skipped for the rest of the
@@ -46,8 +46,8 @@ export async function askRenewals(service: Service, stop: AbortSignal): Promise<
   /** CAs to skip, since each request would take its whole timeout. */
   const away = new Set<Certificate['authority']>();
   const work = (id: string) => askAbout(service, away, id);
-  const turnEnds = AbortSignal.any([stop, AbortSignal.timeout(TURN_MS)]);
-  await sweepDue(service, 'ask-renewals', { work, batch, lease, atOnce }, turnEnds);
+  const runEnds = AbortSignal.any([stop, AbortSignal.timeout(RUN_MS_MAX)]);
+  await sweepDue(service, 'ask-renewals', { work, batch, lease, atOnce }, runEnds);
   return done;
 }
 

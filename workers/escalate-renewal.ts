@@ -40,13 +40,13 @@ const [batch, atOnce] = [20, 4];
 const lease = { usualMs: 5 * 60_000, leastMs: 30_000 };
 
 /** Checks of unresponsive name servers take seconds each, and the renewals follow. */
-const TURN_MS = 2 * 60_000;
+const RUN_MS_MAX = 2 * 60_000;
 
 /** For about two minutes; the rest stays due. Rejects if the database or the queue is down. */
 export async function escalateRenewals(service: Service, stop: AbortSignal): Promise<JobResult> {
   const work = (id: string) => escalate(service, id);
-  const turnEnds = AbortSignal.any([stop, AbortSignal.timeout(TURN_MS)]);
-  await sweepDue(service, 'escalate-renewals', { work, batch, lease, atOnce }, turnEnds);
+  const runEnds = AbortSignal.any([stop, AbortSignal.timeout(RUN_MS_MAX)]);
+  await sweepDue(service, 'escalate-renewals', { work, batch, lease, atOnce }, runEnds);
   return done;
 }
 

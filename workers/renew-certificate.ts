@@ -31,19 +31,19 @@ const lease = { usualMs: 10 * 60_000, leastMs: 60_000 };
  */
 const atOnce = { postgres_redis: 50, postgres: 50, embedded: 10 } as const;
 /** During an outage of a CA, the escalations follow after this time. */
-const TURN_MS = 5 * 60_000;
+const RUN_MS_MAX = 5 * 60_000;
 
 /** `again` at once if time ran out. Rejects if the database or the queue is down. */
 export async function renewCertificate(
   service: Service,
   stop: AbortSignal,
-  turnMs = TURN_MS,
+  runMsMax = RUN_MS_MAX,
 ): Promise<JobResult> {
   const work = (id: string) => renew(service, id);
   const plan = { work, batch, lease, atOnce: atOnce[service.config.storage.kind] };
-  const turn = AbortSignal.timeout(turnMs);
-  await sweepDue(service, 'renew-certificate', plan, AbortSignal.any([stop, turn]));
-  return turn.aborted ? { kind: 'again', at: service.now(), note: 'more may be due' } : done;
+  const timeout = AbortSignal.timeout(runMsMax);
+  await sweepDue(service, 'renew-certificate', plan, AbortSignal.any([stop, timeout]));
+  return timeout.aborted ? { kind: 'again', at: service.now(), note: 'more may be due' } : done;
 }
 
 async function renew(service: Service, id: string): Promise<void> {

@@ -41,8 +41,8 @@ export type RunningWorkers = {
 
 /** Its jobs are parsed in running/job.ts. */
 type AnyWorker = Worker<unknown, void, string, IQueueBackend, JobProgress, Record<string, never>>;
-type Run<N extends QueueName> = (job: JobOf<N>) => Promise<JobResult>;
-type Running = {
+type RunQueueJob<N extends QueueName> = (job: JobOf<N>) => Promise<JobResult>;
+type WorkerState = {
   readonly attempts: Attempts;
   /** Aborted when the stop starts. */
   readonly stopping: AbortSignal;
@@ -82,7 +82,7 @@ export function startWorkers(
   const quiet = { ...service, log };
   const attempts = createAttempts(quiet);
   const running = { attempts, stopping: stopping.signal, cutOff };
-  const start = <N extends QueueName>(name: N, concurrency: number, run: Run<N>) =>
+  const start = <N extends QueueName>(name: N, concurrency: number, run: RunQueueJob<N>) =>
     startWorker(service, running, name, concurrency, run);
   const sweepWith = (name: SweepQueue, run: Sweeping) =>
     start(name, 1, async () =>
@@ -128,7 +128,7 @@ async function skewOf({ config, database }: Service): Promise<number> {
 }
 
 /** Only checks have a load guard: one account can have thousands, and they need much CPU. */
-function startChecks(service: Service, running: Running): AnyWorker {
+function startChecks(service: Service, running: WorkerState): AnyWorker {
   const most = checksAtOnce[service.config.storage.kind];
   const guard = createLoadGuard(most);
   const watched = { ...service, accountOf: guard.watch(service.accountOf) };
@@ -141,10 +141,10 @@ function startChecks(service: Service, running: Running): AnyWorker {
 
 function startWorker<N extends QueueName>(
   { backend, log, now }: Service,
-  { attempts, stopping, cutOff }: Running,
+  { attempts, stopping, cutOff }: WorkerState,
   name: N,
   concurrency: number,
-  run: Run<N>,
+  run: RunQueueJob<N>,
 ): AnyWorker {
   const worker: AnyWorker = new Worker(
     name,
@@ -163,7 +163,7 @@ function startWorker<N extends QueueName>(
 }
 
 /** Adds a span with the job's domain to the one that BullMQ creates. */
-function inSpanOf<N extends QueueName>(name: N, run: Run<N>): Run<N> {
+function inSpanOf<N extends QueueName>(name: N, run: RunQueueJob<N>): RunQueueJob<N> {
   return (job) => {
     const domain = 'domainId' in job ? { 'signpost.domain.id': job.domainId } : {};
     return inSpan(name, { 'signpost.job.id': jobId(job), ...domain }, () => run(job));

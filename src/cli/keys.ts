@@ -9,7 +9,7 @@ import { inColumns, toSeconds } from './layout.ts';
 
 type Common = { readonly url?: string; readonly json?: boolean };
 
-type Wanted = Common & {
+type KeyOptions = Common & {
   readonly name: string;
   readonly scope: readonly string[];
   readonly account?: string;
@@ -20,7 +20,7 @@ type Wanted = Common & {
 
 /** Prints only the token, or with `json` the API's response, to standard output. */
 export async function create(
-  { name, scope: scopes, account, project, expires, url, json = false }: Wanted,
+  { name, scope: scopes, account, project, expires, url, json = false }: KeyOptions,
   io: Io,
 ): Promise<CliExit> {
   const expiresAt = expires === undefined ? undefined : timeOf(expires, io.now());

@@ -22,7 +22,7 @@ import { columnsFor, createPaint, wantsColour } from './layout.ts';
 /** `settle` is not called for help, the version or usage errors (thrown as CommanderError). */
 export function createProgram(
   io: Io,
-  settle: (outcome: Awaited<ReturnType<Act>>) => void,
+  settle: (outcome: Awaited<ReturnType<CommandAct>>) => void,
 ): Program {
   const run: Run = async (act) => {
     io.readEnvFile();
@@ -67,7 +67,7 @@ export function createProgram(
   return program;
 }
 
-type Act = Parameters<Run>[0];
+type CommandAct = Parameters<Run>[0];
 
 const exitCodes = notes(
   'Exit 0: success. Exit 1: check failed. Exit 2: bad usage, a refused request, or no answer.',

@@ -118,14 +118,14 @@ function check({ vault, stored }: OpenedVault, io: Io): CliExit {
   return isDone ? exitDone : { kind: 'negative' };
 }
 
-type Settings =
+type LoadedSettings =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly refusal: CliExit };
 
 /** Required on servers; keys do not depend on it. */
 const standIn = { ACME_DIRECTORY_URL: LOCAL_CA };
 
-function settingsFrom(env: Io['env']): Settings {
+function settingsFrom(env: Io['env']): LoadedSettings {
   const given = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
   const refusal = (problem: string) => ({ ok: false, refusal: wrongUsage(problem) }) as const;
   if (!given['KEY_ENCRYPTION_KEY']) {

@@ -43,11 +43,11 @@ export type ZoneCommandOptions = {
   readonly validationmethods?: string | undefined;
 };
 
-type Settings =
+type LoadedZoneSettings =
   | { readonly ok: true; readonly settings: PlatformZoneSettings }
   | { readonly ok: false; readonly refusal: CliExit };
 
-type Method = Config['acme']['challenge'];
+type ChallengeMethod = Config['acme']['challenge'];
 
 /** For every record. Short enough to move within minutes, and no resolver overrides it. */
 const TTL_SECONDS_DEFAULT = 300;
@@ -59,7 +59,7 @@ const relevant =
   /^(?:PLATFORM_|ACME_(?:CONTACT|CHALLENGE)$|ACME_(?:FALLBACK_)?(?:ISSUER_DOMAINS|DIRECTORY_URL)$)/;
 
 /** Reports all errors at once. */
-function settingsFrom(given: ZoneCommandOptions, env: Io['env']): Settings {
+function settingsFrom(given: ZoneCommandOptions, env: Io['env']): LoadedZoneSettings {
   const known = Object.fromEntries(Object.entries(env).filter(([name]) => relevant.test(name)));
   const loaded = loadConfig(known);
   const problems = [
@@ -121,7 +121,7 @@ function isLetsEncrypt(directoryUrl: string | undefined): boolean {
 
 function wrongOptions(
   { ttl, accounturi, validationmethods }: ZoneCommandOptions,
-  ours: Method,
+  ours: ChallengeMethod,
 ): string[] {
   const rules: readonly [value: string | undefined, (text: string) => boolean, problem: string][] =
     [
@@ -155,7 +155,7 @@ function isAccountUri(text: string): boolean {
 }
 
 /** Without our method, the records would forbid our own orders. */
-function isOurMethodIn(text: string, ours: Method): boolean {
+function isOurMethodIn(text: string, ours: ChallengeMethod): boolean {
   const methods = text.split(',');
   const known = methods.every((one) => one === 'http-01' || one === 'tls-alpn-01');
   return known && methods.includes(ours);

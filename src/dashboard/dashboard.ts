@@ -167,10 +167,14 @@ async function ownForm(raw: RawRequest, page: PageRoute, session: DashboardSessi
   return read.kind === 'form' && isFromHere(raw, asked, read.form) ? read.form : 'not_from_here';
 }
 
-type Shared = Pick<PageFrame, 'assets' | 'link'> & { readonly sessions: Sessions };
+type QueuePageParts = Pick<PageFrame, 'assets' | 'link'> & { readonly sessions: Sessions };
 
 /** The paths and calls are bull-board's own. */
-function createQueues(service: DashboardService, api: Api, { assets, sessions, link }: Shared) {
+function createQueues(
+  service: DashboardService,
+  api: Api,
+  { assets, sessions, link }: QueuePageParts,
+) {
   const { config, now } = service;
   const basePath = basePathOf(config);
   const board = createQueueBoard(service.queues);

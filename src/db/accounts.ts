@@ -7,7 +7,7 @@ import type { Prisma, PrismaClient } from './generated/client.ts';
 import { beyondPlace, type ListRange, type Page, pageOf } from './page.ts';
 
 /** `endedKeys`: IDs of keys that worked until then. */
-type Closing =
+type AccountClosing =
   | { readonly kind: 'closed'; readonly endedKeys: readonly string[] }
   | { readonly kind: 'not_found' }
   | { readonly kind: 'default_account' }
@@ -25,7 +25,7 @@ export type AccountStore = {
    * Revokes its keys; afterwards it can get no keys and projects. If it has projects, only with
    * `withProjects`: the caller deletes them afterwards. Idempotent: the first time of closing stays.
    */
-  close(operator: Installation, id: string, how: CloseHow): Promise<Closing>;
+  close(operator: Installation, id: string, how: CloseHow): Promise<AccountClosing>;
   /** IDs of projects that are not deleted, oldest first. */
   projectIds(operator: Installation, id: string, limit: number): Promise<readonly string[]>;
 };
@@ -105,7 +105,7 @@ function changed(stored: unknown, change: LimitChange) {
 }
 
 /** The lock also waits for projects and keys that are being created. */
-async function close(tx: Tx, id: string, { at, withProjects }: CloseHow): Promise<Closing> {
+async function close(tx: Tx, id: string, { at, withProjects }: CloseHow): Promise<AccountClosing> {
   if (id === DEFAULT_ACCOUNT_ID) return { kind: 'default_account' };
   await tx.$queryRaw`SELECT 1 FROM account WHERE id = ${id}::uuid FOR UPDATE`;
   if ((await tx.account.count({ where: { id } })) === 0) return { kind: 'not_found' };

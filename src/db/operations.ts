@@ -11,16 +11,16 @@ import { servedInSql } from './domains/status-list.ts';
 import { type SweepName, sweeps } from './domains/sweeps.ts';
 import type { PrismaClient } from './generated/client.ts';
 
-type Listed = { readonly id: string; readonly hostname: string; readonly projectId: string };
+type ListedDomain = { readonly id: string; readonly hostname: string; readonly projectId: string };
 
 /** `pending` or `verified`. */
-type WaitingDomain = Listed & {
+type WaitingDomain = ListedDomain & {
   readonly status: DomainStatus;
   readonly since: Date;
   readonly nextCheckAt: Date | null;
 };
 
-type EndingDomain = Listed & { readonly endsAt: Date };
+type EndingDomain = ListedDomain & { readonly endsAt: Date };
 
 /** A quarantined job, or a quarantined domain of a sweep. */
 type QuarantinedJob = {

@@ -28,7 +28,7 @@ import { createRoutes, type Routes } from './routes/routes.ts';
 import { type EdgeRules, edgeRulesOf } from './rules.ts';
 import { createLoadCertificate } from './tls/certificates.ts';
 import { createPreparation, type ReadySites } from './tls/prepare.ts';
-import { createTlsServers, SERVERS_MAX } from './tls/secure-contexts.ts';
+import { createTlsServers, TLS_SERVERS_MAX } from './tls/secure-contexts.ts';
 import { answerChallenges } from './tls/tls-alpn.ts';
 import { createVisitorLimits } from './visitor-limits.ts';
 
@@ -105,9 +105,9 @@ export function createEdge(service: EdgeService, replaced: Partial<EdgeRules> = 
   };
 }
 
-type Handler = (visit: Visit) => Promise<void>;
+type VisitHandler = (visit: Visit) => Promise<void>;
 /** The handlers of the two ports; they do not reject. */
-type Visits = { readonly http: Handler; readonly https: Handler };
+type Visits = { readonly http: VisitHandler; readonly https: VisitHandler };
 
 /** Where visitors connect: own ports, or Caddy. */
 type Front = Pick<Edge, 'listen' | 'close'> & ReadySites;
@@ -173,7 +173,7 @@ function ownFront(parts: FrontParts): Front {
       await Promise.all([http.close(deadlineMs), https.close(deadlineMs)]);
     },
     makeReady: findServer,
-    keptMax: SERVERS_MAX,
+    keptMax: TLS_SERVERS_MAX,
   };
 }
 
@@ -218,7 +218,7 @@ function caddyFront(
 
 /** The only place that catches exceptions and counts responses. */
 function guard(log: EdgeLog, count: EdgeCounters) {
-  return (port: 'http' | 'https', handle: Handler): Handler =>
+  return (port: 'http' | 'https', handle: VisitHandler): VisitHandler =>
     async (visit) => {
       const { response } = visit;
       response.once('close', () => {

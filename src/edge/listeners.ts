@@ -12,7 +12,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Server as TlsServer } from 'node:tls';
-import { createTurns, type Turns } from '../net/turns.ts';
+import { createRequestQueue, type RequestQueue } from '../net/request-queue.ts';
 import type { EdgeCounters } from '../ops/metrics/traffic.ts';
 import type { EdgeLog } from './edge-service.ts';
 import type { EdgeLimits } from './limits.ts';
@@ -66,7 +66,7 @@ export function plainListener(
 ): EdgeListener {
   const server = createHttpServer(limitOptions(limits));
   server.on('connection', watchReader);
-  return listener(server, turnsOf(handle, visitors), visitors.admitConnection, limits);
+  return listener(server, requestQueueOf(handle, visitors), visitors.admitConnection, limits);
 }
 
 /** TLS 1.2 and newer, HTTP/1.1 only. Failed handshakes are only logged. */
@@ -90,27 +90,27 @@ export function tlsListener(parts: TlsParts, limits: EdgeLimits): EdgeListener {
       return null;
     }),
   );
-  const turns = turnsOf(handle, visitors);
+  const requests = requestQueueOf(handle, visitors);
   server.on('secureConnection', (socket) => {
     watchReader(socket);
     count.handshake('completed');
     const hostname = serverNameOf(socket);
     if (hostname !== null) connections.add(hostname, socket);
   });
-  answerUpgrades(server, turns, handle);
+  answerUpgrades(server, requests, handle);
   server.on('tlsClientError', (error) => {
     count.handshake('failed');
     log.debug({ err: error }, 'TLS handshake failed');
   });
   const admit = (socket: Socket) =>
     visitors.admitConnection(socket) && visitors.admitHandshake(socket);
-  return listener(server, turns, admit, limits);
+  return listener(server, requests, admit, limits);
 }
 
-function answerUpgrades(server: Server, turns: Turns<Exchange>, handle: Handle): void {
+function answerUpgrades(server: Server, requests: RequestQueue<Exchange>, handle: Handle): void {
   server.on('upgrade', (request, socket: Socket, head) => {
     // Node.js no longer handles the connection, on which another response is still in progress.
-    if (turns.isBusy(socket)) socket.destroy();
+    if (requests.isBusy(socket)) socket.destroy();
     else handle(request, upgradeResponse(request, socket, head));
   });
 }
@@ -137,10 +137,10 @@ export function gatewayListener(
     IncomingMessage: EdgeRequest,
   });
   const nobody = { penalize() {} };
-  const turns = turnsOf(handle, nobody, HEADERS_MAX + GATEWAY_FIELDS);
+  const requests = requestQueueOf(handle, nobody, HEADERS_MAX + GATEWAY_FIELDS);
   server.on('connection', watchReader);
-  answerUpgrades(server, turns, handle);
-  const gateway = listener(server, turns, () => true, limits);
+  answerUpgrades(server, requests, handle);
+  const gateway = listener(server, requests, () => true, limits);
   server.maxConnections = connectionsMax;
   return gateway;
 }
@@ -154,16 +154,16 @@ const parserStatuses: Readonly<Record<string, number>> = {
 const LINGER_MS = 1_000;
 
 /** For bytes that never became a request; after the previous requests. Closes the connection. */
-function answerBroken(turns: Turns<Exchange>, newest: WeakMap<Duplex, Exchange>) {
+function answerBroken(requests: RequestQueue<Exchange>, newest: WeakMap<Duplex, Exchange>) {
   return (error: NodeJS.ErrnoException, socket: Duplex): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    if (!turns.refuseMore(socket)) return;
+    if (!requests.refuseMore(socket)) return;
     const refuse = () => refuseRaw(socket, parserStatuses[error.code ?? ''] ?? 400);
     const exchange = newest.get(socket);
-    if (exchange === undefined || exchange.request.complete) turns.whenIdle(socket, refuse);
+    if (exchange === undefined || exchange.request.complete) requests.whenIdle(socket, refuse);
     else if (isUnanswered(exchange, socket))
       refuse(); // the rest of its body will not arrive
     else socket.destroy();
@@ -184,21 +184,21 @@ function refuseRaw(socket: Duplex, status: number): void {
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
 /** One request per connection at a time: the next starts when the previous response is over. */
-function turnsOf(
+function requestQueueOf(
   handle: Handle,
   { penalize }: Pick<VisitorLimits, 'penalize'>,
   fieldsMax: number = HEADERS_MAX,
-): Turns<Exchange> {
-  const turns = createTurns<Exchange>(
+): RequestQueue<Exchange> {
+  const requests = createRequestQueue<Exchange>(
     PIPELINED_MAX,
     ({ request, response }, connection) => {
-      response.once('close', () => turns.ended(connection));
+      response.once('close', () => requests.ended(connection));
       if (request.rawHeaders.length / 2 > fieldsMax) sendPage(response, pages.tooManyFields());
       else handle(request, response);
     },
     penalize,
   );
-  return turns;
+  return requests;
 }
 
 function limitOptions({ headersMs, requestMs, keepAliveMs }: EdgeLimits) {
@@ -225,7 +225,7 @@ function admitOnly(server: Server, admit: (socket: Socket) => boolean): void {
 
 function listener(
   server: Server,
-  turns: Turns<Exchange>,
+  requests: RequestQueue<Exchange>,
   admit: (socket: Socket) => boolean,
   { silenceMs }: EdgeLimits,
 ): EdgeListener {
@@ -241,12 +241,12 @@ function listener(
   });
   admitOnly(server, admit);
   const newest = new WeakMap<Duplex, Exchange>();
-  server.on('clientError', answerBroken(turns, newest));
+  server.on('clientError', answerBroken(requests, newest));
   server.on('request', (request, response) => {
     // The server is closing: this is the connection's last response.
     if (!server.listening) response.shouldKeepAlive = false;
     newest.set(request.socket, { request, response });
-    turns.take(request.socket, { request, response });
+    requests.take(request.socket, { request, response });
   });
   return {
     async listen(host, port) {

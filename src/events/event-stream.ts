@@ -111,14 +111,14 @@ async function nextStep(
   return page === null ? RETRY_MS : { texts: page.rows.map(toText), upTo: page.upTo };
 }
 
-type Page = { readonly rows: readonly EventRow[]; readonly upTo: bigint };
+type EventPage = { readonly rows: readonly EventRow[]; readonly upTo: bigint };
 
 /** Null during a database outage. `upTo`: everything up to this number was read. */
 async function readPage(
   { page, pageSize = PAGE_SIZE }: EventStreamDeps,
   { access, projectId, domain }: StreamRequest,
   range: { readonly after: bigint; readonly upTo: bigint },
-): Promise<Page | null> {
+): Promise<EventPage | null> {
   try {
     const hostname = domain?.hostname ?? null;
     const rows = await page(access, { projectId, hostname, ...range, limit: pageSize });

@@ -29,7 +29,7 @@ export type FeedDeps = {
   readonly pollMs?: number;
 };
 
-type Project = {
+type ProjectFeed = {
   newest: bigint;
   /** When `newest` was read, by the process's clock. */
   readAt: number;
@@ -41,7 +41,7 @@ const POLL_MS = 500; // an event shows within a second, and 1,000 projects cost 
 
 /** Starts with the first follower and stops with the last. */
 export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Feed {
-  const projects = new Map<string, Project>();
+  const projects = new Map<string, ProjectFeed>();
   let isAway = false;
 
   async function poll(): Promise<void> {
@@ -87,7 +87,7 @@ export function createFeed({ lastNumbers, log, pollMs = POLL_MS }: FeedDeps): Fe
 }
 
 /** A smaller number read later than the known one: the database was restored. */
-function learn(project: Project | undefined, newest: bigint, startedAt: number): void {
+function learn(project: ProjectFeed | undefined, newest: bigint, startedAt: number): void {
   if (project === undefined || newest === project.newest) return;
   if (newest < project.newest && startedAt <= project.readAt) return;
   project.newest = newest;
@@ -95,11 +95,16 @@ function learn(project: Project | undefined, newest: bigint, startedAt: number):
   wakeAll(project);
 }
 
-function wakeAll({ waiting }: Project): void {
+function wakeAll({ waiting }: ProjectFeed): void {
   for (const wake of [...waiting]) wake();
 }
 
-function changeOf(project: Project, known: bigint, ms: number, signal: AbortSignal): Promise<void> {
+function changeOf(
+  project: ProjectFeed,
+  known: bigint,
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> {
   if (project.newest !== known || signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const done = () => {

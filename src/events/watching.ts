@@ -36,14 +36,14 @@ const WATCHED_FOR_MS = 30_000;
 const TOGETHER_MS = 50;
 
 /** `writtenAt`: in ms of `performance.now()`, minus infinity if never. */
-type Page = { open: number; writtenAt: number };
+type OpenPage = { open: number; writtenAt: number };
 
 /** A first page is written after TOGETHER_MS, with all others that open until then. */
 export function createWatching(deps: WatchingDeps): Watching {
   const { store, promote, now, log, checkEveryMs } = deps;
   const { after, stop } = createTimers(log);
   const { writeEveryMs = WRITE_EVERY_MS, watchedForMs = WATCHED_FOR_MS } = deps;
-  const pages = new Map<string, Page>();
+  const pages = new Map<string, OpenPage>();
   let isScheduled = false;
 
   /** Writes after this wait, then as often as needed while a page is open. */

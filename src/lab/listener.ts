@@ -77,10 +77,10 @@ async function openUdp(address: string, port: number, handler: Handler): Promise
   return { port: udp.address().port, close };
 }
 
-type Source = { readonly address: string; readonly port: number };
+type Sender = { readonly address: string; readonly port: number };
 
 /** From the same address, but another port. */
-function sendFromElsewhere(address: string, bytes: Buffer, source: Source): void {
+function sendFromElsewhere(address: string, bytes: Buffer, source: Sender): void {
   const other = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
   other.bind({ address, exclusive: true }, () => {
     other.send(bytes, source.port, source.address, () => other.close());

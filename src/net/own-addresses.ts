@@ -58,7 +58,7 @@ export type RememberedDeps = {
 };
 
 /** As long as resolvers cache the records of `signpost zone` with the default TTL. */
-const REMEMBERED_MS = 300_000;
+const ADDRESSES_REMEMBERED_MS = 300_000;
 /** Retries soon without a usable answer, but not at each attempt. */
 const UNKNOWN_MS = 30_000;
 
@@ -81,7 +81,7 @@ export function rememberAddresses(deps: RememberedDeps): OwnAddresses {
       fault = { cause };
     }
     if (found.length > 0) known = found;
-    staleAt = deps.now().getTime() + (found.length > 0 ? REMEMBERED_MS : UNKNOWN_MS);
+    staleAt = deps.now().getTime() + (found.length > 0 ? ADDRESSES_REMEMBERED_MS : UNKNOWN_MS);
   }
 
   return async () => {

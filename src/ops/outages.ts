@@ -13,7 +13,7 @@ type Place = {
 
 export type OutageLog = { note(readiness: Pick<Readiness, 'dependencies'>): void };
 
-type Outage = { readonly since: number; loggedAt: number };
+type OngoingOutage = { readonly since: number; loggedAt: number };
 
 /**
  * One line when a dependency stops answering, one a minute while it does not, and one when it
@@ -24,7 +24,7 @@ export function createOutageLog(
   storage: Config['storage'],
   now: () => number,
 ): OutageLog {
-  const outages = new Map<Dependency, Outage>();
+  const outages = new Map<Dependency, OngoingOutage>();
 
   function lost(dependency: Dependency): void {
     const at = now();

@@ -30,7 +30,7 @@ const TIMEOUT_MS = 10_000;
 /** The connection is closed after this much of a response body; its status still counts. */
 const ANSWER_BYTES_MAX = 65_536;
 
-type Problem = Extract<WebhookResponse, { kind: 'unanswered' }>['problem'];
+type UnansweredProblem = Extract<WebhookResponse, { kind: 'unanswered' }>['problem'];
 
 /** Each attempt resolves the name again and opens a new connection. */
 export function createSender(deps: SenderDeps): Send {
@@ -90,7 +90,7 @@ function post(
         reached = 'receiver';
       });
     });
-    const problem = (): Problem => {
+    const problem = (): UnansweredProblem => {
       if (reached === 'refused') return 'address_refused';
       if (late.aborted) return 'timed_out';
       return reached === 'host' ? 'tls_failed' : 'connection_failed';
@@ -122,7 +122,7 @@ function answered({ statusCode = 0, headers }: IncomingMessage): WebhookResponse
   return { kind: 'answered', status: statusCode, retryAfter: headers['retry-after'] ?? null };
 }
 
-function unanswered(problem: Problem): WebhookResponse {
+function unanswered(problem: UnansweredProblem): WebhookResponse {
   return { kind: 'unanswered', problem };
 }
 

@@ -21,7 +21,7 @@ import { isOutage } from '../../src/queue/outage.ts';
 import type { Service } from '../../src/service/service.ts';
 import { type JobResult, parseJob, type Trouble, toStored } from './job.ts';
 
-type Running = Pick<Service, 'config' | 'log' | 'metrics' | 'now' | 'quarantine' | 'random'>;
+type AttemptParts = Pick<Service, 'config' | 'log' | 'metrics' | 'now' | 'quarantine' | 'random'>;
 
 export type RawJob = {
   readonly id?: string | undefined;
@@ -44,7 +44,7 @@ export type Attempts = <N extends QueueName>(
 const none: Trouble = { faults: 0, outages: 0, forgiven: 0, alone: 0, probation: false };
 
 /** One per process: jobs that can have crashed their worker run one at a time in it. */
-export function createAttempts(service: Running): Attempts {
+export function createAttempts(service: AttemptParts): Attempts {
   let aloneTaken = false;
 
   return async (name, raw, run) => {
@@ -85,7 +85,7 @@ type Started<N extends QueueName> = {
 };
 
 async function runOnce<N extends QueueName>(
-  service: Running,
+  service: AttemptParts,
   started: Started<N>,
   run: (job: JobOf<N>) => Promise<JobResult>,
 ): Promise<JobAttempt> {
@@ -116,7 +116,7 @@ function mayBeNoted({ probation, faults, alone }: Trouble): boolean {
 }
 
 async function afterFault<N extends QueueName>(
-  service: Running,
+  service: AttemptParts,
   { name, raw, job, trouble }: Started<N>,
   fault: unknown,
 ): Promise<JobAttempt> {
@@ -153,7 +153,7 @@ async function afterFault<N extends QueueName>(
 }
 
 async function quarantineJob(
-  { config: { timeScale }, quarantine: store, log, now }: Running,
+  { config: { timeScale }, quarantine: store, log, now }: AttemptParts,
   queue: QueueName,
   raw: RawJob,
   reason: string,
@@ -166,12 +166,12 @@ async function quarantineJob(
   return { result: { kind: 'over', reason } };
 }
 
-function put({ now }: Running, waitMs: number, note: string, store: AnyJob): JobAttempt {
+function put({ now }: AttemptParts, waitMs: number, note: string, store: AnyJob): JobAttempt {
   return { result: { kind: 'again', at: new Date(now().getTime() + waitMs), note }, store };
 }
 
 /** Releases the job while another runs alone, so that it is not lost with the same worker. */
-function itsTurnLater({ config: { timeScale }, now, random }: Running): JobResult {
+function itsTurnLater({ config: { timeScale }, now, random }: AttemptParts): JobResult {
   const waitMs = scaledMs(SECOND, timeScale) * (1 + 2 * random());
   const note = 'its worker crashed; waits to run alone';
   return { kind: 'again', at: new Date(now().getTime() + waitMs), note };

@@ -53,7 +53,7 @@ export type AcmeAuthorityDeps = {
   readonly now: () => Date;
 };
 
-type Run = {
+type OrderRun = {
   readonly account: AcmeAccount;
   readonly order: OrderState;
   readonly steps: OrderSteps;
@@ -95,7 +95,7 @@ export function createAcmeAuthority(deps: AcmeAuthorityDeps): CertificateAuthori
   };
 }
 
-async function follow(run: Run, url: string): Promise<OrderResult> {
+async function follow(run: OrderRun, url: string): Promise<OrderResult> {
   const pacer = run.pacer();
   for (;;) {
     const order = await fetchOrder(run.account, url);
@@ -107,7 +107,7 @@ async function follow(run: Run, url: string): Promise<OrderResult> {
 }
 
 /** RFC 8555, 7.4. Null until the order ends. */
-function takeStep(run: Run, order: AcmeOrder): Promise<OrderResult | AcmeRefusal | null> {
+function takeStep(run: OrderRun, order: AcmeOrder): Promise<OrderResult | AcmeRefusal | null> {
   switch (order.status) {
     case 'pending':
       return authorizeAll(run, order);
@@ -122,7 +122,10 @@ function takeStep(run: Run, order: AcmeOrder): Promise<OrderResult | AcmeRefusal
   }
 }
 
-async function authorizeAll(run: Run, order: AcmeOrder): Promise<Refused | AcmeRefusal | null> {
+async function authorizeAll(
+  run: OrderRun,
+  order: AcmeOrder,
+): Promise<Refused | AcmeRefusal | null> {
   const answering = { type: run.challenge, steps: run.steps };
   for (const url of order.authorizations) {
     const end = await authorize(run.account, url, answering, run.pacer());
@@ -131,7 +134,7 @@ async function authorizeAll(run: Run, order: AcmeOrder): Promise<Refused | AcmeR
   return null;
 }
 
-async function finalize({ account, order: { hostname, privateKey } }: Run, order: AcmeOrder) {
+async function finalize({ account, order: { hostname, privateKey } }: OrderRun, order: AcmeOrder) {
   const csr = await createSigningRequest(hostname, privateKey);
   const payload = { csr: csr.toString('base64url') };
   const reply = await account.post({ url: order.finalize, payload });
@@ -140,7 +143,7 @@ async function finalize({ account, order: { hostname, privateKey } }: Run, order
   return reply.kind === 'refused' && !alreadyOnItsWay ? reply : null;
 }
 
-async function download({ account, order }: Run, { certificate }: AcmeOrder) {
+async function download({ account, order }: OrderRun, { certificate }: AcmeOrder) {
   if (certificate === undefined) {
     throw certificateFault('ca_answer_unreadable', 'the valid order has no certificate');
   }
@@ -161,7 +164,7 @@ function readChecked(chain: string, hostname: string, key: KeyObject) {
   return facts;
 }
 
-async function whyInvalid({ account }: Run, order: AcmeOrder): Promise<Refused | AcmeRefusal> {
+async function whyInvalid({ account }: OrderRun, order: AcmeOrder): Promise<Refused | AcmeRefusal> {
   if (order.error !== undefined) return { kind: 'refused', problem: toProblem(order.error) };
   for (const url of order.authorizations) {
     const authorization = await fetchAuthorization(account, url);

@@ -45,10 +45,10 @@ const unasked = {
   reserved: 'is not a public address',
 } as const;
 
-type Problem = keyof typeof problems;
+type ServedProblem = keyof typeof problems;
 type Shown =
   | { readonly address: string; readonly outcome: 'good'; readonly certificate: Issued }
-  | { readonly address: string; readonly outcome: Problem | keyof typeof unasked };
+  | { readonly address: string; readonly outcome: ServedProblem | keyof typeof unasked };
 
 /** Each call makes at most 8 handshakes. */
 export function createExternalAuthority({
@@ -67,7 +67,7 @@ export function createExternalAuthority({
 
 function classify(shown: readonly Shown[], port: number): Issued | NotServed {
   const bad = shown.flatMap(({ address, outcome }) =>
-    outcome in problems ? [`${address} ${problems[outcome as Problem]}`] : [],
+    outcome in problems ? [`${address} ${problems[outcome as ServedProblem]}`] : [],
   );
   if (bad.length > 0) return notServed(`on port ${port}, ${bad.join('; ')}`);
   const good = shown.flatMap((one) => (one.outcome === 'good' ? [one.certificate] : []));
@@ -94,7 +94,7 @@ function toServed(seen: ServedResult): Shown {
 }
 
 /** Node's codes, from OpenSSL's X509_V_ERR_…; any other means untrusted. */
-const verdicts: Readonly<Record<string, Problem>> = {
+const verdicts: Readonly<Record<string, ServedProblem>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'other_name',
   CERT_HAS_EXPIRED: 'expired',
   CERT_NOT_YET_VALID: 'not_yet_valid',

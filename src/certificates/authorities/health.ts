@@ -9,7 +9,7 @@ import { authorityOf, type CertificateAuthorities } from './authority.ts';
 /** How often a CA that is down is checked before an order. */
 const ASK_AGAIN_MS = 5 * MINUTE;
 /** Failures further apart than this are separate incidents. */
-const REMEMBERED_MS = 30 * MINUTE;
+const FAILURE_REMEMBERED_MS = 30 * MINUTE;
 
 /** `reached`: answered a free request; `answered`: answered an order. */
 type Outcome = 'answered' | 'reached' | CertificateFaultCode;
@@ -48,7 +48,7 @@ export function createAuthorityHealth(deps: AuthorityHealthDeps): AuthorityHealt
     failing.set(directoryUrl, { since: goesOn ? before.since : at, last: at, isReached: false });
     if (before === undefined) deps.onChange(directoryUrl, 'down');
   }
-  const remembered = REMEMBERED_MS / timeScale;
+  const remembered = FAILURE_REMEMBERED_MS / timeScale;
   /** Only an answer ends an incident, never time. */
   const isDown = ({ since, last, isReached }: Failing) =>
     !isReached && last - since >= standIn.downMs / timeScale;

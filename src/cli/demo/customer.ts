@@ -12,7 +12,7 @@ type Shown = {
   };
 };
 
-type FindingShown = {
+type ReportedFinding = {
   readonly code: string;
   readonly summary: string;
   readonly action: string;
@@ -25,8 +25,8 @@ export type DemoEvent = {
   /** RFC 3339. */
   readonly at: string;
   readonly data: {
-    readonly appeared?: readonly FindingShown[];
-    readonly cleared?: readonly FindingShown[];
+    readonly appeared?: readonly ReportedFinding[];
+    readonly cleared?: readonly ReportedFinding[];
     readonly issuer?: string;
   };
 };

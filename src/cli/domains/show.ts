@@ -16,7 +16,7 @@ import { isBlocked, markOf, renderDomain } from './render.ts';
 import { type About, projectNamed, projectsIn, type Which, whichDomain } from './which.ts';
 
 /** `body`: the domain with all fields of the API. */
-type Listed = {
+type DomainReport = {
   readonly domain: DomainShown;
   readonly project: ProjectShown;
   readonly body: unknown;
@@ -46,14 +46,14 @@ export async function listDomains(
 
 /** All or an error, because an incomplete list would look complete. */
 type All =
-  | { readonly ok: true; readonly domains: readonly Listed[] }
+  | { readonly ok: true; readonly domains: readonly DomainReport[] }
   | { readonly ok: false; readonly refusal: CliExit };
 
 /** Page by page of each project, sequentially. */
 async function listed(call: Call, name: string | undefined): Promise<All> {
   const found = await (name === undefined ? projectsIn(call) : oneProject(call, name));
   if (!found.ok) return found;
-  const domains: Listed[] = [];
+  const domains: DomainReport[] = [];
   for (const project of found.projects) {
     const path = `/v1/projects/${encodeURIComponent(project.id)}/domains`;
     const answer = await callPages(call, path);
@@ -72,7 +72,7 @@ async function oneProject(call: Call, name: string) {
 }
 
 function print(
-  shown: readonly Listed[],
+  shown: readonly DomainReport[],
   { json, isFiltered }: { readonly json: boolean; readonly isFiltered: boolean },
   io: Io,
 ): void {
@@ -85,7 +85,7 @@ function print(
 const headings = ['', 'HOSTNAME', 'STATUS', 'PROJECT', 'SUMMARY'];
 
 /** Cuts summaries to the screen width (at least WIDTH_MIN), only on a terminal. */
-function inTable(shown: readonly Listed[], { env, screen }: Io): string {
+function inTable(shown: readonly DomainReport[], { env, screen }: Io): string {
   const paint = createPaint(wantsColour(env, screen.out));
   const heads = shown.map(({ domain: { hostname, status }, project: { slug } }) => {
     return ['', spelt(hostname), status, plain(slug)].map((text) => ({ text }));

@@ -11,11 +11,11 @@ import { createStory, type Story } from './story.ts';
 import { type About, type Which, whichDomain } from './which.ts';
 
 /** `timeout`: a duration as typed, only valid with `wait`. */
-type Wanted = About & { readonly wait?: boolean; readonly timeout?: string };
+type VerifyOptions = About & { readonly wait?: boolean; readonly timeout?: string };
 
 /** With `wait`, the outcome is that of `show`. */
 export async function verify(
-  { hostname: typed, project, url, json = false, wait = false, timeout }: Wanted,
+  { hostname: typed, project, url, json = false, wait = false, timeout }: VerifyOptions,
   io: Io,
 ): Promise<CliExit> {
   const timeoutMs = timeoutIn(timeout);

@@ -8,7 +8,7 @@ import { plain } from '../layout.ts';
 import { validHostname } from '../lines.ts';
 import { type ProjectShown, shownProject, shownReading, understood } from '../shown.ts';
 
-type Refused = { readonly ok: false; readonly refusal: CliExit };
+type RefusedUse = { readonly ok: false; readonly refusal: CliExit };
 
 /** An attached domain, or a name and the project to attach it to. */
 export type Which = {
@@ -21,7 +21,7 @@ export type Which = {
   readonly path: string;
 };
 
-export type ChosenDomain = { readonly ok: true; readonly which: Which } | Refused;
+export type ChosenDomain = { readonly ok: true; readonly which: Which } | RefusedUse;
 
 export type About = DomainOptions & { readonly url?: string; readonly json?: boolean };
 
@@ -74,7 +74,7 @@ export async function whichProject(
   return chosen.ok ? found(read.hostname, chosen.project) : chosen;
 }
 
-type Chosen = { readonly ok: true; readonly project: ProjectShown } | Refused;
+type Chosen = { readonly ok: true; readonly project: ProjectShown } | RefusedUse;
 
 /** The named project or the only one; refuses if several exist or none. Never rejects. */
 async function chosenProject(call: Call, name: string | undefined): Promise<Chosen> {
@@ -90,7 +90,9 @@ async function chosenProject(call: Call, name: string | undefined): Promise<Chos
 const noProject =
   'there are no projects yet: create one in the dashboard, with POST /v1/projects, or add a domain with --upstream <URL of your app>';
 
-export type Projects = { readonly ok: true; readonly projects: readonly ProjectShown[] } | Refused;
+export type Projects =
+  | { readonly ok: true; readonly projects: readonly ProjectShown[] }
+  | RefusedUse;
 
 /** Oldest first. `query`: a filter, starting with a question mark. Never rejects. */
 export async function projectsIn(call: Call, query = ''): Promise<Projects> {
@@ -155,6 +157,6 @@ function found(hostname: string, project: ProjectShown): ChosenDomain {
   return { ok: true, which: { hostname, project, projectPath, path } };
 }
 
-function refused(refusal: CliExit): Refused {
+function refused(refusal: CliExit): RefusedUse {
   return { ok: false, refusal };
 }

@@ -165,7 +165,7 @@ function alsoSetBack(setback: EscalationEvidence['setback'], reader: EscalationR
 }
 
 /** A detail that starts with an error code names network errors or variables: for operators. */
-function detailOf({ detail }: Setback, reader: EscalationReader): string {
+function detailOf({ detail }: EvidenceSetback, reader: EscalationReader): string {
   const isForOperators = /^[a-z]+(?:_[a-z]+)+\b/.test(detail);
   if (reader === 'operator' || !isForOperators) return `: ${detail}`;
   return detail.startsWith('ca_misconfigured')
@@ -173,7 +173,7 @@ function detailOf({ detail }: Setback, reader: EscalationReader): string {
     : '';
 }
 
-type Setback = NonNullable<EscalationEvidence['setback']>;
+type EvidenceSetback = NonNullable<EscalationEvidence['setback']>;
 
 function itsWords(problem: EscalationEvidence['problem']): string {
   return problem === null || problem.detail === '' ? '' : ` It says: “${problem.detail}”`;

@@ -163,7 +163,7 @@ function has(...codes: readonly Finding['code'][]) {
 /** Longer than an open order normally waits (takeUpAgainAt), so the CA sent a Retry-After. */
 const ASKED_TO_WAIT_MS = 5 * 60_000;
 
-type Plan = {
+type AttemptPlan = {
   readonly hasOrder: boolean;
   readonly nextCheckAt: Date | null;
   readonly refusals: number;
@@ -174,7 +174,7 @@ type Plan = {
 
 /** Not if the CA postponed an open order. */
 export function mayWake(
-  { hasOrder, nextCheckAt }: Pick<Plan, 'hasOrder' | 'nextCheckAt'>,
+  { hasOrder, nextCheckAt }: Pick<AttemptPlan, 'hasOrder' | 'nextCheckAt'>,
   now: Date,
 ): boolean {
   // A new order checks the budget itself.
@@ -184,7 +184,7 @@ export function mayWake(
 }
 
 /** `woken`: the job was made due now, ahead of its plan. */
-export function nextAttempt(plan: Plan, woken: boolean, now: Date): NextAttempt {
+export function nextAttempt(plan: AttemptPlan, woken: boolean, now: Date): NextAttempt {
   const { hasOrder, nextCheckAt, refusals, recentRefusals, budgetUntil, quarantinedUntil } = plan;
   const planned = woken ? now : later(later(now, nextCheckAt ?? now), quarantinedUntil ?? now);
   if (hasOrder) return { order: 'open', at: planned.toISOString(), thenAt: null };

@@ -187,9 +187,9 @@ function apexPartial(
   return { code: 'apex_partial', ...input.wanted, addresses, missing: unique(missing) };
 }
 
-type Family = { readonly ours: readonly string[]; readonly others: readonly string[] };
+type FamilyAddresses = { readonly ours: readonly string[]; readonly others: readonly string[] };
 
-function familyOf(input: DiagnosisInput, family: 'a' | 'aaaa'): Family {
+function familyOf(input: DiagnosisInput, family: 'a' | 'aaaa'): FamilyAddresses {
   const addresses = addressesInTheWay(input, family);
   return {
     ours: addresses.filter(input.isOwn),

@@ -122,26 +122,26 @@ function badCaa({ observation, expected, zone }: DiagnosisInput): DnssecFinding 
 }
 
 /** One resolver and query. */
-type Validated = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
+type ResolverValidation = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
   readonly answers: boolean;
   readonly fails: boolean;
 };
 
 /** Those that reject the signatures; none if one resolver answers. */
-function rejecting(asked: readonly Validated[]): readonly Validated[] {
+function rejecting(asked: readonly ResolverValidation[]): readonly ResolverValidation[] {
   const honest = asked.filter(isHonest);
   if (honest.some(({ answers }) => answers)) return [];
   return honest.filter((one) => one.fails && blamesSignatures(one));
 }
 
-function ofResolver(resolver: ResolverView, apex: boolean): Validated {
+function ofResolver(resolver: ResolverView, apex: boolean): ResolverValidation {
   const { answersUnchecked, errors } = resolver;
   const counts = whatCounts(resolver, apex);
   const fails = counts.some(({ kind }) => kind === 'servfail');
   return { answersUnchecked, errors, fails, answers: !fails && counts.some(isConclusive) };
 }
 
-function ofView({ outcome, answersUnchecked, errors }: ValidationView): Validated {
+function ofView({ outcome, answersUnchecked, errors }: ValidationView): ResolverValidation {
   const answers = outcome === 'records' || outcome === 'nodata' || outcome === 'nxdomain';
   return { answersUnchecked, errors, answers, fails: outcome === 'servfail' };
 }
@@ -157,7 +157,7 @@ function whatCounts({ cname, a, aaaa }: ResolverView, apex: boolean): readonly D
 }
 
 /** After any other error, the second query can have succeeded by chance. */
-function blamesSignatures({ answersUnchecked, errors }: Validated): boolean {
+function blamesSignatures({ answersUnchecked, errors }: ResolverValidation): boolean {
   return (
     errors.some(({ code }) => isBogus(code)) || (errors.length === 0 && answersUnchecked === true)
   );

@@ -28,8 +28,8 @@ export function keyPages(): readonly PageRoute[] {
   ];
 }
 
-type MintedKey = OwnKey & { readonly key: string | null };
-type Shown = { readonly error?: ErrorBody; readonly minted?: MintedKey };
+type NewKey = OwnKey & { readonly key: string | null };
+type Shown = { readonly error?: ErrorBody; readonly minted?: NewKey };
 
 async function listPage(asked: SignedInRequest, { error, minted }: Shown): Promise<PageContent> {
   const { api, link, query, session } = asked;
@@ -50,7 +50,7 @@ ${offers(session, 'keys:write') ? maker(asked, error ?? null) : null}</div>`,
 }
 
 /** The token is shown once, in the response to the form. */
-function newKey({ name, key }: MintedKey): Html {
+function newKey({ name, key }: NewKey): Html {
   return html`<section class="card" aria-labelledby="new-key"><div class="card-head"><h2 id="new-key">Copy the key ${name} now</h2></div><div class="card-body"><p>It is not shown again.</p><p class="code-line">${copyable(key ?? '', 'the key')}</p></div></section>`;
 }
 
@@ -122,7 +122,7 @@ const makeKey: PageHandler = async (asked) => {
   const { api, form: typed } = asked;
   const name = (typed.get('name') ?? '').trim();
   const scopes = (typed.get('scopes') ?? '').split(',');
-  const answer = await api.call<MintedKey>('POST', '/v1/keys', { name, scopes });
+  const answer = await api.call<NewKey>('POST', '/v1/keys', { name, scopes });
   // Not redirected: the token is only in this response.
   return listPage(asked, answer.ok ? { minted: answer.body } : { error: answer.error });
 };

@@ -121,7 +121,7 @@ function redirectsTable(asked: SignedInRequest, { domains: { redirects } }: Sett
       { heading: 'To', className: 'name', cell: ({ to }) => toUnicodeName(to) },
       { heading: 'Status', cell: ({ status }) => String(status) },
       ...(offers(asked.session, 'domains:write')
-        ? [{ heading: 'Change', cell: (one: Redirect) => ender(asked, one) }]
+        ? [{ heading: 'Change', cell: (one: SettingsRedirect) => ender(asked, one) }]
         : []),
     ],
     redirects,
@@ -177,14 +177,14 @@ ${choiceField({ name: 'status', label: 'Status', value: typed.get('status') ?? '
   return html`<section class="card" aria-labelledby="new-redirect"><div class="card-head"><h2 id="new-redirect">New redirect</h2></div><div class="card-body">${form(path, session, fields, 'form')}</div></section>`;
 }
 
-type DomainSettings = Settings['domains'];
-type Redirect = DomainSettings['redirects'][number];
+type SettingsDomains = Settings['domains'];
+type SettingsRedirect = SettingsDomains['redirects'][number];
 
 export type SettingsChange = {
   /** Can be called several times, and must not modify its input. */
-  readonly apply: (domains: DomainSettings) => DomainSettings;
+  readonly apply: (domains: SettingsDomains) => SettingsDomains;
   /** The changed part as text. A concurrent change of the same part refuses this one. */
-  readonly part: (domains: DomainSettings) => string;
+  readonly part: (domains: SettingsDomains) => string;
   /** That part when the user saw it; by default, its value when the settings are first read. */
   readonly seen?: string;
 };
@@ -224,7 +224,7 @@ function notStored(words: string) {
 }
 
 /** Adds a redirect at the end, replacing an existing one of the same domain. */
-export function withRedirect(redirect: Redirect): SettingsChange {
+export function withRedirect(redirect: SettingsRedirect): SettingsChange {
   return {
     part: ({ redirects }) => JSON.stringify(entryOf(redirects, redirect.from)),
     apply: (domains) => ({
@@ -254,7 +254,7 @@ export function withPrimary(primary: string | null): SettingsChange {
 }
 
 /** With fixed field order, for comparison as text. */
-function entryOf(redirects: readonly Redirect[], from: string) {
+function entryOf(redirects: readonly SettingsRedirect[], from: string) {
   const entry = redirects.find((one) => one.from === from);
   return entry === undefined ? null : ([entry.from, entry.to, entry.status] as const);
 }

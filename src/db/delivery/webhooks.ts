@@ -110,14 +110,14 @@ async function isPresent(tx: Tx, access: Access, projectId: string): Promise<boo
   return rows.length > 0;
 }
 
-type Which = { readonly owner: WebhookOwner; readonly id: string };
+type OwnedWebhook = { readonly owner: WebhookOwner; readonly id: string };
 
-const present = ({ owner, id }: Which) => ({ ...ownedBy(owner), id, deletedAt: null });
+const present = ({ owner, id }: OwnedWebhook) => ({ ...ownedBy(owner), id, deletedAt: null });
 
 /** `hasEnded`: deliveries from the disabled period have been ended. */
 async function update(
   prisma: PrismaClient,
-  which: Which,
+  which: OwnedWebhook,
   change: WebhookChange,
   at: Date,
   hasEnded = false,
@@ -137,7 +137,7 @@ async function update(
  */
 async function write(
   tx: Tx,
-  which: Which,
+  which: OwnedWebhook,
   { url, eventTypes, enabled }: WebhookChange,
   { at, hasEnded }: { readonly at: Date; readonly hasEnded: boolean },
 ): Promise<Webhook | null | 'waits'> {
@@ -162,7 +162,7 @@ async function write(
 }
 
 /** Until the transaction ends. */
-async function lock(tx: Tx, { owner: { access, projectId }, id }: Which) {
+async function lock(tx: Tx, { owner: { access, projectId }, id }: OwnedWebhook) {
   type Row = { url: string; isOff: boolean; secret: Uint8Array<ArrayBuffer> };
   const [row] = await tx.$queryRaw<Row[]>`
     SELECT url, disabled_at IS NOT NULL AS "isOff", sealed_secret AS secret FROM webhook
@@ -174,7 +174,7 @@ async function lock(tx: Tx, { owner: { access, projectId }, id }: Which) {
 
 async function rotate(
   tx: Tx,
-  which: Which,
+  which: OwnedWebhook,
   { sealedSecret, oldSecretEndsAt }: Rotation,
 ): Promise<Webhook | null> {
   const before = await lock(tx, which);
@@ -196,7 +196,7 @@ export function deletedColumns(at: Date) {
   };
 }
 
-async function remove(prisma: PrismaClient, which: Which, at: Date): Promise<void> {
+async function remove(prisma: PrismaClient, which: OwnedWebhook, at: Date): Promise<void> {
   const { count } = await prisma.webhook.updateMany({
     where: present(which),
     data: deletedColumns(at),
@@ -222,6 +222,10 @@ export async function switchOff(
 }
 
 /** Every caller has checked the owner. */
-function end(prisma: PrismaClient, { id }: Which, problem: 'webhook_disabled' | 'webhook_deleted') {
+function end(
+  prisma: PrismaClient,
+  { id }: OwnedWebhook,
+  problem: 'webhook_disabled' | 'webhook_deleted',
+) {
   return endWaiting(prisma, id, problem);
 }

@@ -12,6 +12,7 @@ import {
 import { recordFor } from '../../core/names/instructions.ts';
 import { isInUse, type SettingsUse, usesOf } from '../../core/names/redirects.ts';
 import { andVisible, ofVisibleProject, visibleProject } from '../access.ts';
+import type { Tx } from '../engine/transaction.ts';
 import { about, type EventRow, loadTimeline, recordEvents } from '../events.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { closeEscalation } from '../issuance/escalations.ts';
@@ -120,8 +121,6 @@ export function createDomainStore(prisma: PrismaClient): DomainStore {
       prisma.$transaction((tx) => updateMetadata(tx, access, { projectId, hostname }, change)),
   };
 }
-
-type Tx = Prisma.TransactionClient;
 
 async function addDomain(
   tx: Tx,

@@ -18,11 +18,11 @@ const CHANNEL = 'signpost_edge';
 /** No trigger uses this prefix. */
 const BEAT = 'beat ';
 /** Three heartbeats fit into edgeLimits.routeFreshMs, so a single late one causes no re-reads. */
-const BEAT_MS = 1_000;
+const HEARTBEAT_MS = 1_000;
 const SILENCE_MS = 5_000;
 /** Doubles each time, resets after a heartbeat. */
-const WAIT_MS_MIN = 250;
-const WAIT_MS_MAX = 15_000;
+const RECONNECT_MS_MIN = 250;
+const RECONNECT_MS_MAX = 15_000;
 
 /** `onNotification` must not throw. */
 export type RouteNotificationDeps = {
@@ -56,11 +56,11 @@ async function keepListening(
 ): Promise<void> {
   const { onNotification, log } = deps;
   let isListening = true;
-  let waitMs = WAIT_MS_MIN;
+  let waitMs = RECONNECT_MS_MIN;
   const beats: Beats = {
     back(sentAt) {
       onNotification({ kind: 'complete', until: sentAt });
-      waitMs = WAIT_MS_MIN;
+      waitMs = RECONNECT_MS_MIN;
       if (!isListening) log.info('receiving route notifications again');
       isListening = true;
     },
@@ -72,7 +72,7 @@ async function keepListening(
   while (!stop.aborted) {
     await listen(deps, pool, stop, beats).catch(beats.missed);
     await pause(waitMs, stop);
-    waitMs = Math.min(WAIT_MS_MAX, 2 * waitMs);
+    waitMs = Math.min(RECONNECT_MS_MAX, 2 * waitMs);
   }
 }
 
@@ -120,7 +120,7 @@ async function listen(
         await askToListen(client, silenceMs);
         if (heart.isLost()) startOver();
       }
-      await pause(BEAT_MS, lost.signal);
+      await pause(HEARTBEAT_MS, lost.signal);
     }
     lost.signal.throwIfAborted();
   } catch (fault) {

@@ -5,6 +5,7 @@ import { decide } from '../../core/life/decide.ts';
 import { heldStatuses, holdsName } from '../../core/life/lifecycle.ts';
 import { recordFor, zoneBelow } from '../../core/names/instructions.ts';
 import { proofNameOf } from '../../core/names/proof.ts';
+import type { Tx } from '../engine/transaction.ts';
 import { about, type NewEvent, recordEvents } from '../events.ts';
 import { Prisma, type PrismaClient } from '../generated/client.ts';
 import { closeEscalation, type NewEscalation, placeEscalation } from '../issuance/escalations.ts';
@@ -49,8 +50,6 @@ type LostDomain = {
   readonly epoch: number;
   readonly change: DomainChange;
 };
-
-type Tx = Prisma.TransactionClient;
 
 /** One transaction for state, events, escalation and the other project's loss of the name. */
 export async function moveDomain(prisma: PrismaClient, move: CheckSave): Promise<MoveResult> {
@@ -150,7 +149,7 @@ function isHolding(row: Row): boolean {
 }
 
 type Row = NonNullable<Awaited<ReturnType<Tx['domain']['findFirst']>>>;
-type Proof = 'cname' | 'txt';
+type ProofKind = 'cname' | 'txt';
 
 /** The domain is pending or failed, so its project does not hold the name. */
 function isUnheld({ domain: { state } }: CheckSave): boolean {
@@ -182,7 +181,7 @@ async function takeFrom(
   tx: Tx,
   { domain, at }: CheckSave,
   { id }: Row,
-  proof: Proof,
+  proof: ProofKind,
 ): Promise<Taken> {
   await lockInOrder(tx, [domain.id, id]);
   const holder = await loadAttached(tx, id);
@@ -210,7 +209,7 @@ async function lockInOrder(tx: Tx, ids: readonly string[]): Promise<void> {
 }
 
 /** A CNAME to its own target proves ownership. An apex needs its TXT record, as does a hidden CNAME. */
-function proofOf(move: CheckSave, rivalProjectId: string): Proof | null {
+function proofOf(move: CheckSave, rivalProjectId: string): ProofKind | null {
   if (isProvenByCname(move)) return 'cname';
   return move.provenAgainst === rivalProjectId ? 'txt' : null;
 }

@@ -64,7 +64,7 @@ export function createWaitingStore(prisma: PrismaClient): WaitingStore {
   };
 }
 
-type DomainRow = FollowUpState & {
+type WaitingRow = FollowUpState & {
   readonly id: string;
   readonly epoch: number;
   readonly projectId: string;
@@ -85,7 +85,7 @@ function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
     SELECT FROM quarantine WHERE queue = ${queue} AND until > ${now}
       AND quarantine.domain_id = domain.id AND job_id = domain.id || '.' || domain.epoch)`;
   const jobs = async (which: Prisma.Sql): Promise<readonly WaitingJob[]> => {
-    const rows = await prisma.$queryRaw<DomainRow[]>`
+    const rows = await prisma.$queryRaw<WaitingRow[]>`
       SELECT id, epoch, project_id AS "projectId", status::text,
         next_check_at AS "nextCheckAt", escalate_at AS "escalateAt"
       FROM domain WHERE ${waits} AND ${which}`;
@@ -104,7 +104,7 @@ function domainJobs(prisma: PrismaClient, queue: DomainQueue): OneQueue {
   };
 }
 
-function jobOf(row: DomainRow, queue: DomainQueue): readonly WaitingJob[] {
+function jobOf(row: WaitingRow, queue: DomainQueue): readonly WaitingJob[] {
   const job = { domainId: row.id, epoch: row.epoch };
   return followUps(row).flatMap((followUp) =>
     followUp.queue === queue

@@ -132,12 +132,14 @@ function limits({ max, statementTimeoutMs, searchPath }: PoolOptions): pg.PoolCo
   };
 }
 
-type Got = Parameters<Parameters<pg.Pool['connect']>[0]>;
+type ConnectArguments = Parameters<Parameters<pg.Pool['connect']>[0]>;
 
 /** Includes failed requests and those of `pool.query`. */
 function reportWaits(pool: pg.Pool, waited: (seconds: number) => void): void {
   const connect = pool.connect.bind(pool);
-  function timed(callback?: (...got: Got) => void): Promise<pg.PoolClient> | undefined {
+  function timed(
+    callback?: (...got: ConnectArguments) => void,
+  ): Promise<pg.PoolClient> | undefined {
     const began = performance.now();
     const report = () => waited((performance.now() - began) / 1_000);
     if (callback === undefined) return connect().finally(report);

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Prisma, PrismaClient } from '../generated/client.ts';
 
-type Scope = {
+type TxScope = {
   readonly client: Tx;
   /** Savepoints nest, so the next one waits for it. */
   inner: Promise<unknown>;
@@ -12,11 +12,13 @@ type Scope = {
 export type Tx = Prisma.TransactionClient;
 
 /** By client, to support several databases in one process. */
-type Scopes = ReadonlyMap<PrismaClient, Scope>;
+type Scopes = ReadonlyMap<PrismaClient, TxScope>;
 
 const scopes = new AsyncLocalStorage<Scopes>();
 const enter = Symbol('enter');
-type Joining = PrismaClient & { readonly [enter]?: <T>(work: () => Promise<T>) => Promise<T> };
+type JoiningClient = PrismaClient & {
+  readonly [enter]?: <T>(work: () => Promise<T>) => Promise<T>;
+};
 
 /**
  * Inside `transact`, calls join that transaction, and `$transaction` is a savepoint: if it fails,
@@ -45,7 +47,7 @@ export function joinTransactions(prisma: PrismaClient): PrismaClient {
 
 /** Commits when `work` resolves, rolls back when it rejects. Nested calls are savepoints. */
 export function transact<T>(prisma: PrismaClient, work: () => Promise<T>): Promise<T> {
-  const begin = (prisma as Joining)[enter]; // a symbol of this file, which types don't show
+  const begin = (prisma as JoiningClient)[enter]; // a symbol of this file, which types don't show
   if (begin === undefined) throw new Error('this client does not join transactions');
   return begin(work);
 }
@@ -74,7 +76,7 @@ async function perform(asked: Asked, client: Tx): Promise<unknown> {
 
 function inside<T>(
   prisma: PrismaClient,
-  scope: Scope,
+  scope: TxScope,
   work: (client: Tx) => Promise<T>,
 ): Promise<T> {
   const result = scope.inner.then(() =>
@@ -89,7 +91,7 @@ async function runInside<T>(
   client: Tx,
   work: (client: Tx) => Promise<T>,
 ): Promise<T> {
-  const scope: Scope = { client, inner: Promise.resolve(), ended: false };
+  const scope: TxScope = { client, inner: Promise.resolve(), ended: false };
   try {
     return await scopes.run(new Map(scopes.getStore()).set(prisma, scope), () => work(client));
   } finally {
@@ -97,7 +99,7 @@ async function runInside<T>(
   }
 }
 
-function open(scope: Scope | undefined): Scope | undefined {
+function open(scope: TxScope | undefined): TxScope | undefined {
   if (scope?.ended) throw new Error('this transaction has ended; something in it was not awaited');
   return scope;
 }

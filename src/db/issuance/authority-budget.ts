@@ -34,7 +34,7 @@ export type AuthorityBudgets = readonly [AuthorityBudget, ...AuthorityBudget[]];
 
 export const localBudget: AuthorityBudgets = [{ directoryUrl: null, budget: 'none' }];
 
-type Wanted = OrderOwner & {
+type WantedOrder = OrderOwner & {
   /** The existing certificate. */
   readonly usable: Pick<Certificate, 'authority' | 'renewalInfo'> | null;
 };
@@ -43,7 +43,7 @@ type Wanted = OrderOwner & {
 export function orderBuckets(
   budgets: AuthorityBudgets,
   authority: string | null,
-  { usable, ...owner }: Wanted,
+  { usable, ...owner }: WantedOrder,
   now: Date,
 ): readonly Bucket[] {
   const [first] = budgets;
@@ -65,7 +65,7 @@ function bucketsAt({ directoryUrl, budget }: AuthorityBudget, owner: OrderOwner,
 export async function findBudgetWaits(
   prisma: PrismaClient,
   budgets: AuthorityBudgets,
-  wanted: Wanted,
+  wanted: WantedOrder,
   now: Date,
 ): Promise<readonly (BudgetWait | null)[]> {
   const each = budgets.map(({ directoryUrl }) => orderBuckets(budgets, directoryUrl, wanted, now));
@@ -150,25 +150,25 @@ async function countAsRenewal(
   return null;
 }
 
-type Counted = { readonly buckets: readonly string[]; readonly createdAt: Date };
+type CountedOrder = { readonly buckets: readonly string[]; readonly createdAt: Date };
 
 /** `mayBeIssued`: the certificate can exist nevertheless, so its tokens are not returned. */
 export async function countRefusal(
   tx: Tx,
-  order: Counted,
+  order: CountedOrder,
   { now, mayBeIssued }: { readonly now: Date; readonly mayBeIssued: boolean },
 ): Promise<void> {
   await change(tx, order, now, (one) => !takesAtOnce(one) || (isGivenBack(one) && !mayBeIssued));
 }
 
 /** For an order that ends without an answer, in the transaction that ends it. */
-export async function giveBack(tx: Tx, order: Counted, now: Date): Promise<void> {
+export async function giveBack(tx: Tx, order: CountedOrder, now: Date): Promise<void> {
   await change(tx, order, now, isGivenBack);
 }
 
 async function change(
   tx: Tx,
-  { buckets: keys, createdAt }: Counted,
+  { buckets: keys, createdAt }: CountedOrder,
   now: Date,
   which: (bucket: Bucket) => boolean,
 ): Promise<void> {

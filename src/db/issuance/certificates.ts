@@ -30,14 +30,14 @@ import { type NewOrder, openOrder } from './orders.ts';
 import { renewableOf } from './renewals.ts';
 
 /** `chain`: PEM. */
-type Issued = {
+type IssuedCertificate = {
   readonly chain: string;
   readonly issuer: string;
   readonly issuedAt: Date;
   readonly expiresAt: Date;
 };
 
-type Refused = {
+type RefusedOrder = {
   /** True for the one caller that ended the order; others that share it come late. */
   readonly hasEnded: boolean;
   /** As from `postpone`. */
@@ -74,7 +74,12 @@ export type CertificateStore = {
    * the next renewal is planned. False if another run, perhaps of an earlier epoch, ended the
    * order.
    */
-  store(domain: LoadedDomain, certificateId: string, issued: Issued, at: Date): Promise<boolean>;
+  store(
+    domain: LoadedDomain,
+    certificateId: string,
+    issued: IssuedCertificate,
+    at: Date,
+  ): Promise<boolean>;
   /** Makes a verified domain live with an existing certificate; any other stays unchanged. */
   reuse(domain: LoadedDomain, usable: Certificate, at: Date): Promise<void>;
   /** Ends the order, once; the domain stays unchanged and tries again at `nextAttemptAt`. */
@@ -83,7 +88,7 @@ export type CertificateStore = {
     certificateId: string,
     refusal: { problem: Problem; nextAttemptAt: Date },
     at: Date,
-  ): Promise<Refused>;
+  ): Promise<RefusedOrder>;
   /** False if state or epoch changed or, if verified, it was saved since it was loaded. */
   postpone(domain: LoadedDomain, nextAttemptAt: Date): Promise<boolean>;
   /** Why the open order made no progress. Does nothing if the order has ended. */
@@ -153,7 +158,7 @@ async function storeIssued(
   tx: Tx,
   domain: LoadedDomain,
   id: string,
-  { issued, ...times }: StoredTimes & { readonly issued: Issued },
+  { issued, ...times }: StoredTimes & { readonly issued: IssuedCertificate },
 ): Promise<boolean> {
   const { now } = times;
   const row = await loadLocked(tx, domain.id);
@@ -210,7 +215,7 @@ async function endRefused(
   id: string,
   { problem, nextAttemptAt }: { readonly problem: Problem; readonly nextAttemptAt: Date },
   at: Date,
-): Promise<Refused> {
+): Promise<RefusedOrder> {
   await loadLocked(tx, domain.id);
   const hasEnded = await endOrder(tx, id, { status: 'failed', problem, endedAt: at });
   // Even if another run ended it: that run can be of an earlier epoch and planned nothing for this

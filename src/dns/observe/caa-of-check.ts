@@ -9,9 +9,9 @@ import {
   type ServerCaa,
 } from '../../core/diagnosis/observation.ts';
 import type { NameReply } from '../servers/aliases.ts';
+import { answeringFirst } from '../servers/query-order.ts';
 import type { NameServer } from '../servers/reply.ts';
 import { recordsAt } from '../servers/select.ts';
-import { answeringFirst } from '../servers/turns.ts';
 import { registrableDomain, type Zone } from '../servers/zone.ts';
 import { isSpent } from '../wire/budget.ts';
 import type { Message } from '../wire/message.ts';

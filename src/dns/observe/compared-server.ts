@@ -1,5 +1,6 @@
 /** Whether a server still gives its earlier answer for the host name. */
 import type { DnsAnswer, ServerView } from '../../core/diagnosis/observation.ts';
+import type { Contact } from '../servers/authority.ts';
 import type { NameServer } from '../servers/reply.ts';
 import { soaIn, textsAt } from '../servers/select.ts';
 import type { Zone } from '../servers/zone.ts';
@@ -8,8 +9,6 @@ import { answerOf, isSame } from './server-view.ts';
 
 /** `nothing`: our own rate limits prevented the query. */
 export type Comparison = 'same' | 'changed' | 'nothing';
-type Contact = Awaited<ReturnType<ObservationContext['askServer']>>;
-
 /** One query for A. */
 export async function compareServer(
   context: ObservationContext,

@@ -3,8 +3,8 @@
 import type { CheckDepth } from '../../core/diagnosis/check-depth.ts';
 import type { Observation, ServerView } from '../../core/diagnosis/observation.ts';
 import { type NoZone, REFERRALS_MAX, type Unregistered } from '../servers/delegation.ts';
+import { QUERIED_MAX } from '../servers/query-order.ts';
 import type { NameServer } from '../servers/reply.ts';
-import { QUERIED_MAX } from '../servers/turns.ts';
 import { type OwnServers, withOwnServers, type Zone } from '../servers/zone.ts';
 import { isSameBeyond, wasWell } from './compared-beyond.ts';
 import { type Comparison, compareServer } from './compared-server.ts';

@@ -5,6 +5,7 @@ import {
   recordsOf,
   type ServerView,
 } from '../../core/diagnosis/observation.ts';
+import type { Contact } from '../servers/authority.ts';
 import {
   type DnsReply,
   type Failure,
@@ -60,8 +61,6 @@ export async function viewOfServer(
     view: { ...where, ...answering(reply), ...view, mx, txt: null, soa: soa ?? null },
   };
 }
-
-type Contact = Awaited<ReturnType<ObservationContext['askServer']>>;
 
 /** A, too, unless MX showed an alias, a referral or silence. */
 async function firstContact(

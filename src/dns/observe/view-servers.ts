@@ -1,7 +1,7 @@
 /** What the servers of a zone answer for the host name: some of many, and more if those are silent. */
 import type { ServerView } from '../../core/diagnosis/observation.ts';
+import { queryOrder } from '../servers/query-order.ts';
 import type { NameServer, Referral } from '../servers/reply.ts';
-import { inTurns } from '../servers/turns.ts';
 import type { Zone } from '../servers/zone.ts';
 import { isSpent } from '../wire/budget.ts';
 import type { ObservationContext } from './context.ts';
@@ -17,7 +17,7 @@ export async function viewInTurns(
   zone: Zone,
 ): Promise<readonly ServerSeen[] | Referral> {
   const all: ServerSeen[] = [];
-  for (const turn of inTurns(zone.servers, context.parts.now().getTime())) {
+  for (const turn of queryOrder(zone.servers, context.parts.now().getTime())) {
     if (all.length > 0 && isSpent(context.budget)) break;
     const areAllFound = all.every(({ view }) => view.address !== null);
     const servers = areAllFound ? turn : turn.filter(({ glue }) => glue.length > 0);

@@ -72,7 +72,7 @@ async function shownBy(
   return (await viewFrom(context.check.hostname, reply.message, askAaaa)).view;
 }
 
-type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
+type ConfirmedView = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
   readonly answer: WireAnswer;
   /** The answer with CD, if the failure was confirmed. */
   readonly unchecked?: WireAnswer;
@@ -84,7 +84,7 @@ type Confirmed = Pick<ResolverView, 'answersUnchecked' | 'errors'> & {
  */
 export async function askConfirmed(
   ask: (checkingDisabled: boolean) => Promise<WireAnswer>,
-): Promise<Confirmed> {
+): Promise<ConfirmedView> {
   const answer = await ask(false);
   const first = { answer, answersUnchecked: null, errors: errorsIn(answer) };
   if (!isServfail(answer)) return first;

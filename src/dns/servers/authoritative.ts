@@ -3,6 +3,7 @@ import type { RecordType } from '../wire/records.ts';
 import type { NameServers } from './authorities.ts';
 import type { AuthorityAsker, AuthorityQuestion, Contact } from './authority.ts';
 import { REFERRALS_MAX } from './delegation.ts';
+import { answeringFirst } from './query-order.ts';
 import {
   type Failure,
   failureOf,
@@ -10,7 +11,6 @@ import {
   type Referral,
   type ReplyMessage,
 } from './reply.ts';
-import { answeringFirst } from './turns.ts';
 import type { Zone } from './zone.ts';
 
 export type AskOptions = {

@@ -1,7 +1,8 @@
 /** Sends one query to one name server of a zone. */
 import { isSpent, type QueryBudget } from '../wire/budget.ts';
 import type { RecordType } from '../wire/records.ts';
-import type { Family, HostAddress, Hosts } from './hosts.ts';
+import type { Family } from '../wire/udp-sockets.ts';
+import type { HostAddress, Hosts } from './hosts.ts';
 import {
   classifyAuthoritative,
   type DnsReply,

@@ -65,12 +65,12 @@ const CIRCUITS_MAX = 10_000;
 const ZONE_CHARS = 255;
 
 /** The server's own circuit counts zones (`zones`); the circuit of a zone counts queries. */
-type Trouble = { readonly circuit: Circuit; readonly zones: readonly string[] };
+type CircuitTrouble = { readonly circuit: Circuit; readonly zones: readonly string[] };
 
 /** Stores only silent servers. `now`: milliseconds. */
 export function createCircuits(now: () => number): Circuits {
   const zones = new LRUCache<string, Circuit>({ max: CIRCUITS_MAX });
-  const servers = new LRUCache<string, Trouble>({ max: CIRCUITS_MAX });
+  const servers = new LRUCache<string, CircuitTrouble>({ max: CIRCUITS_MAX });
 
   function putZone(key: string, circuit: Circuit): void {
     if (isWell(circuit)) zones.delete(key);

@@ -3,12 +3,11 @@ import { isIPv4 } from 'node:net';
 import { reservedRange } from '../../core/names/reserved-addresses.ts';
 import type { QueryBudget } from '../wire/budget.ts';
 import { createShared, type Loaded } from '../wire/shared.ts';
+import type { Family } from '../wire/udp-sockets.ts';
 import type { Recursive } from './recursive.ts';
 import { type Failure, failureOf, type NameServer } from './reply.ts';
 import { recordsAt, serverAddresses, shortestTtl } from './select.ts';
 import { CACHE_MAX, loadedFailure, rememberMs } from './zone.ts';
-
-export type Family = 4 | 6;
 
 /** `reserved`: only addresses that must not be queried. `failed`: the resolver failed. */
 export type HostAddress =

@@ -19,7 +19,7 @@ const reachabilityLimits = {
 } as const;
 
 /** Since the last answer. */
-type Silence = { readonly servers: Set<string>; since: number };
+type SilentServers = { readonly servers: Set<string>; since: number };
 
 /**
  * Blocked: three servers were silent since the last answer, the first at least 60 s ago. If no
@@ -30,7 +30,7 @@ export function createReachability({
 }: {
   readonly now?: () => number;
 } = {}): Reachability {
-  const silence: Silence = { servers: new Set(), since: 0 };
+  const silence: SilentServers = { servers: new Set(), since: 0 };
   let everAnswered = false;
   let nextProbeAt = Number.NEGATIVE_INFINITY;
 

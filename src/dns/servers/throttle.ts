@@ -7,6 +7,7 @@ import type { TokenRate } from '../../net/token-buckets.ts';
 import { isSpent, type QueryBudget } from '../wire/budget.ts';
 import type { WireAnswer } from '../wire/exchange.ts';
 import { type Question, rcodes } from '../wire/message.ts';
+import { NOT_ASKED, TIMEOUT } from '../wire/tries.ts';
 import type { Wire } from '../wire/wire.ts';
 import { type Circuits, createCircuits, type QueryOutcome } from './circuit-breaker.ts';
 import { createLine, type Line } from './line.ts';
@@ -59,9 +60,6 @@ const defaults = {
   count: () => {},
   now: () => performance.now(),
 } as const;
-
-const TIMEOUT: WireAnswer = { kind: 'timeout' };
-const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
 /** `cloudflare.com`; an address or a name without a registrable domain stands for itself. */
 export function operatorOf(serverName: string): string {

@@ -4,8 +4,8 @@ import type { Delegation, GlueDifference } from '../../core/diagnosis/observatio
 import { icannOnly } from '../../core/names/zone.ts';
 import { isWithin } from '../wire/name.ts';
 import type { Loaded } from '../wire/shared.ts';
+import { QUERIED_MAX } from './query-order.ts';
 import type { NameServer } from './reply.ts';
-import { QUERIED_MAX } from './turns.ts';
 
 /** The delegated servers sorted by name, then the zone's own. */
 export type Zone = {

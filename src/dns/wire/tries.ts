@@ -46,10 +46,10 @@ export function cutOff({ responded }: Pick<PendingQuery, 'responded'>): WireAnsw
 
 export const NOT_ASKED: WireAnswer = { kind: 'not_asked' };
 
-type Silence = Pick<PendingQuery, 'responded' | 'budget' | 'askedAt'>;
+type SilentQuery = Pick<PendingQuery, 'responded' | 'budget' | 'askedAt'>;
 
 /** A timeout that says whether the server responded at all, and whether our own limits caused it. */
-export function silenceOf({ responded, budget, askedAt }: Silence): WireAnswer {
+export function silenceOf({ responded, budget, askedAt }: SilentQuery): WireAnswer {
   if (isOurLimit(budget, askedAt)) return cutOff({ responded });
   return responded ? RESPONDED : TIMEOUT;
 }

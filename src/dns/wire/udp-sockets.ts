@@ -4,7 +4,7 @@
  */
 import { createSocket, type Socket } from 'node:dgram';
 
-type Family = 4 | 6;
+export type Family = 4 | 6;
 
 /** One pending query per slot, by the lower bits of its ID. A Map needs twice the GC time. */
 export type UdpSocket<Waiting> = {

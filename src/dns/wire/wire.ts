@@ -22,7 +22,7 @@ import {
 } from './tries.ts';
 import { createUdpSockets, enter, freeId, type UdpSocket } from './udp-sockets.ts';
 
-type AskOptions = {
+type WireAskOptions = {
   /** Of each UDP try. */
   readonly timeoutMs?: number;
   /** Counted down by messages and bytes; once exhausted, a timeout. Default: unlimited. */
@@ -42,7 +42,7 @@ export type Wire = {
   readonly ask: (
     question: Question,
     server: SocketAddress,
-    options?: AskOptions,
+    options?: WireAskOptions,
   ) => Promise<WireAnswer>;
   /** Settles pending and later queries as timeouts. Idempotent. */
   readonly close: () => void;
@@ -107,7 +107,7 @@ function start(
   state: State,
   question: Question,
   given: SocketAddress,
-  { timeoutMs = state.options.timeoutMs, budget = unlimited, signal }: AskOptions,
+  { timeoutMs = state.options.timeoutMs, budget = unlimited, signal }: WireAskOptions,
   resolve: (answer: WireAnswer) => void,
 ): void {
   if (state.closing.signal.aborted || signal?.aborted) {

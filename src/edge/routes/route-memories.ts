@@ -9,7 +9,6 @@ import {
   type Subscription,
   unsubscribed,
 } from '../../core/operations/route-memory.ts';
-import type { EdgeLog } from '../edge-service.ts';
 
 const KNOWN_MAX = 50_000;
 /** Unknown names have their own cache, so that random names do not evict real ones. */
@@ -95,65 +94,5 @@ function createProjectChanges() {
     },
     changedAt: (route: EdgeRoute | null): number =>
       route === null ? all : Math.max(all, changes.get(route.projectId) ?? all),
-  };
-}
-
-/** Whether the database is available, as seen by lookups. */
-export type Outage = {
-  /** A lookup failed or timed out. */
-  readonly begin: (fault: unknown) => void;
-  readonly end: () => void;
-  /** Whether to use a cached entry at once, without waiting for the database. */
-  readonly isBridged: (verdict: MemoryVerdict) => boolean;
-  /** The same after a failed lookup, which can require a check of the database. */
-  readonly mayBridge: (verdict: MemoryVerdict) => Promise<boolean>;
-  /** If true, the caller must retry now. */
-  readonly takeTurn: () => boolean;
-};
-
-type OutageParts = {
-  /** Of the database: routes cannot change until it is back. Never rejects. */
-  readonly isAway: () => Promise<boolean>;
-  readonly log: EdgeLog;
-  readonly clock: () => number;
-};
-
-/** `retryMs`: between two retries, and between two checks of the database. */
-export function createOutage(parts: OutageParts, retryMs: number): Outage {
-  const { log, clock } = parts;
-  let triedAt: number | null = null;
-  let isAway = false;
-  let probedAt = Number.NEGATIVE_INFINITY;
-  let probing: Promise<boolean> | null = null;
-
-  function probe(): void {
-    if (probing !== null || clock() - probedAt < retryMs) return;
-    probedAt = clock();
-    probing = parts.isAway().then((found) => {
-      probing = null;
-      isAway = found && triedAt !== null; // a lookup may have succeeded in the meantime
-      return isAway;
-    });
-  }
-
-  return {
-    begin(err) {
-      if (triedAt === null) log.warn({ err }, 'routes cannot be read; cached ones stay in use');
-      triedAt = clock();
-      probe();
-    },
-    end() {
-      if (triedAt !== null) log.warn({}, 'routes can be read again');
-      triedAt = null;
-      isAway = false;
-    },
-    isBridged: (verdict) => triedAt !== null && (verdict === 'ask' || isAway),
-    mayBridge: async (verdict) => verdict === 'ask' || (probing ?? isAway),
-    takeTurn() {
-      if (triedAt === null || clock() - triedAt < retryMs) return false;
-      triedAt = clock();
-      probe();
-      return true;
-    },
   };
 }

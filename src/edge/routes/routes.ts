@@ -5,13 +5,8 @@ import { createAwayProbe } from '../../db/engine/unavailable.ts';
 import { beforeDeadline } from '../../net/deadline.ts';
 import type { EdgeService } from '../edge-service.ts';
 import type { EdgeLimits } from '../limits.ts';
-import {
-  createMemories,
-  createOutage,
-  type Memories,
-  type Outage,
-  type Recalled,
-} from './route-memories.ts';
+import { createMemories, type Memories, type Recalled } from './route-memories.ts';
+import { createRouteOutage, type RouteOutage } from './route-outage.ts';
 
 export type Routes = {
   /** Null: unknown, removed, or not held. Rejects if the lookup fails and nothing is cached. */
@@ -29,7 +24,7 @@ export function createRoutes(
   clock: () => number = () => performance.now(),
 ): Routes {
   const memories = createMemories(clock, limits.routeFreshMs);
-  const outage = createOutage(
+  const outage = createRouteOutage(
     { isAway: createAwayProbe(database), log, clock },
     limits.routeRetryMs,
   );
@@ -40,7 +35,7 @@ export function createRoutes(
     if (recalled?.verdict === 'use') return recalled.route;
     if (recalled === null || !outage.isBridged(recalled.verdict)) return ask(hostname, recalled);
     // Visitors do not wait for an unavailable database. One lookup at a time probes it.
-    if (outage.takeTurn()) flights.join(hostname);
+    if (outage.claimRetry()) flights.join(hostname);
     return recalled.route;
   }
 
@@ -74,7 +69,7 @@ type Cache = { readonly clock: () => number; readonly keep: Memories['keep'] };
 function createFlights(
   lookups: Pick<EdgeLookups, 'findRoute'>,
   { clock, keep }: Cache,
-  outage: Outage,
+  outage: RouteOutage,
 ) {
   const flights = new Map<string, Flight>();
 

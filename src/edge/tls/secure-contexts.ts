@@ -10,7 +10,7 @@ import { loadOnce } from '../../net/load-once.ts';
 import type { LoadCertificate } from './certificates.ts';
 
 /** Cached servers. One with a P-256 chain takes about 45 KiB (measured, Node 20). */
-export const SERVERS_MAX = 1_000;
+export const TLS_SERVERS_MAX = 1_000;
 
 /** The suites of RFC 9325, 4.2 for P-256 keys: forward secrecy, authenticated encryption. */
 export const tlsRules = {
@@ -54,7 +54,7 @@ type ServerParts = {
 /** A server per site, because it determines whose sessions are resumed. `keptMax`: for tests. */
 export function createTlsServers(
   parts: ServerParts,
-  keptMax: number = SERVERS_MAX,
+  keptMax: number = TLS_SERVERS_MAX,
 ): FindSiteServer {
   const kept = new LRUCache<string, Made>({ max: keptMax, dispose: letGo });
   const find = loadOnce(

@@ -123,7 +123,7 @@ export function refuseRateLimited(limiter: RateLimiter, { resetSeconds }: Counte
   return { ...refusal, body: { ...refusal.body, limit } };
 }
 
-type Shared = { readonly windows: Windows; readonly ledger: Ledger };
+type SharedWindows = { readonly windows: Windows; readonly ledger: Ledger };
 
 /** In rounds. */
 type Reporting = {
@@ -147,7 +147,7 @@ const SWEEP_MS = 60_000;
 function createReporting(
   { log, now }: Pick<Service, 'log' | 'now'>,
   store: RateLimitStore,
-  limits: readonly Shared[],
+  limits: readonly SharedWindows[],
 ): Reporting {
   let isAway = false;
   let isAwaited = false;
@@ -205,7 +205,11 @@ function createReporting(
 }
 
 /** At most `max` IDs. Each promise rejects if the store does not answer. */
-function reportOf({ windows, ledger }: Shared, max: number, now: () => Date): Promise<void>[] {
+function reportOf(
+  { windows, ledger }: SharedWindows,
+  max: number,
+  now: () => Date,
+): Promise<void>[] {
   return windows.due(max, now().getTime()).map(async (report) => {
     const counted = await ledger(report.window.id, report.points);
     windows.acknowledge(report, counted, now().getTime());

@@ -10,7 +10,7 @@ export type CountedRequest = {
   readonly resetSeconds: number;
 };
 
-type Report = { readonly window: Window; readonly points: number };
+type UsageReport = { readonly window: Window; readonly points: number };
 
 /** Over all processes. */
 export type Counted = { readonly used: number; readonly msLeft: number };
@@ -20,9 +20,9 @@ export type Windows = {
   /** `quota`: of this ID, if it has its own. */
   take(id: string, at: number, quota?: number): CountedRequest;
   /** Urgent IDs first; marks them as reported. Drops ended windows. */
-  due(max: number, at: number): readonly Report[];
+  due(max: number, at: number): readonly UsageReport[];
   /** Without an answer of the store, the count of this process stays. */
-  acknowledge(report: Report, counted: Counted, at: number): void;
+  acknowledge(report: UsageReport, counted: Counted, at: number): void;
   readonly isDue: boolean;
 };
 
@@ -96,7 +96,7 @@ export function createWindows({ quota: usual, windowMs, isShared }: WindowsOptio
       return { allowed: true, remaining: left - 1, resetSeconds };
     },
     due(max, at) {
-      const reports: Report[] = [];
+      const reports: UsageReport[] = [];
       for (const window of inTurn()) {
         if (reports.length === max) break;
         forget(window);

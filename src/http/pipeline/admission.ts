@@ -43,7 +43,7 @@ export type Admission = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-type Counted = readonly (readonly [RateLimiter, CountedRequest])[];
+type CountedRequests = readonly (readonly [RateLimiter, CountedRequest])[];
 
 /** Runs before any other work. Never throws or waits. */
 export function countAddress(
@@ -124,12 +124,16 @@ async function accessFor(
 
 function passed(
   key: ApiKeyIdentity | null,
-  counted: Counted,
+  counted: CountedRequests,
   access: Access = noAccess,
 ): Admission {
   return { refusal: null, key, access, headers: rateLimitHeaders(counted) };
 }
 
-function refused(refusal: Refusal, key: ApiKeyIdentity | null, counted: Counted): Admission {
+function refused(
+  refusal: Refusal,
+  key: ApiKeyIdentity | null,
+  counted: CountedRequests,
+): Admission {
   return { refusal, key, access: noAccess, headers: rateLimitHeaders(counted) };
 }

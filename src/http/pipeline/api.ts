@@ -64,7 +64,7 @@ type Pipeline = ClientChecks & {
 };
 
 type RouteFound = Extract<RouteMatch, { kind: 'route' }>;
-type Passed = RouteFound & {
+type AdmittedRequest = RouteFound & {
   readonly key: ApiKeyIdentity | null;
   readonly access: Access;
   readonly requestId: string;
@@ -210,7 +210,11 @@ function corsHeaders(cors: Cors, { method, headers }: RawRequest, answer: ApiRes
 }
 
 /** Runs once per Idempotency-Key. Nothing before `run` has side effects. */
-async function perform(pipeline: Pipeline, raw: RawRequest, passed: Passed): Promise<ApiResponse> {
+async function perform(
+  pipeline: Pipeline,
+  raw: RawRequest,
+  passed: AdmittedRequest,
+): Promise<ApiResponse> {
   const { route, params, key, access, requestId } = passed;
   // Removed operations answer before the request is read any further.
   const ended = route.ended?.() ?? null;

@@ -28,17 +28,17 @@ import { type Deleting, removeWithDomains } from './delete-project.ts';
 import type { DropTraffic } from './domains.ts';
 import type { ForgetKey } from './keys.ts';
 
-type Role = { readonly dropTraffic: DropTraffic; readonly forgetKey: ForgetKey };
+type AfterAccountChange = { readonly dropTraffic: DropTraffic; readonly forgetKey: ForgetKey };
 
 /** Reads show an account itself; only the installation changes accounts. */
-export function accountRoutes(service: Service, role: Role): readonly Route[] {
+export function accountRoutes(service: Service, after: AfterAccountChange): readonly Route[] {
   return [
     listAccounts(service),
     createAccount(service),
     getAccount(service),
     getUsage(service),
     updateAccount(service),
-    closeAccount(service, role),
+    closeAccount(service, after),
   ];
 }
 
@@ -175,7 +175,7 @@ function updateAccount(service: Service): Route {
 }
 
 /** Closes first, so that nothing is added while its projects are deleted. A repetition continues. */
-function closeAccount(service: Service, { dropTraffic, forgetKey }: Role): Route {
+function closeAccount(service: Service, { dropTraffic, forgetKey }: AfterAccountChange): Route {
   return route({
     ...inCommon,
     method: 'DELETE',

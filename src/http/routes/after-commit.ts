@@ -8,7 +8,11 @@ import type { EndedEpoch } from '../../db/domains/domains.ts';
 import { addFollowUps, forgetJobs } from '../../queue/domain-jobs.ts';
 import type { Service } from '../../service/service.ts';
 
-type About = { readonly what: string; readonly domainId: string; readonly requestId: string };
+type CommittedChange = {
+  readonly what: string;
+  readonly domainId: string;
+  readonly requestId: string;
+};
 
 export function wakeDomain(
   service: Service,
@@ -44,7 +48,7 @@ export function forgetEpoch(
 
 async function warnIfQueueFails(
   { log }: Service,
-  about: About,
+  about: CommittedChange,
   act: () => Promise<void>,
 ): Promise<void> {
   try {

@@ -13,7 +13,7 @@ import type { ApiResponse } from '../pipeline/errors.ts';
 import { refuse } from '../pipeline/errors.ts';
 import { type Route, route } from '../pipeline/route.ts';
 
-const PAGE_POLICY = pagePolicy({ forms: 'none' });
+const DOCS_POLICY = pagePolicy({ forms: 'none' });
 
 /** Compiled from src/http/openapi/page/script.ts. */
 const SCRIPT_FILE = 'dist/src/http/openapi/page/script.js';
@@ -163,7 +163,7 @@ function scriptRoute(script: () => string): Route {
 /** The policy lets the page's own style and script load. */
 function servedPage(page: string | undefined): ApiResponse {
   if (page === undefined) return refuse('not_found');
-  return served(page, 'text/html', { 'content-security-policy': PAGE_POLICY });
+  return served(page, 'text/html', { 'content-security-policy': DOCS_POLICY });
 }
 
 /** UTF-8, with an entity tag like every 200 to a GET. */

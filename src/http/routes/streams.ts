@@ -83,7 +83,7 @@ export function createStreams(
   const lastChecks = (ids: readonly string[]) => store.lastChecks(wholeInstallation, ids);
   const checkFeed = replaced.checkFeed ?? createCheckFeed({ lastChecks, log });
   const watching = replaced.watching ?? watchingOf(service, store);
-  const shared: Shared = {
+  const shared: SharedStreamParts = {
     feed,
     checkFeed,
     page: sharePages(events.page),
@@ -118,7 +118,7 @@ function watchingOf(
 }
 
 /** Shared by all streams of the process. */
-type Shared = EventStreamDeps & {
+type SharedStreamParts = EventStreamDeps & {
   readonly events: EventFeedStore;
   readonly slots: StreamSlots;
   readonly watching: Watching;
@@ -128,7 +128,7 @@ type Shared = EventStreamDeps & {
 };
 
 /** The slot is taken with the response and released when the stream ends or is discarded. */
-async function openStream(shared: Shared, asked: StreamAsked): Promise<ApiResponse> {
+async function openStream(shared: SharedStreamParts, asked: StreamAsked): Promise<ApiResponse> {
   const { access, projectId } = asked;
   // Read before a slot is taken, so that a failed query does not leak one.
   const newest = (await shared.events.lastNumbers(access, [projectId])).get(projectId) ?? 0n;
@@ -159,7 +159,7 @@ function keyFull(limit: number): string {
 
 /** Releases everything once, when the signal aborts or the text ends. */
 function opened(
-  shared: Shared,
+  shared: SharedStreamParts,
   { access, projectId, domain, checks, after, authorization, requestId }: StreamAsked,
   newest: bigint,
   release: () => void,
@@ -189,7 +189,7 @@ function opened(
 
 /** Logs an error, which ends the stream. */
 async function* encoded(
-  { log }: Shared,
+  { log }: SharedStreamParts,
   text: AsyncIterable<string>,
   about: { readonly requestId: string; readonly domainId?: string },
   letGo: () => void,

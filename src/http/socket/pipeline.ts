@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createTurns, type Turns } from '../../net/turns.ts';
+import { createRequestQueue, type RequestQueue } from '../../net/request-queue.ts';
 import type { Api, RawRequest } from '../pipeline/api.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import {
@@ -21,7 +21,7 @@ const MAX_WAITING = 100;
 export type Pipelines = {
   readonly api: Api;
   readonly timeouts: SendTimeouts;
-  readonly turns: Turns<HttpExchange>;
+  readonly requests: RequestQueue<HttpExchange>;
   /** Per connection; the parser can still be reading it. */
   readonly receiving: WeakMap<Duplex, HttpExchange>;
   /** Set when the server closes: then each response is its connection's last. */
@@ -34,7 +34,7 @@ export function createPipelines(api: Api, timeouts: SendTimeouts): Pipelines {
   const pipelines: Pipelines = {
     api,
     timeouts,
-    turns: createTurns(MAX_WAITING, (exchange) => void serve(pipelines, exchange)),
+    requests: createRequestQueue(MAX_WAITING, (exchange) => void serve(pipelines, exchange)),
     receiving: new WeakMap(),
     closing: false,
     streams: new Set(),
@@ -44,7 +44,7 @@ export function createPipelines(api: Api, timeouts: SendTimeouts): Pipelines {
 
 /** Answers a connection's requests in order. `refusal`: an error so far. Never throws. */
 export function accept(
-  { turns, receiving }: Pipelines,
+  { requests, receiving }: Pipelines,
   req: IncomingMessage,
   res: ServerResponse,
   expectsContinue: boolean,
@@ -52,18 +52,18 @@ export function accept(
 ): void {
   const exchange = { req, res, expectsContinue, refusal, broken: null, onBroken: () => {} };
   receiving.set(req.socket, exchange);
-  turns.take(req.socket, exchange);
+  requests.take(req.socket, exchange);
 }
 
 /** A response that cannot be sent ends the connection. Never rejects. */
 async function serve(pipelines: Pipelines, exchange: HttpExchange): Promise<void> {
-  const { api, timeouts, streams, turns } = pipelines;
+  const { api, timeouts, streams, requests } = pipelines;
   const { req } = exchange;
   try {
     const response = await api.handle(rawRequest(exchange));
     // RFC 9112, 6.3: after a framing error, the next request cannot be found reliably.
     const close = pipelines.closing || exchange.refusal?.body.code === 'bad_request';
-    const ended = () => turns.ended(req.socket); // the response is sent, or the client is gone
+    const ended = () => requests.ended(req.socket); // the response is sent, or the client is gone
     if (response.stream === undefined) sendResponse(exchange, response, { close, timeouts }, ended);
     else
       sendStream(
@@ -109,7 +109,7 @@ export function onClientError(
     socket.destroy();
     return;
   }
-  if (!pipelines.turns.refuseMore(socket)) return;
+  if (!pipelines.requests.refuseMore(socket)) return;
   const code = parserCodes[error.code ?? ''] ?? 'bad_request';
   const receiving = pipelines.receiving.get(socket);
   if (receiving === undefined || receiving.req.complete) answerRaw(pipelines, socket, refuse(code));
@@ -131,11 +131,11 @@ function breakOff(
 
 /** For bytes that never became a request; after the previous requests. Closes the connection. */
 export function answerRaw(
-  { api, timeouts, turns }: Pipelines,
+  { api, timeouts, requests }: Pipelines,
   socket: Duplex,
   refusal: Refusal,
 ): void {
-  turns.whenIdle(socket, () => {
+  requests.whenIdle(socket, () => {
     writeRaw(socket, api.reject(refusal, addressOf(socket)), timeouts.lingerMs);
   });
 }

@@ -1,7 +1,7 @@
 /** The progress of a change in a few words, for the page and the CLI. */
 import type { ChangeState, ChangeVerb, ServerChange } from './change.ts';
 
-type Progress = {
+type ChangeProgress = {
   readonly verb: ChangeVerb;
   readonly state: ChangeState;
   readonly was?: string | undefined;
@@ -10,7 +10,7 @@ type Progress = {
 
 /** `view`: who was queried. Servers without an answer are counted apart. */
 export function progressInWords(
-  { verb, state, was, servers }: Progress,
+  { verb, state, was, servers }: ChangeProgress,
   view: 'authoritative' | 'recursive',
 ): string {
   const noun = view === 'authoritative' ? 'name server' : 'resolver';

@@ -108,7 +108,7 @@ ${observation === null ? null : fold('shown-by-servers', 'What each one shows', 
 
 type Seen = NonNullable<Domain['observation']>;
 
-type ServerState = 'done' | 'to_do' | 'unknown';
+type ServerProgress = 'done' | 'to_do' | 'unknown';
 const stateTones = { done: 'ok', to_do: 'warn', unknown: 'idle' } as const;
 
 /** One line per name, as the rows of the records say. */
@@ -127,7 +127,7 @@ function serverList({ observation, changes, status }: Domain): Html {
 }
 
 /** Of the records that decide where the name points. */
-function stateAt(name: string, changes: Domain['changes']): ServerState {
+function stateAt(name: string, changes: Domain['changes']): ServerProgress {
   const pointing = changes.filter(({ type }) => !besideRecord.has(type));
   const states = pointing.flatMap(({ servers }) =>
     servers.flatMap((one) => (one.name === name ? one.state : [])),

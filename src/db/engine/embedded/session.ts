@@ -39,7 +39,7 @@ type Client = {
 /** Sync, simple Query, Flush. */
 const endsRequest = new Set(['S', 'Q', 'H']);
 
-type Shared = {
+type SharedEngine = {
   readonly exec: (message: Uint8Array) => Uint8Array;
   readonly greeting: Uint8Array;
   readonly clients: Set<Client>;
@@ -51,8 +51,11 @@ type Shared = {
 };
 
 /** `exec` runs protocol bytes synchronously; `greeting` is the response to a startup message. */
-export function createEmbeddedSession(exec: Shared['exec'], greeting: Uint8Array): EmbeddedSession {
-  const shared: Shared = {
+export function createEmbeddedSession(
+  exec: SharedEngine['exec'],
+  greeting: Uint8Array,
+): EmbeddedSession {
+  const shared: SharedEngine = {
     exec,
     greeting,
     clients: new Set(),
@@ -81,7 +84,7 @@ export function createEmbeddedSession(exec: Shared['exec'], greeting: Uint8Array
   };
 }
 
-function receive(shared: Shared, client: Client, chunk: Uint8Array): void {
+function receive(shared: SharedEngine, client: Client, chunk: Uint8Array): void {
   if (!shared.clients.has(client)) return;
   const { frames, rest } = cutFrames(Buffer.concat([client.unread, chunk]));
   client.unread = rest;
@@ -93,7 +96,7 @@ function receive(shared: Shared, client: Client, chunk: Uint8Array): void {
 }
 
 /** The owner's requests or, without an owner, everyone's, one client after the other. */
-function runWaiting(shared: Shared): void {
+function runWaiting(shared: SharedEngine): void {
   for (;;) {
     const place = shared.owner === undefined ? 0 : shared.waiting.indexOf(shared.owner);
     const next = place < 0 ? undefined : shared.waiting.splice(place, 1)[0];
@@ -103,7 +106,7 @@ function runWaiting(shared: Shared): void {
   }
 }
 
-function run(shared: Shared, client: Client): void {
+function run(shared: SharedEngine, client: Client): void {
   for (const request of client.requests.splice(0)) {
     const { own, notifications, status } = readOutput(shared.exec(request));
     client.send(own);
@@ -113,11 +116,11 @@ function run(shared: Shared, client: Client): void {
 }
 
 /** The server adds a notification to the response of the client that caused it. */
-function notifyOthers({ clients }: Shared, client: Client, note: Buffer): void {
+function notifyOthers({ clients }: SharedEngine, client: Client, note: Buffer): void {
   for (const other of clients) if (other !== client) other.send(note);
 }
 
-function disconnect(shared: Shared, client: Client): void {
+function disconnect(shared: SharedEngine, client: Client): void {
   if (!shared.clients.delete(client)) return;
   shared.dropped.push(...client.statements);
   const place = shared.waiting.indexOf(client);
@@ -132,7 +135,7 @@ function disconnect(shared: Shared, client: Client): void {
 }
 
 /** Called only without an owner: the server would refuse it inside a failed transaction. */
-function dropStatements({ exec, dropped }: Shared): void {
+function dropStatements({ exec, dropped }: SharedEngine): void {
   for (const name of dropped.splice(0)) {
     exec(queryMessage(`DEALLOCATE "${name.replaceAll('"', '""')}"`));
   }

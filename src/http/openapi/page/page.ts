@@ -131,10 +131,10 @@ function ofTag(operations: readonly Listed[], tag: string): readonly Listed[] {
   return operations.filter(({ operation }) => operation.tags[0] === tag);
 }
 
-type Page = { readonly path: string; readonly text: string };
+type LinkedPage = { readonly path: string; readonly text: string };
 
 /** Prefixes links to anchors on other pages with the page's path. Broken links stay unchanged. */
-function linked(pages: readonly Page[]): ReadonlyMap<string, string> {
+function linked(pages: readonly LinkedPage[]): ReadonlyMap<string, string> {
   const anchors = pages.map(({ path, text }) => ({
     path,
     ids: new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)),

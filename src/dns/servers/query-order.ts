@@ -8,25 +8,25 @@ export const QUERIED_MAX = 4;
 /** If that many operators run the zone's servers, one of each is queried. */
 const OPERATORS_MAX = 6;
 /** Checks query the same servers for an hour, so that findings about one of them are stable. */
-const TURN_MS = 60 * 60_000;
+const ROTATION_MS = 60 * 60_000;
 
 /**
  * Groups to query one after the other until a server answers. Up to four servers are one group. With
  * more, the first group has one of each operator, for up to six, and rotates every hour. `nowMs`: since 1970.
  */
-export function inTurns(
+export function queryOrder(
   servers: readonly NameServer[],
   nowMs: number,
 ): readonly (readonly NameServer[])[] {
   if (servers.length <= QUERIED_MAX) return servers.length === 0 ? [] : [servers];
   const operators = byOperator(servers);
-  const turn = Math.floor(nowMs / TURN_MS);
+  const rotation = Math.floor(nowMs / ROTATION_MS);
   const share = Math.ceil(QUERIED_MAX / operators.length);
-  const rotated = operators.map((own) => rotate(own, turn * share));
+  const rotated = operators.map((own) => rotate(own, rotation * share));
   // One of each operator, then a second one of each, and so on.
   const ranks = Math.max(...rotated.map((own) => own.length));
   const mixed = Array.from({ length: ranks }, (_, rank) =>
-    rotate(rotated, turn * QUERIED_MAX).flatMap((own) => own[rank] ?? []),
+    rotate(rotated, rotation * QUERIED_MAX).flatMap((own) => own[rank] ?? []),
   ).flat();
   const first = Math.max(QUERIED_MAX, Math.min(operators.length, OPERATORS_MAX));
   return [mixed.slice(0, first), ...chunksOf(mixed.slice(first), QUERIED_MAX)];
@@ -39,8 +39,8 @@ export function answeringFirst(
   nowMs: number,
 ): readonly NameServer[] {
   const known = servers.filter(({ name }) => answering.has(name));
-  const [turn = []] = inTurns(servers, nowMs);
-  return [...known, ...turn.filter((server) => !known.includes(server))];
+  const [first = []] = queryOrder(servers, nowMs);
+  return [...known, ...first.filter((server) => !known.includes(server))];
 }
 
 function byOperator(servers: readonly NameServer[]): readonly (readonly NameServer[])[] {

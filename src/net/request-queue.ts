@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 
 /** Items of one connection run one by one, those of several concurrently. */
-export type Turns<T> = {
+export type RequestQueue<T> = {
   /** Destroys the connection if too many wait. Drops items of a closing connection. */
   readonly take: (connection: Duplex, item: T) => void;
   /** Call it once when an item has finished. */
@@ -25,11 +25,11 @@ type State<T> = {
  * `waitingMax`: per connection. Each `run` must lead to one call of `ended`. `onOverflow`: called
  * before a connection with too many items is destroyed.
  */
-export function createTurns<T>(
+export function createRequestQueue<T>(
   waitingMax: number,
   run: (item: T, connection: Duplex) => void,
   onOverflow: (connection: Duplex) => void = () => {},
-): Turns<T> {
+): RequestQueue<T> {
   const states = new WeakMap<Duplex, State<T>>();
 
   function stateOf(connection: Duplex): State<T> {

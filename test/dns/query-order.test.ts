@@ -1,6 +1,6 @@
 /** Which of a zone's many name servers one check queries. */
 import { describe, expect, it } from 'vitest';
-import { inTurns } from '../../src/dns/servers/turns.ts';
+import { queryOrder } from '../../src/dns/servers/query-order.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -8,14 +8,14 @@ const named = (...names: readonly string[]) => names.map((name) => ({ name, glue
 const labels = (operator: string, count: number) =>
   Array.from({ length: count }, (_, i) => `ns${i + 10}.${operator}.test`);
 
-function turns(names: readonly string[], hour = 0): readonly (readonly string[])[] {
-  return inTurns(named(...names), hour * HOUR_MS).map((group) => group.map(({ name }) => name));
+function order(names: readonly string[], hour = 0): readonly (readonly string[])[] {
+  return queryOrder(named(...names), hour * HOUR_MS).map((group) => group.map(({ name }) => name));
 }
 
 describe('Of a zone with up to four servers', () => {
   it.each([0, 1, 2, 3, 4])('all %i are queried at once, always in the same order', (count) => {
     const names = labels('one', count);
-    for (const hour of [0, 1, 7]) expect(turns(names, hour)).toEqual(count === 0 ? [] : [names]);
+    for (const hour of [0, 1, 7]) expect(order(names, hour)).toEqual(count === 0 ? [] : [names]);
   });
 });
 
@@ -24,7 +24,7 @@ describe('Of a zone with more servers', () => {
 
   it('four are queried first, and each is in one group', () => {
     for (const hour of [0, 1, 5, 1_000_000]) {
-      const groups = turns(mixed, hour);
+      const groups = order(mixed, hour);
       expect(groups.map((group) => group.length)).toEqual([4, 4]);
       expect(groups.flat().toSorted()).toEqual(mixed.toSorted());
     }
@@ -34,7 +34,7 @@ describe('Of a zone with more servers', () => {
     const operators = Array.from({ length: count }, (_, i) => `operator${i}`);
     const names = operators.flatMap((operator) => labels(operator, 3));
     for (const hour of [0, 1, 2, 11]) {
-      const [first = []] = turns(names, hour);
+      const [first = []] = order(names, hour);
       expect(new Set(first.map((name) => name.split('.')[1])).size).toBe(count);
       expect(first).toHaveLength(Math.max(4, count));
     }
@@ -42,20 +42,20 @@ describe('Of a zone with more servers', () => {
 
   it('six are queried first if there are more operators', () => {
     const names = Array.from({ length: 9 }, (_, i) => `ns.operator${i}.test`);
-    const groups = turns(names).map((group) => group.length);
+    const groups = order(names).map((group) => group.length);
     expect(groups[0]).toBe(6);
   });
 
   it.each([[labels('one', 5)], [labels('one', 30)], [mixed], [['ns.a.test', ...labels('b', 9)]]])(
     'each of %j is queried first within a day',
     (names) => {
-      const asked = Array.from({ length: 24 }, (_, hour) => turns(names, hour)[0] ?? []).flat();
+      const asked = Array.from({ length: 24 }, (_, hour) => order(names, hour)[0] ?? []).flat();
       expect(new Set(asked)).toEqual(new Set(names));
     },
   );
 
   it('the same are queried within an hour', () => {
-    const at = (ms: number) => inTurns(named(...mixed), ms);
+    const at = (ms: number) => queryOrder(named(...mixed), ms);
     expect(at(HOUR_MS)).toEqual(at(2 * HOUR_MS - 1));
     expect(at(HOUR_MS)).not.toEqual(at(2 * HOUR_MS));
   });
