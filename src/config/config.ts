@@ -16,6 +16,7 @@ import {
   LOCAL_CA,
 } from './combinations.ts';
 import { type EdgeConfig, edgeOf, edgeVariables } from './edge.ts';
+import { testLabVariables } from './test-lab.ts';
 import {
   accountLimits,
   address,
@@ -34,7 +35,6 @@ import {
   origin,
   port,
   socketAddress,
-  timeScale,
   url,
 } from './values.ts';
 
@@ -153,8 +153,6 @@ const variables = z.object({
   PLATFORM_ADDRESSES: listOf(address).default([]),
   DNS_SERVERS: listOf(z.string().transform(socketAddress)).default([]),
   DNS_AUTHORITATIVE: flag.default(true),
-  DNS_AUTHORITY_PORT: port.default(53),
-  DNS_ALLOW_PRIVATE: flag.default(false),
   CERTIFICATES: z.enum(['own', 'external'], 'must be own or external').default('own'),
   ACME_DIRECTORY_URL: z.union([z.literal(LOCAL_CA), url(['https:'])], directoryProblem).optional(),
   ACME_CA_FILE: z.string().optional(),
@@ -165,20 +163,17 @@ const variables = z.object({
   ACME_CHALLENGE: z
     .enum(['http-01', 'tls-alpn-01'], 'must be http-01 or tls-alpn-01')
     .default('http-01'),
-  ACME_HTTP_PORT: port.default(80),
-  ACME_TLS_PORT: port.default(443),
   ACME_ISSUER_DOMAINS: listOf(hostName).default(['letsencrypt.org']),
   ACME_BUDGET: z.enum(['letsencrypt', 'none'], 'must be letsencrypt or none').optional(),
   ...fallbackVariables,
   KEY_ENCRYPTION_KEY: keyEncryptionKeys.optional(),
-  WEBHOOK_ALLOW_PRIVATE: flag.default(false),
   UPSTREAM_NETWORKS: listOf(network).optional(),
   VERIFY_WINDOW: duration.default(VERIFY_WINDOW_MS),
-  TIME_SCALE: timeScale.default(1),
   ESCALATE_AFTER: duration.default(30 * MINUTE),
   METRICS_PORT: port.optional(),
   METRICS_TOKEN: metricsToken.optional(),
   LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  ...testLabVariables,
 });
 type Variables = z.infer<typeof variables>;
 

@@ -62,7 +62,7 @@ async function checkInSystem(options: CheckOptions, runs: number, seed: number):
     if (!details.failed) return { runs: details.numRuns, events, failure: null };
     const shrunk = options.shrinks === false ? '' : await replay(system, details);
     const failure = [
-      `MODEL_SEED=${seed} MODEL_RUNS=${details.numRuns} MODEL_LANES=1 shows it again`,
+      `MODEL_SEED=${seed} MODEL_RUNS=${details.numRuns} MODEL_SYSTEMS=1 shows it again`,
       fc.defaultReportMessage(details) ?? '',
       String(details.errorInstance ?? ''),
       shrunk,

@@ -6,7 +6,7 @@ import { checkHistories } from './check.ts';
 
 /** The default of MODEL_RUNS; each system is a service with a separate database. */
 const RUNS = Number(process.env['MODEL_RUNS'] ?? sizeOfRun({ quick: 20, long: 10_000 }));
-const LANES = Number(process.env['MODEL_LANES'] ?? sizeOfRun({ quick: 2, long: 6 }));
+const SYSTEMS = Number(process.env['MODEL_SYSTEMS'] ?? sizeOfRun({ quick: 2, long: 6 }));
 /** Embedded storage is slower and has the same SQL. */
 const RUNS_EMBEDDED = Math.min(RUNS, 500);
 /** Random in the long run; a failing quick run has to be reproducible. */
@@ -28,7 +28,7 @@ describe.each(wanted)('on $name, in any history', ({ name: storage, available })
       const size =
         storage === 'embedded'
           ? { runs: RUNS_EMBEDDED, systems: 1 }
-          : { runs: RUNS, systems: LANES };
+          : { runs: RUNS, systems: SYSTEMS };
       const { runs, events, failure } = await checkHistories({ storage, seed, ...size });
       // Annotations are shown only for failures.
       process.stdout.write(
