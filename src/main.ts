@@ -5,6 +5,7 @@ import { type Logger, pino } from 'pino';
 import type { ConfigProblem } from './config/combinations.ts';
 import { type Config, loadConfig } from './config/config.ts';
 import { projectVersion } from './config/root-folder.ts';
+import { STOP_MS } from './core/operations/stop.ts';
 import { logOptions } from './ops/log.ts';
 import { openLogDestination } from './ops/log-destination.ts';
 import { isReady } from './ops/readiness.ts';
@@ -12,8 +13,6 @@ import { startProblem } from './process/start-problem.ts';
 import { welcome, welcomeFields } from './process/welcome.ts';
 import { type Signpost, startSignpost } from './start.ts';
 
-/** Long enough for a running order to store its step, shorter than an orchestrator's 30 s. */
-const STOP_DEADLINE_MS = 20_000;
 const READY_EVERY_MS = 250;
 const CANNOT_START = 'Signpost cannot start';
 
@@ -46,7 +45,7 @@ async function run(config: Config): Promise<void> {
     };
     // Before the start completes, no work was accepted that could be lost.
     if (signpost === undefined) return stopped(0);
-    signpost.close(STOP_DEADLINE_MS).then(
+    signpost.close(STOP_MS).then(
       () => stopped(0),
       (err: unknown) => {
         log.fatal({ err }, 'could not stop cleanly');

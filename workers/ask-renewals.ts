@@ -7,6 +7,7 @@
  * Writes: the window, the new renewal time, and when to ask again.
  * May run twice: taken domains are leased, and an answer belongs to one certificate.
  */
+
 import {
   askRenewal,
   type RenewalInformation,
@@ -20,6 +21,7 @@ import {
   type Renewable,
 } from '../src/core/certificates/plan.ts';
 import type { Certificate } from '../src/core/records.ts';
+import { MINUTE } from '../src/core/time.ts';
 import {
   type KnownRenewal,
   knownRenewal,
@@ -34,9 +36,9 @@ import { sweepDue } from './running/sweep.ts';
 /** Renewal information is optional: few at once, and after everything else. */
 const [batch, atOnce] = [50, 10];
 /** A request takes up to 10 s. After a crash, taken domains are due again. */
-const lease = { usualMs: 5 * 60_000, leastMs: 30_000 };
+const lease = { usualMs: 5 * MINUTE, leastMs: 30_000 };
 /** Limits the run, because the next renewals wait for it. */
-const RUN_MS_MAX = 60_000;
+const RUN_MS_MAX = MINUTE;
 
 /**
  * For about a minute; the rest stays due. A CA that fails to answer is skipped for the rest of the

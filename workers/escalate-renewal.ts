@@ -14,6 +14,7 @@
 import { mayWake, type NextAttempt, nextAttempt } from '../src/core/certificates/escalation.ts';
 import { escalateRenewalAt } from '../src/core/certificates/plan.ts';
 import { isServed } from '../src/core/life/lifecycle.ts';
+import { MINUTE } from '../src/core/time.ts';
 import {
   loadOpenEscalation,
   openRenewalEscalation,
@@ -37,10 +38,10 @@ import { sweepDue } from './running/sweep.ts';
 
 const [batch, atOnce] = [20, 4];
 /** Checks and probes take seconds. After a crash, taken domains are due again. */
-const lease = { usualMs: 5 * 60_000, leastMs: 30_000 };
+const lease = { usualMs: 5 * MINUTE, leastMs: 30_000 };
 
 /** Checks of unresponsive name servers take seconds each, and the renewals follow. */
-const RUN_MS_MAX = 2 * 60_000;
+const RUN_MS_MAX = 2 * MINUTE;
 
 /** For about two minutes; the rest stays due. Rejects if the database or the queue is down. */
 export async function escalateRenewals(service: Service, stop: AbortSignal): Promise<JobResult> {

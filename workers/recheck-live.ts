@@ -7,9 +7,11 @@
  * May run twice: taken domains are leased, and a save succeeds only for the epoch and the attempt
  * that were loaded.
  */
+
 import type { Diagnosis } from '../src/core/diagnosis/diagnosis.ts';
 import type { Observed } from '../src/core/diagnosis/observation.ts';
 import { isServed } from '../src/core/life/lifecycle.ts';
+import { MINUTE } from '../src/core/time.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import { inSpan } from '../src/net/tracing.ts';
 import type { Service } from '../src/service/service.ts';
@@ -23,7 +25,7 @@ import { sweepDue } from './running/sweep.ts';
 /** One statement takes them all, and a crashed worker delays only these. */
 const batch = 200;
 /** A batch takes seconds. After a crash, its domains are due again. */
-const lease = { usualMs: 2 * 60_000, leastMs: 20_000 };
+const lease = { usualMs: 2 * MINUTE, leastMs: 20_000 };
 /**
  * Runs beside the checks of pending domains, which take priority. 100,000 live domains are 33 checks
  * per second.

@@ -7,6 +7,7 @@
  */
 
 import { domainQueues, type QueueName, sweepQueues } from '../src/core/operations/jobs.ts';
+import { DAY } from '../src/core/time.ts';
 import {
   countRepairs,
   type RepairKind,
@@ -36,7 +37,7 @@ const COMPARE_EVERY_TURNS = 3;
 const COUNTS = 3;
 const COUNT_PAUSE_MS = 200;
 /** Deletes a quarantine record that was not read for this long. */
-const FORGET_AFTER_MS = 30 * 24 * 3_600_000;
+const FORGET_AFTER_MS = 30 * DAY;
 
 const waitingQueues: readonly WaitingQueue[] = [...domainQueues, 'deliver-webhook'];
 

@@ -8,7 +8,9 @@
  * May run twice: taken domains are leased, an open order is continued, and a finished renewal is no
  * longer due.
  */
+
 import { plannedRenewalAt, renewalCheckAt } from '../src/core/certificates/plan.ts';
+import { MINUTE } from '../src/core/time.ts';
 import type { LoadedDomain } from '../src/db/domains/domain-row.ts';
 import type { IssueWork } from '../src/db/issuance/issue-work.ts';
 import { renewableOf } from '../src/db/issuance/renewals.ts';
@@ -24,14 +26,14 @@ import { sweepDue } from './running/sweep.ts';
 /** An order takes seconds, or minutes at a busy CA. A crashed worker delays these. */
 const batch = 20;
 /** Longer than an order is polled. After a crash, taken domains are due again. */
-const lease = { usualMs: 10 * 60_000, leastMs: 60_000 };
+const lease = { usualMs: 10 * MINUTE, leastMs: MINUTE };
 /**
  * Orders mostly wait for the CA. Five per second are needed if a revocation must be handled within a
  * day; this allows ten.
  */
 const atOnce = { postgres_redis: 50, postgres: 50, embedded: 10 } as const;
 /** During an outage of a CA, the escalations follow after this time. */
-const RUN_MS_MAX = 5 * 60_000;
+const RUN_MS_MAX = 5 * MINUTE;
 
 /** `again` at once if time ran out. Rejects if the database or the queue is down. */
 export async function renewCertificate(

@@ -15,6 +15,25 @@ export async function beforeDeadline<T, Late>(
   }
 }
 
+/** As `beforeDeadline`, until `signal` is aborted. */
+export async function beforeAbort<T, Late>(
+  signal: AbortSignal,
+  work: Promise<T>,
+  late: Late,
+): Promise<T | Late> {
+  let give = () => {};
+  const aborted = new Promise<Late>((resolve) => {
+    give = () => resolve(late);
+    if (signal.aborted) give();
+    signal.addEventListener('abort', give, { once: true });
+  });
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener('abort', give);
+  }
+}
+
 /** The longest delay of a Node.js timer; longer ones fire at once. */
 export const TIMER_MS_MAX = 2 ** 31 - 1;
 

@@ -4,6 +4,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { WebhookResponse } from '../core/operations/webhook-plan.ts';
+import { beforeAbort } from '../net/deadline.ts';
 import { addressesOf, type Lookup, type ReceiverRules, urlProblem } from '../net/destination.ts';
 
 /** Content type, length and user agent are added to the headers. */
@@ -38,9 +39,13 @@ export function createSender(deps: SenderDeps): Send {
     if (urlProblem(outgoing.url, deps) !== null) return unanswered('url_refused');
     const url = new URL(outgoing.url);
     const late = AbortSignal.timeout(outgoing.timeoutMs ?? TIMEOUT_MS);
-    const addresses = await beforeAbort(late, addressesOf(url, deps.lookup));
+    const addresses = await beforeAbort(
+      late,
+      addressesOf(url, deps.lookup).catch(() => 'failed' as const),
+      'late' as const,
+    );
     if (addresses === 'late') return unanswered('timed_out');
-    if (addresses === 'untold') return unanswered('name_not_told');
+    if (addresses === 'failed') return unanswered('name_not_told');
     if (addresses.length === 0) return unanswered('name_not_resolved');
     // All must be allowed, because the first that answers is used.
     if (!addresses.every(({ address }) => deps.isAllowed(address))) {
@@ -147,18 +152,4 @@ function isVetted(
     vetted.addAddress(address, family === 6 ? 'ipv6' : 'ipv4');
   }
   return vetted.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
-}
-
-/** `untold`: the DNS query failed. `late`: the attempt timed out. */
-async function beforeAbort(
-  late: AbortSignal,
-  found: Promise<readonly LookupAddress[]>,
-): Promise<readonly LookupAddress[] | 'late' | 'untold'> {
-  return new Promise((resolve) => {
-    const give = () => resolve('late');
-    late.addEventListener('abort', give, { once: true });
-    found
-      .then(resolve, () => resolve('untold'))
-      .finally(() => late.removeEventListener('abort', give));
-  });
 }

@@ -1,6 +1,7 @@
 /** Keeps a worker whose server fails from retrying without delay. */
 
 import type { Logger } from 'pino';
+import { MINUTE } from '../../src/core/time.ts';
 import { createMinuteLog } from '../../src/ops/limited-log.ts';
 
 /** The part of a BullMQ Worker that the spin guard uses. */
@@ -16,7 +17,7 @@ export type Pausable = {
  */
 const BURST = 10;
 const BURST_WINDOW_MS = 1_000;
-const CALM_MS = 60_000;
+const CALM_MS = MINUTE;
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 10_000;
 /** One per job of a slow process (bullmq 6.7, lock-manager.js). A pause would slow it further. */

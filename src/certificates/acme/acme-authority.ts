@@ -5,7 +5,9 @@
  *
  * The order's status decides the next step, so a run after a crash continues it.
  */
+
 import type { KeyObject } from 'node:crypto';
+import { MINUTE } from '../../core/time.ts';
 import type {
   CertificateAuthority,
   ChallengeType,
@@ -38,7 +40,7 @@ import { type AcmeRefusal, type AcmeReply, createAcmeSession, type Directory } f
 import { createTransport } from './transport.ts';
 
 /** How long one call of `advance` polls before it leaves the order open. */
-const ADVANCE_MS_MAX = 60_000;
+const ADVANCE_MS_MAX = MINUTE;
 
 export type AcmeAuthorityDeps = {
   readonly directoryUrl: string;

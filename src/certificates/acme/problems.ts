@@ -1,6 +1,8 @@
 /** Parses refusals: problem documents (RFC 9457) with the types of RFC 8555, 6.7. */
+
 import { z } from 'zod';
 import type { ProblemType } from '../../core/certificates/problem-words.ts';
+import { DAY } from '../../core/time.ts';
 import type { OrderProblem } from '../authorities/authority.ts';
 import { type CertificateFault, certificateFault } from '../fault.ts';
 import type { TransportReply } from './transport.ts';
@@ -9,7 +11,7 @@ const NAMESPACE = 'urn:ietf:params:acme:error:';
 /** In code points. */
 const DETAIL_MAX = 500;
 /** A longer wait is a server's mistake; the daily retry applies. */
-const RETRY_AFTER_MS_MAX = 7 * 86_400_000;
+const RETRY_AFTER_MS_MAX = 7 * DAY;
 
 /** The types of RFC 8555, 9.7.3 that an order can get; session.ts handles badNonce. */
 const typeOf: Readonly<Record<string, ProblemType>> = {

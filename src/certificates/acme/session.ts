@@ -4,6 +4,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { calculateJwkThumbprint, exportJWK, FlattenedSign } from 'jose';
 import { z } from 'zod';
+import { HOUR } from '../../core/time.ts';
 import { createSingleFlight } from '../../net/single-flight.ts';
 import { createTokenBuckets } from '../../net/token-buckets.ts';
 import type { OrderProblem } from '../authorities/authority.ts';
@@ -27,7 +28,7 @@ const NONCE_PAUSE_MS = 20;
 const NONCES_KEPT_MAX = 64;
 /** Three quarters of Let's Encrypt's limit per address (letsencrypt.org/docs/rate-limits). */
 const NEW_NONCES = { perSecond: 15, burst: 10 } as const;
-const DIRECTORY_KEPT_MS = 3_600_000;
+const DIRECTORY_KEPT_MS = HOUR;
 
 const notFound = {
   type: 'about:blank',

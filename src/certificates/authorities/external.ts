@@ -1,5 +1,6 @@
 /** Reads an external edge's certificates, which it may obtain at the first handshake. */
 
+import { MINUTE } from '../../core/time.ts';
 import {
   type HandshakeRules,
   readServed,
@@ -9,7 +10,7 @@ import { readCertificate } from '../x509.ts';
 import type { Issued } from './authority.ts';
 
 /** The edge delays the handshake until it has the certificate. */
-const HANDSHAKE_MS = 60_000;
+const HANDSHAKE_MS = MINUTE;
 export type ExternalAuthorityDeps = Omit<HandshakeRules, 'handshakeMs'> & {
   /** The public addresses of a name. */
   readonly lookupAddresses: (hostname: string) => Promise<readonly string[]>;

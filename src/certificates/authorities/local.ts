@@ -1,7 +1,7 @@
 /** The default CA, for development and tests. It only checks that the name is held here. */
 
 import { type KeyObject, randomBytes } from 'node:crypto';
-import { DAY } from '../../core/time.ts';
+import { DAY, MINUTE } from '../../core/time.ts';
 import { generatePrivateKey } from '../vault/keys.ts';
 import { readCertificate } from '../x509.ts';
 import type { CertificateAuthority, OrderResult, OrderState, OrderSteps } from './authority.ts';
@@ -18,7 +18,7 @@ export function isLocalAuthority(issuer: string): boolean {
 const ROOT_DAYS = 3_650;
 const LEAF_DAYS = 90;
 /** Allows for differing clocks. */
-const BACKDATED_MS = 5 * 60_000;
+const BACKDATED_MS = 5 * MINUTE;
 
 export type LocalRoot = { readonly certificate: string; readonly key: KeyObject };
 

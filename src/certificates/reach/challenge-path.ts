@@ -13,6 +13,7 @@ import {
   readRedirect,
 } from '../../core/certificates/reach.ts';
 import { printable } from '../../core/names/printable.ts';
+import { beforeAbort } from '../../net/deadline.ts';
 import type { ChallengeType } from '../authorities/authority.ts';
 import { addressesToAsk, type Probes } from '../served/probe.ts';
 import { showsProof } from '../served/proof-certificate.ts';
@@ -126,21 +127,13 @@ async function hopTo(
   const redirect = readRedirect(location, from, ports);
   if ('problem' in redirect) return redirect;
   const name = redirect.to.hostname.replace(/\.$/, '');
-  const [address] = await beforeAbort(signal, lookupAddresses(name));
+  const [address] = await beforeAbort(
+    signal,
+    lookupAddresses(name).catch(() => []),
+    [],
+  );
   if (address === undefined) return { problem: 'unresolved' };
   return isAllowed(address) ? { url: redirect.to, address } : { problem: 'not_public' };
-}
-
-/** An empty list if the time is over first. */
-export async function beforeAbort(
-  signal: AbortSignal,
-  lookup: Promise<readonly string[]>,
-): Promise<readonly string[]> {
-  if (signal.aborted) return [];
-  const over = new Promise<readonly string[]>((resolve) => {
-    signal.addEventListener('abort', () => resolve([]), { once: true });
-  });
-  return Promise.race([lookup.catch(() => []), over]);
 }
 
 function ended(outcome: AddressReach['outcome'], lastUrl: string | null): End {

@@ -9,10 +9,11 @@ import {
   type ReachExpected,
   reachInWords,
 } from '../../core/certificates/reach-words.ts';
+import { beforeAbort } from '../../net/deadline.ts';
 import { isPublic } from '../../net/destination.ts';
 import { type AcmeTransport, createTransport } from '../acme/transport.ts';
 import type { Probes } from '../served/probe.ts';
-import { beforeAbort, type ReachRules, reachAddresses } from './challenge-path.ts';
+import { type ReachRules, reachAddresses } from './challenge-path.ts';
 import { knownStatusPage, readStatusPage } from './status-page.ts';
 
 /** Of an attached name. */
@@ -59,7 +60,11 @@ export function createExamineReach({
   return async (hostname, limits) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const rules = { ...reachRules({ acme, dns }, lookupAddresses, probes), signal };
-    const found = beforeAbort(signal, lookupAddresses(hostname));
+    const found = beforeAbort(
+      signal,
+      lookupAddresses(hostname).catch(() => []),
+      [],
+    );
     const [addresses, states] = await Promise.all([
       found.then((all) => reachAddresses(rules, hostname, all)),
       Promise.all(authorities.map((one, index) => stateOf(one, index, limits))),

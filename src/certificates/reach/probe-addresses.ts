@@ -1,12 +1,9 @@
 /** Whether a CA would reach our edge at each address of a name: before an order, and in escalations. */
 import type { Probe } from '../../core/certificates/escalation.ts';
-import type { AddressReach } from '../../core/certificates/reach.ts';
+import { type AddressReach, PROBE_MS } from '../../core/certificates/reach.ts';
 import { addressesToAsk, failureOutcome } from '../served/probe.ts';
 import { showsProof } from '../served/proof-certificate.ts';
 import { type ReachRules, reachAddresses } from './challenge-path.ts';
-
-/** Let's Encrypt allows 10 s per connection; above this limit an address counts as slow. */
-const TIMEOUT_MS = 3_000;
 
 export type ProbeRules = Omit<ReachRules, 'probes' | 'signal'> & {
   readonly probes: NonNullable<ReachRules['probes']>;
@@ -19,7 +16,7 @@ export async function probeAddresses(
   addresses: readonly string[],
 ): Promise<readonly Probe[]> {
   if (rules.challenge === 'http-01') {
-    const all = { ...rules, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const all = { ...rules, signal: AbortSignal.timeout(PROBE_MS) };
     return (await reachAddresses(all, hostname, addresses, ['http'])).map(probeOf);
   }
   const distinct = addressesToAsk(addresses);
@@ -50,7 +47,7 @@ async function probeByHandshake(
   if (!isAllowed(address)) return { ...asked, outcome: 'reserved' };
   const token = probes.newToken(hostname);
   const answer = probes.answerTo(token, hostname) ?? '';
-  const question = { address, port: ports.https, hostname, token, answer, timeoutMs: TIMEOUT_MS };
+  const question = { address, port: ports.https, hostname, token, answer, timeoutMs: PROBE_MS };
   try {
     return (await showsProof(question))
       ? { ...asked, outcome: 'reachable' }

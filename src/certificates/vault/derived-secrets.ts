@@ -1,6 +1,7 @@
 /** Shared secrets, derived from a KEK once, then stored (docs/decisions/0018-key-rotation.md). */
 
 import { createHmac, hkdfSync } from 'node:crypto';
+import { HOUR } from '../../core/time.ts';
 import type { DerivedSecretStore } from '../../db/issuance/authority-keys.ts';
 import type { Vault } from './vault.ts';
 
@@ -99,7 +100,7 @@ function keyedHash(key: Uint8Array) {
 }
 
 /** RFC 9325, 3.4: at least weekly. Each change costs a visitor one full handshake. */
-const TICKETS_MS = 12 * 3_600_000;
+export const TICKETS_MS = 12 * HOUR;
 /** A name, a MAC key and an AES-128 key, 16 bytes each, as node:tls expects. */
 const TICKET_KEY_BYTES = 48;
 

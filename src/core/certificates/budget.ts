@@ -1,7 +1,7 @@
 /** Rate limits of CAs: token buckets, stored as the time at which each is full again (GCRA). */
 
 import { getDomain } from 'tldts';
-import { DAY, HOUR } from '../time.ts';
+import { DAY, HOUR, MINUTE } from '../time.ts';
 import type { RenewalWindow } from './plan.ts';
 
 /**
@@ -185,7 +185,7 @@ export function takesAtOnce({ limit }: Bucket): boolean {
 }
 
 /** An order that is placed later than this after it was opened takes another token. */
-const COUNTED_MS = 60_000;
+const COUNTED_MS = MINUTE;
 
 /** Buckets refilled since the order was opened: after an outage, this spreads the open orders. */
 export function takenAgain(
@@ -238,7 +238,7 @@ export function limitInWords({
 }): string {
   const { tokens, windowMs } = authorityLimits[isShare(limit) ? 'orders' : limit];
   const [what, whose] = sentences[limit](subject);
-  return `${tokens} ${what} in ${inHours(windowMs / 3_600_000)} ${whose}`;
+  return `${tokens} ${what} in ${inHours(windowMs / HOUR)} ${whose}`;
 }
 
 function inHours(hours: number): string {

@@ -2,6 +2,7 @@
 
 import type { Finding } from '../diagnosis/findings.ts';
 import { explain } from '../diagnosis/findings.ts';
+import { SECOND } from '../time.ts';
 import { limitInWords } from './budget.ts';
 import {
   type EscalationCause,
@@ -12,6 +13,7 @@ import {
   type Probe,
   takesBack,
 } from './escalation.ts';
+import { PROBE_MS } from './reach.ts';
 
 export type EscalationReader = 'customer' | 'operator';
 
@@ -203,7 +205,7 @@ function outcomeOf(probe: Probe): string {
     case 'refused':
       return 'refuses the connection';
     case 'timeout':
-      return 'does not answer within 3 seconds';
+      return `does not answer within ${PROBE_MS / SECOND} seconds`;
     case 'other_answer':
       return `is answered by something else${probe.status === null ? '' : ` (status ${probe.status})`}`;
     case 'no_route':

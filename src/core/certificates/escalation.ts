@@ -1,6 +1,7 @@
 /** Why a domain has no certificate, or an expiring one. Causes: docs/understand/certificates.md. */
 
 import { type Finding, severityOf } from '../diagnosis/findings.ts';
+import { MINUTE } from '../time.ts';
 import type { AuthorityLimit } from './budget.ts';
 import { mayOrderAt, nextAttemptAt, type OrderRefusal } from './plan.ts';
 
@@ -161,7 +162,7 @@ function has(...codes: readonly Finding['code'][]) {
 }
 
 /** Longer than an open order normally waits (takeUpAgainAt), so the CA sent a Retry-After. */
-const ASKED_TO_WAIT_MS = 5 * 60_000;
+const ASKED_TO_WAIT_MS = 5 * MINUTE;
 
 type AttemptPlan = {
   readonly hasOrder: boolean;

@@ -1,6 +1,10 @@
 /** What the addresses of a host name answer where a CA sends its challenge (RFC 8555, 8.3). */
 import { NAME_OCTETS_MAX } from '../names/hostname.ts';
 import { toAsciiName } from '../names/idna.ts';
+import { SECOND } from '../time.ts';
+
+/** Let's Encrypt allows 10 s per connection; above this limit an address counts as slow. */
+export const PROBE_MS = 3 * SECOND;
 
 /** One HTTP response. Foreign text is printable and short. */
 export type ReachAnswer = {

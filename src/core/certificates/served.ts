@@ -4,6 +4,7 @@ import type { FindingCode } from '../diagnosis/findings.ts';
 import type { DomainStatus } from '../life/lifecycle.ts';
 import { NAME_OCTETS_MAX } from '../names/hostname.ts';
 import { printable, shortList } from '../names/printable.ts';
+import { HOUR } from '../time.ts';
 
 export type ShownOutcome =
   | 'ours'
@@ -103,7 +104,7 @@ export type BrowserWarning = {
 };
 
 /** For this long, browsers and resolvers can cache the previous state: the usual TTL, and ours. */
-export const REMEMBERED_MS = 3_600_000;
+export const REMEMBERED_MS = HOUR;
 
 /** Live domains are checked at least hourly, so an older check is outdated. */
 export const CHECK_COUNTS_MS = 7_200_000;

@@ -2,6 +2,7 @@
 
 import { windowEnd } from '../life/ladder.ts';
 import type { DomainState } from '../life/lifecycle.ts';
+import { MINUTE } from '../time.ts';
 import type { Finding, FindingCode } from './findings.ts';
 import type { Observation } from './observation.ts';
 
@@ -9,7 +10,7 @@ import type { Observation } from './observation.ts';
 export type CheckDepth = 'light' | 'compare' | 'full';
 
 /** A full check sees more than a comparison, so it is due after this time. */
-const FULL_CHECK_MS = 15 * 60_000;
+const FULL_CHECK_MS = 15 * MINUTE;
 
 /** A light check cannot see these clear: they depend on the whole NS set or our CA settings. */
 const beyondLightChecks: readonly FindingCode[] = [

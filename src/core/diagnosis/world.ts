@@ -1,5 +1,6 @@
 /** Old answers that resolvers cache after a zone became right. */
 
+import { MINUTE } from '../time.ts';
 import { isHonest } from './dnssec.ts';
 import type { FamilyOf } from './finding.ts';
 import { byText, type DiagnosisInput } from './input.ts';
@@ -8,7 +9,6 @@ import { isOther, type PointingView, pointingOf } from './server-pointing.ts';
 import { showing } from './shows.ts';
 import { foreign, foreignName, lines, recordIn, type Wanted } from './words.ts';
 
-const MINUTE_MS = 60_000;
 /** RFC 8767, section 4, recommends at most seven days in a cache. */
 const POSITIVE_SECONDS_MAX = 604_800;
 /** RFC 2308, section 5, calls one to three hours sensible and one day a problem. */
@@ -102,12 +102,12 @@ function latest(at: string, seconds: readonly (number | null)[]): string | null 
   const known = seconds.flatMap((one) => one ?? []);
   const end = Date.parse(at) + Math.max(...known) * 1_000;
   if (known.length === 0 || !Number.isFinite(end)) return null;
-  return new Date(Math.ceil(end / MINUTE_MS) * MINUTE_MS).toISOString();
+  return new Date(Math.ceil(end / MINUTE) * MINUTE).toISOString();
 }
 
 /** `14:05 UTC on 2026-11-20`, rounded up to the minute; undefined if invalid. */
 function clockTime(rfc3339: string): string | undefined {
-  const time = Math.ceil(Date.parse(rfc3339) / MINUTE_MS) * MINUTE_MS;
+  const time = Math.ceil(Date.parse(rfc3339) / MINUTE) * MINUTE;
   if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) return undefined;
   const [date = '', clock = ''] = new Date(time).toISOString().split('T');
   return `${clock.slice(0, 5)} UTC on ${date}`;

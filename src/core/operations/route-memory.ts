@@ -1,4 +1,5 @@
 /** docs/decisions/0017. All times are milliseconds of one monotonic clock. */
+import { DAY, MINUTE } from '../time.ts';
 
 /** When the process is notified of every change. */
 export type Subscription = {
@@ -28,16 +29,13 @@ export type MemoryTimes = {
   readonly awayMs: number;
 };
 
-/** `freshMs` can be overridden (src/edge/routes/route-memories.ts). */
-export const memoryTimes: MemoryTimes = {
-  // Plus edgeLimits.routePatienceMs, less than the 5 s within which a removal takes effect if its
-  // notification is lost.
-  freshMs: 3_000,
+/** `freshMs` is `edgeLimits.routeFreshMs`. */
+export const memoryTimes: Omit<MemoryTimes, 'freshMs'> = {
   rereadMs: 300_000,
   // Longer than a lock or a burst, shorter than a customer waits after removing a domain.
-  busyMs: 60_000,
+  busyMs: MINUTE,
   // Longer than a typical outage. Also limits how long an isolated edge serves a removed domain.
-  awayMs: 24 * 3_600_000,
+  awayMs: DAY,
 };
 
 /** `ask` the database, or use the cache if that fails (`last_resort`: only if it is down). */

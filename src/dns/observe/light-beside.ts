@@ -1,5 +1,7 @@
 /** The query of a light check beside A: what A does not show can have changed. */
+
 import type { DnsAnswer, Observation, ServerView } from '../../core/diagnosis/observation.ts';
+import { HOUR } from '../../core/time.ts';
 import type { Zone } from '../servers/zone.ts';
 import type { ObservationContext } from './context.ts';
 import { answerOf, isSame } from './server-view.ts';
@@ -29,7 +31,7 @@ export async function isSameBesideA(
 type BesideQuery = readonly [type: 'AAAA' | 'MX' | 'TXT', before: DnsAnswer<string>];
 
 /** Longer than the time between two checks of a pending domain. */
-const TURN_MS = 60 * 60_000;
+const TURN_MS = HOUR;
 
 /**
  * AAAA, MX and TXT in turns, if a full check queried all three. Some providers, such as Route 53, never

@@ -1,5 +1,7 @@
 /** Pauses a server after repeated silence, per zone and completely (RFC 9520, 2.3 and 3.2). */
+
 import { LRUCache } from 'lru-cache';
+import { MINUTE } from '../../core/time.ts';
 
 /**
  * `timeouts`: in a row. `open`: not queried before `until`. `probing`: one query is in progress.
@@ -19,7 +21,7 @@ const circuitLimits = {
   /** Short enough for a customer who is watching. */
   openMs: 30_000,
   /** Failures "MUST NOT be cached for longer than 5 minutes" (RFC 9520, 3.2). */
-  openMsMax: 5 * 60_000,
+  openMsMax: 5 * MINUTE,
 } as const;
 
 export const closed: Circuit = { kind: 'closed', timeouts: 0 };

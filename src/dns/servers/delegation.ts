@@ -3,6 +3,7 @@
  * alone does not count: filtering or broken resolvers deny existing names.
  */
 
+import { MINUTE } from '../../core/time.ts';
 import { boundedBudget, type QueryBudget } from '../wire/budget.ts';
 import { rcodes } from '../wire/message.ts';
 import { parentOf } from '../wire/name.ts';
@@ -54,7 +55,7 @@ const PARENT_SERVERS = 2;
 /** A silent registry must leave time for a fallback. */
 const PARENT_MS = 1_800;
 /** Delegations known only from a resolver are looked up again soon. */
-const FALLBACK_TTL_MS = 60_000;
+const FALLBACK_TTL_MS = MINUTE;
 /** The same limit as BIND. */
 export const REFERRALS_MAX = 7;
 

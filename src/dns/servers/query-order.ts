@@ -1,5 +1,7 @@
 /** Which of a zone's many name servers one check queries. */
+
 import { chunksOf } from '../../core/chunks.ts';
+import { HOUR } from '../../core/time.ts';
 import type { NameServer } from './reply.ts';
 import { operatorOf } from './throttle.ts';
 
@@ -8,7 +10,7 @@ export const QUERIED_MAX = 4;
 /** If that many operators run the zone's servers, one of each is queried. */
 const OPERATORS_MAX = 6;
 /** Checks query the same servers for an hour, so that findings about one of them are stable. */
-const ROTATION_MS = 60 * 60_000;
+const ROTATION_MS = HOUR;
 
 /**
  * Groups to query one after the other until a server answers. Up to four servers are one group. With

@@ -1,4 +1,5 @@
 /** Detects whether port 53 is blocked. Then only the configured resolvers can be used. */
+import { MINUTE } from '../../core/time.ts';
 
 export type Reachability = {
   /** `answered`: any reply. Do not report queries cut short by our own limits. */
@@ -13,9 +14,9 @@ const reachabilityLimits = {
   /** Most zones have two servers, so three silent ones are unlikely to be one customer's fault. */
   servers: 3,
   /** Restarting routers and route changes are shorter. */
-  silentMs: 60_000,
+  silentMs: MINUTE,
   /** Probing while blocked is slow, and one check suffices to detect the end. */
-  probeMs: 60_000,
+  probeMs: MINUTE,
 } as const;
 
 /** Since the last answer. */

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { getDomain } from 'tldts';
 import type { Delegation, GlueDifference } from '../../core/diagnosis/observation.ts';
 import { icannOnly } from '../../core/names/zone.ts';
+import { MINUTE } from '../../core/time.ts';
 import { isWithin } from '../wire/name.ts';
 import type { Loaded } from '../wire/shared.ts';
 import { QUERIED_MAX } from './query-order.ts';
@@ -31,7 +32,7 @@ export type OwnServers = readonly NameServer[] | null;
 /** Bounds memory under hostile zones. */
 export const CACHE_MAX = 10_000;
 /** Changes at the registrar are seen after this time, regardless of the old servers' TTL. */
-const TTL_MS_MAX = 10 * 60_000;
+const TTL_MS_MAX = 10 * MINUTE;
 /** RFC 9520, 3.2 requires caching failures for 1 s to 5 min. */
 export const FAILURE_TTL_MS = 5_000;
 

@@ -1,6 +1,7 @@
 /** Configuration for Caddy in front of the edge (docs/run/caddy.md); independent of customers. */
 import { isIP } from 'node:net';
 import type { Config } from '../../config/config.ts';
+import { STOP_MS } from '../../core/operations/stop.ts';
 import { type EdgeLimits, edgeLimits } from '../limits.ts';
 import { CERTIFICATE_PATH, GATEWAY_USER, gatewayFields } from './gateway.ts';
 
@@ -22,8 +23,6 @@ const SECRET = '{$EDGE_CADDY_SECRET}';
 const DIAL_MS = 2_000;
 /** How long visitors wait for an edge that restarts. */
 const RESTART_MS = 5_000;
-/** The same time that the edge gives running requests to finish (src/main.ts). */
-const STOP_MS = 20_000;
 /** Longer than the edge waits for a deploy's first byte: the edge's error page comes first. */
 const ANSWER_MS = edgeLimits.firstByteMs + 15_000;
 

@@ -4,8 +4,9 @@ import type { EventEmitter } from 'node:events';
 import { createServer, type SecureContext, type Server } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { EdgeCertificate } from '../../certificates/served/proof-certificate.ts';
-import type { TicketKeys } from '../../certificates/vault/derived-secrets.ts';
+import { TICKETS_MS, type TicketKeys } from '../../certificates/vault/derived-secrets.ts';
 import type { EdgeRoute } from '../../core/operations/edge-route.ts';
+import { SECOND } from '../../core/time.ts';
 import { loadOnce } from '../../net/load-once.ts';
 import type { LoadCertificate } from './certificates.ts';
 
@@ -91,7 +92,7 @@ function make(
       ca: [], // no client certificates
       handshakeTimeout: handshakeMs,
       ticketKeys: keys,
-      sessionTimeout: SESSION_SECONDS,
+      sessionTimeout: TICKETS_MS / SECOND,
       sessionIdContext: sessionContext(site),
     });
     server.on('secureConnection', (connection) => {
@@ -106,8 +107,6 @@ function make(
   }
 }
 
-/** The maximum validity of ticket keys (src/certificates/vault/derived-secrets.ts). */
-const SESSION_SECONDS = 12 * 3_600;
 /** SSL_MAX_SID_CTX_LENGTH. */
 const SESSION_CONTEXT_BYTES = 32;
 

@@ -1,4 +1,5 @@
 /** Records when keys are used. A timer writes, so requests do not wait; a crash loses FLUSH_MS. */
+import { MINUTE } from '../../core/time.ts';
 import { createKeyUsageStore, type KeyUsageStore } from '../../db/key-uses.ts';
 import type { Service } from '../../service/service.ts';
 
@@ -13,7 +14,7 @@ export type KeyUsage = {
 };
 
 const FLUSH_MS = 5_000; // what a crash can lose
-const WRITE_MS = 60_000; // a key's last use is written at most once per minute and process
+const WRITE_MS = MINUTE; // a key's last use is written at most once per minute and process
 
 export function createKeyUsage(
   { database, log, now }: Pick<Service, 'database' | 'log' | 'now'>,

@@ -1,4 +1,5 @@
 /** Each process counts for itself and syncs with the store (docs/decisions/0006-rate-limits.md). */
+import { MINUTE } from '../../core/time.ts';
 import type { Service } from '../../service/service.ts';
 import { type Refusal, refuse } from '../pipeline/errors.ts';
 import { type Ledger, type Limit, openRateLimitStore, type RateLimitStore } from './store.ts';
@@ -141,7 +142,7 @@ const GATHER_MS = 100;
 const RETRY_MS = 1_000;
 /** Per round and limit, so that a flood of addresses does not overload the store. */
 const MAX_REPORTS = 25;
-const SWEEP_MS = 60_000;
+const SWEEP_MS = MINUTE;
 
 /** Rounds never overlap. A failed report is not repeated: the store can have counted it. */
 function createReporting(

@@ -3,6 +3,7 @@
  * together, so a crash leaves both or neither.
  */
 
+import { DAY } from '../../core/time.ts';
 import { createTransact, type Transact } from '../../db/engine/transaction.ts';
 import {
   type AttemptId,
@@ -32,7 +33,7 @@ export type Idempotency = (
 ) => Promise<ApiResponse>;
 
 /** The draft defines no lifetime (section 2.3). docs/integrate/api.md documents this one. */
-export const ANSWERS_KEPT_MS = 24 * 3_600_000;
+export const ANSWERS_KEPT_MS = DAY;
 
 /** Several services use this header name. */
 const REPLAYED = { 'idempotency-replayed': 'true' } as const;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { AuthorityLimit } from '../../core/certificates/budget.ts';
 import type { Probe } from '../../core/certificates/escalation.ts';
+import { PROBE_MS } from '../../core/certificates/reach.ts';
+import { SECOND } from '../../core/time.ts';
 import { time, uuid, wholeNumber, wireTypes } from '../pipeline/json.ts';
 import { pageFields } from '../pipeline/paging.ts';
 import { problemType } from './certificates.ts';
@@ -15,7 +17,7 @@ const probe = z.object({
   outcome: explainedEnum('ProbeOutcome', 'Result of requesting the challenge', {
     reachable: 'Our edge answered',
     refused: 'The connection was refused or closed',
-    timeout: 'No answer within 3 seconds',
+    timeout: `No answer within ${PROBE_MS / SECOND} seconds`,
     other_answer: 'Another server answered, or the edge does not serve the name',
     no_route: 'No network route from this server; the address itself can be fine',
     reserved: 'A reserved address, unreachable from the internet; it was not tried',
