@@ -182,13 +182,13 @@ function notOurs(url: string, status: number): string {
 const elsewhere = 'use --url or SIGNPOST_URL for another address';
 
 function notReached(url: string, fault: unknown): string {
-  return isNobodyThere(fault)
+  return isUnreachable(fault)
     ? `Signpost is not running at ${url}. Start it with npm start in its folder, or ${elsewhere}`
     : `${url} cannot be reached: ${reasonOf(fault)}. Check the address, or ${elsewhere}`;
 }
 
 /** Also for a name with several addresses, none of which answers. */
-function isNobodyThere(fault: unknown): boolean {
+function isUnreachable(fault: unknown): boolean {
   const cause = fault instanceof Error ? fault.cause : undefined;
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }

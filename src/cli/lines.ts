@@ -12,7 +12,7 @@ export type Context = {
   /** In the findings' notation; null without a record table above. */
   readonly recordAbove: string | null;
   /** Whether a CAA record names an account that could not be verified. */
-  readonly accountUntold: boolean;
+  readonly accountUnknown: boolean;
 };
 
 /** An action that repeats an earlier one is replaced by a reference to that finding's code. */
@@ -54,7 +54,7 @@ function notTwice(action: string, earlier: readonly FindingShown[]): string {
 function findingLines(
   { code, severity, actor, summary, expected, found, hints }: FindingShown,
   todo: string,
-  { recordAbove, accountUntold }: Context,
+  { recordAbove, accountUnknown }: Context,
   page: TextLayout,
 ): readonly string[] {
   const { sign, style } = severityMarks[severity];
@@ -67,7 +67,7 @@ function findingLines(
     ...line('found', found),
     ...hints.flatMap(({ text }) => line('likely', text)),
     ...line('to do', todo),
-    ...(code === 'caa_warns' && accountUntold ? line('note', accountNote) : []),
+    ...(code === 'caa_warns' && accountUnknown ? line('note', accountNote) : []),
   ];
 }
 

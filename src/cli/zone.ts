@@ -64,7 +64,7 @@ function settingsFrom(given: ZoneCommandOptions, env: Io['env']): LoadedZoneSett
   const loaded = loadConfig(known);
   const problems = [
     ...(loaded.ok ? [] : loaded.problems.map(({ variable, problem }) => `${variable} ${problem}`)),
-    ...unsaid(known),
+    ...missingVariables(known),
     ...wrongOptions(given, loaded.ok ? loaded.config.acme.challenge : 'http-01'),
   ];
   if (!loaded.ok || problems.length > 0) {
@@ -90,7 +90,7 @@ function settingsFrom(given: ZoneCommandOptions, env: Io['env']): LoadedZoneSett
 }
 
 /** Optional for the service but required here. Defaults would describe another platform. */
-function unsaid(env: Readonly<Record<string, string | undefined>>): string[] {
+function missingVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const domain = env['PLATFORM_DOMAIN'] ?? '';
   const rules: readonly [boolean, string][] = [
     [

@@ -132,12 +132,12 @@ export async function readForm({ headers, readBody }: RawRequest): Promise<ReadF
   return { kind: isLarge ? 'too_large' : 'no_form' };
 }
 
-/** Fetch Metadata, or else Origin (RFC 6454, 7). `unsaid`: neither is sent, or a reload. */
-export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unsaid' {
+/** Fetch Metadata, or else Origin (RFC 6454, 7). `unknown`: neither is sent, or a reload. */
+export function cameFrom(headers: Headers): 'here' | 'elsewhere' | 'unknown' {
   const { 'sec-fetch-site': site, origin, host } = headers;
-  if (site === 'none') return 'unsaid'; // the user reloads it
+  if (site === 'none') return 'unknown'; // the user reloads it
   if (site !== undefined) return site === 'same-origin' ? 'here' : 'elsewhere';
-  if (origin === undefined) return 'unsaid';
+  if (origin === undefined) return 'unknown';
   return URL.canParse(origin) && new URL(origin).host === host ? 'here' : 'elsewhere';
 }
 

@@ -36,7 +36,7 @@ type QuarantinedJob = {
 };
 
 /** With `dns_unknown`. `servers` is empty if the cause is ours. */
-export type UntoldDomain = { readonly hostname: string; readonly servers: readonly string[] };
+export type DnsUnknownDomain = { readonly hostname: string; readonly servers: readonly string[] };
 
 /** In the hour that starts at `hour`. */
 export type HourlyEvents = { readonly hour: Date; readonly type: string; readonly count: number };
@@ -59,7 +59,7 @@ export type OperationsReads = {
   /** Newest first. */
   readonly quarantined: readonly QuarantinedJob[];
   /** In no order. */
-  readonly untold: readonly UntoldDomain[];
+  readonly dnsUnknown: readonly DnsUnknownDomain[];
   readonly recent: RecentEvents;
   /** Since the installation's start. */
   readonly repairs: readonly {
@@ -74,7 +74,7 @@ export type OperationsReads = {
 const LISTED = 10;
 const QUARANTINED_LISTED = 20;
 /** Enough domains to identify their DNS operators. */
-const UNTOLD_MAX = 2_000;
+const DNS_UNKNOWN_MAX = 2_000;
 
 /** Statements run one by one: embedded storage has one session. */
 export async function readOperations(
@@ -86,11 +86,11 @@ export async function readOperations(
   const waiting = await longestWaiting(prisma);
   const ending = await endingSoonest(prisma);
   const quarantined = await newestQuarantined(prisma, now);
-  const untold = await untoldDomains(prisma);
+  const dnsUnknown = await loadDnsUnknown(prisma);
   const recent = await recentEvents(prisma, now);
   const repairs = await prisma.repair.findMany({ orderBy: { kind: 'asc' } });
   const turns = await prisma.turn.findMany({ orderBy: { name: 'asc' } });
-  return { findings, waiting, ending, quarantined, untold, recent, repairs, turns };
+  return { findings, waiting, ending, quarantined, dnsUnknown, recent, repairs, turns };
 }
 
 function countFindings(prisma: PrismaClient): Promise<OperationsReads['findings']> {
@@ -123,14 +123,14 @@ function newestQuarantined(prisma: PrismaClient, now: Date): Promise<Quarantined
     WHERE until > ${now}::timestamptz ORDER BY since DESC, queue, job_id LIMIT ${QUARANTINED_LISTED}`;
 }
 
-async function untoldDomains(prisma: PrismaClient): Promise<UntoldDomain[]> {
+async function loadDnsUnknown(prisma: PrismaClient): Promise<DnsUnknownDomain[]> {
   const found = await prisma.$queryRaw<
     { hostname: string; findings: Finding[]; servers: string[] }[]
   >`
     SELECT hostname, findings, coalesce(value->'delegation'->'atParent', '[]') AS servers
     FROM domain LEFT JOIN observation ON domain_id = domain.id
     WHERE removed_at IS NULL AND findings @> '[{"code":"dns_unknown"}]'
-    LIMIT ${UNTOLD_MAX}`;
+    LIMIT ${DNS_UNKNOWN_MAX}`;
   return found.flatMap(({ hostname, findings, servers }) => {
     if (findings.some(isOurTrouble)) return [{ hostname, servers: [] }];
     const isTheirs = findings.some(

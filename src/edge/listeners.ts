@@ -136,8 +136,8 @@ export function gatewayListener(
     maxHeaderSize: GATEWAY_HEAD_BYTES,
     IncomingMessage: EdgeRequest,
   });
-  const nobody = { penalize() {} };
-  const requests = requestQueueOf(handle, nobody, HEADERS_MAX + GATEWAY_FIELDS);
+  const noPenalties = { penalize() {} };
+  const requests = requestQueueOf(handle, noPenalties, HEADERS_MAX + GATEWAY_FIELDS);
   server.on('connection', watchReader);
   answerUpgrades(server, requests, handle);
   const gateway = listener(server, requests, () => true, limits);

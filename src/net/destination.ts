@@ -99,8 +99,8 @@ export function createLookup(servers: readonly SocketAddress[]): Lookup {
     ]);
     // One address family is enough, even if the servers fail for the other.
     const found = [...of(four, 4), ...of(six, 6)];
-    const untold = [four, six].find((one) => one.status === 'rejected' && !isNone(one.reason));
-    if (found.length === 0 && untold?.status === 'rejected') throw untold.reason;
+    const failed = [four, six].find((one) => one.status === 'rejected' && !isNone(one.reason));
+    if (found.length === 0 && failed?.status === 'rejected') throw failed.reason;
     return found;
   };
 }

@@ -90,7 +90,7 @@ describe('What belongs to an account does not exist for others', () => {
     }
   });
 
-  it('nor does a Last-Event-ID of the account start at its events', async () => {
+  it('gives others no events at a Last-Event-ID of the account', async () => {
     for (const { from, to } of directions) {
       for (const id of ['0', '1', '2', '999']) {
         const text = await firstEvents(from, id);
@@ -100,7 +100,7 @@ describe('What belongs to an account does not exist for others', () => {
     }
   });
 
-  it('nor does an Idempotency-Key of the account replay its response', async () => {
+  it('gives others no response for an Idempotency-Key of the account', async () => {
     const { call, one, other } = world;
     const headers = { 'idempotency-key': 'the same key' };
     const json = { name: 'Once', slug: 'once', plan: 'pro' };

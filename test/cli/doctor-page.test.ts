@@ -120,7 +120,7 @@ test('A page shows identical instructions once', () => {
 test('A page notes an unverified CA account beside its finding', () => {
   const warned = report({ findings: [finding(), finding({ code: 'caa_warns' })] });
   const paint = createPaint(false);
-  const shown = renderReport(warned, { columns: 80, paint, accountUntold: true });
+  const shown = renderReport(warned, { columns: 80, paint, accountUnknown: true });
   expect(shown.match(/note {6}This machine cannot verify that CA account/g)).toHaveLength(1);
   expect(page(warned)).not.toContain('note');
 });

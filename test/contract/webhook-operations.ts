@@ -2,7 +2,7 @@ import type { Context } from './context.ts';
 import type { OperationAsks } from './operations.ts';
 import type { Ask, Asking } from './requests.ts';
 
-const NOBODY = '00000000-0000-4000-8000-000000000000';
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
 const url = 'https://hooks.example.com/signpost';
 
 type Kind = {
@@ -27,7 +27,11 @@ const kinds: readonly Kind[] = [
     whose: () => ({}),
     ofNoProject: false,
     inNoProject: (ask) => [
-      [404, 'project_not_found', () => ({ ...ask, params: { ...ask.params, projectId: NOBODY } })],
+      [
+        404,
+        'project_not_found',
+        () => ({ ...ask, params: { ...ask.params, projectId: UNKNOWN_ID } }),
+      ],
     ],
   },
   {
@@ -49,16 +53,16 @@ function ofKind(kind: Kind): Readonly<Record<string, OperationAsks>> {
       params: { ...params(context), webhookId: idOf(context) },
       ...(json !== undefined && { json: json(context) }),
     });
-  const nobody = () => NOBODY;
+  const unknownId = () => UNKNOWN_ID;
   /** An operation on one webhook. */
   const ofOne = (status: number, json?: (context: Context) => object): OperationAsks => ({
     success: [status, asks(kind.idOf, json)],
     refusals: [
       ...(inNoProject({
-        params: { webhookId: NOBODY },
-        ...(json !== undefined && { json: json({ projectId: NOBODY } as Context) }), // only this field is read
+        params: { webhookId: UNKNOWN_ID },
+        ...(json !== undefined && { json: json({ projectId: UNKNOWN_ID } as Context) }), // only this field is read
       }) ?? []),
-      [404, 'webhook_not_found', asks(nobody, json)],
+      [404, 'webhook_not_found', asks(unknownId, json)],
     ],
   });
   const replay = (what: object) => (context: Context) => ({ ...what, ...kind.whose(context) });
@@ -78,8 +82,8 @@ function ofKind(kind: Kind): Readonly<Record<string, OperationAsks>> {
     [`update${noun}Webhook`]: ofOne(200, () => ({ events: [] })),
     // 204 is also the answer for a missing one, as after the others of this list.
     [`delete${noun}Webhook`]: {
-      success: [204, asks(nobody)],
-      refusals: inNoProject({ params: { webhookId: NOBODY } }) ?? [],
+      success: [204, asks(unknownId)],
+      refusals: inNoProject({ params: { webhookId: UNKNOWN_ID } }) ?? [],
     },
     [`rotate${noun}WebhookSecret`]: ofOne(200),
     [`list${noun}WebhookDeliveries`]: ofOne(200),
@@ -90,7 +94,11 @@ function ofKind(kind: Kind): Readonly<Record<string, OperationAsks>> {
         ...(replays.refusals ?? []),
         ...(kind.ofNoProject
           ? ([
-              [404, 'project_not_found', asks(kind.idOf, () => ({ after: 0, projectId: NOBODY }))],
+              [
+                404,
+                'project_not_found',
+                asks(kind.idOf, () => ({ after: 0, projectId: UNKNOWN_ID })),
+              ],
             ] as const)
           : []),
         [404, 'event_not_found', asks(kind.idOf, replay({ event: 999_999 }))],

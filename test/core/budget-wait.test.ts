@@ -10,7 +10,7 @@ import {
 import {
   budgetWait,
   dependsOnOthers,
-  nobodyWaits,
+  noneWaiting,
   type OthersWaiting,
 } from '../../src/core/certificates/budget-wait.ts';
 import { later, noon } from '../support/builders.ts';
@@ -109,10 +109,10 @@ describe('while others wait', () => {
   });
 });
 
-describe('while nobody else waits', () => {
+describe('without others that wait', () => {
   it.each([75, 150, 299])('an account that took %d of 300 gets another', (taken) => {
     const fullAt = state({ orders: taken, account_share: taken, project_share: taken });
-    expect(budgetWait(buckets, fullAt, noon, nobodyWaits)).toBeNull();
+    expect(budgetWait(buckets, fullAt, noon, noneWaiting)).toBeNull();
   });
 
   it('an account that takes everything owes no more than its share afterwards', () => {
@@ -196,7 +196,7 @@ it('An account that took everything lets a new one take 75, then they take turns
       [keyOf('account_share'), ownFullAt],
     ]);
     const others = { until: tomorrow, fullAt: otherFullAt };
-    if (budgetWait(buckets, fullAt, at, { ...nobodyWaits, account_share: others })) return false;
+    if (budgetWait(buckets, fullAt, at, { ...noneWaiting, account_share: others })) return false;
     got.push(name);
     all = afterTaking('orders', all, at);
     return true;

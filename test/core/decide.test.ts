@@ -157,33 +157,42 @@ const timesOf = ({ nextCheckAt, recheckAt: recheck, escalateAt }: DomainChange) 
 });
 const none = { nextCheckAt: null, recheckAt: null, escalateAt: null };
 
-describe('the times', () => {
-  it.each(['pending', 'failed'] as const)('of a %s domain that is verified again', (status) => {
-    const change = decide(domainIn(status), occurrences.verify_requested, noon);
-    expect(change.to).toEqual({ status: 'pending', pendingSince: noon });
-    expect(timesOf(change)).toEqual({ ...none, nextCheckAt: noon });
-    expect(change.findings).toEqual([missing]);
-  });
+describe('the planned times', () => {
+  it.each(['pending', 'failed'] as const)(
+    'are the next check at once when a %s domain is verified again',
+    (status) => {
+      const change = decide(domainIn(status), occurrences.verify_requested, noon);
+      expect(change.to).toEqual({ status: 'pending', pendingSince: noon });
+      expect(timesOf(change)).toEqual({ ...none, nextCheckAt: noon });
+      expect(change.findings).toEqual([missing]);
+    },
+  );
 
-  it('of a verified domain that is verified again: its order resumes at once', () => {
+  it('stay when a verified domain is verified again, but its order resumes at once', () => {
     const change = decide(domainIn('verified'), occurrences.verify_requested, noon);
     expect(change.to).toEqual(states.verified);
     expect(timesOf(change)).toEqual({ ...times, nextCheckAt: noon });
   });
 
-  it.each(['live', 'drifted'] as const)('of a %s domain: the next batch checks it', (status) => {
-    const change = decide(domainIn(status), occurrences.verify_requested, noon);
-    expect(timesOf(change)).toEqual({ ...times, recheckAt: noon });
-  });
+  it.each(['live', 'drifted'] as const)(
+    'put a %s domain that is verified again into the next batch',
+    (status) => {
+      const change = decide(domainIn(status), occurrences.verify_requested, noon);
+      expect(timesOf(change)).toEqual({ ...times, recheckAt: noon });
+    },
+  );
 
-  it.each(['verified', 'live', 'drifted'] as const)('of a %s domain without its name', (status) => {
-    const change = decide(domainIn(status), occurrences.claimed_elsewhere, noon);
-    expect(change.to).toEqual({ status: 'pending', pendingSince: noon });
-    expect(timesOf(change)).toEqual({ ...none, nextCheckAt: noon });
-    expect(change.events).toEqual([{ type: taken, proof: 'cname', found: 'y.edge.test' }]);
-  });
+  it.each(['verified', 'live', 'drifted'] as const)(
+    'are only the next check when a %s domain loses its name',
+    (status) => {
+      const change = decide(domainIn(status), occurrences.claimed_elsewhere, noon);
+      expect(change.to).toEqual({ status: 'pending', pendingSince: noon });
+      expect(timesOf(change)).toEqual({ ...none, nextCheckAt: noon });
+      expect(change.events).toEqual([{ type: taken, proof: 'cname', found: 'y.edge.test' }]);
+    },
+  );
 
-  it('of a removed domain', () => {
+  it('are cleared when a domain is removed', () => {
     for (const status of Object.keys(states)) {
       const change = decide(domainIn(status as DomainStatus), occurrences.removed, noon);
       expect(timesOf(change)).toEqual(none);
@@ -191,7 +200,7 @@ describe('the times', () => {
     }
   });
 
-  it('of an added domain', () => {
+  it('are the next check at once when a domain is added', () => {
     const change = firstChange(noon);
     expect(change.to).toEqual({ status: 'pending', pendingSince: noon });
     expect(timesOf(change)).toEqual({ ...none, nextCheckAt: noon });

@@ -22,7 +22,7 @@ describe('The fleet', () => {
     ]);
   });
 
-  it('tells processes that run from those that are gone or were refused', () => {
+  it('separates processes that run from those that are gone or were refused', () => {
     const gone = { ...worker, id: 'x', seenAt: at(50) };
     const refused = { ...worker, id: 'y', refusedAt: at(100) };
     const starting = { ...worker, id: 'z', joinedAt: null };

@@ -101,7 +101,7 @@ describe('the retries', () => {
   });
 });
 
-describe('a receiver with Retry-After', () => {
+describe('a receiver', () => {
   const rows: readonly (readonly [status: number, asked: string, waitMs: number])[] = [
     [429, '60', 60 * SECOND],
     [503, '60', 60 * SECOND],
@@ -113,9 +113,12 @@ describe('a receiver with Retry-After', () => {
     [429, '-5', 5 * SECOND],
     [500, '60', 5 * SECOND],
   ];
-  it.each(rows)('and status %d (%s) gets the next attempt after %d ms', (status, asked, waitMs) => {
-    expect(decide(answered(status, asked))).toMatchObject({ at: later(noon, waitMs) });
-  });
+  it.each(rows)(
+    'that answers %d (Retry-After: %s) gets the next attempt after %d ms',
+    (status, asked, waitMs) => {
+      expect(decide(answered(status, asked))).toMatchObject({ at: later(noon, waitMs) });
+    },
+  );
 
   it('gets no attempt after the last one', () => {
     expect(decide(answered(429, '60'), { attempts: 7 })).toMatchObject({ kind: 'failed' });

@@ -137,7 +137,7 @@ describe('Adding an apex or its www', () => {
       });
     });
 
-    it('and does not ask if it redirects elsewhere, which stays', async () => {
+    it('does not ask if it redirects elsewhere, which stays', async () => {
       const redirect = async (project: string, from: string) => {
         const to = 'other.shop-else.test';
         await pages.show(`POST ${project}/domains`, { form: { hostname: to } });

@@ -109,7 +109,7 @@ describe.each(databasesOfRun().filter(({ available }) => available))(
       }
     });
 
-    it('let one of two processes save and tell the other that it is stale', async () => {
+    it('let one of two processes save; the other gets `stale`', async () => {
       const domain = await stored.pending('both.shop.test');
       const [mine, theirs] = await Promise.all([loaded(one, domain), loaded(other, domain)]);
       const results = await Promise.all([

@@ -64,7 +64,7 @@ describe.each(databasesOfRun())('escalations on $name', ({ name, available }) =>
     expect(await eventsOf(domain)).toEqual(['escalation.opened']);
   });
 
-  it.skipIf(!available)('with another cause are closed and opened anew', async () => {
+  it.skipIf(!available)('with another cause are closed and opened again', async () => {
     const domain = await stored.verified('next.example.com');
     await open(domain, aCase('authority_unreachable'));
     expect(await open(domain, aCase('authority_refused'), later(noon, HOUR))).toBe('opened');

@@ -74,19 +74,19 @@ it('covers a shorter time when there are too many events, and reports since when
 
 it('includes a domain with unknown DNS, also without known name servers', async () => {
   const { prisma } = database;
-  const untold = async () => (await readOperations(prisma, wholeInstallation, noon)).untold;
+  const dnsUnknown = async () => (await readOperations(prisma, wholeInstallation, noon)).dnsUnknown;
   const where = { id: ids.domain };
   const findings = (servers: object[]) => [
     { code: 'dns_unknown', hostname: 'docs.example.com', servers },
   ];
   const silent = [{ server: '127.0.0.53', outcome: 'servfail' }];
   await prisma.domain.update({ where, data: { findings: findings(silent) } });
-  expect(await untold()).toEqual([{ hostname: 'docs.example.com', servers: [] }]);
+  expect(await dnsUnknown()).toEqual([{ hostname: 'docs.example.com', servers: [] }]);
   const atParent = ['a.ns.example'];
   const value = { delegation: { atParent } };
   await prisma.storedObservation.create({ data: { domainId: ids.domain, value } });
-  expect(await untold()).toEqual([{ hostname: 'docs.example.com', servers: atParent }]);
+  expect(await dnsUnknown()).toEqual([{ hostname: 'docs.example.com', servers: atParent }]);
   // Our own target could not be resolved.
   await prisma.domain.update({ where, data: { findings: findings([]) } });
-  expect(await untold()).toEqual([{ hostname: 'docs.example.com', servers: [] }]);
+  expect(await dnsUnknown()).toEqual([{ hostname: 'docs.example.com', servers: [] }]);
 });

@@ -62,7 +62,7 @@ describe.each(databasesOfRun())('orders of several accounts on $name', ({ name, 
     });
   }
 
-  it.skipIf(!available)('an account takes everything while nobody else waits', async () => {
+  it.skipIf(!available)('an account takes everything while no other waits', async () => {
     const domain = await aDomain(accountId);
     await taken(1);
     expect(await ask(domain)).toBeNull();

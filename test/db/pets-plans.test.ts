@@ -65,7 +65,7 @@ describe.skipIf(!available)('a million pets', () => {
       });
 
       for (const planning of ['force_custom_plan', 'force_generic_plan']) {
-        describe(`and ${planning}`, () => {
+        describe(`With ${planning}`, () => {
           it.each(lists)('the last page %s is not slower', async (_, name, status, index) => {
             const costOf = async (after: number) => {
               const asked = [[after + 1], [LIMIT], [status]];

@@ -74,7 +74,7 @@ describe('The edge sends a visitor', () => {
   });
 
   // The end of a response waits in the kernel and in the edge, depending on its length.
-  it('no truncated response that looks complete, even after the upstream has closed', async () => {
+  it('no truncated response that seems complete, even after the upstream has closed', async () => {
     await edge.close();
     edge = await startEdgeFixture({ silenceMs: 300 });
     await publish(({ url = '' }, response) => {

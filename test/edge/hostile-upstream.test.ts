@@ -69,7 +69,7 @@ describe('A deploy that never finishes its response header', () => {
     'HTTP/1.1 102 Processing\r\n\r\n',
     'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n',
     'HTTP/1.1 200 OK\r\nX-Endless: ',
-  ])('but writes %j forever causes a 504 page', async (bytes) => {
+  ])('that writes %j forever causes a 504 page', async (bytes) => {
     deploy.server.removeAllListeners('request');
     let written = 0;
     deploy.server.on('connection', (socket) =>

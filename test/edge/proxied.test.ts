@@ -105,7 +105,7 @@ describe('A name behind its provider’s proxy', () => {
     ['this machine has no IPv6', ['edge', 'no_route'], 'right'],
     ['this machine has no route at all', ['no_route', 'no_route'], 'unknown'],
   ] as const)(
-    'is judged by the addresses that could be queried: %s',
+    'is decided by the addresses that could be queried: %s',
     async (_what, ends, verdict) => {
       const records = ['docs A 104.16.1.1', 'docs AAAA 2606:4700::1'];
       const internet = await openInternet({
@@ -139,7 +139,7 @@ describe('A name behind its provider’s proxy', () => {
     expect(verdictOf(observation)).toEqual(['right', 'proxied']);
   });
 
-  it('is judged in the same way if only resolvers can be queried', async () => {
+  it('is decided in the same way if only resolvers can be queried', async () => {
     const zones = { 'shop.test': { 'ada.ns.cloudflare.com': ['docs A 104.16.1.1'] } };
     const internet = await openInternet({ zones, authoritative: false });
     const through = (outcome: AddressReach['outcome']) =>

@@ -44,7 +44,7 @@ beforeAll(async () => {
   await client.addDomain();
   const path = client.domainPath.replace(/[^/]*$/, '');
   const records = await Promise.all(
-    ['docs', 'told', 'untold'].map(async (label) => {
+    ['docs', 'notified', 'unnotified'].map(async (label) => {
       const hostname = `${label}.${world.zone}`;
       if (label !== 'docs') await client.call('POST', path.slice(0, -1), { hostname });
       const { body } = await client.call('GET', `${path}${hostname}`);
@@ -128,10 +128,10 @@ describe.skipIf(without)('While many challenge requests wait', { timeout: 180_00
 
   it('names are served, a removal takes effect, and at most one database connection is used', async () => {
     const { zone } = service.world;
-    const closed = await openConnection(`told.${zone}`);
-    await remove(`told.${zone}`);
+    const closed = await openConnection(`notified.${zone}`);
+    await remove(`notified.${zone}`);
     await closed();
-    expect(await visit(`told.${zone}`)).toBeNull();
+    expect(await visit(`notified.${zone}`)).toBeNull();
     for (let nth = 0; nth < 20; nth += 1) expect(await visit(`docs.${zone}`)).toBe(greeting);
     expect(await ask(`nobody.${zone}`, 0)).toBe(404);
     expectAnswered(1); // an unheld name is not looked up
@@ -139,14 +139,14 @@ describe.skipIf(without)('While many challenge requests wait', { timeout: 180_00
 
   it('a removal takes effect whose notification was lost', async () => {
     const { zone } = service.world;
-    const closed = await openConnection(`untold.${zone}`);
+    const closed = await openConnection(`unnotified.${zone}`);
     await lock.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND query LIKE 'LISTEN %'`,
     );
-    await remove(`untold.${zone}`);
+    await remove(`unnotified.${zone}`);
     await closed();
-    expect(await visit(`untold.${zone}`)).toBeNull();
+    expect(await visit(`unnotified.${zone}`)).toBeNull();
     expect(await visit(`docs.${zone}`)).toBe(greeting);
     expectAnswered(0);
   });

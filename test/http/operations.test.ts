@@ -247,22 +247,22 @@ it('GET of the current key shows what the key may do', async () => {
 
 describe('DNS operators in the overview', () => {
   it('are counted by the registrable domain of their servers, once per domain', () => {
-    const untold = [
+    const dnsUnknown = [
       { hostname: 'b.example', servers: ['a.ns.one.example', 'b.ns.one.example'] },
       { hostname: 'a.example', servers: ['c.ns.one.example', 'x.two.example'] },
     ];
-    expect(operatorsInTrouble(untold)).toEqual([
+    expect(operatorsInTrouble(dnsUnknown)).toEqual([
       { operator: 'one.example', domains: 2, hostnames: ['a.example', 'b.example'] },
       { operator: 'two.example', domains: 1, hostnames: ['a.example'] },
     ]);
   });
 
   it('are listed as the local resolvers when the name servers are unknown', () => {
-    const untold = [
+    const dnsUnknown = [
       { hostname: 'd.example', servers: [] },
       { hostname: 'c.example', servers: [] },
     ];
-    expect(operatorsInTrouble(untold)).toEqual([
+    expect(operatorsInTrouble(dnsUnknown)).toEqual([
       { operator: 'our resolvers', domains: 2, hostnames: ['c.example', 'd.example'] },
     ]);
   });

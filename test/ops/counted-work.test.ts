@@ -33,7 +33,7 @@ describe('The metrics of a saved check', () => {
     });
   });
 
-  it('tell a failure of our own resolvers from one of a name server', () => {
+  it('separate a failure of our own resolvers from one of a name server', () => {
     const unknown = (server: string, outcome: 'timeout' | 'not_asked' = 'timeout') =>
       countedCheckOf(
         check({

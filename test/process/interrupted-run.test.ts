@@ -47,7 +47,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const nobodyIsLeft = () => until('no process is left', async () => !pids().some(isAlive));
+const noneIsLeft = () => until('no process is left', async () => !pids().some(isAlive));
 
 describe('A test run', () => {
   const rows: readonly (readonly [how: string, (pid: number) => void])[] = [
@@ -62,13 +62,13 @@ describe('A test run', () => {
     interrupt(pid);
     const [code] = await ended;
     expect(code).not.toBe(0);
-    await nobodyIsLeft();
+    await noneIsLeft();
   });
 
   it('with a failing setup leaves no process behind', async () => {
     const { ended } = startRun({ FAIL: '1' });
     const [code] = await ended;
     expect([code, lines().length]).toEqual([1, 2]);
-    await nobodyIsLeft();
+    await noneIsLeft();
   });
 });

@@ -170,7 +170,7 @@ describe('a check of a pending domain', () => {
     ]);
   });
 
-  it('judges the proof again when the name has moved to a third project', async () => {
+  it('examines the proof again when the name has moved to a third project', async () => {
     const third = { ...held, holderProjectId: 'a third' };
     const { service, saves } = world({ saved: [held, third], proofs: [ours] });
     expect(await checkDns(service, job)).toEqual({ kind: 'done' });

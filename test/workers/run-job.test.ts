@@ -88,7 +88,7 @@ describe('an attempt', () => {
     expect(quarantined).toEqual([]);
   });
 
-  it('of a job back from quarantine is judged by its first fault', async () => {
+  it('of a job back from quarantine quarantines it again at its first fault', async () => {
     const { attempt, quarantined, forgotten } = world();
     await attempt({ data: { ...job, probation: true } }, fault);
     expect(quarantined).toHaveLength(1);

@@ -172,11 +172,14 @@ describe('With two CAs', () => {
   ];
 
   for (const processes of rowsOfRun([1, 3], (count) => count === 3)) {
-    it.each(table)(`and ${processes} worker(s): %s`, async (_what, both, orders, latest) => {
-      const life = await live(both, { processes });
-      expect(life.orders).toEqual(orders);
-      expect(life.issuedAt).toBeLessThanOrEqual(latest);
-    });
+    it.each(table)(
+      `an order is placed as planned by ${processes} worker(s): %s`,
+      async (_what, both, orders, latest) => {
+        const life = await live(both, { processes });
+        expect(life.orders).toEqual(orders);
+        expect(life.issuedAt).toBeLessThanOrEqual(latest);
+      },
+    );
   }
 
   it('that fail only orders for two days, moves become rarer', async () => {

@@ -41,7 +41,7 @@ export async function runDoctor(
 
 type Seen = Extract<LocalCheck, { readonly ok: true }>;
 
-function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): CliExit {
+function show({ json: text, accountUnknown }: Seen, json: boolean, io: Io): CliExit {
   const { out, env, screen } = io;
   const report = readReport(text);
   if (report === null) {
@@ -49,7 +49,9 @@ function show({ json: text, accountUntold }: Seen, json: boolean, io: Io): CliEx
     return { kind: 'undecided', problem };
   }
   const paint = createPaint(wantsColour(env, screen.out));
-  out(json ? `${text}\n` : renderReport(report, { columns: screen.columns, paint, accountUntold }));
+  out(
+    json ? `${text}\n` : renderReport(report, { columns: screen.columns, paint, accountUnknown }),
+  );
   return outcomes[report.verdict];
 }
 
@@ -72,7 +74,7 @@ async function check({ hostname, target, url, reach = false }: Asked, io: Io): P
   const query = new URLSearchParams({ ...(target && { target }), ...(reach && { reach: 'true' }) });
   const path = `/v1/diagnosis/${encodeURIComponent(hostname)}${query.size > 0 ? `?${query}` : ''}`;
   const answer = await connection.call('GET', path);
-  if (answer.ok) return { ok: true, json: answer.text, accountUntold: false };
+  if (answer.ok) return { ok: true, json: answer.text, accountUnknown: false };
   return { ok: false, refusal: inOurWords(answer, { hostname, ...(target && { target }) }) };
 }
 
@@ -96,9 +98,9 @@ function inOurWords(
   );
 }
 
-/** `accountUntold`: a CAA record names an account that this machine could not verify. */
+/** `accountUnknown`: a CAA record names an account that this machine could not verify. */
 type LocalCheck =
-  | { readonly ok: true; readonly json: string; readonly accountUntold: boolean }
+  | { readonly ok: true; readonly json: string; readonly accountUnknown: boolean }
   | { readonly ok: false; readonly refusal: CliExit };
 
 /** Others are ignored, even invalid ones. */
@@ -134,9 +136,9 @@ async function checkFromHere(
       typed.reach && reachFromHere({ acme, dns }, observer.lookupAddresses, hostname);
     const examined = await examine(parts, { hostname, target: named.target });
     const reach = await reaching;
-    const accountUntold = examined.diagnosis.findings.some(isAccountUntold);
+    const accountUnknown = examined.diagnosis.findings.some(isAccountUnknown);
     const report = { ...reportOf(examined), ...(reach && { reach }) };
-    return { ok: true, json: renderJson(report), accountUntold };
+    return { ok: true, json: renderJson(report), accountUnknown };
   } catch (fault) {
     if (fault instanceof Error && 'path' in fault) return refused(`ACME_CA_FILE: ${fault.message}`);
     throw fault;
@@ -151,7 +153,7 @@ function observerFromHere({ dns, platform, acme }: Config, wire: Wire): Observer
   return acme.challenge === 'http-01' ? observingProxies(own, null) : own;
 }
 
-function isAccountUntold(finding: Finding): boolean {
+function isAccountUnknown(finding: Finding): boolean {
   return finding.code === 'caa_warns' && finding.reasons.includes('account_untold');
 }
 

@@ -18,17 +18,17 @@ import type { Report, ReportObservation } from '../shown.ts';
 import { reachSections } from './reach.ts';
 import { isAtServers, serverLines, worldLines } from './servers.ts';
 
-/** `columns`: width of the terminal. `accountUntold`: see lines.ts. */
+/** `columns`: width of the terminal. `accountUnknown`: see lines.ts. */
 type Screen = {
   readonly columns: number;
   readonly paint: Paint;
-  readonly accountUntold?: boolean;
+  readonly accountUnknown?: boolean;
 };
 
 /** Deterministic. Zone data is made printable: only `paint` writes escape sequences. */
 export function renderReport(
   report: Report,
-  { columns, paint, accountUntold = false }: Screen,
+  { columns, paint, accountUnknown = false }: Screen,
 ): string {
   const page = { columns: columnsFor(columns), paint };
   const changes = changesIn(report);
@@ -36,7 +36,7 @@ export function renderReport(
   const sections = [
     headline(report, page),
     hasChanges(report) ? titled(changesTitle(changes), changeLines(changes, page), page) : [],
-    ...findingSections(report.findings, { recordAbove, accountUntold }, page),
+    ...findingSections(report.findings, { recordAbove, accountUnknown }, page),
     report.findings.length === 0 ? [] : wrapped(onceOnly, page.columns),
     ...reachSections(report, page),
     ...seenSections(report, page),

@@ -30,7 +30,7 @@ export function renderDomain(
 ): string {
   const page = { columns: columnsFor(screen.columns), paint: screen.paint };
   const changes = { ...domain, view: domain.observation?.view ?? 'authoritative' } as const;
-  const context = { recordAbove: recordAsWritten(domain.record), accountUntold: false };
+  const context = { recordAbove: recordAsWritten(domain.record), accountUnknown: false };
   return sectioned([
     summaryLines(domain, project, page),
     titled(changesTitle(changes, true), changeLines(changes, page), page),

@@ -26,7 +26,7 @@ type Others = {
 /** By share. Null: no other account or project waits. */
 export type OthersWaiting = { readonly [L in ShareLimit]: Others | null };
 
-export const nobodyWaits: OthersWaiting = { account_share: null, project_share: null };
+export const noneWaiting: OthersWaiting = { account_share: null, project_share: null };
 
 /** When each bucket is full again; a missing key means full. */
 export type FullAt = ReadonlyMap<string, Date>;
@@ -36,7 +36,7 @@ export function budgetWait(
   buckets: readonly Bucket[],
   fullAt: FullAt,
   now: Date,
-  others: OthersWaiting = nobodyWaits,
+  others: OthersWaiting = noneWaiting,
 ): BudgetWait | null {
   let last: BudgetWait | null = null;
   for (const bucket of buckets) {

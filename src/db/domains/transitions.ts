@@ -64,7 +64,7 @@ export async function moveDomain(prisma: PrismaClient, move: CheckSave): Promise
 async function saveMove(tx: Tx, move: CheckSave): Promise<MoveResult> {
   const { domain, change, at, observed } = move;
   if (isNew(move) && (await isFree(tx, domain.projectId))) return { kind: 'plan_required' };
-  const taken = change.to.status === 'verified' ? await takeName(tx, move) : nobodyHadIt;
+  const taken = change.to.status === 'verified' ? await takeName(tx, move) : notHeld;
   if (taken.kind === 'held_elsewhere') return taken;
   if (!(await commit(tx, domain, change, at))) throw new Stale();
   if (observed.kind === 'observed') await storeObservation(tx, domain.id, observed.observation);
@@ -107,7 +107,7 @@ type Taken = {
   readonly events: readonly NewEvent[];
   readonly lost: LostDomain | null;
 };
-const nobodyHadIt: Taken = { kind: 'taken', events: [], lost: null };
+const notHeld: Taken = { kind: 'taken', events: [], lost: null };
 
 /** Gives the name to the project whose ownership the DNS proves. Another holder loses it, with an event. */
 async function takeName(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere> {
@@ -116,7 +116,7 @@ async function takeName(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere>
   const proof = proofOf(move, rival.projectId);
   if (proof === null) return { kind: 'held_elsewhere', holderProjectId: rival.projectId };
   // A rival that does not hold the name loses nothing. Its own next check finds the name held.
-  return isHolding(rival) ? takeFrom(tx, move, rival, proof) : nobodyHadIt;
+  return isHolding(rival) ? takeFrom(tx, move, rival, proof) : notHeld;
 }
 
 /**
@@ -124,9 +124,9 @@ async function takeName(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere>
  * another account ever held it.
  */
 async function refuseFormer(tx: Tx, move: CheckSave): Promise<Taken | HeldElsewhere> {
-  if (!isUnheld(move) || isProvenByCname(move)) return nobodyHadIt;
+  if (!isUnheld(move) || isProvenByCname(move)) return notHeld;
   const holderProjectId = await findFormerHolder(tx, move.domain);
-  if (holderProjectId === null || holderProjectId === move.provenAgainst) return nobodyHadIt;
+  if (holderProjectId === null || holderProjectId === move.provenAgainst) return notHeld;
   return { kind: 'held_elsewhere', holderProjectId, heldBefore: true };
 }
 

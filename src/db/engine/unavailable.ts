@@ -64,7 +64,7 @@ export function isUnavailable(fault: unknown, depth = 0): boolean {
 const ANSWER_MS = 1_000;
 
 /** PostgreSQL, appendix A: shutting down, crashed, starting up. */
-const servesNobody: ReadonlySet<string | undefined> = new Set(['57P01', '57P02', '57P03']);
+const stopCodes: ReadonlySet<string | undefined> = new Set(['57P01', '57P02', '57P03']);
 
 /** Any response counts as reachable, even an error about time. Never rejects. */
 export function createAwayProbe(database: Pick<Database, 'openPool'>): () => Promise<boolean> {
@@ -72,7 +72,7 @@ export function createAwayProbe(database: Pick<Database, 'openPool'>): () => Pro
   return () =>
     pool.query('SELECT 1').then(
       () => false,
-      (fault: unknown) => !(fault instanceof pg.DatabaseError) || servesNobody.has(fault.code),
+      (fault: unknown) => !(fault instanceof pg.DatabaseError) || stopCodes.has(fault.code),
     );
 }
 

@@ -5,7 +5,7 @@ import {
   partsOfKey,
   type ShareLimit,
 } from '../../core/certificates/budget.ts';
-import { nobodyWaits, type OthersWaiting } from '../../core/certificates/budget-wait.ts';
+import { noneWaiting, type OthersWaiting } from '../../core/certificates/budget-wait.ts';
 import type { PrismaClient } from '../generated/client.ts';
 
 type Waiting = {
@@ -51,7 +51,7 @@ export async function findOthersWaiting(
     WHERE key <> ALL (${shares.map(({ key }) => key)})
       AND (kind = 'account_share' OR of = ${account?.key ?? ''}) GROUP BY kind`;
   const found = rows.map(({ limit, until, fullAt }) => [limit, { until, fullAt }]);
-  return { ...nobodyWaits, ...Object.fromEntries(found) };
+  return { ...noneWaiting, ...Object.fromEntries(found) };
 }
 
 /** Skips rows that others write. */

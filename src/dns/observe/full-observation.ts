@@ -32,8 +32,8 @@ import type {
 } from '../../core/diagnosis/observation.ts';
 import { proxiedAddresses } from '../../core/diagnosis/proxies.ts';
 import type { NoZone, Unregistered } from '../servers/delegation.ts';
-import { NOBODY } from '../servers/recursive.ts';
-import { type NameServer, untold } from '../servers/reply.ts';
+import { NO_RESOLVER } from '../servers/recursive.ts';
+import { type NameServer, noReply } from '../servers/reply.ts';
 import { soaIn } from '../servers/select.ts';
 import { delegationOf, registrableDomain, type Zone } from '../servers/zone.ts';
 import { isWithin } from '../wire/name.ts';
@@ -53,7 +53,7 @@ import {
 import { resolversWork } from './own-resolvers.ts';
 import { askPlainly } from './plain-answer.ts';
 import { zoneAtSameServers } from './same-servers.ts';
-import { allOf, answering, type ServerSeen, untoldView } from './server-view.ts';
+import { allOf, answering, noReplyView, type ServerSeen } from './server-view.ts';
 import { observeSignatures } from './signatures.ts';
 import { lookupTarget, pointingOfViews, targetAddressesOf } from './target.ts';
 import { thoseThatAnswer } from './view-servers.ts';
@@ -98,8 +98,8 @@ async function withoutZone(
 ): Promise<ZoneObservation> {
   const nothing = { world: [], nearby: nothingNearby, caa: null, targetAddresses: [] };
   if (start.kind !== 'unregistered') {
-    const address = start.server === NOBODY ? null : start.server;
-    const view = untoldView(start.server, address, untold(start.kind));
+    const address = start.server === NO_RESOLVER ? null : start.server;
+    const view = noReplyView(start.server, address, noReply(start.kind));
     const works = start.kind === 'servfail' ? { resolversWork: await resolversWork(context) } : {};
     return { ...nothing, delegation: null, servers: [view], ...works };
   }

@@ -1,13 +1,13 @@
 /** A check that only uses the configured resolvers, if the zone's own servers cannot be queried. */
 import type { Nearby, Observation, ServerView } from '../../core/diagnosis/observation.ts';
-import { NOBODY } from '../servers/recursive.ts';
-import { classifyRecursive, untold } from '../servers/reply.ts';
+import { NO_RESOLVER } from '../servers/recursive.ts';
+import { classifyRecursive, noReply } from '../servers/reply.ts';
 import { textsAt } from '../servers/select.ts';
 import { climbAsIfPointed } from './caa-of-check.ts';
 import type { ObservationContext } from './context.ts';
 import { aliasIn, followChain, nothingNearby } from './nearby.ts';
 import { resolversWork } from './own-resolvers.ts';
-import { allOf, answering, nothingMore, untoldView } from './server-view.ts';
+import { allOf, answering, noReplyView, nothingMore } from './server-view.ts';
 import { observeFailedLevels } from './signatures.ts';
 import { targetAddressesOf } from './target.ts';
 import { askResolver, type ResolverSeen, viewOfResolver } from './world.ts';
@@ -27,7 +27,7 @@ export async function observeRecursively(
     if (seen.reply.kind === 'message') break;
   }
   const speaker = world.find(({ reply }) => reply.kind === 'message') ?? world[0];
-  const view = speaker ? await serverView(context, speaker) : nobody;
+  const view = speaker ? await serverView(context, speaker) : noResolver;
   const isKnown = view.cname.kind === 'records' || view.state === 'answers';
   // After the name itself: if that has no answer, the remaining budget does not matter.
   const targetAddresses = await targetAddressesOf(context, [view], true);
@@ -60,7 +60,7 @@ async function serverView(
     const { cname, a, aaaa } = view;
     return { server: address, address, ...answering(reply), cname, a, aaaa, ...nothingMore };
   }
-  const failure = untoldView(address, address, reply);
+  const failure = noReplyView(address, address, reply);
   // A query fails if the alias target cannot be resolved, even if the alias is right.
   const again = classifyRecursive(await askResolver(context, resolver, 'CNAME', false));
   if (again.kind !== 'message') return failure;
@@ -88,4 +88,4 @@ async function chainIn(
 }
 
 /** For a host without any resolver. */
-const nobody: ServerView = untoldView(NOBODY, null, untold('servfail'));
+const noResolver: ServerView = noReplyView(NO_RESOLVER, null, noReply('servfail'));

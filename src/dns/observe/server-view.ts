@@ -113,10 +113,10 @@ async function aliasAlone(
 }
 
 export function silent(server: NameServer, address: string | null, reply: NoReply): ServerSeen {
-  return { server, message: null, soaOwner: null, view: untoldView(server.name, address, reply) };
+  return { server, message: null, soaOwner: null, view: noReplyView(server.name, address, reply) };
 }
 
-export function untoldView(server: string, address: string | null, reply: NoReply): ServerView {
+export function noReplyView(server: string, address: string | null, reply: NoReply): ServerView {
   const { state, aa, rcode, rttMs } = reply;
   const failure = failureOf(reply);
   return { server, address, state, aa, rcode, ...allOf(failure), ...nothingMore, rttMs };

@@ -1,6 +1,6 @@
 /** What each server of a host name's zone answers. */
 import { REFERRALS_MAX } from '../servers/delegation.ts';
-import { type Referral, untold } from '../servers/reply.ts';
+import { noReply, type Referral } from '../servers/reply.ts';
 import { recordsAt, serverAddresses, shortestTtl } from '../servers/select.ts';
 import {
   loadedFailure,
@@ -73,5 +73,5 @@ function atLeastOne(
 ): readonly [ServerSeen, ...ServerSeen[]] {
   const [first, ...rest] = seen;
   if (first !== undefined) return [first, ...rest];
-  return [silent({ name: zone.name, glue: [] }, null, untold('servfail'))];
+  return [silent({ name: zone.name, glue: [] }, null, noReply('servfail'))];
 }

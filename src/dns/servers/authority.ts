@@ -8,8 +8,8 @@ import {
   type DnsReply,
   type NameServer,
   type NoReply,
+  noReply,
   type Referral,
-  untold,
 } from './reply.ts';
 import { hasResponded, operatorOf, type Throttle } from './throttle.ts';
 
@@ -58,8 +58,8 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
 
   const askAt: AuthorityAsker['askAt'] = async (address, zone, server, question, budget) => {
     // Also checks addresses from earlier checks: a zone could point to our own network.
-    if (!hosts.mayAsk(address)) return untold('reserved_address');
-    if (isSpent(budget)) return untold('not_asked');
+    if (!hosts.mayAsk(address)) return noReply('reserved_address');
+    if (isSpent(budget)) return noReply('not_asked');
     const answer = await throttle.ask(
       { ...question, recursionDesired: false },
       { address, port: authorityPort },
@@ -79,7 +79,7 @@ export function createAuthorityAsker(options: AuthorityAskerOptions): AuthorityA
   async function askFamily(family: Family, ...[zone, server, question, budget]: Asked) {
     const found = await hosts.find(server, family, budget);
     if (found.kind !== 'address' && found.kind !== 'reserved') {
-      return { address: null, reply: untold(stateWithout(found, budget)) };
+      return { address: null, reply: noReply(stateWithout(found, budget)) };
     }
     // `askAt` refuses reserved addresses.
     const { address } = found;

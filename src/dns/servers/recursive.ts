@@ -7,11 +7,11 @@ import type { WireAnswer } from '../wire/exchange.ts';
 import type { Question } from '../wire/message.ts';
 import type { RecordType } from '../wire/records.ts';
 import type { Wire } from '../wire/wire.ts';
-import { classifyRecursive, type DnsReply, untold } from './reply.ts';
+import { classifyRecursive, type DnsReply, noReply } from './reply.ts';
 import { type CountQuestion, questionOutcome } from './throttle.ts';
 
 type RecursiveAnswer = {
-  /** The resolver that answered, or the first that failed; NOBODY if there is none. */
+  /** The resolver that answered, or the first that failed; NO_RESOLVER if there is none. */
   readonly server: string;
   readonly reply: DnsReply;
 };
@@ -76,14 +76,14 @@ export function createRecursive(
       // The failure of the preferred resolver is reported.
       failed ??= answer;
     }
-    return failed ?? { server: NOBODY, reply: untold('servfail') };
+    return failed ?? { server: NO_RESOLVER, reply: noReply('servfail') };
   }
 
   return { servers, inTurn, ask, askOne };
 }
 
 /** For a host without resolvers. */
-export const NOBODY = 'none';
+export const NO_RESOLVER = 'none';
 
 /** The forms of node:dns, such as `192.0.2.1:5353` or `[2001:db8::1]:5353`. Skips others. */
 export function systemServers(texts: readonly string[]): readonly SocketAddress[] {

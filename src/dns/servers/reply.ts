@@ -52,7 +52,7 @@ const failureKinds: { readonly [S in NoReply['state']]: Failure['kind'] } = {
 
 const nothingSeen = { aa: null, rcode: null, rttMs: null } as const;
 
-export function untold(
+export function noReply(
   state: NoReply['state'],
   seen: Pick<NoReply, 'aa' | 'rcode' | 'rttMs'> = nothingSeen,
 ): NoReply {
@@ -77,11 +77,11 @@ export function failureOf(failure: {
 
 /** Without recursion, a resolver only answers from its own data: refused. */
 export function classifyRecursive(answer: WireAnswer): DnsReply {
-  if (answer.kind !== 'response') return untold(stateWithout(answer));
+  if (answer.kind !== 'response') return noReply(stateWithout(answer));
   const { message, rttMs } = answer;
   const state = stateByRcode(message);
-  if (state !== undefined) return untold(state, seenIn(message, rttMs));
-  if (!message.recursionAvailable) return untold('refused', seenIn(message, rttMs));
+  if (state !== undefined) return noReply(state, seenIn(message, rttMs));
+  if (!message.recursionAvailable) return noReply('refused', seenIn(message, rttMs));
   return { kind: 'message', message, rttMs };
 }
 
@@ -91,16 +91,16 @@ export function classifyAuthoritative(
   zone: string,
   name: string,
 ): DnsReply | Referral {
-  if (answer.kind !== 'response') return untold(stateWithout(answer));
+  if (answer.kind !== 'response') return noReply(stateWithout(answer));
   const { message, rttMs } = answer;
   // An RCODE is about the end of an alias chain (RFC 6604, 3), but here the alias at the name
   // itself counts. BIND returns SERVFAIL for a loop.
   const isAlias = message.authoritative && recordsAt(message.answers, name, 'CNAME').length > 0;
   const state = isAlias ? undefined : stateByRcode(message);
-  if (state !== undefined) return untold(state, seenIn(message, rttMs));
+  if (state !== undefined) return noReply(state, seenIn(message, rttMs));
   if (message.authoritative) return { kind: 'message', message, rttMs };
-  if (hasTooManyServers(message.authority)) return untold('servfail', seenIn(message, rttMs));
-  return referralIn(message, zone, name) ?? untold('not_authoritative', seenIn(message, rttMs));
+  if (hasTooManyServers(message.authority)) return noReply('servfail', seenIn(message, rttMs));
+  return referralIn(message, zone, name) ?? noReply('not_authoritative', seenIn(message, rttMs));
 }
 
 function seenIn({ authoritative, rcode }: Message, rttMs: number) {

@@ -166,16 +166,16 @@ function rejected(
   refusal: Refusal,
   remoteAddress: string | undefined,
 ): RawResponse {
-  const nobody = { method: 'GET', headers: {} };
-  const trace = traceOf(nobody.headers, pipeline.isSecret);
+  const unread = { method: 'GET', headers: {} };
+  const trace = traceOf(unread.headers, pipeline.isSecret);
   const whole = completeRefusal(refusal, { requestId: trace.requestId, docsUrl: pipeline.docsUrl });
-  if (remoteAddress === undefined) return render(whole, nobody, trace, {});
-  const counted = [countAddress(pipeline, remoteAddress, nobody.headers)];
+  if (remoteAddress === undefined) return render(whole, unread, trace, {});
+  const counted = [countAddress(pipeline, remoteAddress, unread.headers)];
   const { requestId, traceId } = trace;
   const { code, status } = refusal.body;
   pipeline.count?.(undefined, status, 0);
   pipeline.log.info({ requestId, traceId, code, status }, 'answered');
-  return render(whole, nobody, trace, rateLimitHeaders(counted));
+  return render(whole, unread, trace, rateLimitHeaders(counted));
 }
 
 function below(basePath: string, answer: ApiResponse): ApiResponse {

@@ -4,7 +4,7 @@ import { splitAtZone } from '../../core/names/zone.ts';
 import type { OperatorTask, Vitals } from '../../core/operations/operator-task.ts';
 import { operatorTasksOf } from '../../core/operations/operator-tasks.ts';
 import { roleNames } from '../../core/operations/roles.ts';
-import type { FoundDomain, HourlyEvents, UntoldDomain } from '../../db/operations.ts';
+import type { DnsUnknownDomain, FoundDomain, HourlyEvents } from '../../db/operations.ts';
 import type { Overview } from '../../service/overview.ts';
 
 /** A DNS operator whose name servers gave no usable answer for these domains. */
@@ -19,7 +19,7 @@ export type OperatorInTrouble = {
 /** The OperationsOverview of docs/run/operators-api.md. The highest counts come first. */
 export function overviewView(overview: Overview) {
   const { at, state, queues, budget } = overview;
-  const dnsOperators = operatorsInTrouble(overview.untold);
+  const dnsOperators = operatorsInTrouble(overview.dnsUnknown);
   return {
     at,
     attention: attention(overview, dnsOperators),
@@ -55,7 +55,7 @@ export function overviewView(overview: Overview) {
 
 /** Most urgent first (src/core/operations/operator-tasks.ts). */
 function attention(
-  { state, queues, queueMemory, untold, fleet: { processes, counts } }: Overview,
+  { state, queues, queueMemory, dnsUnknown, fleet: { processes, counts } }: Overview,
   dnsOperators: readonly OperatorInTrouble[],
 ): readonly OperatorTask[] {
   const { certificates } = state;
@@ -73,7 +73,7 @@ function attention(
     redisMemory: queueMemory,
     postgresConnections: state.postgresConnections,
     dnsOperators: dnsOperators.filter(({ operator }) => operator !== OUR_RESOLVERS),
-    ofOurResolvers: untold.filter(({ servers }) => servers.length === 0).length,
+    ofOurResolvers: dnsUnknown.filter(({ servers }) => servers.length === 0).length,
     attached: totalOf(state.domains),
     fleet: processes,
     rolesMissing: roleNames.filter((role) => counts.processes[role] === 0),
@@ -90,9 +90,11 @@ const OPERATORS_MAX = 10;
 const HOSTNAMES_MAX = 3;
 
 /** The OPERATORS_MAX with the most domains. A domain counts for each of its operators. */
-export function operatorsInTrouble(untold: readonly UntoldDomain[]): readonly OperatorInTrouble[] {
+export function operatorsInTrouble(
+  dnsUnknown: readonly DnsUnknownDomain[],
+): readonly OperatorInTrouble[] {
   const byOperator = new Map<string, string[]>();
-  for (const { hostname, servers } of untold) {
+  for (const { hostname, servers } of dnsUnknown) {
     const named = servers.map((server) => splitAtZone(server).zone);
     for (const operator of new Set(named.length === 0 ? [OUR_RESOLVERS] : named)) {
       const hostnames = byOperator.get(operator) ?? [];

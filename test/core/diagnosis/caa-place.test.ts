@@ -193,7 +193,7 @@ describe('the suggested record keeps the customer’s own policy', () => {
     expect(explain(finding).action).toContain(`ones: 0 issue "${toAdd}"${bare}`);
   });
 
-  it('and is sufficient beside any records, unless one has to be removed', () => {
+  it('is sufficient beside any records, unless one has to be removed', () => {
     const part = fc.constantFrom(
       `accounturi=${account}`,
       'accounturi=x',
@@ -226,7 +226,7 @@ describe('the suggested record keeps the customer’s own policy', () => {
     expect(finding).toMatchObject({ toAdd: '0 issue "letsencrypt.org"' });
   });
 
-  it('and names both when account and method forbid', () => {
+  it('names both when account and method forbid', () => {
     const both = set('letsencrypt.org; accounturi=x; validationmethods=dns-01');
     const [finding] = diagnose(both, expected).findings;
     expect(finding).toMatchObject({ reason: 'other_account', method: 'http-01' });

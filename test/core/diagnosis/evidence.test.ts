@@ -103,7 +103,7 @@ describe('the evidence', () => {
     expect(findingsOf(SUB, servers)[0]).toEqual(finding);
   });
 
-  it('blames nobody for an answer that our own limits cut off', () => {
+  it('blames no server for an answer that our own limits cut off', () => {
     const cutOff = { kind: 'timeout', cutOff: true } as const;
     const [finding] = findingsOf(APEX, [server({ a: records('192.0.2.1'), aaaa: cutOff })]);
     expect(finding).toMatchObject({ servers: [{ outcome: 'not_asked' }] });

@@ -187,7 +187,7 @@ describe('a proxy', () => {
       /We could not see whether it passes/,
     ],
   ];
-  it.each(passages)('in front of us is judged by a challenge: %s', (...row) => {
+  it.each(passages)('in front of us is classified by a challenge: %s', (...row) => {
     const [, proxy, verdict, severity, words] = row;
     const seen = observed(SUB, [proxied], { ...theirs, proxy });
     const result = diagnose(seen, expectedFor(SUB));

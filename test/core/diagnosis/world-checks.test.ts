@@ -84,7 +84,7 @@ describe('DNSSEC', () => {
     ['is silent', { cname: timeout, a: timeout, aaaa: timeout }, bogus],
     ['filters', { cname: records(target), errors: [error(15)] }, bogus],
   ];
-  it.each(second)('is judged by all resolvers: the second one %s', (_, shown, expected) => {
+  it.each(second)('is diagnosed by all resolvers: the second one %s', (_, shown, expected) => {
     const world = [
       resolver({ ...failing, errors: [error(7)] }),
       resolver({ server: '1.1.1.1', ...shown }),
@@ -92,7 +92,7 @@ describe('DNSSEC', () => {
     expect(outcome(observed(SUB, [right], { world }))).toEqual(expected);
   });
 
-  it('of an apex is judged by the addresses', () => {
+  it('of an apex is diagnosed by the addresses', () => {
     const world = [resolver({ a: servfail, answersUnchecked: true })];
     expect(outcome(observed(APEX, [rightApex], { world }))).toEqual(bogus);
   });

@@ -49,7 +49,7 @@ describe('a zone below the registrable domain', () => {
     if (finding !== undefined) expect(explain(finding).expected).toContain(expected);
   });
 
-  it('is judged by the addresses at its top, where a CNAME is forbidden', () => {
+  it('is diagnosed by the addresses at its top, where a CNAME is forbidden', () => {
     const right = server({ a: records('192.0.2.1', '192.0.2.2') });
     expect(diagnosed(ZONE, [right])).toMatchObject({ verdict: 'right', findings: [] });
     const world = [resolver({ a: records('192.0.2.1', '192.0.2.2') })];

@@ -144,7 +144,7 @@ describe('a check', () => {
     expectWithinLimits(internet, observation);
   });
 
-  it('drops a flood of responses and still hears the other server', async () => {
+  it('drops a flood of responses and still gets the response of the other server', async () => {
     const internet = await openInternet(twoServers([RIGHT], [RIGHT]));
     internet.fail('ns1.shop.test', 'flood');
     const { observation } = await internet.check(HOSTNAME);

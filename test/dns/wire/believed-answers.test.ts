@@ -127,7 +127,7 @@ describe('the case of a query name', () => {
   });
 });
 
-describe('-', () => {
+describe('a query to a server that does not keep the case of the name', () => {
   it('is retried at once in lower case with EDNS and a new port and ID', async () => {
     const queries: { name: string; edns: number; from: string }[] = [];
     const server = await openRaw((query, reply, { port }) => {
@@ -151,7 +151,7 @@ describe('-', () => {
   it.each([
     ['FORMERR in the wrong case', [1, 0]],
     ['FORMERR in the right case, and then the wrong one', [1, 0, 0]],
-  ])('or support EDNS is retried without: %s', async (what, edns) => {
+  ])('is retried without EDNS if the server does not support it: %s', async (what, edns) => {
     const seen: number[] = [];
     const server = await openRaw((query, reply) => {
       seen.push(ednsIn(query));

@@ -180,7 +180,7 @@ describe('a server that is silent over UDP', () => {
     expect(seen.connections).toBe(1);
   });
 
-  it('and over TCP is tried there once per check', async () => {
+  it('is tried over TCP once per check if it is silent there, too', async () => {
     const seen = { connections: 0 };
     const server = await openTruncating(() => seen.connections++, '127.0.0.1', 'silent');
     const [budget, wire] = [

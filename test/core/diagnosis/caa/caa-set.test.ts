@@ -115,10 +115,16 @@ describe('accounts and methods', () => {
   for (const row of rows) it(titleOf(row), () => expectRow(row));
 
   it('do not deny us without an account, as any could still become ours', () => {
-    const nobodyYet = { ...ours, accountUri: null };
-    expectRow([['0 issue letsencrypt.org; accounturi=https://x.example/9'], 'allow'], nobodyYet);
-    expectRow([['0 issue letsencrypt.org; accounturi='], 'other_account'], nobodyYet);
-    expectRow([['0 issue letsencrypt.org; accounturi=a;accounturi=b'], 'other_account'], nobodyYet);
+    const withoutAccount = { ...ours, accountUri: null };
+    expectRow(
+      [['0 issue letsencrypt.org; accounturi=https://x.example/9'], 'allow'],
+      withoutAccount,
+    );
+    expectRow([['0 issue letsencrypt.org; accounturi='], 'other_account'], withoutAccount);
+    expectRow(
+      [['0 issue letsencrypt.org; accounturi=a;accounturi=b'], 'other_account'],
+      withoutAccount,
+    );
   });
 });
 

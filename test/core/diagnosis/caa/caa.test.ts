@@ -163,7 +163,7 @@ describe('a verdict', () => {
 });
 
 describe('a permission warns', () => {
-  const nobodyYet = { ...ours, accountUri: null };
+  const withoutAccount = { ...ours, accountUri: null };
   const rows: readonly (readonly [
     why: string,
     ca: CaaAuthority,
@@ -173,17 +173,17 @@ describe('a permission warns', () => {
     ['about what the RFCs forbid', ours, ['letsencrypt.org; =c'], ['rfc_denies']],
     [
       'about an account while ours is unknown',
-      nobodyYet,
+      withoutAccount,
       ['letsencrypt.org; accounturi=https://acme.example/9'],
       ['account_untold'],
     ],
     [
       'about no account beside a record for all of them',
-      nobodyYet,
+      withoutAccount,
       ['letsencrypt.org; accounturi=https://acme.example/9', 'letsencrypt.org'],
       [],
     ],
-    ['about no account when none is named', nobodyYet, ['letsencrypt.org'], []],
+    ['about no account when none is named', withoutAccount, ['letsencrypt.org'], []],
     ['about an uppercase name', ours, ['letsencrypt.org', 'LetsEncrypt.org'], ['misspelt']],
     ['about a pasted address', ours, ['letsencrypt.org', 'https://letsencrypt.org'], ['misspelt']],
     ['about a bad parameter', ours, ['letsencrypt.org', 'letsencrypt.org; a_b=c'], ['misspelt']],
