@@ -1,6 +1,7 @@
 /** On-call operators rely on these pages: every name and wait must match the code. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { durationInWords } from '../src/core/diagnosis/shows.ts';
 import { queueNames } from '../src/core/operations/jobs.ts';
 import { quarantine } from '../src/core/operations/quarantine.ts';
 import { DELIVERIES_KEPT_MS, deliveryWaitsMs } from '../src/core/operations/webhook-plan.ts';
@@ -111,6 +112,11 @@ describe('The documentation of the queues', () => {
   it('states when a delivery is abandoned', () => {
     const hours = deliveryWaitsMs.reduce((sum, ms) => sum + ms, 0) / HOUR;
     expect(unwrapped(text)).toContain(`for ${hours.toFixed(1)} hours`);
+    const waits = deliveryWaitsMs.map((ms) => durationInWords(ms / 1_000));
+    const [last = '', ...others] = waits.toReversed();
+    expect(read('docs/integrate/webhooks.md')).toContain(
+      `is retried after ${others.toReversed().join(', ')} and ${last} (±10 %): ${waits.length + 1} attempts`,
+    );
   });
 
   it('states how often the sweeps run', () => {

@@ -1,3 +1,4 @@
+import type { Role } from '../../src/core/operations/roles.ts';
 import type { Client } from './load/client.ts';
 import type { Ledger } from './load/ledger.ts';
 import type { Messages } from './load/receiver.ts';
@@ -5,7 +6,7 @@ import type { Random } from './random.ts';
 import type { System } from './system/system.ts';
 
 /** Faults that share a part are not combined. */
-type Part = 'api' | 'worker' | 'edge' | 'postgres' | 'redis' | 'dns' | 'authority' | 'alone';
+type Part = Role | 'postgres' | 'redis' | 'dns' | 'authority' | 'alone';
 
 /** How many requests can fail during the fault. `503`: only those answers. */
 type Tolerance = {

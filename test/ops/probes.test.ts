@@ -2,6 +2,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
+import { roleNames } from '../../src/core/operations/roles.ts';
 import { type Signpost, startSignpost } from '../../src/start.ts';
 import { lacks } from '../support/programs.ts';
 import {
@@ -51,7 +52,7 @@ async function readiness(role: string): Promise<string> {
 /** The expected response of each probe, which notices an outage within two seconds. */
 const say = (api: string, worker: string, edge: string) =>
   until(`${api}, ${worker}, ${edge}`, async () => {
-    const said = await Promise.all(['api', 'worker', 'edge'].map(readiness));
+    const said = await Promise.all(roleNames.map(readiness));
     return said.join('|') === [api, worker, edge].join('|');
   });
 
@@ -63,7 +64,7 @@ beforeAll(async () => {
   if (without) return;
   [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   // One at a time: they would wait for each other's migrations.
-  for (const role of ['api', 'worker', 'edge']) running.set(role, await start(role));
+  for (const role of roleNames) running.set(role, await start(role));
 }, 180_000);
 afterAll(async () => {
   await Promise.all([...running.values()].map((signpost) => signpost.close(5_000)));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { alertsFile } from '../../src/core/operations/alerts.ts';
+import { roleNames } from '../../src/core/operations/roles.ts';
 import { createMetrics } from '../../src/ops/metrics/metrics.ts';
 import { findProgram, lacks } from '../support/programs.ts';
 import { noState } from './support.ts';
@@ -32,7 +33,7 @@ const namedIn = (text: string) => [
   ),
 ];
 
-const metrics = createMetrics(['api', 'worker', 'edge']);
+const metrics = createMetrics(roleNames);
 metrics.process.watchPool({ totalCount: 0, idleCount: 0, waitingCount: 0 });
 metrics.process.watchReadiness(async () => ({ status: 'ready', dependencies: {}, missing: [] }));
 metrics.watchInstallation(noState);

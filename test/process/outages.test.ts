@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { roleNames } from '../../src/core/operations/roles.ts';
 import { closeAfterEach } from '../support/closings.ts';
 import { launchProcess, type SignpostProcess, startProcess } from '../support/process.ts';
 import { lacks } from '../support/programs.ts';
@@ -100,7 +101,7 @@ describe.skipIf(lacks('postgres', 'an outage under traffic'))('Every role, with 
       LOG_LEVEL: 'debug',
     };
     const processes: SignpostProcess[] = [];
-    for (const ROLE of ['api', 'worker', 'edge']) {
+    for (const ROLE of roleNames) {
       const started = await startProcess({ ...env, ROLE });
       closings.push(started.kill);
       processes.push(started);

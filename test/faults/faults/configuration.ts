@@ -1,3 +1,4 @@
+import { roleNames } from '../../../src/core/operations/roles.ts';
 import { launchProcess } from '../../support/process.ts';
 import { startRedis } from '../../support/servers.ts';
 import type { Fault, World } from '../fault.ts';
@@ -78,7 +79,7 @@ export const brokenLogPipe: Fault = {
   recoverySeconds: 10,
   async inject({ system }) {
     const wrong: string[] = [];
-    for (const role of ['api', 'worker', 'edge'] as const) {
+    for (const role of roleNames) {
       const [place] = system.placesOf(role);
       if (place === undefined) continue;
       await place.stop();

@@ -1,5 +1,6 @@
+import type { Role } from '../../../src/core/operations/roles.ts';
 import type { Fault, World } from '../fault.ts';
-import type { Place, Role } from '../system/roles.ts';
+import type { Place } from '../system/roles.ts';
 import { sleep } from '../system/wait.ts';
 
 const DOWN_MS = 1_000;

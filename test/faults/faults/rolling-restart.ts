@@ -1,5 +1,5 @@
+import type { Role } from '../../../src/core/operations/roles.ts';
 import type { Fault } from '../fault.ts';
-import type { Role } from '../system/roles.ts';
 
 function rolling(role: Role, rounds: number, seconds: number): Fault {
   return {

@@ -4,8 +4,9 @@
  * three times --max-semi-space-size, 192 MB here. A floor for each covers caches and connections; a
  * fault that fills caches states by how much.
  */
+import type { Role } from '../../../src/core/operations/roles.ts';
 import type { Fault, World } from '../fault.ts';
-import type { Measured, Place, Role } from '../system/roles.ts';
+import type { Measured, Place } from '../system/roles.ts';
 import { sleep } from '../system/wait.ts';
 import type { Invariant } from './invariant.ts';
 

@@ -1,9 +1,10 @@
 /** Faults, and how the first signal of each is recognized. */
+import type { Role } from '../../../src/core/operations/roles.ts';
 import { launchProcess } from '../../support/process.ts';
 import { freePort, startRedis } from '../../support/servers.ts';
 import type { Client } from '../load/client.ts';
 import { isReadyAt } from '../system/balancer.ts';
-import { type Place, projectRoot, type Role } from '../system/roles.ts';
+import { type Place, projectRoot } from '../system/roles.ts';
 import type { System } from '../system/system.ts';
 
 export type SignalWorld = { readonly system: System; readonly client: Client };

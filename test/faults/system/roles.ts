@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Role } from '../../../src/core/operations/roles.ts';
 import { launchProcess, type SignpostProcess } from '../../support/process.ts';
 import { freePort } from '../../support/servers.ts';
 import { type Backend, isReadyAt } from './balancer.ts';
@@ -17,7 +18,6 @@ import { until } from './wait.ts';
 export const projectRoot = fileURLToPath(new URL('../../../../', import.meta.url));
 const preload = new URL('./preload.js', import.meta.url).href;
 
-export type Role = 'api' | 'worker' | 'edge';
 type Env = Readonly<Record<string, string>>;
 
 export type Place = {

@@ -2,10 +2,12 @@
  * A production setup on loopback: one `api`, three `worker`s and two `edge`s behind balancers,
  * PostgreSQL and Redis behind proxies, a CA and name servers.
  */
+
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
+import type { Role } from '../../../src/core/operations/roles.ts';
 import {
   type PostgresServer,
   type RedisServer,
@@ -17,7 +19,7 @@ import { type Authority, startAuthority } from './authority.ts';
 import { startBalancer } from './balancer.ts';
 import { type ServerProxy, startProxy } from './proxy.ts';
 import { mountRamDisk, type RamDisk } from './ram-disk.ts';
-import { apiBackends, createPlace, edgeBackends, type Place, type Role } from './roles.ts';
+import { apiBackends, createPlace, edgeBackends, type Place } from './roles.ts';
 import { sleep } from './wait.ts';
 import { PLATFORM_DOMAIN, startZones, type Zones } from './zones.ts';
 
